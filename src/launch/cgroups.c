@@ -40,61 +40,37 @@ struct arcp__cgroups {
 
 /* ---- where we are ---- */
 
-/* The path behind "0::" in /proc/self/cgroup. */
-static bool find_own_path(char *out, size_t size)
-{
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    char line[4200];
-    bool found = false;
-    while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        found = strncmp(line, "0::/", 4) == 0 && strlen(line + 3) < size;
-        if (found) {
-            (void)snprintf(out, size, "%s", line + 3);
-        }
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return found;
-}
-
-/* Where the cgroup2 file system is mounted, and the cgroup that is its root there. */
-static bool find_mount(char mount[4096], char root[4096])
-{
-    FILE *file = fopen("/proc/self/mountinfo", "re");
-    char line[12400];
-    bool found = false;
-    while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
-        found = strstr(line, " - cgroup2 ") != NULL &&
-                sscanf(line, "%*s %*s %*s %4095s %4095s", root, mount) == 2;
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return found;
-}
-
 static int open_own_cgroup(void)
 {
-    char path[4096];
-    char mount[4096];
-    char root[4096];
-    char whole[8200];
-    if (!find_own_path(path, sizeof(path)) || !find_mount(mount, root)) {
-        return -1;
+    char path[4200] = ""; /* behind "0::" in /proc/self/cgroup */
+    char mount[4096] =
+        ""; /* where the cgroup2 file system is, and the cgroup that is its root there */
+    char root[4096] = "";
+    char line[12400];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file != NULL && path[0] == '\0' && fgets(line, sizeof(path), file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        (void)snprintf(path, sizeof(path), "%s", strncmp(line, "0::/", 4) == 0 ? line + 3 : "");
     }
-    const char *below = path;
-    size_t root_size = strcmp(root, "/") == 0 ? 0 : strlen(root);
-    if (root_size != 0) {
-        if (strncmp(path, root, root_size) != 0 ||
-            (path[root_size] != '/' && path[root_size] != '\0')) {
-            return -1; /* mounted elsewhere: our own cgroup has no name here */
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    file = fopen("/proc/self/mountinfo", "re");
+    while (file != NULL && mount[0] == '\0' && fgets(line, sizeof(line), file) != NULL) {
+        if (strstr(line, " - cgroup2 ") != NULL) {
+            (void)sscanf(line, "%*s %*s %*s %4095s %4095s", root, mount);
         }
-        below = path + root_size;
     }
-    (void)snprintf(whole, sizeof(whole), "%s%s", mount, below);
-    return open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    const size_t root_size = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    if (path[0] == '\0' || mount[0] == '\0' || strncmp(path, root, root_size) != 0 ||
+        (root_size != 0 && path[root_size] != '/' && path[root_size] != '\0')) {
+        return -1; /* mounted elsewhere: our own cgroup has no name here */
+    }
+    (void)snprintf(line, sizeof(line), "%s%s", mount, path + root_size);
+    return open(line, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* ---- one cgroup ---- */
@@ -141,17 +117,25 @@ static bool await_empty(int directory, const char *events, int wait_ms)
     return empty;
 }
 
-/* Kills all that is in the directory `name` of a runtime, and removes it. */
-static void remove_all(int parent_fd, const char *name)
+/* NULL: it cannot be read. */
+static DIR *open_entries(int parent_fd, const char *name)
 {
     int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (entries == NULL && fd >= 0) {
+        (void)close(fd);
+    }
+    return entries;
+}
+
+/* Kills all that is in the directory `name` of a runtime, and removes it. */
+static void remove_all(int parent_fd, const char *name)
+{
+    DIR *entries = open_entries(parent_fd, name);
     if (entries == NULL) {
-        if (fd >= 0) {
-            (void)close(fd);
-        }
         return;
     }
+    const int fd = dirfd(entries);
     if (write_file(fd, "cgroup.kill", "1") && await_empty(fd, "cgroup.events", END_WAIT_MS)) {
         for (const struct dirent *entry = readdir(entries); entry != NULL;
              entry = readdir(entries)) {
@@ -183,12 +167,8 @@ static bool is_left_behind(const char *name)
 
 static void sweep(int parent_fd)
 {
-    int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    DIR *entries = open_entries(parent_fd, ".");
     if (entries == NULL) {
-        if (fd >= 0) {
-            (void)close(fd);
-        }
         return;
     }
     for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
@@ -269,51 +249,37 @@ static bool is_empty(const arcp__cgroups *cgroups, unsigned number)
     return await_empty(cgroups->fd, name, 0);
 }
 
-/* True when no process is left in it, and it is gone. */
-static bool remove_killed(const arcp__cgroups *cgroups, unsigned number)
+unsigned arcp__cgroups_take(arcp__cgroups *cgroups, int *directory_fd)
 {
     char name[32];
-    (void)snprintf(name, sizeof(name), "%u", number);
-    return unlinkat(cgroups->fd, name, AT_REMOVEDIR) == 0;
-}
-
-/* An empty one that was used before; 0: there is none. A few of those that were killed are removed
- * on the way. */
-static unsigned take_free(arcp__cgroups *cgroups)
-{
-    unsigned found = 0;
-    for (unsigned tries = 0; tries < EMPTY_TRIES && cgroups->unused != NULL && found == 0;
+    unsigned number = 0;
+    *directory_fd = -1;
+    if (cgroups == NULL) {
+        return 0;
+    }
+    /* One that was used before and is empty. A few of those that were killed are removed on the
+     * way. */
+    for (unsigned tries = 0; tries < EMPTY_TRIES && cgroups->unused != NULL && number == 0;
          tries++) {
         free_cgroup *one = cgroups->unused;
         DL_DELETE(cgroups->unused, one);
-        bool is_done =
-            one->is_killed ? remove_killed(cgroups, one->number) : is_empty(cgroups, one->number);
+        (void)snprintf(name, sizeof(name), "%u", one->number);
+        bool is_done = one->is_killed ? unlinkat(cgroups->fd, name, AT_REMOVEDIR) == 0
+                                      : is_empty(cgroups, one->number);
         if (is_done) {
-            found = one->is_killed ? 0 : one->number;
+            number = one->is_killed ? 0 : one->number;
             arcp__free(one);
         } else {
             DL_APPEND(cgroups->unused, one); /* what is in it takes its time to die */
         }
     }
-    return found;
-}
-
-unsigned arcp__cgroups_take(arcp__cgroups *cgroups, int *directory_fd)
-{
-    char name[32];
-    *directory_fd = -1;
-    if (cgroups == NULL) {
+    const bool is_new = number == 0;
+    number = is_new ? cgroups->made + 1 : number;
+    (void)snprintf(name, sizeof(name), "%u", number);
+    if (is_new && mkdirat(cgroups->fd, name, OWN_MODE) != 0) {
         return 0;
     }
-    unsigned number = take_free(cgroups);
-    if (number == 0) {
-        (void)snprintf(name, sizeof(name), "%u", cgroups->made + 1);
-        if (mkdirat(cgroups->fd, name, OWN_MODE) != 0) {
-            return 0;
-        }
-        number = ++cgroups->made;
-    }
-    (void)snprintf(name, sizeof(name), "%u", number);
+    cgroups->made += is_new ? 1 : 0;
     *directory_fd = openat(cgroups->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*directory_fd < 0) {
         arcp__cgroups_end(cgroups, number);

@@ -20,29 +20,21 @@ void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage
 
 /* ---- isolate ---- */
 
-/* Moves everything out of the way of 0, 1, 2, ... first; needed only by programs that have
- * closed a standard descriptor, so that one of ours has such a number. */
-static bool lift_files(int from[], int count)
-{
-    for (int at = 0; at < count; at++) {
-        from[at] = fcntl(from[at], F_DUPFD_CLOEXEC, ARCP__LAUNCH_ENV_FD + 1);
-        if (from[at] < 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool place_files(arcp__launch_child *child, const arcp__launch_files *files)
 {
-    int from[ARCP__LAUNCH_ENV_FD + 1];
+    int from[ARCP__LAUNCH_ORDERS_FD + 1];
     bool is_low = false;
     for (int at = 0; at < files->count; at++) {
         from[at] = files->from[at];
         is_low = is_low || from[at] < files->count;
     }
-    if (is_low && !lift_files(from, files->count)) {
-        return false;
+    /* Everything is moved out of the way of 0, 1, 2, ... first; needed only by programs that have
+     * closed a standard descriptor, so that one of ours has such a number. */
+    for (int at = 0; is_low && at < files->count; at++) {
+        from[at] = fcntl(from[at], F_DUPFD_CLOEXEC, ARCP__LAUNCH_ORDERS_FD + 1);
+        if (from[at] < 0) {
+            return false;
+        }
     }
     for (int to = 0; to < files->count; to++) {
         bool closes = to >= ARCP__LAUNCH_ERRORS_FD && !files->keep;
@@ -52,19 +44,6 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
     }
     child->error_fd = ARCP__LAUNCH_ERRORS_FD;
     return syscall(SYS_close_range, (unsigned)files->count, ~0U, 0U) == 0;
-}
-
-/* The parent's handlers must not run here, and what it ignores is its own affair. libc
- * would leave out the two signals that it keeps for itself; a parent may have left those
- * ignored too. All zero is the kernel's struct for the default. */
-static void reset_signals(void)
-{
-    const unsigned long normal[8] = {0};
-    const unsigned long none[2] = {0};
-    for (int number = 1; number < NSIG; number++) {
-        (void)syscall(SYS_rt_sigaction, number, normal, NULL, SIGNAL_SET_BYTES);
-    }
-    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, NULL, SIGNAL_SET_BYTES);
 }
 
 /* The kernel kills us with our parent; when it was gone before that was arranged, the
@@ -91,6 +70,8 @@ static bool join_cgroup(int directory)
 
 void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_files *files)
 {
+    const unsigned long normal[8] = {0};
+    const unsigned long none[2] = {0};
     if (setpgid(0, 0) != 0) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_GROUP);
     }
@@ -101,31 +82,19 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
         arcp__launch_child_fail(child, ARCP__LAUNCH_FILES);
     }
     die_with_parent(child);
-    reset_signals();
+    /* The parent's handlers must not run here, and what it ignores is its own affair. libc would
+     * leave out the two signals that it keeps for itself; a parent may have left those ignored too.
+     * All zero is the kernel's struct for the default. */
+    for (int number = 1; number < NSIG; number++) {
+        (void)syscall(SYS_rt_sigaction, number, normal, NULL, SIGNAL_SET_BYTES);
+    }
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, NULL, SIGNAL_SET_BYTES);
 }
 
 /* ---- run ---- */
 
-static bool set_limits(const arcp__launch_child *child)
-{
-    for (size_t at = 0; at < child->limit_count; at++) {
-        const arcp_launch_limit *from = &child->limits[at];
-        struct rlimit limit = {
-            .rlim_cur = from->soft == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)from->soft,
-            .rlim_max = from->hard == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)from->hard,
-        };
-        if (setrlimit((__rlimit_resource_t)from->resource, &limit) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool become_user(const arcp__launch_child *child)
 {
-    if (!child->switch_user) {
-        return true;
-    }
     if (syscall(SYS_setgroups, child->group_count, child->groups) != 0 ||
         syscall(SYS_setresgid, child->gid, child->gid, child->gid) != 0 ||
         syscall(SYS_setresuid, child->uid, child->uid, child->uid) != 0) {
@@ -142,10 +111,17 @@ static bool become_user(const arcp__launch_child *child)
 
 void arcp__launch_child_run(const arcp__launch_child *child)
 {
-    if (!set_limits(child)) {
-        arcp__launch_child_fail(child, ARCP__LAUNCH_LIMITS);
+    for (size_t at = 0; at < child->limit_count; at++) {
+        const arcp_launch_limit *from = &child->limits[at];
+        struct rlimit limit = {
+            .rlim_cur = from->soft == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)from->soft,
+            .rlim_max = from->hard == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)from->hard,
+        };
+        if (setrlimit((__rlimit_resource_t)from->resource, &limit) != 0) {
+            arcp__launch_child_fail(child, ARCP__LAUNCH_LIMITS);
+        }
     }
-    if (!become_user(child)) {
+    if (child->switch_user && !become_user(child)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_USER);
     }
     /* As the user: a directory that it may not enter is refused here. */

@@ -9,12 +9,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include <arcp/sys/launcher.h>
 
 /* Where the parent finds its ends in the new process. */
-enum { ARCP__LAUNCH_ERRORS_FD = 3, ARCP__LAUNCH_ENV_FD = 4 };
+enum { ARCP__LAUNCH_ERRORS_FD = 3, ARCP__LAUNCH_ORDERS_FD = 4 };
+
+#define ARCP__LAUNCH_GROUPS_MAX 1024
+#define ARCP__LAUNCH_LIMITS_MAX 64
 
 typedef enum arcp__launch_stage {
     ARCP__LAUNCH_GROUP,
@@ -50,9 +54,23 @@ typedef struct arcp__launch_child {
     int error_fd;
 } arcp__launch_child;
 
+/* What the helper does, at the beginning of a file at ARCP__LAUNCH_ORDERS_FD. Behind it, each with
+ * its NUL, are the directory (empty: stays), the program's path, the arguments and the variables.
+ */
+typedef struct arcp__launch_orders {
+    size_t struct_size; /* the helper refuses what another release wrote */
+    pid_t parent;
+    uid_t uid;
+    gid_t gid;
+    uint32_t group_count;
+    size_t limit_count, argc, env_count;
+    gid_t groups[ARCP__LAUNCH_GROUPS_MAX];
+    arcp_launch_limit limits[ARCP__LAUNCH_LIMITS_MAX];
+} arcp__launch_orders;
+
 /* The descriptors that become 0, 1, 2, ... in the child, errors at ARCP__LAUNCH_ERRORS_FD. */
 typedef struct arcp__launch_files {
-    int from[ARCP__LAUNCH_ENV_FD + 1];
+    int from[ARCP__LAUNCH_ORDERS_FD + 1];
     int count;
     int cgroup; /* its directory, joined before that; -1: none */
     bool keep;  /* errors and what is behind it stay open over the next exec (the helper) */

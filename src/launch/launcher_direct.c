@@ -202,19 +202,6 @@ static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_fa
                           strerror(failure->number));
 }
 
-static arcp_status adopt(direct_launcher *launcher, direct_process *direct, pid_t pid,
-                         arcp_error *err)
-{
-    arcp_status status = arcp__launch_watch_init(&direct->watch, pid, &launcher->no_pidfd, err);
-    if (status != ARCP_OK) {
-        (void)kill(-pid, SIGKILL);
-        (void)waitpid(pid, NULL, 0);
-        return status;
-    }
-    direct->base = (arcp_process){&process_ops, pid, direct->watch.fd};
-    return ARCP_OK;
-}
-
 static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *plan,
                                  direct_process *direct, arcp_error *err)
 {
@@ -234,12 +221,17 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
     }
     bool failed = read_failure(errors[0], plan->has_helper ? HELPER_TIMEOUT_MS : -1, &failure);
     (void)close(errors[0]);
-    if (failed) {
+    arcp_status status =
+        failed ? describe(plan, &failure, err)
+               : arcp__launch_watch_init(&direct->watch, pid, &launcher->no_pidfd, err);
+    if (status != ARCP_OK) {
+        (void)kill(-pid, SIGKILL);
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
-        return describe(plan, &failure, err);
+        return status;
     }
-    return adopt(launcher, direct, pid, err);
+    direct->base = (arcp_process){&process_ops, pid, direct->watch.fd};
+    return ARCP_OK;
 }
 
 static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, arcp_process **out,
@@ -256,12 +248,12 @@ static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, 
         status = start_planned(direct, &plan, process, err);
     }
     arcp__launch_plan_fini(&plan);
-    if (status == ARCP_OK) {
-        *out = &process->base;
-    } else {
+    if (status != ARCP_OK) {
         arcp__free(process);
+        return status;
     }
-    return status;
+    *out = &process->base;
+    return ARCP_OK;
 }
 
 /* ---- the launcher ---- */

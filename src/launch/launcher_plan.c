@@ -5,33 +5,20 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/libexec.h"
 #include "launch/launch.h"
 
-#define GROUPS_MAX 1024
+#define HELPER_NAME "arcp-agent-exec"
 
-static arcp_status no_memory(arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-}
-
-bool arcp__launch_is_program(const char *path)
+/* A regular file that we may execute. */
+static bool is_program(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
-}
-
-static arcp_status keep(arcp__launch_plan *plan, const char *text, const char **out,
-                        arcp_error *err)
-{
-    arcp_span copy = arcp__arena_copy(&plan->arena, arcp_span_make(text, strlen(text) + 1));
-    if (copy.data == NULL) {
-        return no_memory(err);
-    }
-    *out = copy.data;
-    return ARCP_OK;
 }
 
 /* ---- the program ---- */
@@ -47,47 +34,38 @@ static const char *value_of(const char *const *env, const char *name)
     return NULL;
 }
 
-/* The child changes its directory before it becomes the program. */
-static arcp_status absolute_path(arcp__launch_plan *plan, const char *name, arcp_error *err)
-{
-    char here[4096];
-    char whole[8192];
-    if (name[0] == '/') {
-        return keep(plan, name, &plan->program, err);
-    }
-    if (getcwd(here, sizeof(here)) == NULL) {
-        return arcp_error_set(err, ARCP_E_IO, "the current directory has no name: %s",
-                              strerror(errno));
-    }
-    int written = snprintf(whole, sizeof(whole), "%s/%s", here, name);
-    if (written < 0 || (size_t)written >= sizeof(whole)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "the program's path is too long: %s", name);
-    }
-    return keep(plan, whole, &plan->program, err);
-}
-
 /* As execvp would, but with the child's PATH and before it exists. */
-static arcp_status find_program(arcp__launch_plan *plan, const arcp_launch_spec *spec,
-                                arcp_error *err)
+static arcp_status find_program(arcp__launch_plan *plan, const char *const *argv,
+                                const char *const *env, arcp_error *err)
 {
-    const char *name = spec->argv[0];
+    const char *name = argv[0];
+    char here[4096] = "";
     if (name == NULL || name[0] == '\0') {
         return arcp_error_set(err, ARCP_E_USAGE, "the command is empty");
     }
     if (strchr(name, '/') != NULL) {
-        return absolute_path(plan, name, err);
+        const bool is_relative = name[0] != '/';
+        if (is_relative && getcwd(here, sizeof(here)) == NULL) {
+            return arcp_error_set(err, ARCP_E_IO, "the current directory has no name: %s",
+                                  strerror(errno));
+        }
+        int written = snprintf(plan->program, sizeof(plan->program), "%s%s%s", here,
+                               is_relative ? "/" : "", name);
+        return written > 0 && (size_t)written < sizeof(plan->program)
+                   ? ARCP_OK
+                   : arcp_error_set(err, ARCP_E_USAGE, "the program's path is too long: %s", name);
     }
-    const char *path = value_of(spec->env, "PATH");
+    const char *path = value_of(env, "PATH");
     if (path == NULL) {
         path = "/usr/local/bin:/usr/bin:/bin";
     }
     while (*path != '\0') {
         size_t size = strcspn(path, ":");
-        char whole[4096];
-        int written = snprintf(whole, sizeof(whole), "%.*s/%s", (int)size, path, name);
-        if (path[0] == '/' && written > 0 && (size_t)written < sizeof(whole) &&
-            arcp__launch_is_program(whole)) {
-            return keep(plan, whole, &plan->program, err);
+        int written =
+            snprintf(plan->program, sizeof(plan->program), "%.*s/%s", (int)size, path, name);
+        if (path[0] == '/' && written > 0 && (size_t)written < sizeof(plan->program) &&
+            is_program(plan->program)) {
+            return ARCP_OK;
         }
         path += size + (path[size] == ':');
     }
@@ -109,19 +87,15 @@ static arcp_status find_user(arcp__launch_plan *plan, const char *user, arcp_err
     if (found == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "there is no user \"%s\"", user);
     }
-    gid_t *groups = arcp__arena_take(&plan->arena, GROUPS_MAX * sizeof(*groups));
-    int count = GROUPS_MAX;
-    if (groups == NULL) {
-        return no_memory(err);
-    }
-    if (getgrouplist(user, found->pw_gid, groups, &count) < 0) {
+    int count = ARCP__LAUNCH_GROUPS_MAX;
+    if (getgrouplist(user, found->pw_gid, plan->groups, &count) < 0) {
         return arcp_error_set(err, ARCP_E_IO, "the user \"%s\" is in more than %d groups", user,
-                              GROUPS_MAX);
+                              ARCP__LAUNCH_GROUPS_MAX);
     }
     plan->child.switch_user = true;
     plan->child.uid = found->pw_uid;
     plan->child.gid = found->pw_gid;
-    plan->child.groups = groups;
+    plan->child.groups = plan->groups;
     plan->child.group_count = (size_t)count;
     return ARCP_OK;
 }
@@ -129,28 +103,121 @@ static arcp_status find_user(arcp__launch_plan *plan, const char *user, arcp_err
 arcp_status arcp__launch_check(const char *const *argv, const char *const *env, const char *user,
                                arcp_error *err)
 {
-    arcp_launch_spec spec = ARCP_LAUNCH_SPEC_INIT;
-    arcp__launch_plan plan = {.env_fd = -1};
-    spec.argv = argv;
-    spec.env = env;
-    arcp_status status = find_program(&plan, &spec, err);
-    if (status == ARCP_OK && access(plan.program, F_OK) != 0) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "the program %s: %s", plan.program, strerror(errno));
-    } else if (status == ARCP_OK && !arcp__launch_is_program(plan.program)) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "%s is no file that we may execute", plan.program);
-    } else if (status == ARCP_OK && user != NULL) {
-        status = find_user(&plan, user, err);
+    arcp__launch_plan plan = {.orders_fd = -1};
+    arcp_status status = find_program(&plan, argv, env, err);
+    if (status != ARCP_OK) {
+        return status;
     }
-    arcp__launch_plan_fini(&plan);
+    if (access(plan.program, F_OK) != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the program %s: %s", plan.program,
+                              strerror(errno));
+    }
+    if (!is_program(plan.program)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is no file that we may execute", plan.program);
+    }
+    return user == NULL ? ARCP_OK : find_user(&plan, user, err);
+}
+
+/* ---- the helper ----
+ *
+ * A child of vfork that has changed its user still runs in our memory: whoever is that user could
+ * stop it there, and us with it. So the change is left to a program of its own, which does what the
+ * child would have done. */
+
+static void append_text(arcp_buf *to, const char *text)
+{
+    arcp_buf_append(to, arcp_span_make(text, strlen(text) + 1));
+}
+
+/* Appends all of a NULL-terminated list; returns how many. */
+static size_t append_texts(arcp_buf *to, char *const *texts)
+{
+    size_t count = 0;
+    for (; texts[count] != NULL; count++) {
+        append_text(to, texts[count]);
+    }
+    return count;
+}
+
+/* What the helper is to do, in a file that nobody else can name: its words could be read by
+ * everybody, and an environment of its own may name libraries to load while it is still root. */
+static arcp_status write_orders(arcp__launch_plan *plan, arcp_error *err)
+{
+    const arcp__launch_child *child = &plan->child;
+    arcp__launch_orders orders;
+    arcp_buf texts = ARCP_BUF_INIT;
+    if (child->limit_count > ARCP__LAUNCH_LIMITS_MAX) {
+        return arcp_error_set(err, ARCP_E_USAGE, "there are more than %d resource limits",
+                              ARCP__LAUNCH_LIMITS_MAX);
+    }
+    append_text(&texts, child->cwd == NULL ? "" : child->cwd);
+    append_text(&texts, child->program);
+    memset(&orders, 0, sizeof(orders)); /* its padding too */
+    orders.struct_size = sizeof(orders);
+    orders.argc = append_texts(&texts, child->argv);
+    orders.env_count = append_texts(&texts, child->env);
+    orders.parent = child->parent;
+    orders.uid = child->uid;
+    orders.gid = child->gid;
+    orders.group_count = (uint32_t)child->group_count;
+    orders.limit_count = child->limit_count;
+    memcpy(orders.groups, child->groups, child->group_count * sizeof(*child->groups));
+    if (child->limit_count != 0) {
+        memcpy(orders.limits, child->limits, child->limit_count * sizeof(*child->limits));
+    }
+    arcp_status status = ARCP_OK;
+    plan->orders_fd = memfd_create("orders", MFD_CLOEXEC);
+    if (texts.failed) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    } else if (plan->orders_fd < 0 ||
+               write(plan->orders_fd, &orders, sizeof(orders)) != (ssize_t)sizeof(orders) ||
+               write(plan->orders_fd, texts.data, texts.size) != (ssize_t)texts.size) {
+        status = arcp_error_set(err, ARCP_E_IO, "the environment cannot be passed on: %s",
+                                strerror(errno));
+    }
+    arcp_buf_fini(&texts);
     return status;
+}
+
+static arcp_status use_helper(arcp__launch_plan *plan, const char *given, arcp_error *err)
+{
+    static char *const nothing[] = {NULL};
+    bool is_there =
+        given == NULL ? arcp__libexec_find(HELPER_NAME, &plan->helper_path) : is_program(given);
+    if (given != NULL) {
+        append_text(&plan->helper_path, given);
+    }
+    if (plan->helper_path.failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (!is_there) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "running as another user needs the program %s, which is not there",
+                              given != NULL ? given : HELPER_NAME);
+    }
+    arcp_status status = write_orders(plan, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    plan->helper_argv[0] = plan->helper_path.data;
+    plan->child = (arcp__launch_child){
+        .program = plan->helper_path.data,
+        .argv = plan->helper_argv,
+        .env = nothing,
+        .parent = plan->child.parent,
+        .error_fd = -1,
+    };
+    plan->files.from[ARCP__LAUNCH_ORDERS_FD] = plan->orders_fd;
+    plan->files.count = ARCP__LAUNCH_ORDERS_FD + 1;
+    plan->files.keep = true;
+    plan->has_helper = true;
+    return ARCP_OK;
 }
 
 /* ---- the plan ---- */
 
-static arcp_status fill_child(arcp__launch_plan *plan, const arcp_launch_spec *spec,
-                              arcp_error *err)
+arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_spec *spec,
+                                   const char *helper, arcp_error *err)
 {
     /* execve changes neither array, whatever its prototype says. */
     union {
@@ -158,6 +225,12 @@ static arcp_status fill_child(arcp__launch_plan *plan, const arcp_launch_spec *s
         char *const *to;
     } argv = {spec->argv}, env = {spec->env};
     static char *const nothing[] = {NULL};
+    *plan = (arcp__launch_plan){.orders_fd = -1};
+    plan->files = (arcp__launch_files){
+        .from = {spec->stdin_fd, spec->stdout_fd, spec->stderr_fd, -1, -1},
+        .count = ARCP__LAUNCH_ERRORS_FD + 1,
+        .cgroup = spec->cgroup_fd,
+    };
     plan->child = (arcp__launch_child){
         .program = plan->program,
         .argv = argv.to,
@@ -168,32 +241,18 @@ static arcp_status fill_child(arcp__launch_plan *plan, const arcp_launch_spec *s
         .parent = getpid(),
         .error_fd = -1,
     };
-    return spec->user == NULL ? ARCP_OK : find_user(plan, spec->user, err);
-}
-
-arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_spec *spec,
-                                   const char *helper, arcp_error *err)
-{
-    *plan = (arcp__launch_plan){.env_fd = -1};
-    plan->files = (arcp__launch_files){
-        .from = {spec->stdin_fd, spec->stdout_fd, spec->stderr_fd, -1, -1},
-        .count = ARCP__LAUNCH_ERRORS_FD + 1,
-        .cgroup = spec->cgroup_fd,
-    };
-    arcp_status status = find_program(plan, spec, err);
-    if (status == ARCP_OK) {
-        status = fill_child(plan, spec, err);
-    }
-    if (status == ARCP_OK && plan->child.switch_user) {
-        status = arcp__launch_plan_use_helper(plan, helper, err);
+    arcp_status status = find_program(plan, spec->argv, spec->env, err);
+    if (status == ARCP_OK && spec->user != NULL) {
+        status = find_user(plan, spec->user, err);
+        status = status == ARCP_OK ? use_helper(plan, helper, err) : status;
     }
     return status;
 }
 
 void arcp__launch_plan_fini(arcp__launch_plan *plan)
 {
-    if (plan->env_fd >= 0) {
-        (void)close(plan->env_fd);
+    if (plan->orders_fd >= 0) {
+        (void)close(plan->orders_fd);
     }
-    arcp__arena_fini(&plan->arena);
+    arcp_buf_fini(&plan->helper_path);
 }

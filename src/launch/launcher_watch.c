@@ -23,34 +23,30 @@ static void *wait_for_end(void *argument)
     return NULL;
 }
 
-static arcp_status init_thread(arcp__launch_watch *watch, pid_t pid, arcp_error *err)
+arcp_status arcp__launch_watch_init(arcp__launch_watch *watch, pid_t pid, bool *no_pidfd,
+                                    arcp_error *err)
 {
-    *watch = (arcp__launch_watch){.fd = eventfd(0, EFD_CLOEXEC), .pid = pid, .has_thread = true};
-    int result = watch->fd < 0
+    int number = ENOSYS;
+    *watch = (arcp__launch_watch){.fd = -1, .pid = pid};
+    if (!*no_pidfd) {
+        watch->fd = (int)syscall(SYS_pidfd_open, pid, 0); /* closes on exec */
+        number = watch->fd < 0 ? errno : 0;
+        *no_pidfd = number == ENOSYS || number == EPERM;
+    }
+    if (*no_pidfd) {
+        watch->has_thread = true;
+        watch->fd = eventfd(0, EFD_CLOEXEC);
+        number = watch->fd < 0
                      ? errno
                      : arcp__thread_start_sized(&watch->thread, STACK_BYTES, wait_for_end, watch);
-    if (result == 0) {
+    }
+    if (number == 0) {
         return ARCP_OK;
     }
     if (watch->fd >= 0) {
         (void)close(watch->fd);
     }
-    return arcp_error_set(err, ARCP_E_IO, "a process cannot be watched: %s", strerror(result));
-}
-
-arcp_status arcp__launch_watch_init(arcp__launch_watch *watch, pid_t pid, bool *no_pidfd,
-                                    arcp_error *err)
-{
-    int fd = *no_pidfd ? -1 : (int)syscall(SYS_pidfd_open, pid, 0); /* closes on exec */
-    if (fd >= 0) {
-        *watch = (arcp__launch_watch){.fd = fd, .pid = pid};
-        return ARCP_OK;
-    }
-    *no_pidfd = *no_pidfd || errno == ENOSYS || errno == EPERM;
-    if (*no_pidfd) {
-        return init_thread(watch, pid, err);
-    }
-    return arcp_error_set(err, ARCP_E_IO, "a process cannot be watched: %s", strerror(errno));
+    return arcp_error_set(err, ARCP_E_IO, "a process cannot be watched: %s", strerror(number));
 }
 
 void arcp__launch_watch_fini(arcp__launch_watch *watch)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <arcp/buf.h>
@@ -29,52 +30,31 @@ static ssize_t read_some(int fd, char *to, size_t size)
 
 /* ---- stat ---- */
 
-/* A number behind one space; false when there is none. */
-static bool next_number(const char **at, const char *end, uint64_t *out)
-{
-    uint64_t number = 0;
-    const char *digit = *at;
-    if (digit == end || *digit != ' ') {
-        return false;
-    }
-    digit++;
-    bool is_negative = digit != end && *digit == '-';
-    digit += is_negative ? 1 : 0;
-    const char *first = digit;
-    for (; digit != end && *digit >= '0' && *digit <= '9'; digit++) {
-        number = number * 10u + (uint64_t)(*digit - '0');
-    }
-    *at = digit;
-    *out = is_negative ? 0 : number;
-    return digit != first;
-}
-
-bool arcp__proc_stat_parse(arcp_span text, arcp__proc_stat *out)
+bool arcp__proc_stat_parse(const char *text, arcp__proc_stat *out)
 {
     /* The second field is the program's name in parentheses, and may itself hold any:
      * the last one of the line closes it. */
-    const char *close = text.size == 0 ? NULL : memrchr(text.data, ')', text.size);
-    const char *end = text.data + text.size;
-    if (close == NULL || end - close < 4 || close[1] != ' ') {
+    const char *close = strrchr(text, ')');
+    if (close == NULL || close[1] != ' ' || close[2] == '\0') {
         return false;
     }
-    arcp__proc_stat found = {.pid = (pid_t)strtol(text.data, NULL, 10), .state = close[2]};
+    arcp__proc_stat found = {.pid = (pid_t)strtol(text, NULL, 10), .state = close[2]};
     const char *at = close + 3;
-    uint64_t number = 0;
+    long long number = 0;
     for (int field = 4; field <= 22; field++) {
-        if (!next_number(&at, end, &number)) {
+        char *end = NULL;
+        number = strtoll(at, &end, 10);
+        if (end == at) {
             return false;
         }
-        if (field == 4) {
-            found.parent = (pid_t)number;
-        } else if (field == 5) {
-            found.group = (pid_t)number;
-        }
+        at = end;
+        found.parent = field == 4 ? (pid_t)number : found.parent;
+        found.group = field == 5 ? (pid_t)number : found.group;
     }
-    found.started = number;
     if (found.pid <= 0) {
         return false;
     }
+    found.started = (uint64_t)number;
     *out = found;
     return true;
 }
@@ -92,43 +72,41 @@ bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out)
         return false;
     }
     text[size] = '\0';
-    return arcp__proc_stat_parse(arcp_span_make(text, (size_t)size), out);
+    return arcp__proc_stat_parse(text, out);
 }
 
-void arcp__proc_each(bool (*each)(void *user, const arcp__proc_stat *process), void *user)
+void arcp__proc_each(arcp__proc_fn each, void *user)
 {
     DIR *entries = opendir("/proc");
-    bool goes_on = entries != NULL;
-    while (goes_on) {
-        const struct dirent *entry = readdir(entries);
-        if (entry == NULL) {
-            break;
-        }
+    if (entries == NULL) {
+        return;
+    }
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
         arcp__proc_stat found;
         char *rest = NULL;
         long pid = strtol(entry->d_name, &rest, 10);
         if (pid > 0 && *rest == '\0' && arcp__proc_stat_read((pid_t)pid, &found)) {
-            goes_on = each(user, &found);
+            each(user, &found);
         }
     }
-    if (entries != NULL) {
-        (void)closedir(entries);
-    }
+    (void)closedir(entries);
 }
 
 typedef struct child_filter {
-    bool (*each)(void *user, const arcp__proc_stat *process);
+    arcp__proc_fn each;
     void *user;
     pid_t parent;
 } child_filter;
 
-static bool on_any(void *user, const arcp__proc_stat *process)
+static void on_any(void *user, const arcp__proc_stat *process)
 {
     const child_filter *filter = user;
-    return process->parent != filter->parent || filter->each(filter->user, process);
+    if (process->parent == filter->parent) {
+        filter->each(filter->user, process);
+    }
 }
 
-void arcp__proc_each_child(bool (*each)(void *user, const arcp__proc_stat *process), void *user)
+void arcp__proc_each_child(arcp__proc_fn each, void *user)
 {
     child_filter filter = {each, user, getpid()};
     char path[64];
@@ -141,9 +119,8 @@ void arcp__proc_each_child(bool (*each)(void *user, const arcp__proc_stat *proce
     char word[16];
     arcp__proc_stat found;
     while (fscanf(file, "%15s", word) == 1) {
-        pid_t pid = (pid_t)strtol(word, NULL, 10);
-        if (arcp__proc_stat_read(pid, &found) && !on_any(&filter, &found)) {
-            break;
+        if (arcp__proc_stat_read((pid_t)strtol(word, NULL, 10), &found)) {
+            on_any(&filter, &found);
         }
     }
     (void)fclose(file);
@@ -151,39 +128,30 @@ void arcp__proc_each_child(bool (*each)(void *user, const arcp__proc_stat *proce
 
 /* ---- environment and directory ---- */
 
-static void read_environ(pid_t pid, arcp_buf *out)
-{
-    char chunk[4096];
-    int fd = open_of(pid, "environ");
-    if (fd < 0) {
-        return;
-    }
-    ssize_t size = read_some(fd, chunk, sizeof(chunk));
-    while (size > 0 && out->size < ENVIRON_BYTES_MAX) {
-        arcp_buf_append(out, arcp_span_make(chunk, (size_t)size));
-        size = read_some(fd, chunk, sizeof(chunk));
-    }
-    (void)close(fd);
-}
-
 bool arcp__proc_variable(pid_t pid, const char *name, char *out, size_t size)
 {
+    char chunk[4096];
     arcp_buf text = ARCP_BUF_INIT;
-    size_t name_size = strlen(name);
+    const size_t name_size = strlen(name);
     bool found = false;
-    read_environ(pid, &text);
-    arcp_span rest = arcp_buf_span(&text);
-    while (rest.size != 0 && !found) {
-        const char *end = memchr(rest.data, '\0', rest.size);
-        arcp_span pair = arcp_span_first(rest, end == NULL ? rest.size : (size_t)(end - rest.data));
-        arcp_span value = arcp_span_from(pair, name_size + 1);
-        if (pair.size > name_size && pair.data[name_size] == '=' &&
-            memcmp(pair.data, name, name_size) == 0 && value.size < size) {
-            memcpy(out, value.data, value.size);
-            out[value.size] = '\0';
-            found = true;
+    int fd = open_of(pid, "environ");
+    ssize_t got = fd < 0 ? 0 : read_some(fd, chunk, sizeof(chunk));
+    while (got > 0 && text.size < ENVIRON_BYTES_MAX) {
+        arcp_buf_append(&text, arcp_span_make(chunk, (size_t)got));
+        got = read_some(fd, chunk, sizeof(chunk));
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    arcp_buf_append_byte(&text, '\0');
+    for (size_t at = 0; !text.failed && at < text.size && !found;
+         at += strlen(text.data + at) + 1) {
+        const char *pair = text.data + at;
+        found = strncmp(pair, name, name_size) == 0 && pair[name_size] == '=' &&
+                strlen(pair + name_size + 1) < size;
+        if (found) {
+            memcpy(out, pair + name_size + 1, strlen(pair + name_size + 1) + 1);
         }
-        rest = arcp_span_from(rest, pair.size + 1);
     }
     arcp_buf_fini(&text);
     return found;

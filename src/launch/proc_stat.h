@@ -20,13 +20,13 @@ typedef struct arcp__proc_stat {
 bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out);
 
 /* The same from the file's text; false when it is not one. */
-bool arcp__proc_stat_parse(arcp_span text, arcp__proc_stat *out);
+bool arcp__proc_stat_parse(const char *text, arcp__proc_stat *out);
 
-/* Calls `each` for every process that /proc shows, until it returns false. */
-void arcp__proc_each(bool (*each)(void *user, const arcp__proc_stat *process), void *user);
-
+typedef void (*arcp__proc_fn)(void *user, const arcp__proc_stat *process);
+/* Calls `each` for every process that /proc shows. */
+void arcp__proc_each(arcp__proc_fn each, void *user);
 /* The same for the children of this process, orphans that it adopted included. */
-void arcp__proc_each_child(bool (*each)(void *user, const arcp__proc_stat *process), void *user);
+void arcp__proc_each_child(arcp__proc_fn each, void *user);
 
 /* The value of a variable in its environment, as that was when it started. False when it has
  * none, when it does not fit `out`, or when we may not look. */

@@ -7,7 +7,6 @@
  *   exited                       the last lines without a line feed first
  *   freed by its owner           the handles close, its directory is removed */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,49 +17,27 @@
 #include "base/hash.h"
 #include "process/process_state.h"
 
+#define INPUT_BYTES_MAX 16777216u
+
 /* ---- freeing ---- */
 
-typedef struct cleaning {
-    uv_work_t work;
-    arcp__process_table *table; /* a reference: its directory is above ours */
-    char *path;
-} cleaning;
-
-static void clean(uv_work_t *work)
+static void release(arcp__agent_process *process)
 {
-    const cleaning *c = work->data;
-    arcp__directory_remove(c->path);
+    arcp__process_table_unref(process->table);
+    arcp__free(process->directory);
+    arcp__free(process);
+}
+
+static void on_cleaning(uv_work_t *work)
+{
+    const arcp__agent_process *process = work->data;
+    arcp__directory_remove(process->directory);
 }
 
 static void on_cleaned(uv_work_t *work, int status)
 {
-    cleaning *c = work->data;
     (void)status;
-    arcp__process_table_unref(c->table);
-    arcp__free(c->path);
-    arcp__free(c);
-}
-
-/* An empty one goes at once; what may take long goes on another thread. */
-static void remove_directory(arcp__process_table *table, char *path)
-{
-    if (path == NULL || rmdir(path) == 0) {
-        arcp__free(path);
-        return;
-    }
-    cleaning *c = arcp__alloc(sizeof(*c));
-    if (c != NULL) {
-        *c = (cleaning){.table = table, .path = path};
-        c->work.data = c;
-        arcp__process_table_ref(table);
-        if (uv_queue_work(table->loop, &c->work, clean, on_cleaned) == 0) {
-            return;
-        }
-        arcp__process_table_unref(table);
-        arcp__free(c);
-    }
-    arcp__directory_remove(path);
-    arcp__free(path);
+    release(work->data);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -75,12 +52,18 @@ static void on_handle_closed(uv_handle_t *handle)
     arcp_buf_fini(&process->error_line);
     arcp_buf_fini(&process->tail);
     process->process->ops->release(process->process);
-    remove_directory(process->table, process->directory);
-    arcp__process_table_unref(process->table);
-    arcp__free(process);
+    /* An empty directory goes at once; what may take long goes on another thread. */
+    if (process->directory != NULL && rmdir(process->directory) != 0) {
+        process->cleaning.data = process;
+        if (uv_queue_work(process->table->loop, &process->cleaning, on_cleaning, on_cleaned) == 0) {
+            return;
+        }
+        arcp__directory_remove(process->directory);
+    }
+    release(process);
 }
 
-void arcp__agent_process_close_handle(uv_handle_t *handle)
+static void close_handle(uv_handle_t *handle)
 {
     if (!uv_is_closing(handle)) {
         uv_close(handle, on_handle_closed);
@@ -89,11 +72,17 @@ void arcp__agent_process_close_handle(uv_handle_t *handle)
 
 static void close_all(arcp__agent_process *process)
 {
-    arcp__agent_process_close_handle((uv_handle_t *)&process->input);
-    arcp__agent_process_close_handle((uv_handle_t *)&process->output.pipe);
-    arcp__agent_process_close_handle((uv_handle_t *)&process->errors.pipe);
-    arcp__agent_process_close_handle((uv_handle_t *)&process->exit);
-    arcp__agent_process_close_handle((uv_handle_t *)&process->timer);
+    close_handle((uv_handle_t *)&process->input);
+    close_handle((uv_handle_t *)&process->output.pipe);
+    close_handle((uv_handle_t *)&process->errors.pipe);
+    close_handle((uv_handle_t *)&process->exit);
+    close_handle((uv_handle_t *)&process->timer);
+}
+
+static void stop_reading(arcp__agent_process *process)
+{
+    (void)uv_read_stop((uv_stream_t *)&process->output.pipe);
+    (void)uv_read_stop((uv_stream_t *)&process->errors.pipe);
 }
 
 void arcp__agent_process_free(arcp__agent_process *process)
@@ -110,8 +99,7 @@ void arcp__agent_process_free(arcp__agent_process *process)
     }
     /* Its end is still awaited, so that no zombie stays. */
     arcp__agent_process_kill(process);
-    (void)uv_read_stop((uv_stream_t *)&process->output.pipe);
-    (void)uv_read_stop((uv_stream_t *)&process->errors.pipe);
+    stop_reading(process);
 }
 
 /* ---- its end ---- */
@@ -138,8 +126,7 @@ static void on_drained(uv_timer_t *timer)
         (void)uv_timer_again(timer); /* what it wrote is still being delivered */
         return;
     }
-    (void)uv_read_stop((uv_stream_t *)&process->output.pipe);
-    (void)uv_read_stop((uv_stream_t *)&process->errors.pipe);
+    stop_reading(process);
     (void)uv_timer_stop(timer);
     process->output.ended = true;
     process->errors.ended = true;
@@ -255,12 +242,107 @@ pid_t arcp__agent_process_pid(const arcp__agent_process *process)
     return process->process->pid;
 }
 
-/* ---- starting ---- */
+/* ---- its input: written, or queued while the pipe is full ---- */
 
-typedef struct pipe_ends {
-    int ours[3];
-    int theirs[3];
-} pipe_ends;
+typedef struct write_request {
+    uv_write_t request;
+    arcp__agent_process *process;
+    bool is_last;
+    arcp_buf bytes; /* what was not written at once; secret: credentials */
+} write_request;
+
+static void close_input(arcp__agent_process *process)
+{
+    if (!process->input_closed) {
+        process->input_closed = true;
+        close_handle((uv_handle_t *)&process->input);
+    }
+}
+
+static void on_written(uv_write_t *request, int status)
+{
+    write_request *written = (write_request *)request;
+    /* A program that closed its input will be told nothing more; its exit says the rest. */
+    if (written->is_last || status != 0) {
+        close_input(written->process);
+    }
+    arcp_buf_fini(&written->bytes);
+    arcp__free(written);
+}
+
+/* The bytes behind the first `skip` of the two parts. */
+static arcp_status queue(arcp__agent_process *process, const uv_buf_t parts[2], size_t skip,
+                         bool is_last)
+{
+    write_request *request = arcp__alloc(sizeof(*request));
+    if (request == NULL) {
+        return ARCP_E_NO_MEMORY;
+    }
+    request->process = process;
+    request->bytes.secret = true;
+    request->is_last = is_last;
+    for (size_t at = 0; at < 2; at++) {
+        arcp_span part = arcp_span_make(parts[at].base, parts[at].len);
+        arcp_buf_append(&request->bytes, arcp_span_from(part, skip));
+        skip = skip > part.size ? skip - part.size : 0;
+    }
+    uv_buf_t rest = uv_buf_init(request->bytes.data, (unsigned)request->bytes.size);
+    const arcp_status status = arcp_buf_status(&request->bytes);
+    if (status != ARCP_OK ||
+        uv_write(&request->request, (uv_stream_t *)&process->input, &rest, 1, on_written) != 0) {
+        arcp_buf_fini(&request->bytes);
+        arcp__free(request);
+    }
+    return status;
+}
+
+static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, arcp_span end,
+                               bool is_last)
+{
+    uv_stream_t *input = (uv_stream_t *)&process->input;
+    if (process->input_closed || process->is_freed) {
+        return ARCP_OK;
+    }
+    size_t size = bytes.size + end.size;
+    if (uv_stream_get_write_queue_size(input) > process->input_bytes_max || size > UINT32_MAX) {
+        return ARCP_E_LIMIT;
+    }
+    /* libuv changes neither, whatever its type says. */
+    union {
+        const char *from;
+        char *to;
+    } first = {bytes.data}, second = {end.data};
+    const uv_buf_t parts[2] = {uv_buf_init(first.to, (unsigned)bytes.size),
+                               uv_buf_init(second.to, (unsigned)end.size)};
+    int written = uv_try_write(input, parts, 2);
+    if (written < 0 && written != UV_EAGAIN) {
+        close_input(process);
+        return ARCP_OK;
+    }
+    if (written < 0 || (size_t)written < size) {
+        return queue(process, parts, written < 0 ? 0 : (size_t)written, is_last);
+    }
+    if (is_last) {
+        close_input(process);
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__agent_process_write(arcp__agent_process *process, arcp_span line)
+{
+    return write_bytes(process, line, ARCP_SPAN_LITERAL("\n"), false);
+}
+
+arcp_status arcp__agent_process_write_last(arcp__agent_process *process, arcp_span bytes)
+{
+    if (bytes.size == 0 && uv_stream_get_write_queue_size((uv_stream_t *)&process->input) == 0) {
+        close_input(process);
+        return ARCP_OK;
+    }
+    return write_bytes(process, bytes, arcp_span_make(NULL, 0), true);
+}
+
+/* ---- starting ---- */
 
 static void close_ends(int ends[3])
 {
@@ -273,95 +355,75 @@ static void close_ends(int ends[3])
 }
 
 /* Ours do not block; theirs are ordinary pipes, as programs expect. */
-static arcp_status make_pipes(pipe_ends *ends, arcp_error *err)
+static arcp_status make_pipes(int ours[3], int theirs[3], arcp_error *err)
 {
-    *ends = (pipe_ends){{-1, -1, -1}, {-1, -1, -1}};
     for (int at = 0; at < 3; at++) {
         int fds[2];
-        if (pipe2(fds, O_CLOEXEC) != 0) {
-            int number = errno;
-            close_ends(ends->ours);
-            close_ends(ends->theirs);
-            return arcp_error_set(err, ARCP_E_IO, "no pipe can be had: %s", strerror(number));
+        int result = uv_pipe(fds, at == 0 ? 0 : UV_NONBLOCK_PIPE, at == 0 ? UV_NONBLOCK_PIPE : 0);
+        if (result != 0) {
+            close_ends(ours);
+            close_ends(theirs);
+            return arcp_error_set(err, ARCP_E_IO, "no pipe can be had: %s", uv_strerror(result));
         }
-        ends->ours[at] = fds[at == 0 ? 1 : 0];
-        ends->theirs[at] = fds[at == 0 ? 0 : 1];
-        (void)fcntl(ends->ours[at], F_SETFL, O_NONBLOCK);
+        ours[at] = fds[at == 0 ? 1 : 0];
+        theirs[at] = fds[at == 0 ? 0 : 1];
     }
     return ARCP_OK;
 }
 
+/* Its program and its handles. */
 static arcp_status launch(arcp__agent_process *process, const arcp__process_spec *spec,
-                          const pipe_ends *ends, arcp_error *err)
+                          arcp_error *err)
 {
     arcp__process_table *table = process->table;
+    uv_pipe_t *pipes[3] = {&process->input, &process->output.pipe, &process->errors.pipe};
+    int ours[3] = {-1, -1, -1};
+    int theirs[3] = {-1, -1, -1};
+    arcp_status status = make_pipes(ours, theirs, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     arcp_launch_spec launch = ARCP_LAUNCH_SPEC_INIT;
     process->cgroup = arcp__cgroups_take(table->cgroups, &launch.cgroup_fd);
     launch.argv = spec->argv;
     launch.env = spec->env;
     launch.cwd = spec->cwd;
     launch.user = spec->user;
-    launch.stdin_fd = ends->theirs[0];
-    launch.stdout_fd = ends->theirs[1];
-    launch.stderr_fd = ends->theirs[2];
+    launch.stdin_fd = theirs[0];
+    launch.stdout_fd = theirs[1];
+    launch.stderr_fd = theirs[2];
     launch.limits = spec->limits;
     launch.limit_count = spec->limit_count;
-    arcp_status status =
-        table->launcher->ops->start(table->launcher, &launch, &process->process, err);
+    status = table->launcher->ops->start(table->launcher, &launch, &process->process, err);
+    close_ends(theirs);
     if (launch.cgroup_fd >= 0) {
         (void)close(launch.cgroup_fd);
     }
-    if (status != ARCP_OK) {
-        arcp__cgroups_end(table->cgroups, process->cgroup);
+    if (status == ARCP_OK) {
+        int result = uv_poll_init(table->loop, &process->exit, process->process->exit_fd);
+        if (result != 0) {
+            process->process->ops->release(process->process);
+            status = arcp_error_set(err, ARCP_E_IO, "the process cannot be watched: %s",
+                                    uv_strerror(result));
+        }
     }
-    return status;
-}
-
-/* Takes the descriptors over in any case. */
-static arcp_status open_handles(arcp__agent_process *process, pipe_ends *ends, arcp_error *err)
-{
-    uv_loop_t *loop = process->table->loop;
-    uv_pipe_t *pipes[3] = {&process->input, &process->output.pipe, &process->errors.pipe};
-    int result = uv_poll_init(loop, &process->exit, process->process->exit_fd);
-    if (result != 0) {
-        close_ends(ends->ours);
-        return arcp_error_set(err, ARCP_E_IO, "the process cannot be watched: %s",
-                              uv_strerror(result));
+    if (status != ARCP_OK) {
+        close_ends(ours);
+        arcp__cgroups_end(table->cgroups, process->cgroup);
+        return status;
     }
     process->exit.data = process;
-    (void)uv_timer_init(loop, &process->timer);
+    (void)uv_timer_init(table->loop, &process->timer);
     process->timer.data = process;
     for (int at = 0; at < 3; at++) {
-        (void)uv_pipe_init(loop, pipes[at], 0);
+        (void)uv_pipe_init(table->loop, pipes[at], 0);
         pipes[at]->data = process;
         /* It looks at the flags of a descriptor that we know to be open. */
-        (void)uv_pipe_open(pipes[at], ends->ours[at]);
+        (void)uv_pipe_open(pipes[at], ours[at]);
     }
     process->open_handles = 5;
     (void)uv_poll_start(&process->exit, UV_READABLE, on_exit_readable);
     return ARCP_OK;
-}
-
-static arcp_status start_in(arcp__agent_process *process, const arcp__process_spec *spec,
-                            arcp_error *err)
-{
-    pipe_ends ends;
-    arcp_status status = make_pipes(&ends, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    status = launch(process, spec, &ends, err);
-    close_ends(ends.theirs);
-    if (status != ARCP_OK) {
-        close_ends(ends.ours);
-        return status;
-    }
-    status = open_handles(process, &ends, err);
-    if (status != ARCP_OK) {
-        process->process->ops->release(process->process);
-        arcp__cgroups_end(process->table->cgroups, process->cgroup);
-    }
-    return status;
 }
 
 arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__process_spec *spec,
@@ -375,13 +437,14 @@ arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__pr
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     process->table = table;
+    process->directory = directory;
     process->is_plain = spec->is_plain;
     process->line_bytes_max = spec->line_bytes_max;
-    process->input_bytes_max = spec->input_bytes_max;
+    process->input_bytes_max = spec->input_bytes_max == 0 ? INPUT_BYTES_MAX : spec->input_bytes_max;
     arcp_status status =
         directory == NULL ? ARCP_OK : arcp__directory_make(directory, spec->user, err);
     if (status == ARCP_OK) {
-        status = start_in(process, spec, err);
+        status = launch(process, spec, err);
         if (status != ARCP_OK && directory != NULL) {
             arcp__directory_remove(directory);
         }
@@ -391,8 +454,7 @@ arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__pr
         arcp__free(process);
         return status;
     }
-    process->directory = directory;
-    arcp__process_table_ref(table);
+    table->refs++;
     DL_APPEND(table->processes, process);
     table->count++;
     if (table->directory != NULL && process->process->pid > 0) {

@@ -46,22 +46,6 @@ static void refuse_line(arcp__agent_process *process, arcp_status why)
     }
 }
 
-/* The end of a line that may have begun in an earlier read. */
-static void complete_line(arcp__agent_process *process, arcp_span rest)
-{
-    if (process->line.size == 0) {
-        say_line(process, rest);
-        return;
-    }
-    arcp_buf_append(&process->line, rest);
-    if (process->line.failed) {
-        refuse_line(process, ARCP_E_NO_MEMORY);
-        return;
-    }
-    say_line(process, arcp_buf_span(&process->line));
-    arcp_buf_clear(&process->line);
-}
-
 /* Takes lines while the process has a share of the turn; returns what is left. */
 static arcp_span take_lines(arcp__agent_process *process, arcp_span bytes)
 {
@@ -70,17 +54,26 @@ static arcp_span take_lines(arcp__agent_process *process, arcp_span bytes)
             return bytes;
         }
         const char *end = memchr(bytes.data, '\n', bytes.size);
-        size_t size = end == NULL ? bytes.size : (size_t)(end - bytes.data);
+        const size_t size = end == NULL ? bytes.size : (size_t)(end - bytes.data);
+        /* One that began in an earlier read, or ends in a later one, is put together. */
+        const bool is_whole = end != NULL && process->line.size == 0;
+        arcp_span line = arcp_span_first(bytes, size);
         if (process->line.size + size > process->line_bytes_max) {
             refuse_line(process, ARCP_E_LIMIT);
-        } else if (end != NULL) {
-            complete_line(process, arcp_span_first(bytes, size));
+            return arcp_span_make(NULL, 0);
+        }
+        if (!is_whole) {
+            arcp_buf_append(&process->line, line);
+            line = arcp_buf_span(&process->line);
+        }
+        if (process->line.failed) {
+            refuse_line(process, ARCP_E_NO_MEMORY);
+            return arcp_span_make(NULL, 0);
+        }
+        if (end != NULL) {
+            say_line(process, line);
+            arcp_buf_clear(&process->line);
             count(process, size + 1);
-        } else {
-            arcp_buf_append(&process->line, bytes);
-            if (process->line.failed) {
-                refuse_line(process, ARCP_E_NO_MEMORY);
-            }
         }
         bytes = arcp_span_from(bytes, end == NULL ? size : size + 1);
     }
@@ -100,17 +93,6 @@ static arcp_span take_output(arcp__agent_process *process, arcp_span bytes)
 }
 
 /* ---- standard error ---- */
-
-static void keep_tail(arcp__agent_process *process, arcp_span bytes)
-{
-    if (bytes.size > STDERR_TAIL) {
-        bytes = arcp_span_from(bytes, bytes.size - STDERR_TAIL);
-    }
-    if (process->tail.size + bytes.size > STDERR_TAIL) {
-        arcp_buf_consume(&process->tail, process->tail.size + bytes.size - STDERR_TAIL);
-    }
-    arcp_buf_append(&process->tail, bytes);
-}
 
 arcp_span arcp__agent_process_tail(const arcp__agent_process *process)
 {
@@ -195,7 +177,10 @@ static void on_read(uv_stream_t *pipe, ssize_t size, const uv_buf_t *buffer)
     } else if (size > 0) {
         arcp_span bytes = arcp_span_make(buffer->base, (size_t)size);
         if (!is_output) {
-            keep_tail(process, bytes);
+            const size_t skipped = bytes.size > STDERR_TAIL ? bytes.size - STDERR_TAIL : 0;
+            arcp_buf_append(&process->tail, arcp_span_from(bytes, skipped));
+            const size_t kept = process->tail.size;
+            arcp_buf_consume(&process->tail, kept > STDERR_TAIL ? kept - STDERR_TAIL : 0);
         }
         stream->drained += process->is_taken ? bytes.size : 0;
         take(process, stream, bytes);
@@ -235,17 +220,14 @@ void arcp__agent_process_read(arcp__agent_process *process)
     }
 }
 
-static void take_left(arcp__agent_process *process, arcp__agent_stream *stream)
-{
-    if (stream->left.size != 0 && !is_held_back(process, stream)) {
-        take(process, stream, arcp_buf_span(&stream->left));
-    }
-}
-
 void arcp__agent_process_go_on(arcp__agent_process *process)
 {
-    take_left(process, &process->output);
-    take_left(process, &process->errors);
+    arcp__agent_stream *const streams[] = {&process->output, &process->errors};
+    for (size_t at = 0; at < 2; at++) {
+        if (streams[at]->left.size != 0 && !is_held_back(process, streams[at])) {
+            take(process, streams[at], arcp_buf_span(&streams[at]->left));
+        }
+    }
     arcp__agent_process_read(process);
 }
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,65 +20,46 @@ typedef struct removal {
     unsigned moved;
 } removal;
 
-static void empty(removal *r, int directory, int depth);
-
-static int open_directory(int at, const char *name)
+/* Removes what is in the directory `name` of `at`. False when it cannot be read. */
+static bool empty(removal *r, int at, const char *name, int depth)
 {
-    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static void remove_directory(removal *r, int at, const char *name, int depth)
-{
-    if (unlinkat(at, name, AT_REMOVEDIR) == 0) {
-        return;
-    }
-    if (depth == DEPTH_MAX) {
-        char to[32];
-        (void)snprintf(to, sizeof(to), ".deep-%u", r->moved);
-        r->moved += renameat(at, name, r->top, to) == 0 ? 1 : 0;
-        return;
-    }
-    /* Programs leave directories that not even their owner may write. */
-    int changed = fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
-    (void)changed; /* opening it tells */
-    int inner = open_directory(at, name);
-    if (inner >= 0) {
-        empty(r, inner, depth + 1);
-    }
-    (void)unlinkat(at, name, AT_REMOVEDIR);
-}
-
-/* Takes the descriptor over. */
-static void empty(removal *r, int directory, int depth)
-{
-    DIR *entries = fdopendir(directory);
+    DIR *entries = arcp__directory_open(at, name);
     if (entries == NULL) {
-        (void)close(directory);
-        return;
+        return false;
     }
+    const int directory = dirfd(entries);
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            unlinkat(directory, entry->d_name, 0) != 0) {
-            remove_directory(r, directory, entry->d_name, depth);
+        const char *inner = entry->d_name;
+        if (strcmp(inner, ".") == 0 || strcmp(inner, "..") == 0 ||
+            unlinkat(directory, inner, 0) == 0 || unlinkat(directory, inner, AT_REMOVEDIR) == 0) {
+            continue;
         }
+        if (depth == DEPTH_MAX) {
+            char to[32];
+            (void)snprintf(to, sizeof(to), ".deep-%u", r->moved);
+            r->moved += renameat(directory, inner, r->top, to) == 0 ? 1 : 0;
+            continue;
+        }
+        /* Programs leave directories that not even their owner may write. */
+        int changed = fchmodat(directory, inner, 0700, AT_SYMLINK_NOFOLLOW);
+        (void)changed; /* opening it tells */
+        (void)empty(r, directory, inner, depth + 1);
+        (void)unlinkat(directory, inner, AT_REMOVEDIR);
     }
     (void)closedir(entries);
+    return true;
 }
 
 void arcp__directory_remove(const char *path)
 {
-    removal r = {open_directory(AT_FDCWD, path), 0};
+    removal r = {open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 0};
     if (r.top < 0) {
         return;
     }
     (void)fchmod(r.top, 0700);
     for (unsigned pass = 0; rmdir(path) != 0 && pass < PASSES_MAX; pass++) {
         unsigned before = r.moved;
-        int directory = open_directory(r.top, ".");
-        if (directory >= 0) {
-            empty(&r, directory, 0);
-        }
-        if (directory < 0 || (r.moved == before && rmdir(path) != 0)) {
+        if (!empty(&r, r.top, ".", 0) || (r.moved == before && rmdir(path) != 0)) {
             break; /* nothing more can be done */
         }
     }

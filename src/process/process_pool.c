@@ -79,47 +79,39 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
     back_off(pool);
 }
 
-static arcp_status start_one(arcp__process_pool *pool, waiting_process *waiting, arcp_error *err)
+static void on_timer(uv_timer_t *timer)
 {
     char directory[4096];
+    arcp__process_pool *pool = timer->data;
+    arcp_error error = {0};
     arcp__process_spec spec = *pool->options.spec;
+    waiting_process *waiting = arcp__alloc(sizeof(*waiting));
+    arcp_status status =
+        waiting == NULL ? arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     if (spec.makes_cwd) {
         int written = snprintf(directory, sizeof(directory), "%s/warm-%p-%llu", spec.cwd,
                                (void *)pool, (unsigned long long)pool->made++);
         if (written < 0 || (size_t)written >= sizeof(directory)) {
-            return arcp_error_set(err, ARCP_E_USAGE, "the path of the work directory is too long");
+            status =
+                arcp_error_set(&error, ARCP_E_USAGE, "the path of the work directory is too long");
         }
         spec.cwd = directory;
     }
-    arcp_status status =
-        arcp__agent_process_start(pool->options.table, &spec, &waiting->process, err);
     if (status == ARCP_OK) {
-        arcp__agent_process_callbacks callbacks = {
-            .log = on_log,
-            .exited = on_exited,
-            .user = waiting,
-        };
-        waiting->pool = pool;
-        /* Its output belongs to the job that it will have. */
-        arcp__agent_process_pause(waiting->process, true);
-        arcp__agent_process_set_callbacks(waiting->process, &callbacks);
+        status = arcp__agent_process_start(pool->options.table, &spec, &waiting->process, &error);
     }
-    return status;
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    arcp__process_pool *pool = timer->data;
-    arcp_error error = {0};
-    waiting_process *waiting = arcp__alloc(sizeof(*waiting));
-    arcp_status status = waiting == NULL ? arcp_error_set(&error, ARCP_E_NO_MEMORY, "out of memory")
-                                         : start_one(pool, waiting, &error);
-    if (waiting == NULL || status != ARCP_OK) {
+    if (status != ARCP_OK) {
         arcp__free(waiting);
         say(pool, true, "no process can wait for jobs: %s", error.message);
         back_off(pool);
         return;
     }
+    const arcp__agent_process_callbacks callbacks = {
+        .log = on_log, .exited = on_exited, .user = waiting};
+    waiting->pool = pool;
+    /* Its output belongs to the job that it will have. */
+    arcp__agent_process_pause(waiting->process, true);
+    arcp__agent_process_set_callbacks(waiting->process, &callbacks);
     LL_APPEND(pool->waiting, waiting);
     pool->count++;
     fill_after(pool, pool->pause_ms);

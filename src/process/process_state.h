@@ -10,12 +10,6 @@
 #define ARCP__READ_BYTES       65536u
 #define ARCP__PROCESS_JOB_SIZE 64 /* a job's id and its NUL */
 
-/* The job of a process that is gone: what it left outside its group is looked for. */
-typedef struct arcp__ended_job {
-    struct arcp__ended_job *next;
-    char id[ARCP__PROCESS_JOB_SIZE];
-} arcp__ended_job;
-
 struct arcp__process_table {
     uv_loop_t *loop;
     arcp_launcher *launcher;         /* owned */
@@ -30,7 +24,8 @@ struct arcp__process_table {
     bool adopts;       /* orphans become our children */
     bool is_freed;
     uv_timer_t orphan_timer;
-    arcp__ended_job *ended; /* since orphans were last looked for */
+    arcp_buf ended; /* jobs whose process is gone since orphans were looked for: their ids, each
+                       with NULs behind it to ARCP__PROCESS_JOB_SIZE bytes */
 
     /* A turn ends when the loop has looked for input. Who had its share of one goes on in the next,
      * and the loop does not sleep before. */
@@ -62,7 +57,8 @@ struct arcp__agent_process {
     arcp__agent_stream output, errors;
     arcp__turn_share share; /* of both */
     uv_poll_t exit;
-    uv_timer_t timer; /* first the kill's, then the drain's */
+    uv_timer_t timer;   /* first the kill's, then the drain's */
+    uv_work_t cleaning; /* of its directory, in the end */
     unsigned open_handles;
 
     arcp__agent_process_callbacks callbacks;
@@ -84,8 +80,9 @@ struct arcp__agent_process {
 };
 
 /* ---- process_table.c ---- */
-void arcp__process_table_ref(arcp__process_table *table);
 void arcp__process_table_unref(arcp__process_table *table);
+/* The process with that number; NULL: it is none of ours. */
+arcp__agent_process *arcp__process_table_find(const arcp__process_table *table, pid_t pid);
 /* The process is not read, and nothing of it is delivered, until the next turn. */
 void arcp__process_table_rest(arcp__agent_process *process);
 /* It does not rest (any more). */
@@ -93,17 +90,16 @@ void arcp__process_table_resume(arcp__agent_process *process);
 
 /* ---- process_orphans.c ---- */
 /* A process of this job is gone: a second later its orphans are looked for and killed. */
-void arcp__process_orphans_expect(arcp__process_table *table, const char *job);
+void arcp__process_orphans_expect(arcp__process_table *table,
+                                  const char job[ARCP__PROCESS_JOB_SIZE]);
 /* Looks for them now; returns how many were killed. */
 size_t arcp__process_orphans_look(const arcp__process_table *table);
-void arcp__process_orphans_forget(arcp__process_table *table);
 
 /* ---- agent_process.c ---- */
 /* When it has ended, does what is to be done then. False when it still runs. */
 bool arcp__agent_process_check(arcp__agent_process *process);
 /* Tells the owner of the end when everything is read. */
 void arcp__agent_process_finish(arcp__agent_process *process);
-void arcp__agent_process_close_handle(uv_handle_t *handle);
 
 /* ---- agent_process_output.c ---- */
 /* Reads what may be read now. */

@@ -60,38 +60,6 @@ static void on_turn(uv_check_t *check)
     }
 }
 
-static void open_handles(arcp__process_table *table)
-{
-    (void)uv_timer_init(table->loop, &table->orphan_timer);
-    (void)uv_check_init(table->loop, &table->turning);
-    (void)uv_idle_init(table->loop, &table->waking);
-    table->orphan_timer.data = table;
-    table->turning.data = table;
-    table->waking.data = table;
-    (void)uv_check_start(&table->turning, on_turn);
-    uv_unref((uv_handle_t *)&table->orphan_timer);
-    uv_unref((uv_handle_t *)&table->turning);
-}
-
-/* What may fail; the rest of a table does not. */
-static arcp_status acquire(arcp__process_table *table, const arcp__process_table_options *options,
-                           arcp_error *err)
-{
-    arcp_status status = ARCP_OK;
-    table->read_buffer = arcp__alloc(ARCP__READ_BYTES);
-    if (table->read_buffer == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    if (options->work_directory != NULL) {
-        status = arcp__work_directory_open(options->work_directory, &table->directory,
-                                           &table->swept, err);
-    }
-    if (status == ARCP_OK && table->launcher == NULL) {
-        status = arcp_launcher_new_direct(NULL, &table->launcher, err);
-    }
-    return status;
-}
-
 arcp_status arcp__process_table_new(const arcp__process_table_options *options,
                                     arcp__process_table **out, arcp_error *err)
 {
@@ -108,8 +76,18 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
         .refs = 4,
         .adopts = adopts_orphans(),
         .turn = {.limits = &arcp__turn_of_agents},
+        .read_buffer = arcp__alloc(ARCP__READ_BYTES),
     };
-    arcp_status status = acquire(table, options, err);
+    arcp_status status = table->read_buffer == NULL
+                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : ARCP_OK;
+    if (status == ARCP_OK && options->work_directory != NULL) {
+        status = arcp__work_directory_open(options->work_directory, &table->directory,
+                                           &table->swept, err);
+    }
+    if (status == ARCP_OK && table->launcher == NULL) {
+        status = arcp_launcher_new_direct(NULL, &table->launcher, err);
+    }
     if (status != ARCP_OK) {
         arcp__work_directory_close(table->directory);
         arcp__free(table->read_buffer);
@@ -117,14 +95,17 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
         return status;
     }
     table->cgroups = options->makes_cgroups ? arcp__cgroups_open() : NULL;
-    open_handles(table);
+    (void)uv_timer_init(table->loop, &table->orphan_timer);
+    (void)uv_check_init(table->loop, &table->turning);
+    (void)uv_idle_init(table->loop, &table->waking);
+    table->orphan_timer.data = table;
+    table->turning.data = table;
+    table->waking.data = table;
+    (void)uv_check_start(&table->turning, on_turn);
+    uv_unref((uv_handle_t *)&table->orphan_timer);
+    uv_unref((uv_handle_t *)&table->turning);
     *out = table;
     return ARCP_OK;
-}
-
-void arcp__process_table_ref(arcp__process_table *table)
-{
-    table->refs++;
 }
 
 void arcp__process_table_unref(arcp__process_table *table)
@@ -133,7 +114,7 @@ void arcp__process_table_unref(arcp__process_table *table)
         return;
     }
     arcp__process_orphans_look(table);
-    arcp__process_orphans_forget(table);
+    arcp_buf_fini(&table->ended);
     arcp__cgroups_close(table->cgroups);
     arcp_launcher_free(table->launcher);
     arcp__work_directory_close(table->directory);
@@ -177,7 +158,7 @@ size_t arcp__process_table_count(const arcp__process_table *table)
     return table->count;
 }
 
-static arcp__agent_process *find(const arcp__process_table *table, pid_t pid)
+arcp__agent_process *arcp__process_table_find(const arcp__process_table *table, pid_t pid)
 {
     arcp__agent_process *process = NULL;
     DL_FOREACH (table->processes, process) {
@@ -201,7 +182,7 @@ void arcp__process_table_reap(arcp__process_table *table)
         if (info.si_pid == 0) {
             return;
         }
-        arcp__agent_process *process = find(table, info.si_pid);
+        arcp__agent_process *process = arcp__process_table_find(table, info.si_pid);
         if (process == NULL) {
             (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
         } else if (!arcp__agent_process_check(process)) {

@@ -96,29 +96,23 @@ typedef struct search {
     size_t killed;
 } search;
 
-static bool is_marked(const search *s, const arcp__proc_stat *process)
-{
-    char job[256];
-    return arcp__proc_is_inside(process->pid, s->directory) ||
-           arcp__proc_variable(process->pid, "ARCP_JOB_ID", job, sizeof(job));
-}
-
-static bool on_process(void *user, const arcp__proc_stat *process)
+static void on_process(void *user, const arcp__proc_stat *process)
 {
     search *s = user;
+    char job[256];
     if (process->pid == getpid() || process->state == 'Z') {
-        return true;
+        return;
     }
     for (size_t at = 0; at < s->count; at++) {
         const arcp__stray *stray = &s->strays[at];
         if (process->group == stray->pid && process->pid != stray->pid &&
             process->started >= stray->started && strcmp(stray->boot, s->boot) == 0 &&
-            is_marked(s, process)) {
+            (arcp__proc_is_inside(process->pid, s->directory) ||
+             arcp__proc_variable(process->pid, "ARCP_JOB_ID", job, sizeof(job)))) {
             s->killed += kill_exactly(process->pid, process->started, false) ? 1 : 0;
-            break;
+            return;
         }
     }
-    return true;
 }
 
 size_t arcp__stray_kill(const arcp__stray *strays, size_t count, arcp_span directory)

@@ -52,6 +52,16 @@ static int open_directory(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+DIR *arcp__directory_open(int at, const char *name)
+{
+    int fd = open_directory(at, name);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (entries == NULL && fd >= 0) {
+        (void)close(fd);
+    }
+    return entries;
+}
+
 static bool lock(int fd, bool waits)
 {
     int result;
@@ -78,9 +88,8 @@ void arcp__work_directory_note(const arcp__work_directory *directory, pid_t pid)
         return;
     }
     arcp__stray_format(&stray, &text);
-    int fd = text.failed ? -1
-                         : openat(directory->fd, name,
-                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd =
+        openat(directory->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
         ssize_t written = write(fd, text.data, text.size);
         (void)written; /* a note that is cut short is no note */
@@ -113,12 +122,8 @@ static bool read_note(int run, const char *name, arcp__stray *out)
 static size_t kill_noted(int run, const char *path)
 {
     arcp_buf found = ARCP_BUF_INIT; /* of arcp__stray */
-    int copy = open_directory(run, ".");
-    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+    DIR *entries = arcp__directory_open(run, ".");
     if (entries == NULL) {
-        if (copy >= 0) {
-            (void)close(copy);
-        }
         return 0;
     }
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
@@ -135,33 +140,27 @@ static size_t kill_noted(int run, const char *path)
     return killed;
 }
 
-/* Of a run that is over: one that nobody has locked. */
-static size_t sweep_run(int base, const char *base_path, const char *name)
-{
-    char path[4096];
-    size_t killed = 0;
-    int run = open_directory(base, name);
-    int written = snprintf(path, sizeof(path), "%s/%s", base_path, name);
-    if (run >= 0 && written > 0 && (size_t)written < sizeof(path) && lock(run, false)) {
-        killed = kill_noted(run, path);
-        arcp__directory_remove(path);
-    }
-    if (run >= 0) {
-        (void)close(run);
-    }
-    return killed;
-}
-
-static size_t sweep(int base, const char *path)
+/* Of runs that are over: directories that nobody has locked. */
+static size_t sweep(int base, const char *base_path)
 {
     size_t killed = 0;
-    DIR *entries = opendir(path);
+    DIR *entries = opendir(base_path);
     if (entries == NULL) {
         return 0;
     }
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        if (strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX)) == 0) {
-            killed += sweep_run(base, path, entry->d_name);
+        char path[4096];
+        if (strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX)) != 0) {
+            continue;
+        }
+        int run = open_directory(base, entry->d_name);
+        int written = snprintf(path, sizeof(path), "%s/%s", base_path, entry->d_name);
+        if (run >= 0 && written > 0 && (size_t)written < sizeof(path) && lock(run, false)) {
+            killed += kill_noted(run, path);
+            arcp__directory_remove(path);
+        }
+        if (run >= 0) {
+            (void)close(run);
         }
     }
     (void)closedir(entries);
@@ -210,7 +209,7 @@ arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **o
         status = arcp_error_set(err, ARCP_E_IO, "the work directory %s cannot be used: %s", base,
                                 strerror(errno));
     } else {
-        size_t count = sweep(base_fd, path);
+        const size_t count = sweep(base_fd, path);
         if (killed != NULL) {
             *killed = count;
         }
@@ -221,12 +220,12 @@ arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **o
     }
     if (status == ARCP_OK) {
         *out = directory;
-    } else {
-        if (directory->fd >= 0) {
-            (void)close(directory->fd);
-        }
-        arcp__free(directory);
+        return ARCP_OK;
     }
+    if (directory->fd >= 0) {
+        (void)close(directory->fd);
+    }
+    arcp__free(directory);
     return status;
 }
 

@@ -2,11 +2,13 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/launcher_child.h"
 #include "launch/launcher_fixture.h"
 
 /* ---- what it finds ---- */
@@ -379,35 +381,99 @@ static void without_the_helper_another_user_is_refused(void **state)
     fixture_run(f);
 }
 
+/* What the helper is told to do, with a text behind it. */
+typedef struct orders_file {
+    arcp__launch_orders orders;
+    char texts[32];
+} orders_file;
+
+/* Runs the helper with the first `size` bytes as its orders; returns its exit status, and what it
+ * said of its failure. */
+static int run_helper(const orders_file *file, size_t size, arcp__launch_failure *failure)
+{
+    int errors[2];
+    int status = -1;
+    int orders = memfd_create("orders", MFD_CLOEXEC);
+    assert_true(orders >= 0 && write(orders, file, size) == (ssize_t)size);
+    assert_int_equal(pipe2(errors, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(2);
+        int from = fcntl(errors[1], F_DUPFD_CLOEXEC, 10);
+        if (dup2(fcntl(orders, F_DUPFD_CLOEXEC, 10), ARCP__LAUNCH_ORDERS_FD) >= 0 &&
+            dup2(from, ARCP__LAUNCH_ERRORS_FD) >= 0) {
+            (void)execl(HELPER, HELPER, (char *)NULL);
+        }
+        _exit(126);
+    }
+    (void)close(errors[1]);
+    (void)close(orders);
+    *failure = (arcp__launch_failure){-1, 0};
+    ssize_t got = read(errors[0], failure, sizeof(*failure));
+    assert_true(got == 0 || got == (ssize_t)sizeof(*failure));
+    (void)close(errors[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static orders_file good_orders(void)
+{
+    orders_file file;
+    memset(&file, 0, sizeof(file));
+    file.orders.struct_size = sizeof(file.orders);
+    file.orders.parent = getpid();
+    file.orders.uid = getuid();
+    file.orders.gid = getgid();
+    file.orders.argc = 2;
+    file.orders.env_count = 1;
+    memcpy(file.texts, "\0/bin/sh\0sh\0-c\0A=B", 19);
+    return file;
+}
+
 static void the_helper_refuses_what_it_cannot_read(void **state)
 {
     fixture *f = *state;
-    static const char helper[] = HELPER;
-    static const char *const rows[][8] = {
-        {helper},
-        {helper, "--parent", "1"},
-        {helper, "--parent", "1", "--"},
-        {helper, "--parent", "1", "--", "/bin/true"},
-        {helper, "--", "/bin/true", "true"},
-        {helper, "--parent", "x", "--", "/bin/true", "true"},
-        {helper, "--parent", "-1", "--", "/bin/true", "true"},
-        {helper, "--parent", "1", "--user", "0:0", "--", "/bin/true", "true"},
-        {helper, "--user", "1:x:", "--", "/bin/true", "true"},
-        {helper, "--user", "4294967295:1:", "--", "/bin/true", "true"},
-        {helper, "--user", "1:1:1,,2", "--", "/bin/true", "true"},
-        {helper, "--limit", "7:1", "--", "/bin/true", "true"},
-        {helper, "--limit", "7:1:18446744073709551616", "--", "/bin/true", "true"},
-        {helper, "--what", "7", "--", "/bin/true", "true"},
+    static const char *const alone[] = {HELPER, NULL};
+    const orders_file good = good_orders();
+    const size_t size = sizeof(good.orders) + 19;
+    arcp__launch_failure failure;
+    for (size_t cut = 0; cut < size; cut += cut < sizeof(good.orders) - 1 ? 997 : 1) {
+        if (run_helper(&good, cut, &failure) != 127 || failure.stage != ARCP__LAUNCH_HELPER) {
+            fail_msg("cut at %zu: stage %d", cut, failure.stage);
+        }
+    }
+    static const struct {
+        const char *name;
+        size_t offset;
+        uint64_t value;
+        size_t width;
+    } rows[] = {
+        {"another release", offsetof(arcp__launch_orders, struct_size), 8, 8},
+        {"no parent", offsetof(arcp__launch_orders, parent), 0, 4},
+        {"a negative parent", offsetof(arcp__launch_orders, parent), UINT32_MAX, 4},
+        {"too many groups", offsetof(arcp__launch_orders, group_count), ARCP__LAUNCH_GROUPS_MAX + 1,
+         4},
+        {"too many limits", offsetof(arcp__launch_orders, limit_count), ARCP__LAUNCH_LIMITS_MAX + 1,
+         8},
+        {"no arguments", offsetof(arcp__launch_orders, argc), 0, 8},
+        {"one argument less", offsetof(arcp__launch_orders, argc), 1, 8},
+        {"one argument more", offsetof(arcp__launch_orders, argc), 3, 8},
+        {"arguments without end", offsetof(arcp__launch_orders, argc), UINT64_MAX, 8},
+        {"one variable more", offsetof(arcp__launch_orders, env_count), 2, 8},
+        {"variables without end", offsetof(arcp__launch_orders, env_count), UINT64_MAX, 8},
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        f->spec.argv = rows[at];
-        fixture_run(f);
-        if (!f->end.is_known || f->end.by_signal || f->end.code != 127) {
-            fail_msg("row %zu: status %d", at, f->end.code);
+        orders_file bad = good;
+        memcpy((char *)&bad + rows[at].offset, &rows[at].value, rows[at].width);
+        if (run_helper(&bad, size, &failure) != 127 || failure.stage != ARCP__LAUNCH_HELPER) {
+            fail_msg("%s: stage %d", rows[at].name, failure.stage);
         }
-        assert_non_null(strstr(f->output.data, "not by hand"));
-        arcp_buf_clear(&f->output);
     }
+    f->spec.argv = alone; /* by hand, it has no such descriptors */
+    fixture_run(f);
+    assert_true(f->end.is_known && !f->end.by_signal);
+    assert_int_equal(f->end.code, 127);
+    assert_non_null(strstr(f->output.data, "not by hand"));
 }
 
 int main(void)

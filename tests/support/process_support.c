@@ -90,8 +90,7 @@ static bool still_runs(int directory)
         (void)close(fd);
     }
     text[size < 0 ? 0 : size] = '\0';
-    return size > 0 && arcp__proc_stat_parse(arcp_span_make(text, (size_t)size), &found) &&
-           found.state != 'Z';
+    return size > 0 && arcp__proc_stat_parse(text, &found) && found.state != 'Z';
 }
 
 void wait_for_watched(int fd)
