@@ -97,10 +97,10 @@ static void on_timer(uv_timer_t *timer)
         }
         spec.cwd = directory;
     }
-    if (status == ARCP_OK) {
+    if (waiting != NULL && status == ARCP_OK) {
         status = arcp__agent_process_start(pool->options.table, &spec, &waiting->process, &error);
     }
-    if (status != ARCP_OK) {
+    if (waiting == NULL || status != ARCP_OK) {
         arcp__free(waiting);
         say(pool, true, "no process can wait for jobs: %s", error.message);
         back_off(pool);

@@ -1,14 +1,16 @@
-/* Callback agents.
+/* Callback agents, the agent's side.
  *
  * An agent's thread checks events, asks the gate and spends budget by itself: the lease is
  * immutable and the counters have a lock. What it says goes to the loop through the inbox,
  * in order. What the loop decides for it (cancelled, paused, ended, a reply) is written
  * under the inbox's lock. The call is shared by both sides and freed by the last. */
-#include <arcp/secret.h>
-
+#include "runtime/agent_call.h"
 #include "base/alloc.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/utf8.h"
 #include "core/error_payload.h"
-#include "runtime/agent_call_state.h"
+#include "core/event_write.h"
 #include "json/json_put.h"
 
 arcp_agent_call *arcp__agent_call_ref(arcp_agent_call *call)
@@ -67,7 +69,7 @@ arcp_status arcp_agent_credentials(const arcp_agent_call *call, arcp_buf *out, a
     arcp_json_ref first =
         arcp_json_member(&call->start, call->payload, ARCP_SPAN_LITERAL("credentials"));
     out->secret = true;
-    arcp__agent_inbox_lock(call->runtime->inbox);
+    arcp__agent_inbox_lock(&call->runtime->inbox);
     if (call->credentials != NULL) {
         arcp_buf_append(out, arcp_secret_reveal(call->credentials));
     } else if (!arcp_json_is_missing(&call->start, first)) {
@@ -75,15 +77,8 @@ arcp_status arcp_agent_credentials(const arcp_agent_call *call, arcp_buf *out, a
     } else {
         arcp_buf_append_cstr(out, "[]");
     }
-    arcp__agent_inbox_unlock(call->runtime->inbox);
+    arcp__agent_inbox_unlock(&call->runtime->inbox);
     return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
-}
-
-void arcp__agent_call_tell(arcp_agent_call *call, void (*tell)(arcp_agent_call *call, void *user))
-{
-    if (tell != NULL && !atomic_load(&call->is_done)) {
-        tell(call, call->entry->callback.user);
-    }
 }
 
 /* ---- what the agent says ---- */
@@ -100,6 +95,8 @@ static void keep(char **to, arcp_span *text)
     }
 }
 
+/* Gives the loop a line, or what came through the port: it is copied, and only what is sure to
+ * arrive is taken from the budgets. */
 static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arcp__job_message said,
                        arcp_error *err)
 {
@@ -107,13 +104,21 @@ static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arc
     decision->canonical = decision->currency = arcp_span_make(NULL, 0);
     decision->capability = arcp_span_first(decision->capability, REPORT_BYTES_MAX);
     decision->target = arcp_span_first(decision->target, REPORT_BYTES_MAX);
-    size_t size = said.body.size + said.kind_text.size + said.unit.size +
-                  decision->capability.size + decision->target.size + decision->pattern.size;
+    size_t reports_max = 0; /* one of each budget above */
+    const arcp_budget *budget =
+        said.unit.size == 0 ? NULL : arcp_authority_budget(call->port.authority);
+    for (; budget != NULL; budget = arcp_budget_parent(budget)) {
+        reports_max++;
+    }
+    const size_t size = reports_max * sizeof(arcp_budget_report) + said.body.size +
+                        said.kind_text.size + said.unit.size + decision->capability.size +
+                        decision->target.size + decision->pattern.size;
     arcp__agent_message *message = arcp__alloc(sizeof(*message) + size);
     if (message == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    char *to = (char *)(message + 1);
+    arcp_budget_report *kept = (arcp_budget_report *)(message + 1);
+    char *to = (char *)(kept + reports_max);
     keep(&to, &said.body);
     keep(&to, &said.kind_text);
     keep(&to, &said.unit);
@@ -122,55 +127,256 @@ static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arc
     keep(&to, &decision->pattern);
     arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
     arcp__job_port_spend(&call->port, &said, reports);
-    if (said.report_count != 0) {
-        message->reports = arcp__alloc_array(said.report_count, sizeof(*reports));
-        if (message->reports != NULL) {
-            memcpy(message->reports, reports, said.report_count * sizeof(*reports));
-        } else {
-            said.report_count = 0;
-        }
-        said.reports = message->reports;
-    }
+    said.report_count = said.report_count < reports_max ? said.report_count : reports_max;
+    memcpy(kept, reports, said.report_count * sizeof(*reports));
+    said.reports = kept;
     message->kind = kind;
     message->call = arcp__agent_call_ref(call);
     message->said = said;
     message->size = size;
-    arcp__agent_inbox_put(call->runtime->inbox, message);
+    arcp__agent_inbox_put(message);
     return ARCP_OK;
 }
 
-arcp_status arcp__agent_call_say(arcp_agent_call *call, const arcp__job_message *said,
+static arcp_status put_line(arcp_agent_call *call, const arcp_buf *line, arcp_error *err)
+{
+    return line->failed
+               ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+               : put(call, ARCP__AGENT_LINE, (arcp__job_message){.body = arcp_buf_span(line)}, err);
+}
+
+/* Holds a blocking agent back while nobody takes what it says; one that is not blocking is refused
+ * with ARCP_E_LIMIT, and told when there is room. */
+static arcp_status wait_for_room(arcp_agent_call *call, arcp_error *err)
+{
+    if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
+        if (!atomic_load(&call->port.is_over) && !arcp__agent_inbox_ask(call)) {
+            return arcp_error_set(err, ARCP_E_LIMIT, "the job's observers are too slow; wait");
+        }
+    } else if (!arcp__agent_inbox_wait(call, false)) {
+        return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
+    }
+    return atomic_load(&call->port.is_over)
+               ? arcp_error_set(err, ARCP_E_CLOSED, "the job has ended")
+               : ARCP_OK;
+}
+
+/* ---- events, and what the lease allows: decided on the agent's thread ---- */
+
+arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span body,
+                             arcp_error *err)
+{
+    arcp_error own = {0};
+    err = err == NULL ? &own : err;
+    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_status status = wait_for_room(call, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp_json_scan(&call->json, body, &limits, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    const arcp_span kind_text = arcp_span_cstr(kind);
+    if (arcp_span_equal_cstr(kind_text, "delegate") ||
+        arcp_span_equal_cstr(kind_text, "result_chunk")) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "use arcp_agent_delegate and arcp_agent_chunk");
+    }
+    arcp_buf_clear(&call->scratch);
+    arcp_buf_clear(&call->body);
+    if (memchr(body.data, '\\', body.size) != NULL &&
+        !arcp_buf_reserve(&call->scratch, body.size * 4)) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp__job_message message;
+    const arcp__job_port_event event = {.kind = kind_text,
+                                        .json = &call->json,
+                                        .body = ARCP_JSON_ROOT,
+                                        .scratch = &call->scratch,
+                                        .out = &call->body,
+                                        .details = &details};
+    status = arcp__job_port_emit(&call->port, arcp__clock_now(), &event, &message, err);
+    if (call->body.failed) {
+        message.body.size = 0; /* a denial is recorded without its result */
+        call->body.failed = false;
+    }
+    if (status == ARCP_OK || message.is_decided) {
+        arcp_status said = put(call, ARCP__AGENT_SAYS, message, status == ARCP_OK ? err : NULL);
+        status = status == ARCP_OK ? said : status; /* a denial stands also without its record */
+    }
+    arcp_buf_fini(&details);
+    return status;
+}
+
+/* Decided here; recorded by the loop, as it was decided. */
+arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, arcp_span target,
+                                 arcp_target_scratch *scratch, arcp_decision *decision,
                                  arcp_error *err)
 {
-    return put(call, ARCP__AGENT_SAYS, *said, err);
+    arcp_target_scratch own_scratch;
+    arcp__job_message message;
+    bool is_allowed =
+        arcp__job_port_authorize(&call->port, arcp__clock_now(), capability, target,
+                                 scratch == NULL ? &own_scratch : scratch, NULL, &message, err);
+    if (message.is_decided) {
+        arcp_status said = put(call, ARCP__AGENT_SAYS, message, NULL);
+        if (is_allowed && said != ARCP_OK && atomic_load(&call->port.gates->must_record)) {
+            message.decision.allowed = false;
+            message.decision.code = arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                                                   "there is no memory to record what is granted");
+        }
+    }
+    if (decision != NULL && scratch != NULL) {
+        *decision = message.decision;
+    }
+    return message.decision.code;
 }
 
-arcp_status arcp__agent_call_line(arcp_agent_call *call, arcp_span line, arcp_error *err)
+arcp_status arcp_agent_authorize_model(arcp_agent_call *call, arcp_span model, arcp_error *err)
 {
-    return put(call, ARCP__AGENT_LINE, (arcp__job_message){.body = line}, err);
+    return arcp_agent_authorize(call, ARCP_SPAN_LITERAL("model.use"), model, NULL, NULL, err);
 }
 
-static bool may_go_on(arcp_agent_call *call)
+/* An event with a body of our own making, which is freed. */
+static arcp_status say(arcp_agent_call *call, const char *kind, arcp_buf *body, arcp_error *err)
 {
-    return !atomic_load(&call->paused) || atomic_load(&call->port.is_over);
+    arcp_status status = body->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                      : arcp_agent_event(call, kind, arcp_buf_span(body), err);
+    arcp_buf_fini(body);
+    return status;
 }
 
-arcp_status arcp__agent_call_wait_for_room(arcp_agent_call *call, arcp_error *err)
+arcp_status arcp_agent_log(arcp_agent_call *call, const char *level, const char *text,
+                           arcp_error *err)
 {
-    if (atomic_load(&call->port.is_over)) {
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp__event_write_log(arcp_span_cstr(level), arcp_span_cstr(text), &body);
+    return say(call, "log", &body, err);
+}
+
+arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_t total,
+                                const char *message, arcp_error *err)
+{
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp_json_writer writer = arcp__put_begin(&body);
+    arcp__put_u64(&writer, "current", current);
+    if (total != 0) {
+        arcp__put_u64(&writer, "total", total);
+    }
+    if (message != NULL) {
+        arcp__put_cstr(&writer, "message", message);
+    }
+    arcp_json_end_object(&writer);
+    return say(call, "progress", &body, err);
+}
+
+arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name, const char *value,
+                              const char *unit, arcp_error *err)
+{
+    arcp_buf body = ARCP_BUF_INIT;
+    arcp__event_write_metric(arcp_span_cstr(name), arcp_span_cstr(value), arcp_span_cstr(unit),
+                             &body);
+    return say(call, "metric", &body, err);
+}
+
+arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, arcp_error *err)
+{
+    arcp_status status = wait_for_room(call, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    bool is_text = arcp__utf8_is_valid(bytes);
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&line, "{\"type\":\"result.chunk\",\"payload\":{\"data\":");
+    if (is_text) {
+        arcp_json_quote(bytes, &line);
+    } else {
+        arcp_buf_append_byte(&line, '"');
+        arcp__base64_encode(bytes, ARCP__BASE64_STANDARD, &line);
+        arcp_buf_append_byte(&line, '"');
+    }
+    arcp_buf_append_format(&line, ",\"encoding\":\"%s\",\"more\":%s}}", is_text ? "utf8" : "base64",
+                           more ? "true" : "false");
+    status = put_line(call, &line, err);
+    arcp_buf_fini(&line);
+    return status;
+}
+
+/* ---- a delegation, and the wait for what becomes of it ---- */
+
+/* The payload of a reply, or the error in it. */
+static arcp_status read_reply(arcp_agent_call *call, arcp_buf *reply, arcp_error *err)
+{
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    arcp__error_payload error;
+    if (!call->has_reply ||
+        arcp_json_scan(&call->json, arcp_buf_span(&call->reply), &limits, NULL) != ARCP_OK) {
         return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
     }
+    arcp_json_ref payload =
+        arcp_json_member(&call->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    arcp_json_ref refused = arcp_json_member(&call->json, payload, ARCP_SPAN_LITERAL("error"));
+    bool has_outcome =
+        arcp_json_member(&call->json, payload, ARCP_SPAN_LITERAL("job_id")) != ARCP_JSON_ABSENT;
+    if (!has_outcome &&
+        arcp__error_payload_parse(&call->json, refused, &call->scratch, &error, NULL) == ARCP_OK) {
+        return arcp_error_set(err, error.status, "%.*s", (int)error.message.size,
+                              error.message.data);
+    }
+    arcp_json_compact(&call->json, payload, reply);
+    return reply->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_buf *reply,
+                                arcp_error *err)
+{
+    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_error own = {0};
+    err = err == NULL ? &own : err;
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
-        return arcp__agent_inbox_ask(call->runtime->inbox, may_go_on, call)
-                   ? ARCP_OK
-                   : arcp_error_set(err, ARCP_E_LIMIT, "the job's observers are too slow; wait");
+        return arcp_error_set(err, ARCP_E_USAGE, "only a blocking agent may wait for a reply");
     }
-    if (!arcp__agent_inbox_wait(call->runtime->inbox, may_go_on, call) ||
-        atomic_load(&call->port.is_over)) {
-        return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
+    arcp_status status = wait_for_room(call, err);
+    if (status == ARCP_OK) {
+        /* A line that does not parse would never be answered. */
+        status = arcp_json_scan(&call->json, request, &limits, err);
     }
-    return ARCP_OK;
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (!arcp_json_is(&call->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "a delegation must be an object");
+    }
+    arcp_buf id = ARCP_BUF_INIT; /* of its text, what `name` needs */
+    arcp_span name = arcp_json_string(
+        &call->json,
+        arcp_json_member(&call->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("delegate_id")), &id);
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&line, "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":");
+    arcp_json_compact(&call->json, ARCP_JSON_ROOT, &line);
+    arcp_buf_append_byte(&line, '}');
+    call->has_reply = false;
+    arcp_buf_clear(&call->reply);
+    status = put_line(call, &line, err);
+    arcp_buf_fini(&line);
+    if (status == ARCP_OK && !arcp__agent_inbox_wait(call, true)) {
+        status = arcp_error_set(err, ARCP_E_CLOSED, "the runtime is stopping");
+    } else if (status == ARCP_OK) {
+        arcp_buf_clear(&call->scratch);
+        status = read_reply(call, reply, err);
+        /* The runtime has given a refused delegation its result on the job. */
+        if (status != ARCP_OK && status != ARCP_E_CLOSED) {
+            bool noted = arcp__denied_calls_add(&call->port.denied, name);
+            (void)noted; /* without memory only this guard is missing */
+        }
+    }
+    arcp_buf_fini(&id);
+    return status;
 }
+
+/* ---- its end ---- */
 
 void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line)
 {
@@ -180,31 +386,36 @@ void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line)
     call->bye = (arcp__agent_message){
         .call = arcp__agent_call_ref(call),
         .kind = ARCP__AGENT_BYE,
-        .is_lost = line != NULL && (line->failed || arcp__agent_call_line(call, arcp_buf_span(line),
-                                                                          NULL) != ARCP_OK),
+        .is_lost = line != NULL && put_line(call, line, NULL) != ARCP_OK,
     };
-    arcp__agent_inbox_put(call->runtime->inbox, &call->bye);
+    arcp__agent_inbox_put(&call->bye);
+}
+
+/* Takes the line over, and the reference of an agent that is not blocking. */
+static void end(arcp_agent_call *call, arcp_buf *line)
+{
+    const arcp_agent_kind kind = call->entry->callback.kind;
+    arcp__agent_call_bye(call, line);
+    arcp_buf_fini(line);
+    if (kind == ARCP_AGENT_NON_BLOCKING) {
+        arcp__agent_call_unref(call);
+    }
 }
 
 void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)
 {
     arcp_buf line = ARCP_BUF_INIT;
-    if (result.size == 0) {
-        arcp_buf_append_cstr(&line, "{\"type\":\"job.result\",\"payload\":{}}");
-    } else {
-        arcp_buf_append_cstr(&line, "{\"type\":\"job.result\",\"payload\":{\"result\":");
-        for (size_t at = 0; at < result.size; at++) {
-            /* White space between values may hold line feeds; strings cannot. */
-            char byte = result.data[at];
-            arcp_buf_append_byte(&line, byte == '\n' || byte == '\r' ? ' ' : byte);
-        }
-        arcp_buf_append_cstr(&line, "}}");
+    arcp_buf_append_cstr(&line, "{\"type\":\"job.result\",\"payload\":{");
+    if (result.size != 0) {
+        arcp_buf_append_cstr(&line, "\"result\":");
     }
-    arcp__agent_call_bye(call, &line);
-    arcp_buf_fini(&line);
-    if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
-        arcp__agent_call_unref(call);
+    for (size_t at = 0; at < result.size; at++) {
+        /* White space between values may hold line feeds; strings cannot. */
+        char byte = result.data[at];
+        arcp_buf_append_byte(&line, byte == '\n' || byte == '\r' ? ' ' : byte);
     }
+    arcp_buf_append_cstr(&line, "}}");
+    end(call, &line);
 }
 
 void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *message,
@@ -220,9 +431,5 @@ void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *mess
                                 details);
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
-    arcp__agent_call_bye(call, &line);
-    arcp_buf_fini(&line);
-    if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
-        arcp__agent_call_unref(call);
-    }
+    end(call, &line);
 }

@@ -12,8 +12,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "process/process.h"
-#include "runtime/agent_registration.h"
 #include "runtime/runtime_state.h"
 
 /* One job. */
@@ -44,7 +42,7 @@ static void on_line_refused(void *user, arcp_status why)
 {
     const process_job *pj = user;
     if (why != ARCP_E_LIMIT) {
-        arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_ERROR, "out of memory for a line");
+        arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR, "out of memory for a line");
     }
     arcp__engine_agent_line_too_long(pj->runtime->engine, arcp__clock_now(), pj->job);
     pj->runtime->is_dirty = true;
@@ -66,7 +64,7 @@ static void on_log(void *user, arcp_span line)
         return;
     }
     arcp_span shown = arcp_span_first(line, 400);
-    arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
+    arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }
 
 /* The next job has room when the program is gone, not when this one is forgotten. */
@@ -82,7 +80,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 {
     process_job *pj = user;
     leave_room(pj);
-    arcp__runtime_log_job(
+    arcp__runtime_log(
         pj->runtime, pj->job, ARCP_LOG_DEBUG,
         "process %d ended with %s %d; %.3f s of processor, %.1f MiB",
         (int)arcp__agent_process_pid(pj->process), end->by_signal ? "signal" : "status", end->code,
@@ -112,32 +110,16 @@ static arcp_status start_program(process_job *pj, const char *cwd, arcp_error *e
         arcp__environment_set(&environment, "TRACESTATE", arcp__job_tracestate(pj->job));
     }
     arcp__environment_pass(&environment, agent->env);
-    arcp_status status = ARCP_OK;
-    if (environment.failed) {
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    } else {
-        arcp__process_spec spec = agent->spec;
-        spec.env = (const char *const *)environment.pairs;
-        spec.cwd = cwd;
-        spec.makes_cwd = arcp__job_owns_cwd(pj->job);
-        spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
-        status = arcp__agent_process_start(pj->runtime->processes, &spec, &pj->process, err);
-    }
+    arcp__process_spec spec = agent->spec;
+    spec.env = (const char *const *)environment.pairs;
+    spec.cwd = cwd;
+    spec.makes_cwd = arcp__job_owns_cwd(pj->job);
+    spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
+    arcp_status status = environment.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                            : arcp__agent_process_start(pj->runtime->processes,
+                                                                        &spec, &pj->process, err);
     arcp__environment_fini(&environment);
     return status;
-}
-
-/* A warm process already runs in its directory: that is renamed to the job's. */
-static arcp_status take_waiting(process_job *pj, const char *cwd, arcp_error *err)
-{
-    if (pj->agent->pool == NULL) {
-        return ARCP_OK;
-    }
-    pj->process = arcp__process_pool_take(pj->agent->pool);
-    if (pj->process == NULL || !arcp__job_owns_cwd(pj->job)) {
-        return ARCP_OK;
-    }
-    return arcp__agent_process_move_directory(pj->process, cwd, err);
 }
 
 static arcp_status begin(process_job *pj, arcp_error *err)
@@ -148,9 +130,13 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     }
     const arcp_span span = arcp__job_cwd(pj->job);
     const char *cwd = span.size == 0 ? NULL : span.data;
-    arcp_status status = take_waiting(pj, cwd, err);
-    if (status == ARCP_OK && pj->process == NULL) {
+    arcp_status status = ARCP_OK;
+    pj->process = agent->pool == NULL ? NULL : arcp__process_pool_take(agent->pool);
+    if (pj->process == NULL) {
         status = start_program(pj, cwd, err);
+    } else if (arcp__job_owns_cwd(pj->job)) {
+        /* A warm process already runs in its directory: that is renamed to the job's. */
+        status = arcp__agent_process_move_directory(pj->process, cwd, err);
     }
     if (pj->process != NULL) {
         agent->running->jobs++;
@@ -164,8 +150,8 @@ static arcp_status begin(process_job *pj, arcp_error *err)
 static void write_line(const process_job *pj, arcp_span line)
 {
     if (arcp__agent_process_write(pj->process, line) != ARCP_OK) {
-        arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_WARN,
-                              "killed: it does not read its input");
+        arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_WARN,
+                          "killed: it does not read its input");
         arcp__agent_process_kill(pj->process);
     }
 }
@@ -194,25 +180,6 @@ static void write_plain_input(const process_job *pj, arcp_span start)
     arcp_json_fini(&json);
 }
 
-static void go(process_job *pj, arcp_span line)
-{
-    arcp__agent_process_callbacks callbacks = {
-        .line = on_line,
-        .line_refused = on_line_refused,
-        .output = on_output,
-        .log = on_log,
-        .exited = on_exited,
-        .user = pj,
-    };
-    arcp__agent_process_pause(pj->process, false);
-    arcp__agent_process_set_callbacks(pj->process, &callbacks);
-    if (pj->agent->spec.is_plain) {
-        write_plain_input(pj, line);
-    } else {
-        write_line(pj, line);
-    }
-}
-
 static void report_start(const process_job *pj, arcp_status status, arcp_span message)
 {
     arcp__engine_agent_started(pj->runtime->engine, arcp__clock_now(), pj->job, status, message);
@@ -221,18 +188,33 @@ static void report_start(const process_job *pj, arcp_status status, arcp_span me
 
 static void launch(process_job *pj, arcp_span line)
 {
+    const arcp__agent_process_callbacks callbacks = {
+        .line = on_line,
+        .line_refused = on_line_refused,
+        .output = on_output,
+        .log = on_log,
+        .exited = on_exited,
+        .user = pj,
+    };
     arcp_error error = {0};
     arcp_status status = begin(pj, &error);
-    if (status == ARCP_OK) {
-        assert(pj->process != NULL);
-        go(pj, line);
-    } else {
-        arcp__runtime_log_job(pj->runtime, pj->job, ARCP_LOG_ERROR, "%s", error.message);
+    if (status != ARCP_OK) {
+        arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR, "%s", error.message);
+        report_start(pj, status,
+                     status == ARCP_E_LIMIT
+                         ? arcp_span_cstr(error.message)
+                         : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+        return;
     }
-    report_start(pj, status,
-                 status == ARCP_OK || status == ARCP_E_LIMIT
-                     ? arcp_span_cstr(error.message)
-                     : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+    assert(pj->process != NULL);
+    arcp__agent_process_pause(pj->process, false);
+    arcp__agent_process_set_callbacks(pj->process, &callbacks);
+    if (pj->agent->spec.is_plain) {
+        write_plain_input(pj, line);
+    } else {
+        write_line(pj, line);
+    }
+    report_start(pj, ARCP_OK, arcp_span_make(NULL, 0));
 }
 
 /* ---- waiting in line ---- */
@@ -269,34 +251,26 @@ static process_job *before_in_line(const process_job *pj)
     return pj == pj->runtime->waiting_process_jobs ? NULL : pj->previous;
 }
 
-static process_job *last_in_line(const arcp_runtime *runtime)
-{
-    process_job *first = runtime->waiting_process_jobs;
-    return first == NULL ? NULL : first->previous;
-}
-
-/* The round behind the principal's last job in the line, or else the next. */
-static uint64_t round_for(const process_job *pj)
-{
-    arcp_span principal = arcp__job_principal(pj->job);
-    for (const process_job *at = last_in_line(pj->runtime); at != NULL; at = before_in_line(at)) {
-        if (arcp_span_equal(arcp__job_principal(at->job), principal)) {
-            return at->round + 1;
-        }
-    }
-    return pj->runtime->launch_round + 1;
-}
-
 static void enter_line(process_job *pj)
 {
-    process_job *behind = last_in_line(pj->runtime);
+    arcp_runtime *runtime = pj->runtime;
+    process_job *first = runtime->waiting_process_jobs;
+    process_job *behind = first == NULL ? NULL : first->previous; /* the last */
+    const arcp_span principal = arcp__job_principal(pj->job);
     pj->is_waiting = true;
-    pj->round = round_for(pj);
+    /* The round behind the principal's last job in the line, or else the next. */
+    pj->round = runtime->launch_round + 1;
+    for (const process_job *at = behind; at != NULL; at = before_in_line(at)) {
+        if (arcp_span_equal(arcp__job_principal(at->job), principal)) {
+            pj->round = at->round + 1;
+            break;
+        }
+    }
     while (behind != NULL && behind->round > pj->round) {
         behind = before_in_line(behind);
     }
-    DL_APPEND_ELEM2(pj->runtime->waiting_process_jobs, behind, pj, previous, next);
-    (void)uv_idle_start(&pj->runtime->launching, on_turn);
+    DL_APPEND_ELEM2(runtime->waiting_process_jobs, behind, pj, previous, next);
+    (void)uv_idle_start(&runtime->launching, on_turn);
 }
 
 /* Its program will not be started. */
@@ -306,24 +280,12 @@ static void give_up(process_job *pj, arcp_span why)
     report_start(pj, ARCP_E_INTERNAL_ERROR, why);
 }
 
-static void keep_line(process_job *pj, arcp_span line)
-{
-    if (pj->later.size != 0) {
-        arcp_buf_append_byte(&pj->later, '\n');
-    }
-    arcp_buf_append(&pj->later, line);
-    if (pj->later.failed) {
-        give_up(pj, ARCP_SPAN_LITERAL("out of memory for what the agent is told"));
-    }
-}
-
-static void start(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__job *job,
-                  arcp_span line)
+static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
     process_job *pj = arcp__alloc(sizeof(*pj));
     if (pj == NULL) {
         runtime->is_dirty = true;
-        arcp__runtime_log(runtime, ARCP_LOG_ERROR, "out of memory");
+        arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "out of memory");
         arcp__engine_agent_started(runtime->engine, arcp__clock_now(), job, ARCP_E_NO_MEMORY,
                                    ARCP_SPAN_LITERAL("the agent's program cannot be started"));
         return;
@@ -348,27 +310,30 @@ static void start(arcp_runtime *runtime, struct arcp__agent_entry *entry, arcp__
 
 /* ---- what the engine says ---- */
 
-static void send_line(arcp_runtime *runtime, arcp__job *job, arcp_span line)
+static void send_line(void *agent, arcp_span line)
 {
-    (void)runtime;
-    process_job *pj = arcp__job_user(job);
-    if (pj == NULL || pj->agent->spec.is_plain) {
+    process_job *pj = agent;
+    if (pj->agent->spec.is_plain) {
         return;
     }
-    if (pj->is_waiting) {
-        keep_line(pj, line);
-    } else if (pj->process != NULL) {
-        write_line(pj, line);
+    if (!pj->is_waiting) {
+        if (pj->process != NULL) {
+            write_line(pj, line);
+        }
+        return;
+    }
+    if (pj->later.size != 0) {
+        arcp_buf_append_byte(&pj->later, '\n');
+    }
+    arcp_buf_append(&pj->later, line);
+    if (pj->later.failed) {
+        give_up(pj, ARCP_SPAN_LITERAL("out of memory for what the agent is told"));
     }
 }
 
-static void kill_process(arcp_runtime *runtime, arcp__job *job)
+static void kill_process(void *agent)
 {
-    (void)runtime;
-    process_job *pj = arcp__job_user(job);
-    if (pj == NULL) {
-        return;
-    }
+    process_job *pj = agent;
     if (pj->is_waiting) {
         give_up(pj, ARCP_SPAN_LITERAL("the job was stopped before its program was started"));
     } else if (pj->process != NULL) {
@@ -376,59 +341,48 @@ static void kill_process(arcp_runtime *runtime, arcp__job *job)
     }
 }
 
-static void cancel(arcp_runtime *runtime, arcp__job *job, arcp_span line)
+static void cancel(void *agent, arcp_span line)
 {
-    const process_job *pj = arcp__job_user(job);
+    const process_job *pj = agent;
     /* A plain one reads no lines: the signal is how it is told. */
-    if (pj != NULL && (pj->agent->spec.is_plain || pj->is_waiting)) {
-        kill_process(runtime, job);
+    if (pj->agent->spec.is_plain || pj->is_waiting) {
+        kill_process(agent);
     } else {
-        send_line(runtime, job, line);
+        send_line(agent, line);
     }
 }
 
-static void pause_process(arcp_runtime *runtime, arcp__job *job, bool paused)
+static void pause_process(void *agent, bool paused)
 {
-    (void)runtime;
-    const process_job *pj = arcp__job_user(job);
-    if (pj != NULL && pj->process != NULL) {
+    const process_job *pj = agent;
+    if (pj->process != NULL) {
         arcp__agent_process_pause(pj->process, paused);
     }
 }
 
-static void release(process_job *pj)
+static void forget(void *agent)
 {
+    process_job *pj = agent;
     if (pj->is_waiting) {
         DL_DELETE2(pj->runtime->waiting_process_jobs, pj, previous, next);
     } else {
         DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     }
+    arcp__job_set_user(pj->job, NULL);
     arcp_buf_fini(&pj->start);
     arcp_buf_fini(&pj->later);
-    if (pj->process != NULL) {
-        arcp__agent_process_free(pj->process);
-    }
+    arcp__agent_process_free(pj->process);
     leave_room(pj);
     arcp__free(pj);
-}
-
-static void forget(arcp_runtime *runtime, arcp__job *job)
-{
-    (void)runtime;
-    process_job *pj = arcp__job_user(job);
-    if (pj != NULL) {
-        arcp__job_set_user(job, NULL);
-        release(pj);
-    }
 }
 
 void arcp__runtime_process_jobs_free(arcp_runtime *runtime)
 {
     while (runtime->waiting_process_jobs != NULL) {
-        release(runtime->waiting_process_jobs);
+        forget(runtime->waiting_process_jobs);
     }
     while (runtime->process_jobs != NULL) {
-        release(runtime->process_jobs);
+        forget(runtime->process_jobs);
     }
 }
 

@@ -1,5 +1,4 @@
-#include "runtime/agent_registration.h"
-
+/* The registration of an agent that is a program. */
 #include "base/alloc.h"
 #include "base/options.h"
 #include "runtime/runtime_state.h"
@@ -39,15 +38,10 @@ static arcp__running *find_running(const arcp_runtime *runtime, const char *name
     for (const arcp__agent_entry *at = runtime->agents; at != NULL; at = at->next) {
         if (at->process != NULL && arcp_span_equal_cstr(arcp_span_cstr(name), at->name) &&
             arcp_span_equal_cstr(arcp_span_cstr(version), at->version)) {
-            at->process->running->refs++;
             return at->process->running;
         }
     }
-    arcp__running *running = arcp__alloc(sizeof(*running));
-    if (running != NULL) {
-        *running = (arcp__running){.refs = 1};
-    }
-    return running;
+    return arcp__alloc(sizeof(arcp__running));
 }
 
 static arcp__process_agent *agent_new(arcp_runtime *runtime, const arcp_process_agent *from)
@@ -58,16 +52,15 @@ static arcp__process_agent *agent_new(arcp_runtime *runtime, const arcp_process_
         return NULL;
     }
     agent->runtime = runtime;
-    agent->running = find_running(runtime, from->name, from->version);
     agent->env = copy_texts(agent, from->env, &failed);
     agent->cwd = copy_text(agent, from->cwd, &failed);
     agent->stderr_in_errors = from->stderr_in_errors;
     agent->max_jobs = from->max_jobs;
-    const size_t limits_size = from->limit_count * sizeof(*from->limits);
     arcp_span limits = {NULL, 0};
-    if (limits_size != 0) {
-        limits = arcp__arena_copy(&agent->arena,
-                                  arcp_span_make((const char *)from->limits, limits_size));
+    if (from->limit_count != 0) {
+        limits = arcp__arena_copy(
+            &agent->arena,
+            arcp_span_make((const char *)from->limits, from->limit_count * sizeof(*from->limits)));
         failed = failed || limits.data == NULL;
     }
     agent->spec = (arcp__process_spec){
@@ -77,17 +70,15 @@ static arcp__process_agent *agent_new(arcp_runtime *runtime, const arcp_process_
         .limit_count = from->limit_count,
         .is_plain = from->is_plain,
     };
+    agent->running = find_running(runtime, from->name, from->version);
+    if (agent->running != NULL) {
+        agent->running->refs++;
+    }
     if (failed || agent->running == NULL) {
         arcp__process_agent_free(agent);
         return NULL;
     }
     return agent;
-}
-
-void arcp__process_agent_retire(arcp__process_agent *agent)
-{
-    arcp__process_pool_free(agent->pool);
-    agent->pool = NULL;
 }
 
 void arcp__process_agent_free(arcp__process_agent *agent)
@@ -109,14 +100,14 @@ void arcp__process_agent_free(arcp__process_agent *agent)
 static void warm_say(void *user, bool is_error, const char *text)
 {
     const arcp__process_agent *agent = user;
-    arcp__runtime_log(agent->runtime, is_error ? ARCP_LOG_ERROR : ARCP_LOG_WARN, "%s", text);
+    arcp__runtime_log(agent->runtime, NULL, is_error ? ARCP_LOG_ERROR : ARCP_LOG_WARN, "%s", text);
 }
 
 static void warm_log(void *user, arcp_span line)
 {
     const arcp__process_agent *agent = user;
     arcp_span shown = arcp_span_first(line, 400);
-    arcp__runtime_log(agent->runtime, ARCP_LOG_INFO, "%s: %.*s", agent->spec.argv[0],
+    arcp__runtime_log(agent->runtime, NULL, ARCP_LOG_INFO, "%s: %.*s", agent->spec.argv[0],
                       (int)shown.size, shown.data);
 }
 
@@ -150,23 +141,6 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
 
 /* ---- registering ---- */
 
-/* A program or user that is missing is told now, not by the first job's failure. It may come
- * later: the agent is offered all the same. */
-static arcp_status warn_if_missing(const arcp__process_agent *agent, const char *name,
-                                   arcp_error *err)
-{
-    arcp_error why = {0};
-    arcp_status status = arcp__process_check(agent->spec.argv, agent->env, agent->spec.user, &why);
-    if (status == ARCP_E_NO_MEMORY) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    if (status != ARCP_OK) {
-        arcp__runtime_log(agent->runtime, ARCP_LOG_WARN, "agent \"%s\": %s; its jobs will fail",
-                          name, why.message);
-    }
-    return ARCP_OK;
-}
-
 arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_process_agent *from,
                                           arcp_error *err)
 {
@@ -185,7 +159,17 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     } else if (from->warm != 0 && !from->is_plain) {
         status = keep_warm(agent, from->warm, err); /* which says what cannot be started */
     } else if (runtime->launches_here) {
-        status = warn_if_missing(agent, from->name, err);
+        /* A program or user that is missing is told now, not by the first job's failure. It may
+         * come later: the agent is offered all the same. */
+        arcp_error why = {0};
+        arcp_status found =
+            arcp__process_check(agent->spec.argv, agent->env, agent->spec.user, &why);
+        if (found == ARCP_E_NO_MEMORY) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        } else if (found != ARCP_OK) {
+            arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN, "agent \"%s\": %s; its jobs will fail",
+                              from->name, why.message);
+        }
     }
     if (entry == NULL || status != ARCP_OK) {
         arcp__free(entry);
@@ -195,10 +179,6 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     entry->ops = &arcp__agent_process_host;
     entry->process = agent;
     /* Takes the entry in any case. */
-    status = arcp__runtime_add_entry(runtime, entry, from->name, from->version, from->is_default,
-                                     from->cwd, err);
-    if (status != ARCP_OK) {
-        arcp__process_agent_free(agent);
-    }
-    return status;
+    return arcp__runtime_add_entry(runtime, entry, from->name, from->version, from->is_default,
+                                   from->cwd, err);
 }

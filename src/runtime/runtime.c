@@ -7,12 +7,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options.h"
-#include "runtime/agent_inbox.h"
-#include "runtime/agent_registration.h"
-#include "runtime/agent_threads.h"
 #include "runtime/runtime_state.h"
 
-#define AGENT_THREADS_DEFAULT 64u
+#define AGENT_THREADS_DEFAULT   64u
+#define TOKEN_QUESTIONS_DEFAULT 1024u
 
 static void draw(void *user, void *out, size_t size)
 {
@@ -26,7 +24,8 @@ static void on_prepare(uv_prepare_t *handle)
     if (runtime->is_dirty) {
         arcp__runtime_drive(runtime);
     }
-    arcp__agent_inbox_next_turn(runtime->inbox);
+    runtime->inbox.is_resting = false;
+    arcp__turn_next(&runtime->inbox.turn);
     arcp__runtime_links_next_turn(runtime);
 }
 
@@ -35,20 +34,9 @@ static void on_wake(uv_async_t *handle)
     arcp_runtime *runtime = handle->data;
     (void)runtime->store->ops->poll(runtime->store);
     if (arcp__agent_inbox_take(runtime)) {
-        arcp__agent_inbox_tell_all(runtime->inbox);
+        arcp__agent_inbox_tell_all(runtime);
     }
     runtime->is_dirty = true;
-}
-
-/* Writing to an agent or a peer that is gone must be an error, not the end of the program.
- * A handler of the program's own is left alone. */
-static void survive_broken_pipes(void)
-{
-    struct sigaction now;
-    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
-        now.sa_handler = SIG_IGN;
-        (void)sigaction(SIGPIPE, &now, NULL);
-    }
 }
 
 static void open_handles(arcp_runtime *runtime)
@@ -68,6 +56,7 @@ static void open_handles(arcp_runtime *runtime)
 
 static void free_entry(arcp__agent_entry *entry)
 {
+    arcp__process_agent_free(entry->process);
     arcp__free(entry->name);
     arcp__free(entry->version);
     arcp__free(entry);
@@ -80,7 +69,7 @@ static void release_memory(arcp_runtime *runtime)
         runtime->agents = entry->next;
         free_entry(entry);
     }
-    arcp__agent_inbox_free(runtime->inbox);
+    arcp__agent_inbox_fini(&runtime->inbox);
     arcp_buf_fini(&runtime->text);
     arcp__random_pool_fini(&runtime->random);
     arcp__free(runtime->name);
@@ -110,10 +99,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     }
     arcp__runtime_links_free(runtime);
     arcp__authenticator_close(runtime->authenticator);
-    if (runtime->inbox != NULL) {
-        arcp__agent_inbox_close(runtime->inbox);
-    }
-    arcp__agent_threads_free(runtime->threads);
+    arcp__agent_threads_end(runtime);
     if (runtime->store != NULL) {
         /* Waits for what was submitted; its last completions reach the engine. */
         runtime->store->ops->close(runtime->store);
@@ -136,6 +122,76 @@ static char *copy_or(const char *text, const char *otherwise)
 {
     const char *from = text == NULL ? otherwise : text;
     return arcp__copy_cstr(from, strlen(from));
+}
+
+/* ---- the engine's questions about tokens ---- */
+
+static void on_answered(void *user, uint64_t auth_id, arcp_status status, arcp_span principal,
+                        bool is_anonymous)
+{
+    const arcp_runtime *runtime = user;
+    arcp__engine_authenticated(runtime->engine, arcp__clock_now(), auth_id, status, principal,
+                               is_anonymous);
+}
+
+static void on_refused(void *user, const char *peer, const char *why, bool is_trouble)
+{
+    const arcp_runtime *runtime = user;
+    const arcp__refusal refusal = {.peer = peer, .rule = "bearer token", .is_trouble = is_trouble};
+    arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal, why);
+}
+
+static void on_authenticator_wake(void *user)
+{
+    arcp_runtime *runtime = user;
+    (void)uv_async_send(&runtime->wake);
+}
+
+arcp_status arcp_runtime_set_token_verifiers(arcp_runtime *runtime,
+                                             arcp_token_verifier *const *verifiers, size_t count,
+                                             arcp_error *err)
+{
+    return arcp__authenticator_set(runtime->authenticator, verifiers, count, err);
+}
+
+/* ---- making one ---- */
+
+/* What the engine stands on. */
+static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options *options,
+                              arcp_error *err)
+{
+    const arcp__authenticator_owner owner = {.answered = on_answered,
+                                             .refused = on_refused,
+                                             .wake = on_authenticator_wake,
+                                             .user = runtime};
+    const arcp__process_table_options table = {.loop = runtime->loop,
+                                               .launcher = options->launcher,
+                                               .work_directory = options->work_directory,
+                                               .makes_cgroups = options->makes_cgroups};
+    arcp__agent_inbox *inbox = &runtime->inbox;
+    inbox->threads_max =
+        options->agent_threads == 0 ? AGENT_THREADS_DEFAULT : options->agent_threads;
+    inbox->threads = arcp__alloc_array(inbox->threads_max, sizeof(*inbox->threads));
+    runtime->name = copy_or(options->name, "arcpd");
+    runtime->version = copy_or(options->version, ARCP_VERSION_STRING);
+    runtime->authenticator = arcp__authenticator_new(&owner, options->token_questions_max == 0
+                                                                 ? TOKEN_QUESTIONS_DEFAULT
+                                                                 : options->token_questions_max);
+    if (inbox->threads == NULL || runtime->name == NULL || runtime->version == NULL ||
+        runtime->authenticator == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    /* What an earlier run left is ended before this one begins. */
+    arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    const size_t killed = arcp__process_table_swept(runtime->processes);
+    if (killed != 0) {
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN, "killed %zu processes of an earlier run",
+                          killed);
+    }
+    return runtime->store != NULL ? ARCP_OK : arcp_store_open_memory(&runtime->store, err);
 }
 
 static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options *options,
@@ -166,45 +222,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
         status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
                                                 &engine.credentials, err);
     }
-    if (status != ARCP_OK) {
-        return status;
-    }
-    return arcp__engine_new(&engine, &runtime->engine, err);
-}
-
-/* What an earlier run left is ended before this one begins. */
-static arcp_status make_process_table(arcp_runtime *runtime, const arcp_runtime_options *options,
-                                      arcp_error *err)
-{
-    arcp__process_table_options table = {.loop = runtime->loop,
-                                         .launcher = options->launcher,
-                                         .work_directory = options->work_directory,
-                                         .makes_cgroups = options->makes_cgroups};
-    arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
-    size_t killed = status == ARCP_OK ? arcp__process_table_swept(runtime->processes) : 0;
-    if (killed != 0) {
-        arcp__runtime_log(runtime, ARCP_LOG_WARN, "killed %zu processes of an earlier run", killed);
-    }
-    return status;
-}
-
-static arcp_status fill(arcp_runtime *runtime, const arcp_runtime_options *options, arcp_error *err)
-{
-    runtime->name = copy_or(options->name, "arcpd");
-    runtime->version = copy_or(options->version, ARCP_VERSION_STRING);
-    runtime->inbox = arcp__agent_inbox_new(runtime);
-    runtime->threads = arcp__agent_threads_new(
-        options->agent_threads == 0 ? AGENT_THREADS_DEFAULT : options->agent_threads);
-    runtime->authenticator = arcp__runtime_authenticator_new(runtime, options->token_questions_max);
-    if (runtime->name == NULL || runtime->version == NULL || runtime->inbox == NULL ||
-        runtime->threads == NULL || runtime->authenticator == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp_status status = make_process_table(runtime, options, err);
-    if (status == ARCP_OK && runtime->store == NULL) {
-        status = arcp_store_open_memory(&runtime->store, err);
-    }
-    return status;
+    return status == ARCP_OK ? arcp__engine_new(&engine, &runtime->engine, err) : status;
 }
 
 arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *options,
@@ -236,14 +254,20 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     runtime->audit_barrier_user = options->audit_barrier_user;
     runtime->trace_span = options->trace_span;
     runtime->trace_span_user = options->trace_span_user;
-    status = fill(runtime, options, err);
+    arcp__agent_inbox_init(&runtime->inbox);
+    status = make_parts(runtime, options, err);
     if (status == ARCP_OK) {
         status = make_engine(runtime, options, err);
     }
     if (status == ARCP_OK) {
-        survive_broken_pipes();
+        /* Writing to an agent or a peer that is gone must be an error, not the end of the program.
+         * A handler of the program's own is left alone. */
+        struct sigaction now;
+        if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+            now.sa_handler = SIG_IGN;
+            (void)sigaction(SIGPIPE, &now, NULL);
+        }
         open_handles(runtime);
-        arcp__runtime_store_callbacks(runtime);
         status = arcp__runtime_restore(runtime, err);
     }
     if (status != ARCP_OK) {
@@ -258,28 +282,22 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
 
 /* ---- agents ---- */
 
-static arcp_status register_entry(arcp_runtime *runtime, arcp__agent_entry *entry, bool is_default,
-                                  const char *cwd, arcp_error *err)
-{
-    arcp__agent_registration registration = {
-        .name = arcp_span_cstr(entry->name),
-        .version = arcp_span_cstr(entry->version),
-        .is_default = is_default,
-        .host = entry,
-        .cwd = arcp_span_cstr(cwd),
-    };
-    return arcp__engine_register_agent(runtime->engine, &registration, err);
-}
-
 arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *entry,
                                     const char *name, const char *version, bool is_default,
                                     const char *cwd, arcp_error *err)
 {
     entry->name = copy_or(name, "");
     entry->version = copy_or(version, "");
+    const arcp__agent_registration registration = {
+        .name = arcp_span_cstr(entry->name),
+        .version = arcp_span_cstr(entry->version),
+        .is_default = is_default,
+        .host = entry,
+        .cwd = arcp_span_cstr(cwd),
+    };
     arcp_status status = entry->name == NULL || entry->version == NULL
                              ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : register_entry(runtime, entry, is_default, cwd, err);
+                             : arcp__engine_register_agent(runtime->engine, &registration, err);
     if (status == ARCP_OK) {
         LL_PREPEND(runtime->agents, entry);
     } else {
@@ -316,33 +334,28 @@ static void note_use(void *user, void *host)
     entry->is_used = true;
 }
 
-/* Lets go of programs that no job needs. What was registered as a callback stays: a thread may be
- * about to look at it when its job is forgotten. */
-static void sweep_agents(arcp_runtime *runtime)
+void arcp_runtime_clear_agents(arcp_runtime *runtime)
 {
+    for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
+        if (entry->process != NULL) {
+            arcp__process_pool_free(entry->process->pool); /* none waits for its jobs any more */
+            entry->process->pool = NULL;
+        }
+    }
+    arcp__engine_clear_agents(runtime->engine);
+    /* Programs that no job needs go. What was registered as a callback stays: a thread may be
+     * about to look at it when its job is forgotten. */
     arcp__engine_visit_hosts(runtime->engine, note_use, NULL);
     for (arcp__agent_entry **at = &runtime->agents; *at != NULL;) {
         arcp__agent_entry *entry = *at;
         if (entry->process != NULL && !entry->is_used) {
             *at = entry->next;
-            arcp__process_agent_free(entry->process);
             free_entry(entry);
         } else {
             entry->is_used = false;
             at = &entry->next;
         }
     }
-}
-
-void arcp_runtime_clear_agents(arcp_runtime *runtime)
-{
-    for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
-        if (entry->process != NULL) {
-            arcp__process_agent_retire(entry->process);
-        }
-    }
-    arcp__engine_clear_agents(runtime->engine);
-    sweep_agents(runtime);
 }
 
 /* ---- reload ---- */
@@ -385,11 +398,6 @@ void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn
     arcp__engine_set_submit_policy(runtime->engine, ask, user);
 }
 
-static arcp_span or_empty(const char *text)
-{
-    return text == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(text);
-}
-
 void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime)
 {
     arcp__engine_clear_peer_profiles(runtime->engine);
@@ -399,8 +407,8 @@ arcp_status arcp_runtime_add_peer_profile(arcp_runtime *runtime, const char *cli
                                           const char *principal_glob, const char *profile,
                                           arcp_error *err)
 {
-    arcp__peer_profile_rule rule = {.client_glob = or_empty(client_glob),
-                                    .principal_glob = or_empty(principal_glob),
+    arcp__peer_profile_rule rule = {.client_glob = arcp_span_cstr(client_glob),
+                                    .principal_glob = arcp_span_cstr(principal_glob),
                                     .profile = arcp_span_cstr(profile)};
     return arcp__engine_add_peer_profile(runtime->engine, &rule, err);
 }

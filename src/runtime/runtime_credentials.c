@@ -71,7 +71,7 @@ arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *ke
     arcp_provisioner_callbacks callbacks = {.done = on_done, .user = runtime};
     runtime->provisioner->ops->set_callbacks(runtime->provisioner, &callbacks);
     if (!runtime->store->ops->durable) {
-        arcp__runtime_log(runtime, ARCP_LOG_WARN,
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
                           "credentials are not offered: the store \"%s\" would not remember what "
                           "has to be revoked",
                           runtime->store->ops->name);

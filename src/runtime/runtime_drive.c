@@ -1,49 +1,57 @@
 /* The loop around the engine: its effects become sends, batches and agents. */
 #include <stdio.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
-#include "runtime/agent_inbox.h"
+#include "base/hash.h"
 #include "runtime/runtime_state.h"
 
 /* After a suspend, or when the wall clock was set, deadlines are met at most this late. */
 #define CLOCK_LOOK_MS 5000u
 
-static const arcp__agent_host_ops *host_of(const arcp__job *job)
+static void tell_agent(arcp_runtime *runtime, const arcp__effect *effect)
 {
-    const arcp__agent_entry *entry = arcp__job_host(job);
-    return entry->ops;
-}
-
-static void send_frame(arcp__runtime_link *link, arcp_span frame)
-{
-    if (link->connection->ops->send(link->connection, frame) != ARCP_OK) {
-        link->connection->ops->abort(link->connection);
-        return;
+    arcp__agent_entry *entry = arcp__job_host(effect->job);
+    void *agent = arcp__job_user(effect->job);
+    const arcp__agent_host_ops *host = entry->ops;
+    if (effect->kind == ARCP__EFFECT_START_AGENT) {
+        host->start(runtime, entry, effect->job, effect->text);
+    } else if (agent == NULL) {
+        return; /* it could not be started */
+    } else if (effect->kind == ARCP__EFFECT_AGENT_LINE) {
+        host->line(agent, effect->text);
+    } else if (effect->kind == ARCP__EFFECT_CANCEL_AGENT) {
+        host->cancel(agent, effect->text);
+    } else if (effect->kind == ARCP__EFFECT_KILL_AGENT) {
+        host->kill(agent);
+    } else if (effect->kind == ARCP__EFFECT_FORGET_AGENT) {
+        host->forget(agent);
+    } else {
+        host->pause(agent, effect->kind == ARCP__EFFECT_PAUSE_AGENT);
     }
-    arcp__runtime_link_touch(link);
-}
-
-static void close_link(arcp__runtime_link *link, int code, arcp_span reason)
-{
-    char text[124]; /* a close frame has room for 123 bytes */
-    arcp_span shown = arcp_span_first(reason, sizeof(text) - 1);
-    (void)snprintf(text, sizeof(text), "%.*s", (int)shown.size, shown.size == 0 ? "" : shown.data);
-    link->connection->ops->close(link->connection, (arcp_close_code)code, text);
 }
 
 static void perform(arcp_runtime *runtime, const arcp__effect *effect)
 {
     arcp__runtime_link *link = effect->link_user;
+    arcp_connection_info info = {0};
     arcp_error error = {0};
+    char reason[124]; /* a close frame has room for 123 bytes */
     switch (effect->kind) {
     case ARCP__EFFECT_SEND:
-        send_frame(link, effect->text);
+        if (link->connection->ops->send(link->connection, effect->text) != ARCP_OK) {
+            link->connection->ops->abort(link->connection);
+        } else if (!link->is_touched) {
+            link->is_touched = true;
+            DL_APPEND2(runtime->touched, link, previous_touched, next_touched);
+        }
         break;
     case ARCP__EFFECT_CLOSE:
-        close_link(link, effect->close_code, effect->text);
+        (void)snprintf(reason, sizeof(reason), "%.*s", (int)effect->text.size,
+                       effect->text.size == 0 ? "" : effect->text.data);
+        link->connection->ops->close(link->connection, (arcp_close_code)effect->close_code, reason);
         break;
     case ARCP__EFFECT_RESUME_LINK:
+        link->is_refused = false;
         arcp__runtime_link_resume(link);
         break;
     case ARCP__EFFECT_ADMIT_LINK:
@@ -51,27 +59,19 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         link->connection->ops->admit(link->connection);
         break;
     case ARCP__EFFECT_AUTHENTICATE:
-        arcp__runtime_authenticate(link, effect->id, effect->text);
+        link->connection->ops->info(link->connection, &info);
+        arcp__authenticator_ask(runtime->authenticator, effect->id, effect->text,
+                                info.peer == NULL ? "a peer" : info.peer,
+                                arcp__clock_now().wall_ns);
         break;
     case ARCP__EFFECT_START_AGENT:
-        host_of(effect->job)
-            ->start(runtime, arcp__job_host(effect->job), effect->job, effect->text);
-        break;
     case ARCP__EFFECT_AGENT_LINE:
-        host_of(effect->job)->line(runtime, effect->job, effect->text);
-        break;
     case ARCP__EFFECT_CANCEL_AGENT:
-        host_of(effect->job)->cancel(runtime, effect->job, effect->text);
-        break;
     case ARCP__EFFECT_KILL_AGENT:
-        host_of(effect->job)->kill(runtime, effect->job);
-        break;
     case ARCP__EFFECT_PAUSE_AGENT:
     case ARCP__EFFECT_RESUME_AGENT:
-        host_of(effect->job)->pause(runtime, effect->job, effect->kind == ARCP__EFFECT_PAUSE_AGENT);
-        break;
     case ARCP__EFFECT_FORGET_AGENT:
-        host_of(effect->job)->forget(runtime, effect->job);
+        tell_agent(runtime, effect);
         break;
     case ARCP__EFFECT_READ:
         if (runtime->store->ops->read(runtime->store, effect->id, effect->text, effect->from,
@@ -115,33 +115,30 @@ static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
     (void)uv_timer_start(&runtime->timer, on_timer, left_ms, 0);
 }
 
-static void finish_stop(arcp_runtime *runtime)
+/* What its owner is told, once each. */
+static void tell_owner(arcp_runtime *runtime)
 {
+    if (!runtime->has_failed && arcp__engine_has_failed(runtime->engine)) {
+        /* Its links were told; what it began is taken up by the next one, from the store. */
+        runtime->has_failed = true;
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
+                          "out of memory: every connection was closed, and nothing more is stored "
+                          "or started; a runtime that is started again takes up what the store "
+                          "has");
+        if (runtime->failed != NULL) {
+            runtime->failed(runtime->failed_user);
+        }
+    }
     if (runtime->is_stopping && runtime->stopped != NULL &&
         arcp__engine_is_finished(runtime->engine) && runtime->links == NULL) {
         if (arcp__engine_is_hopeless(runtime->engine)) {
-            arcp__runtime_log(runtime, ARCP_LOG_ERROR,
+            arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
                               "stopped with a store that cannot be written: what it does not "
                               "have was shown to nobody, and is lost");
         }
         void (*stopped)(void *) = runtime->stopped;
         runtime->stopped = NULL;
         stopped(runtime->stopped_user);
-    }
-}
-
-/* Its links were told; what it began is taken up by the next one, from the store. */
-static void tell_failure(arcp_runtime *runtime)
-{
-    if (runtime->has_failed || !arcp__engine_has_failed(runtime->engine)) {
-        return;
-    }
-    runtime->has_failed = true;
-    arcp__runtime_log(runtime, ARCP_LOG_ERROR,
-                      "out of memory: every connection was closed, and nothing more is stored or "
-                      "started; a runtime that is started again takes up what the store has");
-    if (runtime->failed != NULL) {
-        runtime->failed(runtime->failed_user);
     }
 }
 
@@ -164,24 +161,11 @@ static void hear_agents(arcp_runtime *runtime)
     }
 }
 
-/* All effects. What an agent answers at once goes with the same batch and the same write. */
-static void perform_all(arcp_runtime *runtime, arcp_time now)
+/* What peers are sent goes out together; while they read it, agents whose jobs are over go. */
+static void flush_and_forget(arcp_runtime *runtime)
 {
     arcp__effect effect;
-    hear_agents(runtime);
-    while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
-        perform(runtime, &effect);
-        hear_agents(runtime);
-        if (arcp__runtime_feed_store(runtime)) {
-            now = arcp__clock_now();
-        }
-    }
-}
-
-/* Agents whose jobs are over: while peers read what they were sent. */
-static void forget_agents(arcp_runtime *runtime)
-{
-    arcp__effect effect;
+    arcp__runtime_links_flush(runtime);
     while (arcp__engine_next_forgotten(runtime->engine, &effect)) {
         perform(runtime, &effect);
         runtime->is_dirty = true;
@@ -191,10 +175,19 @@ static void forget_agents(arcp_runtime *runtime)
 /* One round; true when there is something for another. */
 static bool drive_once(arcp_runtime *runtime, arcp_time now)
 {
+    arcp__effect effect;
     runtime->is_dirty = false;
     runtime->has_polled = false;
     arcp__engine_tick(runtime->engine, now);
-    perform_all(runtime, now);
+    /* What an agent answers at once goes with the same batch and the same write. */
+    hear_agents(runtime);
+    while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
+        perform(runtime, &effect);
+        hear_agents(runtime);
+        if (arcp__runtime_feed_store(runtime)) {
+            now = arcp__clock_now();
+        }
+    }
     bool more = arcp__authenticator_take(runtime->authenticator);
     more = arcp__runtime_submit_batches(runtime) || more;
     more = runtime->store->ops->poll(runtime->store) || more;
@@ -220,22 +213,18 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     for (unsigned round = 0; more && round < ROUNDS_MAX; round++) {
         more = drive_once(runtime, now);
         if (!more) {
-            /* What peers are sent goes out together, and then there may be room for more. */
-            arcp__runtime_links_flush(runtime);
-            forget_agents(runtime);
-            more = runtime->is_dirty;
+            flush_and_forget(runtime);
+            more = runtime->is_dirty; /* there may be room for more */
         }
         now = arcp__clock_now();
     }
     driven = outer;
     if (more) {
-        arcp__runtime_links_flush(runtime);
-        forget_agents(runtime);
+        flush_and_forget(runtime);
         runtime->is_dirty = true;
         (void)uv_async_send(&runtime->wake);
     }
     arm_timer(runtime, now.mono_ns);
     runtime->is_driving = false;
-    tell_failure(runtime);
-    finish_stop(runtime);
+    tell_owner(runtime);
 }

@@ -7,14 +7,6 @@
 #include "base/options.h"
 #include "runtime/runtime_state.h"
 
-void arcp__runtime_link_touch(arcp__runtime_link *link)
-{
-    if (!link->is_touched) {
-        link->is_touched = true;
-        DL_APPEND2(link->runtime->touched, link, previous_touched, next_touched);
-    }
-}
-
 /* One write per link and turn. What the system did not take is reported, so that the
  * engine goes on when there is room. */
 void arcp__runtime_links_flush(arcp_runtime *runtime)
@@ -44,17 +36,11 @@ static void wake(arcp__runtime_link *link)
     DL_DELETE2(link->runtime->resting, link, previous_resting, next_resting);
 }
 
-static void resume_if_wanted(arcp__runtime_link *link)
+void arcp__runtime_link_resume(const arcp__runtime_link *link)
 {
     if (!link->is_resting && !link->is_refused) {
         link->connection->ops->resume(link->connection);
     }
-}
-
-void arcp__runtime_link_resume(arcp__runtime_link *link)
-{
-    link->is_refused = false;
-    resume_if_wanted(link);
 }
 
 void arcp__runtime_links_next_turn(arcp_runtime *runtime)
@@ -63,19 +49,7 @@ void arcp__runtime_links_next_turn(arcp_runtime *runtime)
     for (size_t left = runtime->resting_count; left != 0 && runtime->resting != NULL; left--) {
         arcp__runtime_link *link = runtime->resting;
         wake(link);
-        resume_if_wanted(link);
-    }
-}
-
-/* The links that the engine does not take frames of any more. */
-static void pause_refused(arcp_runtime *runtime)
-{
-    for (arcp__runtime_link *link = runtime->links; link != NULL; link = link->next) {
-        if (link->link != NULL && !link->is_refused &&
-            !arcp__engine_takes_frames(runtime->engine, link->link)) {
-            link->is_refused = true;
-            link->connection->ops->pause(link->connection);
-        }
+        arcp__runtime_link_resume(link);
     }
 }
 
@@ -88,7 +62,13 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     /* One frame may take as long as a share is. */
     const arcp_time done = arcp__clock_now();
     if (arcp__engine_frame_took(runtime->engine, done, link->link, done.mono_ns - now.mono_ns)) {
-        pause_refused(runtime);
+        for (arcp__runtime_link *other = runtime->links; other != NULL; other = other->next) {
+            if (other->link != NULL && !other->is_refused &&
+                !arcp__engine_takes_frames(runtime->engine, other->link)) {
+                other->is_refused = true;
+                other->connection->ops->pause(other->connection);
+            }
+        }
     }
     if (!arcp__turn_take(&runtime->turn, &link->share, frame.size, now.mono_ns, done.mono_ns) &&
         !link->is_resting) {
@@ -139,28 +119,21 @@ static void link_free(arcp__runtime_link *link)
     arcp__free(link);
 }
 
-/* That a client is cut off for what it sent is something its operator looks for. Before the welcome
- * it is anybody's, and no line. */
-static void log_close(const arcp__runtime_link *link, arcp_close_code code, const char *reason)
-{
-    arcp_connection_info info = {0};
-    link->connection->ops->info(link->connection, &info);
-    bool is_refusal = code == ARCP_CLOSE_TOO_BIG || code == ARCP_CLOSE_PROTOCOL_ERROR ||
-                      code == ARCP_CLOSE_UNSUPPORTED || code == ARCP_CLOSE_BAD_DATA;
-    arcp_log_level level =
-        is_refusal && link->is_welcome && !info.closed_by_peer ? ARCP_LOG_WARN : ARCP_LOG_DEBUG;
-    arcp__runtime_log(link->runtime, level, "connection from %s closed: %d %s", info.peer,
-                      (int)code, reason);
-}
-
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
                       const char *reason)
 {
     arcp__runtime_link *link = user;
     arcp_runtime *runtime = link->runtime;
-    log_close(link, code, reason);
     arcp_connection_info info = {0};
     connection->ops->info(connection, &info);
+    /* That a client is cut off for what it sent is something its operator looks for. Before the
+     * welcome it is anybody's, and no line. */
+    const bool is_refusal = code == ARCP_CLOSE_TOO_BIG || code == ARCP_CLOSE_PROTOCOL_ERROR ||
+                            code == ARCP_CLOSE_UNSUPPORTED || code == ARCP_CLOSE_BAD_DATA;
+    arcp__runtime_log(runtime, NULL,
+                      is_refusal && link->is_welcome && !info.closed_by_peer ? ARCP_LOG_WARN
+                                                                             : ARCP_LOG_DEBUG,
+                      "connection from %s closed: %d %s", info.peer, (int)code, reason);
     if (code == ARCP_CLOSE_TRY_AGAIN && !link->is_welcome && !info.closed_by_peer) {
         const arcp__refusal refusal = {.peer = info.peer, .rule = "pending", .code = (int)code};
         arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal,

@@ -20,49 +20,23 @@ static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text
     }
 }
 
-/* Takes the fields over. */
-static void log_format(arcp_runtime *runtime, arcp_log_level level, arcp_buf *fields,
-                       const char *format, va_list arguments) ARCP_PRINTF(4, 0);
-static void log_format(arcp_runtime *runtime, arcp_log_level level, arcp_buf *fields,
-                       const char *format, va_list arguments)
+void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
+                       const char *format, ...)
 {
     char line[512];
-    (void)vsnprintf(line, sizeof(line), format, arguments);
-    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(fields));
-    arcp_buf_fini(fields);
-}
-
-void arcp__runtime_log(arcp_runtime *runtime, arcp_log_level level, const char *format, ...)
-{
     arcp_buf fields = ARCP_BUF_INIT;
     va_list arguments;
-    va_start(arguments, format);
-    log_format(runtime, level, &fields, format, arguments);
-    va_end(arguments);
-}
-
-void arcp__runtime_log_job(arcp_runtime *runtime, const arcp__job *job, arcp_log_level level,
-                           const char *format, ...)
-{
-    arcp_buf fields = ARCP_BUF_INIT;
-    va_list arguments;
-    if (runtime->log != NULL) {
+    if (job != NULL && runtime->log != NULL) {
         arcp__job_fields(job, &fields);
     }
     va_start(arguments, format);
-    log_format(runtime, level, &fields, format, arguments);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    log_span(runtime, level, arcp_span_cstr(line), arcp_buf_span(&fields));
+    arcp_buf_fini(&fields);
 }
 
 void arcp__runtime_log_effect(arcp_runtime *runtime, const arcp__effect *effect)
 {
     log_span(runtime, (arcp_log_level)effect->level, effect->text, effect->fields);
-}
-
-void arcp__runtime_log_lines(arcp_runtime *runtime)
-{
-    arcp__effect line;
-    while (arcp__engine_next_line(runtime->engine, &line)) {
-        arcp__runtime_log_effect(runtime, &line);
-    }
 }

@@ -1,4 +1,5 @@
-/* The store's side of the runtime: completions, and what it holds at start. */
+/* The store's side of the runtime: what the engine has to be stored goes to it in batches, its
+ * completions, and what it holds at start. */
 #include "base/clock.h"
 #include "runtime/runtime_state.h"
 
@@ -12,7 +13,8 @@ static void on_done(void *user, uint64_t batch_id, arcp_status status, const arc
     }
     runtime->batches++;
     if (status != ARCP_OK) {
-        arcp__runtime_log(runtime, ARCP_LOG_ERROR, "store: %s", err == NULL ? "" : err->message);
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR, "store: %s",
+                          err == NULL ? "" : err->message);
     }
     if (runtime->audit_barrier != NULL) {
         runtime->audit_barrier(runtime->audit_barrier_user, true);
@@ -26,7 +28,8 @@ static void on_read(void *user, uint64_t read_id, arcp_status status, uint64_t f
 {
     arcp_runtime *runtime = user;
     if (status != ARCP_OK) {
-        arcp__runtime_log(runtime, ARCP_LOG_ERROR, "store: %s", err == NULL ? "" : err->message);
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR, "store: %s",
+                          err == NULL ? "" : err->message);
         if (err != NULL && !arcp__engine_is_restored(runtime->engine)) {
             runtime->restore_error = *err;
         }
@@ -65,34 +68,23 @@ static void on_wake(void *user)
     }
 }
 
-void arcp__runtime_store_callbacks(arcp_runtime *runtime)
-{
-    arcp_store_callbacks callbacks = {
-        .done = on_done, .read = on_read, .scan = on_scan, .wake = on_wake, .user = runtime};
-    runtime->store->ops->set_callbacks(runtime->store, &callbacks);
-}
-
-static arcp_status scan_tables(arcp_runtime *runtime, arcp_error *err)
+arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
 {
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
                                               ARCP_STORE_IDEMPOTENCY, ARCP_STORE_SUBSCRIPTIONS,
                                               ARCP_STORE_CREDENTIALS};
-    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]); at++) {
-        arcp_status status = runtime->store->ops->scan(runtime->store, (uint64_t)tables[at],
-                                                       tables[at], arcp_span_make(NULL, 0), err);
-        if (status != ARCP_OK) {
-            return status;
-        }
-        runtime->scans_under_way++;
+    const arcp_store_callbacks callbacks = {
+        .done = on_done, .read = on_read, .scan = on_scan, .wake = on_wake, .user = runtime};
+    const arcp_store_ops *ops = runtime->store->ops;
+    arcp_status status = ARCP_OK;
+    ops->set_callbacks(runtime->store, &callbacks);
+    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]) && status == ARCP_OK; at++) {
+        status = ops->scan(runtime->store, (uint64_t)tables[at], tables[at],
+                           arcp_span_make(NULL, 0), err);
+        runtime->scans_under_way += status == ARCP_OK ? 1 : 0;
     }
-    return ARCP_OK;
-}
-
-arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
-{
-    arcp_status status = scan_tables(runtime, err);
     while (status == ARCP_OK && runtime->scans_under_way != 0) {
-        (void)runtime->store->ops->poll(runtime->store);
+        (void)ops->poll(runtime->store);
         if (runtime->scans_under_way != 0) {
             (void)uv_run(runtime->loop, UV_RUN_ONCE);
         }
@@ -112,4 +104,52 @@ arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
         *err = runtime->restore_error;
     }
     return status;
+}
+
+/* ---- batches ---- */
+
+bool arcp__runtime_submit_batches(arcp_runtime *runtime)
+{
+    bool any = false;
+    while (runtime->batches_under_way < ARCP__BATCHES_MAX) {
+        const arcp_store_batch *batch = arcp__engine_take_batch(runtime->engine);
+        if (batch == NULL) {
+            break;
+        }
+        arcp_error error = {0};
+        arcp__effect line;
+        while (arcp__engine_next_line(runtime->engine, &line)) {
+            arcp__runtime_log_effect(runtime, &line);
+        }
+        if (runtime->audit_barrier != NULL) {
+            runtime->audit_barrier(runtime->audit_barrier_user, false);
+        }
+        int64_t submitted_ns = arcp__clock_now().mono_ns;
+        arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
+        any = true;
+        if (status != ARCP_OK) {
+            arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR, "store: %s", error.message);
+            arcp__engine_committed(runtime->engine, arcp__clock_now(), batch->id, status);
+            break;
+        }
+        runtime->submitted_ns[runtime->batches_under_way++] = submitted_ns;
+    }
+    return any;
+}
+
+/* So many changes are worth a commit of their own: fewer take the disk nearly as long. */
+#define WORTH_A_COMMIT 64u
+
+bool arcp__runtime_feed_store(arcp_runtime *runtime)
+{
+    if (arcp__engine_gathered(runtime->engine) < WORTH_A_COMMIT) {
+        return false;
+    }
+    bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;
+    if (polls) {
+        /* What is committed waits for the audit log and makes work: not again in this round. */
+        runtime->has_polled = true;
+        (void)runtime->store->ops->poll(runtime->store);
+    }
+    return (runtime->batches_under_way == 0 && arcp__runtime_submit_batches(runtime)) || polls;
 }

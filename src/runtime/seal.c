@@ -56,79 +56,60 @@ void arcp__seal_free(arcp__seal *seal)
 
 /* ---- sealing: nonce, ciphertext, tag ---- */
 
-static bool encrypt(const arcp__seal *seal, arcp_span label, arcp_span value, unsigned char *out)
+/* Encrypts or decrypts what is between nonce and tag, where it stands. */
+static bool cipher(const arcp__seal *seal, arcp_span label, arcp_buf *sealed, bool encrypts)
 {
-    int size = 0;
-    unsigned char *nonce = out;
-    unsigned char *text = out + NONCE_BYTES;
-    unsigned char *tag = text + value.size;
+    int written = 0;
+    const int size = (int)(sealed->size - NONCE_BYTES - TAG_BYTES);
+    unsigned char *nonce = (unsigned char *)sealed->data;
+    unsigned char *text = nonce + NONCE_BYTES;
+    unsigned char *tag = text + size;
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    arcp__random(nonce, NONCE_BYTES);
-    bool done = context != NULL &&
-                EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), NULL, seal->key, nonce) == 1 &&
-                EVP_EncryptUpdate(context, NULL, &size, (const unsigned char *)label.data,
-                                  (int)label.size) == 1 &&
-                EVP_EncryptUpdate(context, text, &size, (const unsigned char *)value.data,
-                                  (int)value.size) == 1 &&
-                EVP_EncryptFinal_ex(context, text + value.size, &size) == 1 &&
-                EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, TAG_BYTES, tag) == 1;
-    EVP_CIPHER_CTX_free(context);
-    return done;
-}
-
-static bool decrypt(const arcp__seal *seal, arcp_span label, const unsigned char *sealed,
-                    size_t text_size, unsigned char *out)
-{
-    int size = 0;
-    unsigned char tag[TAG_BYTES];
-    const unsigned char *text = sealed + NONCE_BYTES;
-    memcpy(tag, text + text_size, TAG_BYTES);
-    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    bool done = context != NULL &&
-                EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), NULL, seal->key, sealed) == 1 &&
-                EVP_DecryptUpdate(context, NULL, &size, (const unsigned char *)label.data,
-                                  (int)label.size) == 1 &&
-                EVP_DecryptUpdate(context, out, &size, text, (int)text_size) == 1 &&
-                EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, TAG_BYTES, tag) == 1 &&
-                EVP_DecryptFinal_ex(context, out + text_size, &size) == 1;
+    bool done =
+        context != NULL &&
+        EVP_CipherInit_ex(context, EVP_aes_256_gcm(), NULL, seal->key, nonce, encrypts ? 1 : 0) ==
+            1 &&
+        EVP_CipherUpdate(context, NULL, &written, (const unsigned char *)label.data,
+                         (int)label.size) == 1 &&
+        EVP_CipherUpdate(context, text, &written, text, size) == 1 &&
+        (encrypts || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, TAG_BYTES, tag) == 1) &&
+        EVP_CipherFinal_ex(context, tag, &written) == 1 && /* of GCM that is no byte */
+        (!encrypts || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, TAG_BYTES, tag) == 1);
     EVP_CIPHER_CTX_free(context);
     return done;
 }
 
 bool arcp__seal_close_value(const arcp__seal *seal, arcp_span label, arcp_span value, arcp_buf *out)
 {
+    char nonce[NONCE_BYTES];
+    const char tag[TAG_BYTES] = {0};
+    arcp_buf sealed = ARCP_BUF_SECRET_INIT;
     if (value.size == 0 || value.size > 1u << 20) {
         return false;
     }
-    size_t size = NONCE_BYTES + value.size + TAG_BYTES;
-    unsigned char *sealed = arcp__alloc(size);
-    bool done = sealed != NULL && encrypt(seal, label, value, sealed);
+    arcp__random(nonce, sizeof(nonce));
+    arcp_buf_append(&sealed, arcp_span_make(nonce, sizeof(nonce)));
+    arcp_buf_append(&sealed, value);
+    arcp_buf_append(&sealed, arcp_span_make(tag, sizeof(tag)));
+    bool done = !sealed.failed && cipher(seal, label, &sealed, true);
     if (done) {
-        arcp__base64_encode(arcp_span_make((const char *)sealed, size), ARCP__BASE64_URL, out);
+        arcp__base64_encode(arcp_buf_span(&sealed), ARCP__BASE64_URL, out);
         done = !out->failed;
     }
-    arcp__free(sealed);
+    arcp_buf_fini(&sealed);
     return done;
 }
 
 bool arcp__seal_open_value(const arcp__seal *seal, arcp_span label, arcp_span sealed, arcp_buf *out)
 {
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = ARCP_BUF_SECRET_INIT;
     bool done = arcp__base64_decode(sealed, ARCP__BASE64_URL, &bytes, NULL) == ARCP_OK &&
-                bytes.size > NONCE_BYTES + TAG_BYTES;
+                bytes.size > NONCE_BYTES + TAG_BYTES && cipher(seal, label, &bytes, false);
     if (done) {
-        size_t text_size = bytes.size - NONCE_BYTES - TAG_BYTES;
-        unsigned char *text = arcp__alloc(text_size);
-        done = text != NULL &&
-               decrypt(seal, label, (const unsigned char *)bytes.data, text_size, text);
-        if (done) {
-            arcp_buf_append(out, arcp_span_make((const char *)text, text_size));
-            done = !out->failed;
-        }
-        if (text != NULL) {
-            arcp_wipe(text, text_size);
-            arcp__free(text);
-        }
+        const size_t size = bytes.size - NONCE_BYTES - TAG_BYTES;
+        arcp_buf_append(out,
+                        arcp_span_first(arcp_span_from(arcp_buf_span(&bytes), NONCE_BYTES), size));
+        done = !out->failed;
     }
     arcp_buf_fini(&bytes);
     return done;

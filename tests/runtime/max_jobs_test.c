@@ -3,8 +3,6 @@
 
 #include "support/check.h"
 
-#include "process/process.h"
-#include "runtime/agent_registration.h"
 #include "runtime/runtime_state.h"
 
 typedef struct fixture {

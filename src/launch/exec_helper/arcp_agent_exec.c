@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -41,8 +40,9 @@ static bool read_orders(arcp__launch_child *child)
         return false;
     }
     /* The directory, the program, the arguments and NULL, the environment and NULL. */
-    char **texts = calloc(count + 2, sizeof(*texts));
-    if (texts == NULL) {
+    char **texts = mmap(NULL, (count + 2) * sizeof(*texts), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (texts == MAP_FAILED) {
         return false;
     }
     for (size_t at = 0; at < count; at++) {
