@@ -167,8 +167,9 @@ static void ask(arcp__capability capability, const arcp_span *child, size_t chil
                 const arcp_span *parent, size_t parent_count, bool want)
 {
     arcp__glob_verdict verdict = {0};
-    if (arcp__glob_subset(capability, child, child_count, parent, parent_count, &verdict) !=
-            ARCP_OK ||
+    if (arcp__glob_ask(
+            &(arcp__glob_question){capability, child, child_count, parent, parent_count, false},
+            NULL, &verdict) != ARCP_OK ||
         verdict.is_subset != want) {
         die("a wrong verdict");
     }

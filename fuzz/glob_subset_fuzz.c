@@ -64,8 +64,9 @@ static void check_repeated(arcp__capability capability, arcp_span child, const a
         many[i] = parents[i % count];
     }
     arcp__glob_verdict verdict = {0};
-    require(arcp__glob_subset(capability, &child, 1, many, count == 0 ? 0 : REPEATED, &verdict) ==
-            ARCP_OK);
+    require(arcp__glob_ask(&(arcp__glob_question){capability, &child, 1, many,
+                                                  count == 0 ? 0 : REPEATED, false},
+                           NULL, &verdict) == ARCP_OK);
     require(want->too_complex || verdict.too_complex ||
             (verdict.is_subset == want->is_subset && verdict.witness.size == want->witness.size));
     arcp_buf_fini(&verdict.witness);
@@ -90,7 +91,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     arcp__glob_verdict verdict = {0};
-    require(arcp__glob_subset(capability, lines, 1, lines + 1, count - 1, &verdict) == ARCP_OK);
+    require(
+        arcp__glob_ask(&(arcp__glob_question){capability, lines, 1, lines + 1, count - 1, false},
+                       NULL, &verdict) == ARCP_OK);
     check_repeated(capability, lines[0], lines + 1, count - 1, &verdict);
     if (verdict.is_subset) {
         check_yes(kind, lines[0], lines + 1, count - 1);

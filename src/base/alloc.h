@@ -25,4 +25,17 @@ ARCP_MUST_CHECK char *arcp__copy_cstr(const char *data, size_t size);
 /* NULL is accepted. */
 void arcp__free(void *memory);
 
+/* An array with room for one element more than its `count`: itself, or one that has twice as much,
+ * whose size is in *capacity then. NULL when out of memory: the array is as it was. */
+static inline void *arcp__make_room(void *array, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity) {
+        return array;
+    }
+    const size_t wanted = *capacity < 4 ? 8 : *capacity * 2;
+    void *grown = arcp__realloc_array(array, wanted, size);
+    *capacity = grown == NULL ? *capacity : wanted;
+    return grown;
+}
+
 #endif

@@ -48,22 +48,15 @@ static void sift_down(arcp__timer_heap *heap, size_t at, arcp__timer_slot slot)
     put(heap, at, &slot);
 }
 
-static bool grow(arcp__timer_heap *heap)
-{
-    size_t capacity = heap->capacity == 0 ? 16 : heap->capacity * 2;
-    arcp__timer_slot *slots = arcp__realloc_array(heap->slots, capacity, sizeof(*slots));
-    if (slots == NULL) {
-        return false;
-    }
-    heap->slots = slots;
-    heap->capacity = capacity;
-    return true;
-}
-
 arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer, int64_t at_ns)
 {
-    if (timer->place == 0 && heap->count == heap->capacity && !grow(heap)) {
-        return ARCP_E_NO_MEMORY;
+    if (timer->place == 0) {
+        arcp__timer_slot *slots =
+            arcp__make_room(heap->slots, heap->count, &heap->capacity, sizeof(*slots));
+        if (slots == NULL) {
+            return ARCP_E_NO_MEMORY;
+        }
+        heap->slots = slots;
     }
     size_t at = timer->place == 0 ? heap->count++ : timer->place - 1;
     bool earlier = timer->place == 0 || at_ns < timer->at_ns;

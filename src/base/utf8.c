@@ -24,6 +24,17 @@ size_t arcp__utf8_valid_prefix(arcp_span text)
     return at;
 }
 
+bool arcp__has_control_byte(arcp_span text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        const unsigned char byte = (unsigned char)text.data[i];
+        if (byte < 0x20 || byte == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t arcp__utf8_encode(uint32_t code_point, char out[4])
 {
     if (code_point < 0x80) {

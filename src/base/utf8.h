@@ -75,6 +75,9 @@ static inline bool arcp__utf8_is_valid(arcp_span text)
     return arcp__utf8_valid_prefix(text) == text.size;
 }
 
+/* Whether one of the bytes is an ASCII control character. */
+bool arcp__has_control_byte(arcp_span text);
+
 /* Writes `code_point` (no surrogate, at most 0x10FFFF); returns 1 to 4. */
 size_t arcp__utf8_encode(uint32_t code_point, char out[4]);
 

@@ -1,12 +1,11 @@
 #include "core/glob_search.h"
 
-#include <assert.h>
-
 #include <arcp/gate.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "core/glob_subset.h"
+#include "core/target_shape.h"
 
 enum {
     BUCKETS = 1024,
@@ -25,11 +24,26 @@ typedef struct node {
     unsigned char byte;        /* the last one read */
 } node;
 
+/* Which bytes a wildcard has to be tried with. docs/leases.md, Subsets.
+ *
+ * A byte that is no literal of any pattern in the question ("fresh") keeps only those of
+ * the parents' states whose loop takes it; any other byte of the same class keeps these
+ * too. So one fresh byte stands for all bytes that lead to no better place in the shape of
+ * targets, and separators, which some loops do not take, are tried by themselves. A star is never
+ * a literal, so a fresh byte is there wherever a target may have a star. */
+typedef struct alphabet {
+    unsigned char special[3]; /* separators, and '?' of URLs */
+    size_t special_count;
+    unsigned char ordinary[256]; /* fresh ones first, in the order of preference */
+    size_t ordinary_count;
+    size_t fresh_count;
+} alphabet;
+
 typedef struct search {
     arcp__target_kind kind;
     const arcp__glob_states *child;
     arcp__glob_union *parents;
-    const arcp__glob_alphabet *alphabet;
+    alphabet alphabet;
     uint64_t work_max;
     arcp__arena arena; /* the sets */
     node *nodes;       /* the queue: those from `next` on are waiting */
@@ -43,32 +57,44 @@ typedef struct search {
     bool no_memory;
 } search;
 
+static void fill_alphabet(search *s)
+{
+    /* Printable ASCII, the bytes that read best in a witness first. */
+    static const char printable[] = "xabcdefghijklmnopqrstuvwyz1234567890ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "-_.~+=,!@$&()%:;'^|`[]{}<>\"#?\\ /*";
+    alphabet *to = &s->alphabet;
+    bool is_literal[256];
+    for (size_t i = 0; i < sizeof is_literal; i++) {
+        is_literal[i] = s->parents->literal[i] != 0;
+    }
+    for (uint32_t i = 0; i < s->child->last; i++) {
+        is_literal[s->child->literals[i]] = true;
+    }
+    for (const char *at = "/.?"; *at != '\0'; at++) {
+        if (arcp__glob_class_of(s->kind, (unsigned char)*at) != ARCP__GLOB_ORDINARY) {
+            to->special[to->special_count++] = (unsigned char)*at;
+        }
+    }
+    for (size_t i = 0; i < sizeof printable - 1; i++) {
+        const unsigned char byte = (unsigned char)printable[i];
+        if (!is_literal[byte] && arcp__glob_class_of(s->kind, byte) == ARCP__GLOB_ORDINARY) {
+            to->ordinary[to->ordinary_count++] = byte;
+        }
+    }
+    to->fresh_count = to->ordinary_count;
+    for (unsigned i = 1; i < sizeof is_literal; i++) {
+        const unsigned char byte = (unsigned char)i;
+        if (is_literal[byte] && arcp__glob_class_of(s->kind, byte) == ARCP__GLOB_ORDINARY) {
+            to->ordinary[to->ordinary_count++] = byte;
+        }
+    }
+}
+
 static size_t bucket_of(const search *s, const node *n)
 {
     const uint64_t family = arcp__shape_family(s->kind, n->shape);
     const uint64_t hash = (family ^ (uint64_t)n->state << 32) * UINT64_C(0x9e3779b97f4a7c15);
     return (size_t)(hash >> 54) % BUCKETS;
-}
-
-static bool may_accept(const arcp__glob_states *child, uint32_t state)
-{
-    return state == child->last || (child->tail && state + 1 == child->last);
-}
-
-static bool make_room(search *s)
-{
-    if (s->count < s->capacity) {
-        return true;
-    }
-    const size_t capacity = s->capacity == 0 ? 32 : s->capacity * 2;
-    node *nodes = arcp__realloc_array(s->nodes, capacity, sizeof *nodes);
-    if (nodes == NULL) {
-        s->no_memory = true;
-        return false;
-    }
-    s->nodes = nodes;
-    s->capacity = capacity;
-    return true;
 }
 
 /* Whether an earlier node fails whenever this one does. */
@@ -86,23 +112,6 @@ static bool is_dominated(search *s, size_t bucket, const node *candidate)
     return false;
 }
 
-static bool copy_set(search *s, arcp__glob_states_set *set)
-{
-    const size_t size = set->count * sizeof(arcp__glob_word);
-    if (size == 0) {
-        set->words = NULL;
-        return true;
-    }
-    arcp__glob_word *words = arcp__arena_take(&s->arena, size);
-    if (words == NULL) {
-        s->no_memory = true;
-        return false;
-    }
-    memcpy(words, set->words, size);
-    set->words = words;
-    return true;
-}
-
 static bool is_over(const search *s)
 {
     return s->found != NO_NODE || s->too_complex || s->no_memory;
@@ -111,26 +120,39 @@ static bool is_over(const search *s)
 /* Adds a node unless it leads nowhere; finds out whether it fails. */
 static void add_node(search *s, node candidate)
 {
-    if (is_over(s) || arcp__glob_union_meets(s->parents, &candidate.set, s->parents->eager)) {
+    arcp__glob_union *parents = s->parents;
+    const arcp__glob_states *child = s->child;
+    if (is_over(s) || arcp__glob_union_meets(parents, &candidate.set, parents->eager)) {
         return;
     }
     const size_t bucket = bucket_of(s, &candidate);
     if (is_dominated(s, bucket, &candidate)) {
         return;
     }
-    if (s->count == ARCP__GLOB_SUBSET_NODES_MAX || s->parents->work > s->work_max ||
+    if (s->count == ARCP__GLOB_SUBSET_NODES_MAX || parents->work > s->work_max ||
         s->arena.used > SETS_BYTES_MAX) {
         s->too_complex = true;
         return;
     }
-    if (!make_room(s) || !copy_set(s, &candidate.set)) {
+    node *nodes = arcp__make_room(s->nodes, s->count, &s->capacity, sizeof *nodes);
+    const size_t set_size = candidate.set.count * sizeof(arcp__glob_word);
+    arcp__glob_word *words = set_size == 0 ? NULL : arcp__arena_take(&s->arena, set_size);
+    s->nodes = nodes == NULL ? s->nodes : nodes;
+    s->no_memory = nodes == NULL || (words == NULL && set_size != 0);
+    if (s->no_memory) {
         return;
     }
+    if (set_size != 0) {
+        memcpy(words, candidate.set.words, set_size);
+    }
+    candidate.set.words = words;
     candidate.sibling = s->buckets[bucket];
     s->buckets[bucket] = (int32_t)s->count;
     s->nodes[s->count] = candidate;
-    if (may_accept(s->child, candidate.state) && arcp__shape_is_target(s->kind, candidate.shape) &&
-        !arcp__glob_union_meets(s->parents, &candidate.set, s->parents->accept)) {
+    const bool may_accept =
+        candidate.state == child->last || (child->tail && candidate.state + 1 == child->last);
+    if (may_accept && arcp__shape_is_target(s->kind, candidate.shape) &&
+        !arcp__glob_union_meets(parents, &candidate.set, parents->accept)) {
         s->found = (int32_t)s->count;
     }
     s->count++;
@@ -166,19 +188,6 @@ static arcp__shape step_shape(search *s, arcp__shape shape, unsigned char byte)
     return arcp__shape_step(s->kind, shape, byte);
 }
 
-static void expand_literal(search *s, int32_t from)
-{
-    const node *n = &s->nodes[from];
-    const unsigned char byte = s->child->literals[n->state];
-    const arcp__shape shape = step_shape(s, n->shape, byte);
-    if (shape == ARCP__SHAPE_DEAD) {
-        return;
-    }
-    node reached = read_byte(s, from, byte, shape);
-    reached.state++;
-    arrive(s, reached);
-}
-
 static bool is_covered(search *s, const arcp__shape *covers, size_t count, arcp__shape shape)
 {
     s->parents->work += count;
@@ -196,14 +205,14 @@ static void expand_ordinary(search *s, int32_t from)
     const arcp__shape before = s->nodes[from].shape;
     arcp__shape covers[COVERS_MAX];
     size_t count = 0;
-    for (size_t i = 0; i < s->alphabet->ordinary_count && !is_over(s); i++) {
-        const unsigned char byte = s->alphabet->ordinary[i];
+    for (size_t i = 0; i < s->alphabet.ordinary_count && !is_over(s); i++) {
+        const unsigned char byte = s->alphabet.ordinary[i];
         const arcp__shape shape = step_shape(s, before, byte);
         if (shape == ARCP__SHAPE_DEAD || is_covered(s, covers, count, shape)) {
             continue;
         }
         add_node(s, read_byte(s, from, byte, shape));
-        if (i >= s->alphabet->fresh_count) {
+        if (i >= s->alphabet.fresh_count) {
             continue;
         }
         if (arcp__shape_is_widest(s->kind, shape)) {
@@ -215,34 +224,33 @@ static void expand_ordinary(search *s, int32_t from)
     }
 }
 
-static void expand_loop(search *s, int32_t from)
-{
-    const uint32_t state = s->nodes[from].state;
-    for (size_t i = 0; i < s->alphabet->special_count; i++) {
-        const unsigned char byte = s->alphabet->special[i];
-        if (!arcp__glob_loop_takes(s->child, state, arcp__glob_class_of(s->kind, byte))) {
-            continue;
-        }
-        const arcp__shape shape = step_shape(s, s->nodes[from].shape, byte);
-        if (shape != ARCP__SHAPE_DEAD) {
-            add_node(s, read_byte(s, from, byte, shape));
-        }
-    }
-    expand_ordinary(s, from);
-}
-
 static void expand(search *s, int32_t from)
 {
-    const node *n = &s->nodes[from];
-    if (n->depth == ARCP_TARGET_BYTES_MAX) {
+    const node n = s->nodes[from];
+    if (n.depth == ARCP_TARGET_BYTES_MAX) {
         return; /* longer ones are no targets */
     }
-    const uint32_t state = n->state;
-    if (s->child->loops[state] != ARCP__GLOB_LOOP_NONE) {
-        expand_loop(s, from);
+    if (s->child->loops[n.state] != ARCP__GLOB_LOOP_NONE) {
+        for (size_t i = 0; i < s->alphabet.special_count; i++) {
+            const unsigned char byte = s->alphabet.special[i];
+            if (!arcp__glob_loop_takes(s->child, n.state, arcp__glob_class_of(s->kind, byte))) {
+                continue;
+            }
+            const arcp__shape shape = step_shape(s, n.shape, byte);
+            if (shape != ARCP__SHAPE_DEAD) {
+                add_node(s, read_byte(s, from, byte, shape));
+            }
+        }
+        expand_ordinary(s, from);
     }
-    if (state < s->child->last) {
-        expand_literal(s, from);
+    if (n.state < s->child->last) {
+        const unsigned char byte = s->child->literals[n.state];
+        const arcp__shape shape = step_shape(s, n.shape, byte);
+        if (shape != ARCP__SHAPE_DEAD) {
+            node reached = read_byte(s, from, byte, shape);
+            reached.state++;
+            arrive(s, reached);
+        }
     }
 }
 
@@ -297,31 +305,19 @@ static arcp_status write_witness(const search *s, arcp_buf *witness)
     return ARCP_OK;
 }
 
-/* Two sets that are large enough for any. */
-static bool make_scratch(search *s)
-{
-    for (size_t i = 0; i < 2; i++) {
-        s->scratch[i].words =
-            arcp__arena_take(&s->arena, s->parents->words * sizeof(arcp__glob_word));
-        if (s->scratch[i].words == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 arcp_status arcp__glob_search(arcp__target_kind kind, const arcp__glob_states *child,
-                              arcp__glob_union *parents, const arcp__glob_alphabet *alphabet,
-                              uint64_t work_max, arcp__glob_answer *answer, arcp_buf *witness)
+                              arcp__glob_union *parents, uint64_t work_max,
+                              arcp__glob_answer *answer, arcp_buf *witness)
 {
-    search s = {.kind = kind,
-                .child = child,
-                .parents = parents,
-                .alphabet = alphabet,
-                .work_max = work_max,
-                .found = NO_NODE};
+    search s = {
+        .kind = kind, .child = child, .parents = parents, .work_max = work_max, .found = NO_NODE};
     memset(s.buckets, 0xff, sizeof s.buckets);
-    s.no_memory = !make_scratch(&s);
+    fill_alphabet(&s);
+    /* Each of the two is large enough for any set. */
+    const size_t set_size = parents->words * sizeof(arcp__glob_word);
+    s.scratch[0].words = arcp__arena_take(&s.arena, set_size);
+    s.scratch[1].words = arcp__arena_take(&s.arena, set_size);
+    s.no_memory = s.scratch[0].words == NULL || s.scratch[1].words == NULL;
     if (!s.no_memory) {
         begin(&s);
     }

@@ -11,7 +11,6 @@
 
 #include <arcp/buf.h>
 
-#include "core/glob_alphabet.h"
 #include "core/glob_union.h"
 
 typedef enum arcp__glob_answer {
@@ -24,9 +23,7 @@ typedef enum arcp__glob_answer {
  * ARCP_OK and *answer, or ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__glob_search(arcp__target_kind kind,
                                               const arcp__glob_states *child,
-                                              arcp__glob_union *parents,
-                                              const arcp__glob_alphabet *alphabet,
-                                              uint64_t work_max, arcp__glob_answer *answer,
-                                              arcp_buf *witness);
+                                              arcp__glob_union *parents, uint64_t work_max,
+                                              arcp__glob_answer *answer, arcp_buf *witness);
 
 #endif

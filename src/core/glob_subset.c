@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "core/glob_search.h"
+#include "core/target_shape.h"
 
 /* How many steps one question may take, most of them words of states that are looked at: some
  * nanoseconds each. So many in any case, and so many times all of the parents' words for each
@@ -33,11 +34,9 @@ typedef struct parent_side {
 
 /* One question: what is there for all patterns of the child. */
 typedef struct question {
+    const arcp__glob_question *asked;
     arcp__target_kind kind;
-    bool skips_witness;
-    const arcp_span *parents;
-    size_t parent_count;
-    arcp_span *near;  /* room for as many; made when it is needed, with the next one */
+    arcp_span *near;  /* room for the parents; made when it is needed, with the next one */
     arcp_span *bases; /* the parents' literal beginnings; behind `near` */
     parent_side all;
     bool has_all;
@@ -46,17 +45,6 @@ typedef struct question {
 } question;
 
 /* Step 1: what the texts show. */
-
-/* Whether the wildcard is the last thing: a run of at least two stars. */
-static bool is_double_star(arcp_span wildcard)
-{
-    for (size_t i = 0; i < wildcard.size; i++) {
-        if (wildcard.data[i] != '*') {
-            return false;
-        }
-    }
-    return wildcard.size >= 2;
-}
 
 /* Whether the parent is literal bytes and `**`, and all of the child's strings begin with
  * these bytes. The '/' of a tail may be missing from a string, but then it is the last of
@@ -67,20 +55,25 @@ static bool covers_prefix(arcp_span child_base, arcp_span parent)
         return false;
     }
     const arcp_span base = arcp__glob_literal_prefix(parent);
-    return arcp_span_starts_with(child_base, base) &&
-           is_double_star(arcp_span_from(parent, base.size));
+    size_t stars = 0;
+    while (base.size + stars < parent.size && parent.data[base.size + stars] == '*') {
+        stars++;
+    }
+    return stars >= 2 && base.size + stars == parent.size &&
+           arcp_span_starts_with(child_base, base);
 }
 
-static bool is_plainly_within(arcp_span child, question *q)
+static bool is_plainly_within(question *q, arcp_span child)
 {
+    const arcp_span *parents = q->asked->parent;
+    const size_t count = q->asked->parent_count;
     const arcp_span base = arcp__glob_literal_prefix(child);
     size_t i = 0;
-    while (i < q->parent_count && !arcp_span_equal(child, q->parents[i]) &&
-           !covers_prefix(base, q->parents[i])) {
+    while (i < count && !arcp_span_equal(child, parents[i]) && !covers_prefix(base, parents[i])) {
         i++;
     }
     q->work += arcp__lease_work_pairs(child, i);
-    return i < q->parent_count;
+    return i < count;
 }
 
 /* Steps 2 to 4 need parents as a machine. */
@@ -121,18 +114,6 @@ static void swap_sets(arcp__glob_states_set **a, arcp__glob_states_set **b)
     *b = swapped;
 }
 
-/* Leaves the states whose loop takes all that the child's loop at `state` takes. */
-static void pass_loop(arcp__target_kind kind, arcp__glob_union *machine,
-                      const arcp__glob_states *child, uint32_t state, arcp__glob_states_set *set)
-{
-    const bool is_any = (child->loops[state] & ARCP__GLOB_LOOP_ANY) != 0;
-    arcp__glob_union_filter(machine, set,
-                            machine->keep[is_any ? ARCP__GLOB_SEPARATOR : ARCP__GLOB_ORDINARY]);
-    if (kind == ARCP__TARGET_URL && state == child->last) {
-        arcp__glob_union_filter(machine, set, machine->keep[ARCP__GLOB_QUERY]);
-    }
-}
-
 /* Steps 2 and 3: the child's pattern read as a string, a wildcard as a symbol that only
  * loops take. A state that is reached is reached by every string of the child's; "no" is
  * no answer. Parents whose literals clash with the child's drop out on the way. */
@@ -150,7 +131,13 @@ static bool is_within_by_symbols(const question *q, parent_side *p, const arcp__
             skipped->count = now->count;
         }
         if (child->loops[state] != ARCP__GLOB_LOOP_NONE) {
-            pass_loop(q->kind, machine, child, state, now);
+            /* Leaves the states whose loop takes all that this one takes. */
+            const bool is_any = (child->loops[state] & ARCP__GLOB_LOOP_ANY) != 0;
+            arcp__glob_union_filter(
+                machine, now, machine->keep[is_any ? ARCP__GLOB_SEPARATOR : ARCP__GLOB_ORDINARY]);
+            if (q->kind == ARCP__TARGET_URL && state == child->last) {
+                arcp__glob_union_filter(machine, now, machine->keep[ARCP__GLOB_QUERY]);
+            }
         }
         if (child->tail && state + 1 == child->last &&
             !arcp__glob_union_meets(machine, now, machine->accept)) {
@@ -198,63 +185,35 @@ static bool sample_is_outside(const question *q, parent_side *p, const arcp__glo
            !arcp__glob_union_meets(machine, now, machine->accept);
 }
 
-/* Step 4. */
-static arcp_status search(const question *q, parent_side *p, const arcp__glob_states *child,
-                          arcp__glob_answer *answer, arcp_buf *witness)
-{
-    bool used[256];
-    for (size_t byte = 0; byte < sizeof used; byte++) {
-        used[byte] = p->machine.literal[byte] != 0;
-    }
-    for (uint32_t i = 0; i < child->last; i++) {
-        used[child->literals[i]] = true;
-    }
-    arcp__glob_alphabet alphabet;
-    arcp__glob_alphabet_fill(&alphabet, q->kind, used);
-    return arcp__glob_search(q->kind, child, &p->machine, &alphabet, q->work_max, answer, witness);
-}
-
-static arcp_status make_near(question *q)
-{
-    q->near = arcp__alloc_array(q->parent_count, 2 * sizeof *q->near);
-    if (q->near == NULL) {
-        return ARCP_E_NO_MEMORY;
-    }
-    q->bases = q->near + q->parent_count;
-    for (size_t i = 0; i < q->parent_count; i++) {
-        q->bases[i] = arcp__glob_literal_prefix(q->parents[i]);
-    }
-    return ARCP_OK;
-}
-
-/* How many of the parents may meet the pattern; they are in q->near. */
-static arcp_status find_near(question *q, arcp_span text, size_t *count)
-{
-    if (q->near == NULL && make_near(q) != ARCP_OK) {
-        return ARCP_E_NO_MEMORY;
-    }
-    const arcp_span base = arcp__glob_literal_prefix(text);
-    *count = 0;
-    for (size_t i = 0; i < q->parent_count; i++) {
-        if (arcp__glob_bases_meet(base, q->bases[i])) {
-            q->near[(*count)++] = q->parents[i];
-        }
-    }
-    q->work += arcp__lease_work_pairs(text, q->parent_count);
-    return ARCP_OK;
-}
-
 /* The parents that the pattern is compared with: all of them, or `few`, made of those that
  * may meet it. */
 static arcp_status choose_parents(question *q, arcp_span text, parent_side *few,
                                   parent_side **chosen)
 {
+    const arcp_span *parents = q->asked->parent;
+    const size_t parent_count = q->asked->parent_count;
     *chosen = few;
-    if (q->parent_count >= NEAR_AMONG_MIN) {
+    if (parent_count >= NEAR_AMONG_MIN) {
+        if (q->near == NULL) {
+            q->near = arcp__alloc_array(parent_count, 2 * sizeof *q->near);
+            if (q->near == NULL) {
+                return ARCP_E_NO_MEMORY;
+            }
+            q->bases = q->near + parent_count;
+            for (size_t i = 0; i < parent_count; i++) {
+                q->bases[i] = arcp__glob_literal_prefix(parents[i]);
+            }
+        }
+        const arcp_span base = arcp__glob_literal_prefix(text);
         size_t count = 0;
-        const arcp_status status = find_near(q, text, &count);
-        if (status != ARCP_OK || count <= q->parent_count / NEAR_PARTS) {
-            return status == ARCP_OK ? side_init(q, few, q->near, count) : status;
+        for (size_t i = 0; i < parent_count; i++) {
+            if (arcp__glob_bases_meet(base, q->bases[i])) {
+                q->near[count++] = parents[i];
+            }
+        }
+        q->work += arcp__lease_work_pairs(text, parent_count);
+        if (count <= parent_count / NEAR_PARTS) {
+            return side_init(q, few, q->near, count);
         }
     }
     *chosen = &q->all;
@@ -262,7 +221,7 @@ static arcp_status choose_parents(question *q, arcp_span text, parent_side *few,
         return ARCP_OK;
     }
     q->has_all = true;
-    return side_init(q, &q->all, q->parents, q->parent_count);
+    return side_init(q, &q->all, parents, parent_count);
 }
 
 static arcp_status compare(question *q, arcp_span text, parent_side *p, arcp__glob_answer *answer,
@@ -278,11 +237,11 @@ static arcp_status compare(question *q, arcp_span text, parent_side *p, arcp__gl
     p->machine.work = q->work + COMPARE_STEPS + text.size / 4;
     if (is_within_by_symbols(q, p, &child)) {
         *answer = ARCP__GLOB_NONE;
-    } else if (q->skips_witness && sample_is_outside(q, p, &child)) {
+    } else if (q->asked->skips_witness && sample_is_outside(q, p, &child)) {
         *answer = ARCP__GLOB_FOUND;
     } else {
-        p->machine.work += SEARCH_STEPS;
-        status = search(q, p, &child, answer, witness);
+        p->machine.work += SEARCH_STEPS; /* step 4 */
+        status = arcp__glob_search(q->kind, &child, &p->machine, q->work_max, answer, witness);
     }
     q->work = p->machine.work;
     arcp__free(room);
@@ -308,10 +267,7 @@ static arcp_status ask(question *q, arcp_span text, arcp__glob_answer *answer, a
 static void question_init(question *q, const arcp__glob_question *asked,
                           const arcp__lease_work *work)
 {
-    *q = (question){.kind = arcp__capability_kind(asked->capability),
-                    .skips_witness = asked->skips_witness,
-                    .parents = asked->parent,
-                    .parent_count = asked->parent_count};
+    *q = (question){.asked = asked, .kind = arcp__capability_kind(asked->capability)};
     uint64_t states = 0;
     for (size_t i = 0; i < asked->parent_count; i++) {
         states += asked->parent[i].size + 1;
@@ -322,10 +278,12 @@ static void question_init(question *q, const arcp__glob_question *asked,
     }
 }
 
-static void question_fini(question *q)
+/* Frees it, and takes its steps. */
+static arcp_status question_end(question *q, arcp_status status, arcp__lease_work *work)
 {
     side_fini(&q->all);
     arcp__free(q->near);
+    return status == ARCP_OK && !arcp__lease_work_take(work, q->work) ? ARCP_E_LIMIT : status;
 }
 
 arcp_status arcp__glob_ask(const arcp__glob_question *asked, arcp__lease_work *work,
@@ -340,30 +298,32 @@ arcp_status arcp__glob_ask(const arcp__glob_question *asked, arcp__lease_work *w
     for (; i < asked->child_count && status == ARCP_OK && answer == ARCP__GLOB_NONE; i++) {
         if (q.work > q.work_max) {
             answer = ARCP__GLOB_TOO_COMPLEX;
-        } else if (!is_plainly_within(asked->child[i], &q)) {
+        } else if (!is_plainly_within(&q, asked->child[i])) {
             status = ask(&q, asked->child[i], &answer, &verdict->witness);
         }
     }
-    question_fini(&q);
-    if (status == ARCP_OK && !arcp__lease_work_take(work, q.work)) {
-        status = ARCP_E_LIMIT;
-    }
+    status = question_end(&q, status, work);
     verdict->is_subset = status == ARCP_OK && answer == ARCP__GLOB_NONE;
     verdict->child_index = verdict->is_subset ? i : i - 1;
     verdict->too_complex = status == ARCP_OK && answer == ARCP__GLOB_TOO_COMPLEX;
     return status;
 }
 
-arcp_status arcp__glob_subset(arcp__capability capability, const arcp_span *child,
-                              size_t child_count, const arcp_span *parent, size_t parent_count,
-                              arcp__glob_verdict *verdict)
+arcp_status arcp__glob_is_within(arcp__capability capability, arcp_span pattern,
+                                 const arcp_span *parents, size_t count, arcp__lease_work *work,
+                                 bool *is_within)
 {
     const arcp__glob_question asked = {.capability = capability,
-                                       .child = child,
-                                       .child_count = child_count,
-                                       .parent = parent,
-                                       .parent_count = parent_count};
-    return arcp__glob_ask(&asked, NULL, verdict);
+                                       .child = &pattern,
+                                       .child_count = 1,
+                                       .parent = parents,
+                                       .parent_count = count,
+                                       .skips_witness = true};
+    arcp__glob_verdict verdict = {0};
+    const arcp_status status = arcp__glob_ask(&asked, work, &verdict);
+    *is_within = verdict.is_subset;
+    arcp_buf_fini(&verdict.witness);
+    return status;
 }
 
 arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern,
@@ -378,10 +338,7 @@ arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern,
     arcp_buf target = ARCP_BUF_INIT;
     arcp__glob_answer answer = ARCP__GLOB_TOO_COMPLEX;
     arcp_status status = ask(&q, pattern, &answer, &target);
-    question_fini(&q);
-    if (status == ARCP_OK && !arcp__lease_work_take(work, q.work)) {
-        status = ARCP_E_LIMIT;
-    }
+    status = question_end(&q, status, work);
     *is_dead = status == ARCP_OK && answer == ARCP__GLOB_NONE;
     if (example != NULL && status == ARCP_OK) {
         arcp_buf_append(example, arcp_buf_span(&target));

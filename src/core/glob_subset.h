@@ -40,10 +40,10 @@ typedef struct arcp__glob_question {
 ARCP_MUST_CHECK arcp_status arcp__glob_ask(const arcp__glob_question *asked, arcp__lease_work *work,
                                            arcp__glob_verdict *verdict);
 
-/* The same without a bound from outside. */
-ARCP_MUST_CHECK arcp_status arcp__glob_subset(arcp__capability capability, const arcp_span *child,
-                                              size_t child_count, const arcp_span *parent,
-                                              size_t parent_count, arcp__glob_verdict *verdict);
+/* Whether one pattern is within others, and no witness. `work` and errors as above. */
+ARCP_MUST_CHECK arcp_status arcp__glob_is_within(arcp__capability capability, arcp_span pattern,
+                                                 const arcp_span *parents, size_t count,
+                                                 arcp__lease_work *work, bool *is_within);
 
 /* Whether no canonical target matches the pattern (lint's "dead": written in a form that
  * targets never have, such as `/a/../b` or `HTTPS://h/`). When some do, a shortest one is

@@ -29,11 +29,11 @@ struct arcp_lease {
     const arcp__lease_capability *reserved[ARCP__CAPABILITY_COUNT];
     const arcp__lease_capability **vendors; /* sorted by name */
     size_t vendor_count;
-    const arcp__lease_amount *amounts; /* totals, in the order of first occurrence */
     size_t amount_count;
     bool has_expiry;
     arcp_span expires_text; /* as given */
     arcp__instant expires;
+    arcp__lease_amount amounts[]; /* totals, in the order of first occurrence */
 };
 
 /* <0, 0, >0 in the order of bytes. */

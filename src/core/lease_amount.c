@@ -1,15 +1,6 @@
 #include "core/lease_amount.h"
 
-static bool has_control_byte(arcp_span text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        const unsigned char byte = (unsigned char)text.data[i];
-        if (byte < 0x20 || byte == 0x7f) {
-            return true;
-        }
-    }
-    return false;
-}
+#include "base/utf8.h"
 
 /* [arcp:9.6-1] */
 arcp_status arcp__lease_amount_parse(arcp_span text, arcp__lease_amount *out, arcp_error *err)
@@ -28,7 +19,7 @@ arcp_status arcp__lease_amount_parse(arcp_span text, arcp__lease_amount *out, ar
                               "has a currency name of more than %d bytes",
                               ARCP__CURRENCY_BYTES_MAX);
     }
-    if (has_control_byte(currency)) {
+    if (arcp__has_control_byte(currency)) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "has a control byte in its currency name");
     }
@@ -42,4 +33,13 @@ arcp_status arcp__lease_amount_parse(arcp_span text, arcp__lease_amount *out, ar
     out->total = total;
     out->entry = 0;
     return ARCP_OK;
+}
+
+void arcp__lease_amount_append(arcp_span currency, arcp_decimal amount, arcp_buf *out)
+{
+    char text[ARCP_DECIMAL_TEXT_MAX];
+    (void)arcp_decimal_format(amount, text);
+    arcp_buf_append(out, currency);
+    arcp_buf_append_byte(out, ':');
+    arcp_buf_append_cstr(out, text);
 }

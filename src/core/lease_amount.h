@@ -2,6 +2,7 @@
 #ifndef ARCP_CORE_LEASE_AMOUNT_H
 #define ARCP_CORE_LEASE_AMOUNT_H
 
+#include <arcp/buf.h>
 #include <arcp/decimal.h>
 
 #define ARCP__CURRENCY_BYTES_MAX 64
@@ -18,5 +19,8 @@ typedef struct arcp__lease_amount {
  * on from the entry's name ("has no ':' ..."). */
 ARCP_MUST_CHECK arcp_status arcp__lease_amount_parse(arcp_span text, arcp__lease_amount *out,
                                                      arcp_error *err);
+
+/* Appends an entry of that much. */
+void arcp__lease_amount_append(arcp_span currency, arcp_decimal amount, arcp_buf *out);
 
 #endif

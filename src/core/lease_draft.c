@@ -1,15 +1,14 @@
+/* From patterns and amounts to a lease: the draft, which checks them, the lease that is compiled
+ * from it (one block, then one compiled set per capability), and the public builder, which is a
+ * draft with an error of its own. */
 #include "core/lease_draft.h"
+
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "core/glob_pattern.h"
-#include "core/lease_amount.h"
 
 const arcp_lease_limits arcp__lease_unlimited = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
-
-static arcp_status out_of_memory(arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a lease");
-}
 
 /* How much of a name a message shows. */
 static int shown(arcp_span name)
@@ -17,11 +16,11 @@ static int shown(arcp_span name)
     return (int)(name.size < 64 ? name.size : 64);
 }
 
-void arcp__lease_draft_init(arcp__lease_draft *draft, const arcp_lease_limits *limits)
+void arcp__lease_draft_init(arcp__lease_draft *draft, const arcp_lease_limits *limits,
+                            arcp_error *err)
 {
     const arcp_lease_limits defaults = ARCP_LEASE_LIMITS_DEFAULT;
-    const arcp__lease_draft empty = {.limits = limits == NULL ? defaults : *limits};
-    *draft = empty;
+    *draft = (arcp__lease_draft){.limits = limits == NULL ? defaults : *limits, .err = err};
 }
 
 void arcp__lease_draft_fini(arcp__lease_draft *draft)
@@ -32,191 +31,345 @@ void arcp__lease_draft_fini(arcp__lease_draft *draft)
     arcp__free(draft->capabilities);
     arcp__free(draft->amounts);
     arcp__arena_fini(&draft->texts);
-    arcp__lease_draft_init(draft, &draft->limits);
+    *draft = (arcp__lease_draft){.limits = draft->limits, .err = draft->err};
 }
 
-/* The array with room for one more element: itself, or a larger one; NULL when out of
- * memory. */
-static void *make_room(void *array, size_t count, size_t *capacity, size_t size)
+static void run_out_of_memory(arcp__lease_draft *draft)
 {
-    if (count < *capacity) {
-        return array;
-    }
-    const size_t wanted = *capacity + *capacity / 2 + 4;
-    void *grown = arcp__realloc_array(array, wanted, size);
-    if (grown != NULL) {
-        *capacity = wanted;
-    }
-    return grown;
-}
-
-/* Counts `more` bytes against the lease's limit. */
-static arcp_status take_bytes(arcp__lease_draft *draft, size_t more, arcp_error *err)
-{
-    if (more > draft->limits.bytes_max - draft->bytes) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "the lease's names and patterns are longer than %zu bytes",
-                              draft->limits.bytes_max);
-    }
-    draft->bytes += more;
-    return ARCP_OK;
+    draft->status = arcp_error_set(draft->err, ARCP_E_NO_MEMORY, "out of memory for a lease");
 }
 
 /* A copy of `text` that lives as long as the draft. */
-static arcp_status copy_text(arcp__lease_draft *draft, arcp_span text, arcp_span *out,
-                             arcp_error *err)
+static arcp_span copy_text(arcp__lease_draft *draft, arcp_span text)
 {
-    const arcp_status status = take_bytes(draft, text.size, err);
-    if (status != ARCP_OK) {
-        return status;
+    if (text.size > draft->limits.bytes_max - draft->bytes) {
+        draft->status = arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST,
+                                       "the lease's names and patterns are longer than %zu bytes",
+                                       draft->limits.bytes_max);
+        return arcp_span_make(NULL, 0);
     }
-    *out = arcp__arena_copy(&draft->texts, text);
-    return out->data == NULL ? out_of_memory(err) : ARCP_OK;
+    draft->bytes += text.size;
+    const arcp_span copy = arcp__arena_copy(&draft->texts, text);
+    if (copy.data == NULL) {
+        run_out_of_memory(draft);
+    }
+    return copy;
 }
 
-size_t arcp__lease_draft_find(const arcp__lease_draft *draft, arcp_span name)
+size_t arcp__lease_draft_capability(arcp__lease_draft *draft, arcp_span name)
 {
-    for (size_t i = 0; i < draft->count; i++) {
-        if (arcp_span_equal(draft->capabilities[i].name, name)) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
-arcp_status arcp__lease_draft_capability(arcp__lease_draft *draft, arcp_span name, size_t *out,
-                                         arcp_error *err)
-{
-    if (!arcp_capability_is_valid(name)) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "there is no capability \"%.*s\": it is neither reserved nor of the "
-                              "form x-vendor.<vendor>.<cap>",
-                              shown(name), name.data);
+    if (draft->status != ARCP_OK) {
+        return 0;
     }
     arcp__draft_capability made = {.kind = arcp__capability_from_name(name)};
-    const arcp_status status = copy_text(draft, name, &made.name, err);
-    if (status != ARCP_OK) {
-        return status;
+    if (made.kind == ARCP__CAPABILITY_UNKNOWN) {
+        draft->status =
+            arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST,
+                           "there is no capability \"%.*s\": it is neither reserved nor of the "
+                           "form x-vendor.<vendor>.<cap>",
+                           shown(name), name.data);
+        return 0;
+    }
+    made.name = copy_text(draft, name);
+    if (draft->status != ARCP_OK) {
+        return 0;
     }
     arcp__draft_capability *room =
-        make_room(draft->capabilities, draft->count, &draft->capacity, sizeof *room);
+        arcp__make_room(draft->capabilities, draft->count, &draft->capacity, sizeof *room);
     if (room == NULL) {
-        return out_of_memory(err);
+        run_out_of_memory(draft);
+        return 0;
     }
     draft->capabilities = room;
     draft->capabilities[draft->count] = made;
-    *out = draft->count++;
-    return ARCP_OK;
+    return draft->count++;
 }
 
 /* Names capability, index and reason. */
-static arcp_status refuse(const arcp__draft_capability *capability, const char *reason,
-                          arcp_error *err)
+static void refuse(arcp__lease_draft *draft, const arcp__draft_capability *capability,
+                   const char *reason)
 {
-    return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "%.*s[%zu] %s", shown(capability->name),
-                          capability->name.data, capability->count, reason);
-}
-
-static arcp_status check_pattern(const arcp__lease_draft *draft,
-                                 const arcp__draft_capability *capability, arcp_span pattern,
-                                 arcp_error *err)
-{
-    if (pattern.size > draft->limits.pattern_bytes_max) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "%.*s[%zu] is longer than %zu bytes",
-                              shown(capability->name), capability->name.data, capability->count,
-                              draft->limits.pattern_bytes_max);
-    }
-    const char *fault = arcp__glob_pattern_fault(pattern);
-    if (fault != NULL) {
-        return refuse(capability, fault, err);
-    }
-    if (capability->kind != ARCP__CAPABILITY_COST_BUDGET &&
-        arcp__glob_wildcard_count(pattern) > draft->limits.pattern_wildcards_max) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "%.*s[%zu] has more than %zu wildcards",
-                              shown(capability->name), capability->name.data, capability->count,
-                              draft->limits.pattern_wildcards_max);
-    }
-    return ARCP_OK;
+    draft->status =
+        arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST, "%.*s[%zu] %s", shown(capability->name),
+                       capability->name.data, capability->count, reason);
 }
 
 /* Adds an amount to its currency's total. `entry` lives as long as the draft. [arcp:LA-18] */
-static arcp_status add_amount(arcp__lease_draft *draft, const arcp__draft_capability *capability,
-                              arcp_span entry, arcp_error *err)
+static void add_amount(arcp__lease_draft *draft, const arcp__draft_capability *capability,
+                       arcp_span entry)
 {
     arcp__lease_amount amount;
     arcp_error reason = {0};
     if (arcp__lease_amount_parse(entry, &amount, &reason) != ARCP_OK) {
-        return refuse(capability, reason.message, err);
+        refuse(draft, capability, reason.message);
+        return;
     }
     for (size_t i = 0; i < draft->amount_count; i++) {
         arcp__lease_amount *known = &draft->amounts[i];
-        if (!arcp_span_equal(known->currency, amount.currency)) {
-            continue;
+        if (arcp_span_equal(known->currency, amount.currency)) {
+            if (!arcp_decimal_add(known->total, amount.total, &known->total)) {
+                refuse(draft, capability, "makes its currency's sum larger than can be counted");
+            }
+            return;
         }
-        if (!arcp_decimal_add(known->total, amount.total, &known->total)) {
-            return refuse(capability, "makes its currency's sum larger than can be counted", err);
-        }
-        return ARCP_OK;
     }
     arcp__lease_amount *room =
-        make_room(draft->amounts, draft->amount_count, &draft->amount_capacity, sizeof *room);
+        arcp__make_room(draft->amounts, draft->amount_count, &draft->amount_capacity, sizeof *room);
     if (room == NULL) {
-        return out_of_memory(err);
+        run_out_of_memory(draft);
+        return;
     }
     amount.entry = capability->count;
     draft->amounts = room;
     draft->amounts[draft->amount_count++] = amount;
-    return ARCP_OK;
 }
 
-arcp_status arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t at, arcp_span pattern,
-                                      arcp_error *err)
+void arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t at, arcp_span pattern)
 {
+    if (draft->status != ARCP_OK) {
+        return;
+    }
     arcp__draft_capability *capability = &draft->capabilities[at];
+    const bool is_amount = capability->kind == ARCP__CAPABILITY_COST_BUDGET;
+    const char *fault = arcp__glob_pattern_fault(pattern);
     if (capability->count == draft->limits.patterns_max) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "%.*s has more than %zu patterns",
-                              shown(capability->name), capability->name.data,
-                              draft->limits.patterns_max);
+        draft->status = arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST,
+                                       "%.*s has more than %zu patterns", shown(capability->name),
+                                       capability->name.data, draft->limits.patterns_max);
+    } else if (pattern.size > draft->limits.pattern_bytes_max) {
+        draft->status =
+            arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST, "%.*s[%zu] is longer than %zu bytes",
+                           shown(capability->name), capability->name.data, capability->count,
+                           draft->limits.pattern_bytes_max);
+    } else if (fault != NULL) {
+        refuse(draft, capability, fault);
+    } else if (!is_amount &&
+               arcp__glob_wildcard_count(pattern) > draft->limits.pattern_wildcards_max) {
+        draft->status = arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST,
+                                       "%.*s[%zu] has more than %zu wildcards",
+                                       shown(capability->name), capability->name.data,
+                                       capability->count, draft->limits.pattern_wildcards_max);
     }
-    arcp_status status = check_pattern(draft, capability, pattern, err);
-    if (status != ARCP_OK) {
-        return status;
+    if (draft->status != ARCP_OK) {
+        return;
     }
-    arcp_span copy;
-    status = copy_text(draft, pattern, &copy, err);
-    if (status != ARCP_OK) {
-        return status;
+    const arcp_span copy = copy_text(draft, pattern);
+    if (draft->status != ARCP_OK) {
+        return;
     }
-    arcp_span *room =
-        make_room(capability->patterns, capability->count, &capability->capacity, sizeof *room);
+    arcp_span *room = arcp__make_room(capability->patterns, capability->count,
+                                      &capability->capacity, sizeof *room);
     if (room == NULL) {
-        return out_of_memory(err);
+        run_out_of_memory(draft);
+        return;
     }
     capability->patterns = room;
-    if (capability->kind == ARCP__CAPABILITY_COST_BUDGET) {
-        status = add_amount(draft, capability, copy, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+    if (is_amount) {
+        add_amount(draft, capability, copy);
     }
     capability->patterns[capability->count++] = copy;
     draft->pattern_count++;
-    return ARCP_OK;
+}
+
+void arcp__lease_draft_copy(arcp__lease_draft *draft, const arcp__lease_capability *from)
+{
+    const size_t at = arcp__lease_draft_capability(draft, from->name);
+    for (size_t i = 0; i < from->count; i++) {
+        arcp__lease_draft_pattern(draft, at, from->patterns[i]);
+    }
 }
 
 /* [arcp:9.5-2] [arcp:LB-6] */
-arcp_status arcp__lease_draft_expiry(arcp__lease_draft *draft, arcp_span text, arcp_error *err)
+void arcp__lease_draft_expiry(arcp__lease_draft *draft, arcp_span text)
 {
-    arcp_span copy;
-    const arcp_status status = copy_text(draft, text, &copy, err);
-    if (status != ARCP_OK) {
-        return status;
+    if (draft->status != ARCP_OK) {
+        return;
     }
+    draft->expires_text = copy_text(draft, text);
     arcp_error reason = {0};
-    if (arcp__timestamp_parse(copy, &draft->expires, &reason) != ARCP_OK) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "expires_at: %s", reason.message);
+    if (draft->status == ARCP_OK &&
+        arcp__timestamp_parse(draft->expires_text, &draft->expires, &reason) != ARCP_OK) {
+        draft->status =
+            arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST, "expires_at: %s", reason.message);
     }
-    draft->expires_text = copy;
     draft->has_expiry = true;
-    return ARCP_OK;
+}
+
+/* Moves a text to the end of the lease's texts. */
+static arcp_span place_text(char **end, arcp_span text)
+{
+    if (text.size != 0) {
+        memcpy(*end, text.data, text.size);
+    }
+    const arcp_span placed = arcp_span_make(*end, text.size);
+    *end += text.size;
+    return placed;
+}
+
+static int compare_vendors(const void *left, const void *right)
+{
+    const arcp__lease_capability *const *a = left;
+    const arcp__lease_capability *const *b = right;
+    return arcp__name_compare((*a)->name, (*b)->name);
+}
+
+/* The lease without its compiled sets, or NULL. Its size cannot overflow: the draft has all its
+ * parts in memory of its own. */
+static arcp_lease *make_lease(const arcp__lease_draft *draft)
+{
+    arcp_lease *lease =
+        arcp__alloc(sizeof *lease + draft->amount_count * sizeof *lease->amounts +
+                    draft->count * (sizeof *lease->capabilities + sizeof *lease->vendors) +
+                    draft->pattern_count * sizeof(arcp_span) + draft->bytes);
+    if (lease == NULL) {
+        return NULL;
+    }
+    atomic_init(&lease->references, 1);
+    lease->capabilities = (arcp__lease_capability *)(void *)&lease->amounts[draft->amount_count];
+    lease->vendors = (const arcp__lease_capability **)(void *)&lease->capabilities[draft->count];
+    arcp_span *patterns = (arcp_span *)(void *)&lease->vendors[draft->count];
+    char *texts = (char *)&patterns[draft->pattern_count];
+    lease->count = draft->count;
+    for (size_t i = 0; i < draft->count; i++) {
+        const arcp__draft_capability *from = &draft->capabilities[i];
+        arcp__lease_capability *to = &lease->capabilities[i];
+        to->name = place_text(&texts, from->name);
+        to->kind = from->kind;
+        to->patterns = patterns;
+        to->count = from->count;
+        for (size_t k = 0; k < from->count; k++) {
+            *patterns++ = place_text(&texts, from->patterns[k]);
+        }
+        if (from->kind == ARCP__CAPABILITY_VENDOR) {
+            lease->vendors[lease->vendor_count++] = to;
+        } else {
+            lease->reserved[from->kind] = to;
+        }
+    }
+    if (lease->vendor_count > 1) {
+        qsort(lease->vendors, lease->vendor_count, sizeof *lease->vendors, compare_vendors);
+    }
+    for (size_t i = 0; i < draft->amount_count; i++) {
+        /* A currency's name is the beginning of the entry that named it first. */
+        const arcp__lease_amount *from = &draft->amounts[i];
+        const arcp_span entry =
+            lease->reserved[ARCP__CAPABILITY_COST_BUDGET]->patterns[from->entry];
+        lease->amounts[i] = *from;
+        lease->amounts[i].currency = arcp_span_first(entry, from->currency.size);
+    }
+    lease->amount_count = draft->amount_count;
+    if (draft->has_expiry) {
+        lease->has_expiry = true;
+        lease->expires_text = place_text(&texts, draft->expires_text);
+        lease->expires = draft->expires;
+        /* The digits beyond nanoseconds borrow from the text: follow it to its new place. */
+        if (lease->expires.rest.size != 0) {
+            const size_t offset = (size_t)(draft->expires.rest.data - draft->expires_text.data);
+            lease->expires.rest.data = lease->expires_text.data + offset;
+        }
+    }
+    return lease;
+}
+
+arcp_status arcp__lease_draft_finish(arcp__lease_draft *draft, arcp_lease **out)
+{
+    arcp_lease *lease = draft->status == ARCP_OK ? make_lease(draft) : NULL;
+    if (draft->status == ARCP_OK && lease == NULL) {
+        run_out_of_memory(draft);
+    }
+    for (size_t i = 0; lease != NULL && i < lease->count && draft->status == ARCP_OK; i++) {
+        arcp__lease_capability *capability = &lease->capabilities[i];
+        if (capability->count > 0 && arcp__capability_is_glob(capability->kind)) {
+            draft->status = arcp__glob_set_compile(capability->kind, capability->patterns,
+                                                   capability->count, &capability->set, draft->err);
+        }
+    }
+    const arcp_status status = draft->status;
+    if (status == ARCP_OK) {
+        *out = lease;
+    } else {
+        arcp_lease_unref(lease);
+    }
+    arcp__lease_draft_fini(draft);
+    return status;
+}
+
+struct arcp_lease_builder {
+    arcp__lease_draft draft;
+    arcp_error err;
+};
+
+arcp_lease_builder *arcp_lease_builder_new(void)
+{
+    arcp_lease_builder *builder = arcp__alloc(sizeof *builder);
+    if (builder != NULL) {
+        arcp__lease_draft_init(&builder->draft, NULL, &builder->err);
+    }
+    return builder;
+}
+
+void arcp_lease_builder_free(arcp_lease_builder *builder)
+{
+    if (builder != NULL) {
+        arcp__lease_draft_fini(&builder->draft);
+        arcp__free(builder);
+    }
+}
+
+/* The place of the capability, which is added when it is not there yet. */
+static size_t place_of(arcp__lease_draft *draft, arcp_span capability)
+{
+    for (size_t i = 0; i < draft->count; i++) {
+        if (arcp_span_equal(draft->capabilities[i].name, capability)) {
+            return i;
+        }
+    }
+    return arcp__lease_draft_capability(draft, capability);
+}
+
+void arcp_lease_allow(arcp_lease_builder *builder, const char *capability, const char *pattern)
+{
+    const size_t at = place_of(&builder->draft, arcp_span_cstr(capability));
+    if (pattern != NULL) {
+        arcp__lease_draft_pattern(&builder->draft, at, arcp_span_cstr(pattern));
+    }
+}
+
+void arcp_lease_budget(arcp_lease_builder *builder, const char *currency, const char *amount)
+{
+    arcp__lease_draft *draft = &builder->draft;
+    if (draft->status != ARCP_OK) {
+        return;
+    }
+    if (currency != NULL && strchr(currency, ':') != NULL) {
+        draft->status = arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST,
+                                       "the currency \"%s\" contains a ':'", currency);
+        return;
+    }
+    arcp_buf entry = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&entry, currency);
+    arcp_buf_append_byte(&entry, ':');
+    arcp_buf_append_cstr(&entry, amount);
+    if (entry.failed) {
+        run_out_of_memory(draft);
+    } else {
+        arcp__lease_draft_pattern(draft, place_of(draft, ARCP_SPAN_LITERAL("cost.budget")),
+                                  arcp_buf_span(&entry));
+    }
+    arcp_buf_fini(&entry);
+}
+
+void arcp_lease_expires_at(arcp_lease_builder *builder, const char *rfc3339)
+{
+    arcp__lease_draft_expiry(&builder->draft, arcp_span_cstr(rfc3339));
+}
+
+arcp_status arcp_lease_build(arcp_lease_builder *builder, arcp_lease **out, arcp_error *err)
+{
+    const arcp_status status = arcp__lease_draft_finish(&builder->draft, out);
+    if (status != ARCP_OK && err != NULL) {
+        *err = builder->err;
+    }
+    arcp_lease_builder_free(builder);
+    return status;
 }

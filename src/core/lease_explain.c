@@ -1,12 +1,16 @@
-/* Why a target is allowed or denied: for people. */
+/* Leases for people: why a target is allowed or denied, what is odd about a lease, and how two
+ * differ. */
 #include <arcp/lease_explain.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "core/authority.h"
-#include "core/glob_pattern.h"
-#include "core/lease.h"
+#include "core/glob_subset.h"
+#include "core/glob_union.h"
+#include "core/lease_subset.h"
 #include "json/json_put.h"
+
+/* ---- why ---- */
 
 /* What an explanation says. Spans borrow from the authority, the question or `suggested`. */
 typedef struct explanation {
@@ -17,84 +21,29 @@ typedef struct explanation {
     arcp_buf suggested; /* a pattern that would allow it; empty: none could */
 } explanation;
 
-/* Marks that a state is reached, and those that come with it. */
-static void reach(const arcp__glob_states *states, uint32_t state, bool *reached)
-{
-    reached[state] = true;
-    while (state < states->last && (states->loops[state] & ARCP__GLOB_LOOP_SKIP) != 0) {
-        reached[++state] = true;
-    }
-}
-
-/* Room for following one pattern. */
-typedef struct follower {
-    unsigned char *parsed;
-    bool *here;
-    bool *next;
-} follower;
-
 /* How many bytes of the target agree with the beginning of something the pattern matches.
  * For choosing the nearest pattern only: nothing is decided by it. */
-static size_t count_agreeing(arcp_span pattern, arcp_span target, arcp__target_kind kind,
-                             follower *room)
+static arcp_status count_agreeing(arcp_span pattern, arcp_span target, arcp__target_kind kind,
+                                  size_t *agrees)
 {
-    arcp__glob_states states;
-    arcp__glob_parse(pattern, room->parsed, &states);
-    const size_t places = (size_t)states.last + 1;
-    memset(room->here, 0, places);
-    reach(&states, 0, room->here);
-    for (size_t i = 0; i < target.size; i++) {
-        const unsigned char byte = (unsigned char)target.data[i];
-        const arcp__glob_class byte_class = arcp__glob_class_of(kind, byte);
-        bool any = false;
-        memset(room->next, 0, places);
-        for (uint32_t at = 0; at <= states.last; at++) {
-            if (!room->here[at]) {
-                continue;
-            }
-            if (arcp__glob_loop_takes(&states, at, byte_class)) {
-                room->next[at] = true;
-                any = true;
-            }
-            if (at < states.last && states.literals[at] == byte) {
-                reach(&states, at + 1, room->next);
-                any = true;
-            }
+    arcp__glob_union machine;
+    arcp_status status = arcp__glob_union_init(&machine, &pattern, 1);
+    arcp__glob_word *words =
+        status == ARCP_OK ? arcp__alloc_array(machine.words, 2 * sizeof *words) : NULL;
+    if (words != NULL) {
+        arcp__glob_states_set sets[2] = {{.words = words}, {.words = words + machine.words}};
+        arcp__glob_union_start(&machine, &sets[0]);
+        size_t i = 0;
+        for (; i < target.size && sets[i % 2].count > 0; i++) {
+            const unsigned char byte = (unsigned char)target.data[i];
+            arcp__glob_union_step(&machine, &sets[i % 2], byte, arcp__glob_class_of(kind, byte),
+                                  &sets[(i + 1) % 2]);
         }
-        if (!any) {
-            return i;
-        }
-        bool *swap = room->here;
-        room->here = room->next;
-        room->next = swap;
+        *agrees = sets[i % 2].count > 0 ? i : i - 1;
     }
-    return target.size;
-}
-
-/* The pattern that agrees with the target furthest. */
-static arcp_status find_nearest(const arcp__lease_capability *granted, arcp_span target,
-                                explanation *why)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < granted->count; i++) {
-        longest = granted->patterns[i].size > longest ? granted->patterns[i].size : longest;
-    }
-    follower room = {arcp__alloc(ARCP__GLOB_ROOM(longest)), arcp__alloc(longest + 2),
-                     arcp__alloc(longest + 2)};
-    const bool complete = room.parsed != NULL && room.here != NULL && room.next != NULL;
-    const arcp__target_kind kind = arcp__capability_kind(granted->kind);
-    for (size_t i = 0; i < granted->count && complete; i++) {
-        const arcp_span pattern = granted->patterns[i];
-        const size_t agrees = count_agreeing(pattern, target, kind, &room);
-        if (why->nearest.size == 0 || agrees > why->agrees) {
-            why->nearest = pattern;
-            why->agrees = agrees;
-        }
-    }
-    arcp__free(room.parsed);
-    arcp__free(room.here);
-    arcp__free(room.next);
-    return complete ? ARCP_OK : ARCP_E_NO_MEMORY;
+    arcp__glob_union_fini(&machine);
+    arcp__free(words);
+    return words == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
 }
 
 /* The narrowest pattern for a canonical target is the target. Where it cannot be written as
@@ -197,10 +146,18 @@ bool arcp_lease_explain(const arcp_authority *authority, arcp_time now, arcp_spa
     explanation why = {.authority = authority, .decision = &decision, .suggested = ARCP_BUF_INIT};
     arcp_status status = ARCP_OK;
     if (decision.reason == ARCP_DENY_NO_MATCH) {
+        /* The pattern that agrees with the target furthest. */
         const arcp__lease_capability *granted =
             arcp__lease_find(authority->lease, arcp__capability_from_name(capability), capability);
-        if (granted != NULL) {
-            status = find_nearest(granted, decision.canonical, &why);
+        const size_t count = granted == NULL ? 0 : granted->count;
+        for (size_t i = 0; i < count && status == ARCP_OK; i++) {
+            size_t agrees = 0;
+            status = count_agreeing(granted->patterns[i], decision.canonical,
+                                    arcp__capability_kind(granted->kind), &agrees);
+            if (why.nearest.size == 0 || agrees > why.agrees) {
+                why.nearest = granted->patterns[i];
+                why.agrees = agrees;
+            }
         }
         suggest(decision.canonical, &why.suggested);
     }
@@ -213,4 +170,311 @@ bool arcp_lease_explain(const arcp_authority *authority, arcp_time now, arcp_spa
     arcp_buf_fini(&why.suggested);
     arcp__free(scratch);
     return allowed && !out->failed;
+}
+
+/* ---- what is odd ---- */
+
+/* What is found is written as it comes. */
+typedef struct listing {
+    arcp_json_writer *writer; /* NULL: lines of text */
+    arcp_buf *out;
+    size_t count;
+} listing;
+
+/* One finding. `index` is the pattern's place, or SIZE_MAX when it is not about one. */
+static void report(listing *found, const char *kind, arcp_span capability, size_t index,
+                   arcp_span pattern, const char *message)
+{
+    found->count++;
+    if (found->writer == NULL) {
+        arcp_buf_append_format(found->out, "%s: ", kind);
+        arcp_buf_append(found->out, capability);
+        if (index != SIZE_MAX) {
+            arcp_buf_append_format(found->out, "[%zu]", index);
+        }
+        arcp_buf_append_byte(found->out, ' ');
+        arcp_json_quote(pattern, found->out);
+        arcp_buf_append_format(found->out, ": %s\n", message);
+        return;
+    }
+    arcp_json_begin_object(found->writer);
+    arcp__put_cstr(found->writer, "kind", kind);
+    arcp__put_string(found->writer, "capability", capability);
+    if (index != SIZE_MAX) {
+        arcp__put_u64(found->writer, "index", index);
+    }
+    arcp__put_string(found->writer, "pattern", pattern);
+    arcp__put_cstr(found->writer, "message", message);
+    arcp_json_end_object(found->writer);
+}
+
+static bool contains(arcp_span text, const char *what)
+{
+    return text.size > 0 && memmem(text.data, text.size, what, strlen(what)) != NULL;
+}
+
+/* What stands between `://` and the next slash; false when the scheme has a star or there
+ * is none. */
+static bool find_authority(arcp_span pattern, arcp_span *authority)
+{
+    const char *mark = pattern.size == 0 ? NULL : memmem(pattern.data, pattern.size, "://", 3);
+    const arcp_span literal = arcp__glob_literal_prefix(pattern);
+    if (mark == NULL || (size_t)(mark - pattern.data) + 3 > literal.size) {
+        return false;
+    }
+    const arcp_span rest = arcp_span_from(pattern, (size_t)(mark - pattern.data) + 3);
+    const char *slash = rest.size == 0 ? NULL : memchr(rest.data, '/', rest.size);
+    *authority = slash == NULL ? rest : arcp_span_first(rest, (size_t)(slash - rest.data));
+    return true;
+}
+
+/* The authority without a port. In brackets there are colons. */
+static arcp_span host_of(arcp_span authority)
+{
+    const bool is_bracketed = authority.size > 0 && authority.data[0] == '[';
+    const char *colon =
+        authority.size == 0 || is_bracketed ? NULL : memchr(authority.data, ':', authority.size);
+    return colon == NULL ? authority : arcp_span_first(authority, (size_t)(colon - authority.data));
+}
+
+static const char *broad_url(arcp_span pattern)
+{
+    arcp_span authority;
+    if (!find_authority(pattern, &authority)) {
+        return contains(pattern, "*") ? "grants URLs of every scheme it can stand for" : NULL;
+    }
+    const arcp_span host = host_of(authority);
+    if (arcp_span_equal_cstr(host, "**") || arcp_span_equal_cstr(host, "*")) {
+        return "grants every host";
+    }
+    if (arcp__glob_is_literal(host)) {
+        return NULL; /* What varies is the port, if anything. */
+    }
+    if (arcp_span_ends_with(host, ARCP_SPAN_LITERAL("*"))) {
+        return "also grants hosts whose names go on, such as HOST.evil.org: end the host with / or "
+               ":PORT";
+    }
+    if (contains(host, "**")) {
+        return "** crosses slashes: it also grants other hosts that have the rest in their path";
+    }
+    return NULL;
+}
+
+static const char *broad_path(arcp_span pattern)
+{
+    if (arcp_span_equal_cstr(pattern, "**") || arcp_span_equal_cstr(pattern, "/**")) {
+        return "grants every path";
+    }
+    if (arcp_span_ends_with(pattern, ARCP_SPAN_LITERAL("/**"))) {
+        return "also grants the directory itself";
+    }
+    if (arcp_span_ends_with(pattern, ARCP_SPAN_LITERAL("**"))) {
+        return "also grants siblings whose names go on: put a / before **";
+    }
+    return NULL;
+}
+
+/* Why the pattern is broader than it looks, or NULL. */
+static const char *why_broad(arcp__target_kind kind, arcp_span pattern)
+{
+    if (kind == ARCP__TARGET_URL) {
+        return broad_url(pattern);
+    }
+    if (kind == ARCP__TARGET_PATH) {
+        return broad_path(pattern);
+    }
+    return arcp_span_equal_cstr(pattern, "**") ? "grants every name" : NULL;
+}
+
+/* What was found out about one pattern. */
+typedef struct finding {
+    bool is_dead;
+    bool is_redundant; /* within the others that are neither */
+} finding;
+
+/* `rest` has room for all patterns of the capability. */
+static arcp_status look_at_patterns(const arcp__lease_capability *capability, arcp_span *rest,
+                                    finding *findings)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < capability->count && status == ARCP_OK; i++) {
+        status = arcp__glob_is_dead(capability->kind, capability->patterns[i], NULL,
+                                    &findings[i].is_dead, NULL);
+    }
+    /* From the back, so that of two equal ones the first stays. */
+    for (size_t i = capability->count; i-- > 0 && status == ARCP_OK;) {
+        if (findings[i].is_dead) {
+            continue;
+        }
+        size_t count = 0;
+        for (size_t k = 0; k < capability->count; k++) {
+            if (k != i && !findings[k].is_dead && !findings[k].is_redundant) {
+                rest[count++] = capability->patterns[k];
+            }
+        }
+        status = arcp__glob_is_within(capability->kind, capability->patterns[i], rest, count, NULL,
+                                      &findings[i].is_redundant);
+    }
+    return status;
+}
+
+static arcp_status lint_capability(const arcp__lease_capability *capability, listing *found)
+{
+    if (capability->count == 0 || !arcp__capability_is_glob(capability->kind)) {
+        return ARCP_OK;
+    }
+    arcp_span *rest = arcp__alloc_array(capability->count, sizeof *rest);
+    finding *findings = arcp__alloc_array(capability->count, sizeof *findings);
+    const arcp_status status = rest == NULL || findings == NULL
+                                   ? ARCP_E_NO_MEMORY
+                                   : look_at_patterns(capability, rest, findings);
+    const arcp__target_kind kind = arcp__capability_kind(capability->kind);
+    for (size_t i = 0; i < capability->count && status == ARCP_OK; i++) {
+        const arcp_span pattern = capability->patterns[i];
+        const char *broad = why_broad(kind, pattern);
+        if (findings[i].is_dead) {
+            report(found, "dead", capability->name, i, pattern,
+                   "is not in canonical form: no target can match it");
+            continue;
+        }
+        if (findings[i].is_redundant) {
+            report(found, "redundant", capability->name, i, pattern,
+                   "is covered by the other patterns");
+        }
+        if (broad != NULL) {
+            report(found, "broad", capability->name, i, pattern, broad);
+        }
+        /* `*` looks like everything and is not. */
+        if (kind == ARCP__TARGET_TOOL && arcp_span_equal_cstr(pattern, "*")) {
+            report(found, "narrow", capability->name, i, pattern,
+                   "does not grant names with dots, such as web.search: ** does");
+        }
+    }
+    arcp__free(rest);
+    arcp__free(findings);
+    return status;
+}
+
+size_t arcp_lease_lint(const arcp_lease *lease, arcp_time now, bool as_json, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    listing found = {as_json ? &writer : NULL, out, 0};
+    if (as_json) {
+        arcp_json_writer_init(&writer, out);
+        arcp_json_begin_array(&writer);
+    }
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < lease->count && status == ARCP_OK; i++) {
+        status = lint_capability(&lease->capabilities[i], &found);
+    }
+    const arcp__lease_capability *budget = lease->reserved[ARCP__CAPABILITY_COST_BUDGET];
+    for (size_t i = 0; i < lease->amount_count; i++) {
+        const arcp__lease_amount *amount = &lease->amounts[i];
+        if (amount->total.units == 0) {
+            report(&found, "budget_zero", budget->name, amount->entry,
+                   budget->patterns[amount->entry], "is used up from the start");
+        }
+    }
+    if (lease->has_expiry && lease->expires.wall_ns <= now.wall_ns) {
+        report(&found, "expired", ARCP_SPAN_LITERAL("expires_at"), SIZE_MAX, lease->expires_text,
+               "is in the past");
+    }
+    if (as_json) {
+        arcp_json_end_array(&writer);
+        arcp_buf_append_byte(out, '\n');
+    }
+    out->failed = out->failed || status != ARCP_OK;
+    return found.count;
+}
+
+/* ---- how two differ ---- */
+
+static void list_violation(listing *list, const arcp_subset_violation *violation)
+{
+    list->count++;
+    if (list->writer != NULL) {
+        arcp_buf details = ARCP_BUF_INIT;
+        arcp_subset_violation_format_details(violation, &details);
+        list->out->failed = list->out->failed || details.failed;
+        arcp_json_write_raw(list->writer, arcp_buf_span(&details));
+        arcp_buf_fini(&details);
+        return;
+    }
+    arcp_buf_append_cstr(list->out, "  ");
+    arcp_buf_append(list->out, violation->capability);
+    arcp_buf_append_byte(list->out, ' ');
+    arcp_json_quote(violation->child_pattern, list->out);
+    if (violation->code == ARCP_DENY_TOO_COMPLEX) {
+        arcp_buf_append_cstr(list->out, ": cannot be decided within the bound\n");
+        return;
+    }
+    arcp_buf_append_cstr(list->out, ": for example ");
+    arcp_json_quote(arcp_buf_span(&violation->witness), list->out);
+    arcp_buf_append_byte(list->out, '\n');
+}
+
+/* The first violation of each capability, and the expiry. */
+static arcp_status list_violations(const arcp_lease *child, const arcp_lease *parent, listing *list)
+{
+    const arcp__subset_parent as_written = {.lease = parent};
+    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i <= child->count && status == ARCP_OK; i++) {
+        status = arcp__subset_check_part(child, i, as_written, &violation);
+        if (status == ARCP_E_LEASE_SUBSET_VIOLATION) {
+            list_violation(list, &violation);
+            status = ARCP_OK;
+        }
+    }
+    arcp_subset_violation_fini(&violation);
+    return status;
+}
+
+static arcp_status diff_as_json(const arcp_lease *a, const arcp_lease *b, arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_array(&writer, "only_a");
+    listing list = {&writer, out, 0};
+    arcp_status status = list_violations(a, b, &list);
+    arcp_json_end_array(&writer);
+    arcp__put_array(&writer, "only_b");
+    const size_t only_a = list.count;
+    if (status == ARCP_OK) {
+        status = list_violations(b, a, &list);
+    }
+    arcp_json_end_array(&writer);
+    arcp__put_bool(&writer, "a_within_b", only_a == 0);
+    arcp__put_bool(&writer, "b_within_a", list.count == only_a);
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(out, '\n');
+    return status;
+}
+
+static arcp_status diff_as_text(const arcp_lease *a, const arcp_lease *b, arcp_buf *out)
+{
+    arcp_buf lines[2] = {ARCP_BUF_INIT, ARCP_BUF_INIT};
+    listing lists[2] = {{NULL, &lines[0], 0}, {NULL, &lines[1], 0}};
+    arcp_status status = list_violations(a, b, &lists[0]);
+    if (status == ARCP_OK) {
+        status = list_violations(b, a, &lists[1]);
+    }
+    const bool within[2] = {lists[0].count == 0, lists[1].count == 0};
+    if (status == ARCP_OK && within[0] && within[1]) {
+        arcp_buf_append_cstr(out, "A and B allow the same\n");
+    } else if (status == ARCP_OK) {
+        arcp_buf_append_cstr(out, within[0] ? "A is within B\n" : "A allows what B does not:\n");
+        arcp_buf_append(out, arcp_buf_span(&lines[0]));
+        arcp_buf_append_cstr(out, within[1] ? "B is within A\n" : "B allows what A does not:\n");
+        arcp_buf_append(out, arcp_buf_span(&lines[1]));
+    }
+    out->failed = out->failed || lines[0].failed || lines[1].failed;
+    arcp_buf_fini(&lines[0]);
+    arcp_buf_fini(&lines[1]);
+    return status;
+}
+
+arcp_status arcp_lease_diff(const arcp_lease *a, const arcp_lease *b, bool as_json, arcp_buf *out)
+{
+    const arcp_status status = as_json ? diff_as_json(a, b, out) : diff_as_text(a, b, out);
+    return status == ARCP_OK ? arcp_buf_status(out) : status;
 }

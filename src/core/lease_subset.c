@@ -2,6 +2,7 @@
 
 #include "core/authority.h"
 #include "core/glob_subset.h"
+#include "core/lease_draft.h"
 #include "json/json_put.h"
 
 void arcp_subset_violation_fini(arcp_subset_violation *violation)
@@ -40,6 +41,12 @@ static void note(arcp_subset_violation *violation, arcp_span capability, arcp_sp
     arcp_buf_clear(&violation->witness);
 }
 
+/* The status of a violation whose witness was written. */
+static arcp_status violated(const arcp_subset_violation *violation)
+{
+    return violation->witness.failed ? ARCP_E_NO_MEMORY : ARCP_E_LEASE_SUBSET_VIOLATION;
+}
+
 /* What the child may spend of a currency at most; false when the parent has none of it. */
 static bool find_bound(arcp__subset_parent parent, arcp_span currency, arcp_decimal *bound)
 {
@@ -60,12 +67,14 @@ static bool find_bound(arcp__subset_parent parent, arcp_span currency, arcp_deci
 /* [arcp:DR-2] */
 static arcp_status check_amount(const arcp__lease_capability *capability,
                                 const arcp__lease_amount *amount, arcp__subset_parent parent,
-                                bool *is_subset, arcp_subset_violation *violation)
+                                arcp_subset_violation *violation)
 {
+    if (!arcp__lease_work_take(parent.work, 1 + parent.lease->amount_count)) {
+        return ARCP_E_LIMIT;
+    }
     arcp_decimal bound = ARCP_DECIMAL_ZERO;
     const bool has_bound = find_bound(parent, amount->currency, &bound);
-    *is_subset = has_bound && arcp_decimal_compare(amount->total, bound) <= 0;
-    if (*is_subset) {
+    if (has_bound && arcp_decimal_compare(amount->total, bound) <= 0) {
         return ARCP_OK;
     }
     char wanted[ARCP_DECIMAL_TEXT_MAX];
@@ -84,26 +93,8 @@ static arcp_status check_amount(const arcp__lease_capability *capability,
     }
     note(violation, capability->name, capability->patterns[amount->entry], ARCP_DENY_BUDGET,
          &reason);
-    arcp_buf_append(&violation->witness, amount->currency);
-    arcp_buf_append_byte(&violation->witness, ':');
-    arcp_buf_append_cstr(&violation->witness, wanted);
-    return arcp_buf_status(&violation->witness);
-}
-
-/* [arcp:9.4-4] */
-static arcp_status check_amounts(const arcp__lease_capability *capability, const arcp_lease *child,
-                                 arcp__subset_parent parent, bool *is_subset,
-                                 arcp_subset_violation *violation)
-{
-    arcp_status status = ARCP_OK;
-    *is_subset = true;
-    for (size_t i = 0; i < child->amount_count && status == ARCP_OK && *is_subset; i++) {
-        if (!arcp__lease_work_take(parent.work, 1 + parent.lease->amount_count)) {
-            return ARCP_E_LIMIT;
-        }
-        status = check_amount(capability, &child->amounts[i], parent, is_subset, violation);
-    }
-    return status;
+    arcp__lease_amount_append(amount->currency, amount->total, &violation->witness);
+    return violated(violation);
 }
 
 static void note_pattern(const arcp__lease_capability *capability, bool is_granted,
@@ -131,21 +122,23 @@ static void note_pattern(const arcp__lease_capability *capability, bool is_grant
     arcp_buf_append(&violation->witness, witness);
 }
 
-/* [arcp:9.4-8] [arcp:9.4-9] [arcp:LA-20] [arcp:DR-4] */
-arcp_status arcp__subset_check_capability(const arcp__lease_capability *capability,
-                                          const arcp_lease *child, arcp__subset_parent parent,
-                                          bool *is_subset, arcp_subset_violation *violation)
+/* [arcp:9.4-4] [arcp:9.4-8] [arcp:9.4-9] [arcp:LA-20] [arcp:DR-4] */
+static arcp_status check_capability(const arcp_lease *child,
+                                    const arcp__lease_capability *capability,
+                                    arcp__subset_parent parent, arcp_subset_violation *violation)
 {
-    *is_subset = false;
+    arcp_status status = ARCP_OK;
     if (capability->kind == ARCP__CAPABILITY_COST_BUDGET) {
-        return check_amounts(capability, child, parent, is_subset, violation);
+        for (size_t i = 0; i < child->amount_count && status == ARCP_OK; i++) {
+            status = check_amount(capability, &child->amounts[i], parent, violation);
+        }
+        return status;
     }
     const arcp__lease_capability *granted =
         arcp__lease_find(parent.lease, capability->kind, capability->name);
     if (granted == NULL && capability->kind == ARCP__CAPABILITY_MODEL_USE &&
         parent.holder != NULL && !parent.holder->model_use_required) {
-        *is_subset = true; /* The parent may use every model. */
-        return ARCP_OK;
+        return ARCP_OK; /* The parent may use every model. */
     }
     const arcp__glob_question asked = {.capability = capability->kind,
                                        .child = capability->patterns,
@@ -153,23 +146,24 @@ arcp_status arcp__subset_check_capability(const arcp__lease_capability *capabili
                                        .parent = granted == NULL ? NULL : granted->patterns,
                                        .parent_count = granted == NULL ? 0 : granted->count};
     arcp__glob_verdict verdict = {0};
-    arcp_status status = arcp__glob_ask(&asked, parent.work, &verdict);
+    status = arcp__glob_ask(&asked, parent.work, &verdict);
     if (status == ARCP_OK && !verdict.is_subset) {
         note_pattern(capability, granted != NULL && granted->count > 0, &verdict, violation);
-        status = arcp_buf_status(&violation->witness);
+        status = violated(violation);
     }
-    *is_subset = status == ARCP_OK && verdict.is_subset;
     arcp_buf_fini(&verdict.witness);
     return status;
 }
 
 /* [arcp:9.4-5] [arcp:9.4-6] [arcp:DR-3] */
-arcp_status arcp__subset_check_expiry(const arcp_lease *child, arcp__subset_parent parent,
-                                      bool *is_subset, arcp_subset_violation *violation)
+arcp_status arcp__subset_check_part(const arcp_lease *child, size_t part,
+                                    arcp__subset_parent parent, arcp_subset_violation *violation)
 {
-    *is_subset = !child->has_expiry || !parent.lease->has_expiry ||
-                 arcp__instant_compare(child->expires, parent.lease->expires) <= 0;
-    if (*is_subset) {
+    if (part < child->count) {
+        return check_capability(child, &child->capabilities[part], parent, violation);
+    }
+    if (!child->has_expiry || !parent.lease->has_expiry ||
+        arcp__instant_compare(child->expires, parent.lease->expires) <= 0) {
         return ARCP_OK;
     }
     const arcp_span theirs = parent.lease->expires_text;
@@ -180,23 +174,17 @@ arcp_status arcp__subset_check_expiry(const arcp_lease *child, arcp__subset_pare
     note(violation, ARCP_SPAN_LITERAL("expires_at"), child->expires_text, ARCP_DENY_EXPIRED,
          &reason);
     arcp_buf_append(&violation->witness, child->expires_text);
-    return arcp_buf_status(&violation->witness);
+    return violated(violation);
 }
 
-/* [arcp:9.4-2] */
-arcp_status arcp__subset_check(const arcp_lease *child, arcp__subset_parent parent, bool *is_subset,
-                               arcp_subset_violation *violation)
+/* All parts up to the first violation. [arcp:9.4-2] */
+static arcp_status check(const arcp_lease *child, arcp__subset_parent parent,
+                         arcp_subset_violation *violation)
 {
     arcp_status status = ARCP_OK;
-    *is_subset = true;
-    for (size_t i = 0; i < child->count && status == ARCP_OK && *is_subset; i++) {
-        status = arcp__subset_check_capability(&child->capabilities[i], child, parent, is_subset,
-                                               violation);
+    for (size_t i = 0; i <= child->count && status == ARCP_OK; i++) {
+        status = arcp__subset_check_part(child, i, parent, violation);
     }
-    if (status == ARCP_OK && *is_subset) {
-        status = arcp__subset_check_expiry(child, parent, is_subset, violation);
-    }
-    *is_subset = status == ARCP_OK && *is_subset;
     return status;
 }
 
@@ -205,32 +193,28 @@ arcp_status arcp_lease_is_subset(const arcp_lease *child, const arcp_lease *pare
                                  arcp_subset_violation *violation)
 {
     const arcp__subset_parent as_written = {.lease = parent};
-    if (violation != NULL) {
-        return arcp__subset_check(child, as_written, is_subset, violation);
-    }
     arcp_subset_violation unwanted = ARCP_SUBSET_VIOLATION_INIT;
-    const arcp_status status = arcp__subset_check(child, as_written, is_subset, &unwanted);
+    const arcp_status status = check(child, as_written, violation == NULL ? &unwanted : violation);
     arcp_subset_violation_fini(&unwanted);
-    return status;
+    *is_subset = status == ARCP_OK;
+    return status == ARCP_E_LEASE_SUBSET_VIOLATION ? ARCP_OK : status;
 }
 
 arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent parent,
                                 arcp_buf *details, arcp_error *err)
 {
     arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
-    bool is_subset = false;
-    arcp_status status = arcp__subset_check(child, parent, &is_subset, &violation);
-    if (status != ARCP_OK) {
-        (void)arcp_error_set(err, status,
-                             status == ARCP_E_LIMIT ? "comparing the leases takes too much work"
-                                                    : "out of memory for comparing leases");
-    } else if (!is_subset) {
+    const arcp_status status = check(child, parent, &violation);
+    if (status == ARCP_E_LEASE_SUBSET_VIOLATION) {
         if (details != NULL) {
             arcp_subset_violation_format_details(&violation, details);
         }
-        status = arcp_error_set(err, ARCP_E_LEASE_SUBSET_VIOLATION, "%.*s: %s",
-                                shown(violation.capability), violation.capability.data,
-                                violation.reason);
+        (void)arcp_error_set(err, status, "%.*s: %s", shown(violation.capability),
+                             violation.capability.data, violation.reason);
+    } else if (status != ARCP_OK) {
+        (void)arcp_error_set(err, status,
+                             status == ARCP_E_LIMIT ? "comparing the leases takes too much work"
+                                                    : "out of memory for comparing leases");
     }
     arcp_subset_violation_fini(&violation);
     return status;
@@ -242,4 +226,43 @@ arcp_status arcp_lease_assert_subset(const arcp_lease *child, const arcp_lease *
 {
     const arcp__subset_parent as_written = {.lease = parent};
     return arcp__subset_assert(child, as_written, details, err);
+}
+
+/* The lease of a delegated job (§9.4, §10): the request with what it inherits. [arcp:9.4-1]
+ * [arcp:9.4-7] [arcp:10-2] [arcp:10-3] [arcp:10-4] */
+arcp_status arcp__lease_derive(const arcp_authority *parent, const arcp_lease *request,
+                               arcp__lease_work *work, arcp_lease **out, arcp_buf *details,
+                               arcp_error *err)
+{
+    const arcp_lease *held = parent->lease;
+    const arcp__subset_parent scope = {.lease = held, .holder = parent, .work = work};
+    const arcp_status status = arcp__subset_assert(request, scope, details, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    const bool takes_no_models = request->reserved[ARCP__CAPABILITY_MODEL_USE] == NULL &&
+                                 held->reserved[ARCP__CAPABILITY_MODEL_USE] != NULL;
+    const bool takes_expiry = !request->has_expiry && held->has_expiry;
+    if (!takes_no_models && !takes_expiry) {
+        *out = arcp_lease_ref(request);
+        return ARCP_OK;
+    }
+    arcp__lease_draft draft;
+    arcp__lease_draft_init(&draft, &arcp__lease_unlimited, err);
+    for (size_t i = 0; i < request->count; i++) {
+        arcp__lease_draft_copy(&draft, &request->capabilities[i]);
+    }
+    if (takes_no_models) {
+        (void)arcp__lease_draft_capability(&draft, ARCP_SPAN_LITERAL("model.use"));
+    }
+    if (takes_expiry || request->has_expiry) {
+        arcp__lease_draft_expiry(&draft, takes_expiry ? held->expires_text : request->expires_text);
+    }
+    return arcp__lease_draft_finish(&draft, out);
+}
+
+arcp_status arcp_lease_derive(const arcp_authority *parent, const arcp_lease *request,
+                              arcp_lease **out, arcp_buf *details, arcp_error *err)
+{
+    return arcp__lease_derive(parent, request, NULL, out, details, err);
 }

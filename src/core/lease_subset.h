@@ -14,24 +14,15 @@ typedef struct arcp__subset_parent {
     arcp__lease_work *work;       /* what the request may still cost; NULL: no bound of a request */
 } arcp__subset_parent;
 
-/* One capability of a child. ARCP_OK and *is_subset, with `violation` (never NULL) filled
- * when that is false; ARCP_E_NO_MEMORY; ARCP_E_LIMIT when parent.work did not suffice. */
-ARCP_MUST_CHECK arcp_status arcp__subset_check_capability(const arcp__lease_capability *capability,
-                                                          const arcp_lease *child,
-                                                          arcp__subset_parent parent,
-                                                          bool *is_subset,
-                                                          arcp_subset_violation *violation);
+/* One part of a child: a capability by its index, or (`part` is the number of these) its expiry.
+ * ARCP_OK: it is within; ARCP_E_LEASE_SUBSET_VIOLATION with `violation` (never NULL) filled;
+ * ARCP_E_NO_MEMORY; ARCP_E_LIMIT when parent.work did not suffice. */
+ARCP_MUST_CHECK arcp_status arcp__subset_check_part(const arcp_lease *child, size_t part,
+                                                    arcp__subset_parent parent,
+                                                    arcp_subset_violation *violation);
 
-/* The child's expiry, as above. */
-ARCP_MUST_CHECK arcp_status arcp__subset_check_expiry(const arcp_lease *child,
-                                                      arcp__subset_parent parent, bool *is_subset,
-                                                      arcp_subset_violation *violation);
-
-/* All of it, first violation first. */
-ARCP_MUST_CHECK arcp_status arcp__subset_check(const arcp_lease *child, arcp__subset_parent parent,
-                                               bool *is_subset, arcp_subset_violation *violation);
-
-/* As an error: ARCP_E_LEASE_SUBSET_VIOLATION and its details (may be NULL). */
+/* All of it. ARCP_E_LEASE_SUBSET_VIOLATION with the details (may be NULL) of the first violation.
+ */
 ARCP_MUST_CHECK arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent parent,
                                                 arcp_buf *details, arcp_error *err);
 

@@ -14,30 +14,18 @@ typedef enum place {
 
 enum { GROUPS = 8, NOT_AN_OCTET = 0x1ff };
 
-typedef struct address {
-    place place;
-    unsigned groups;   /* complete ones before the current group */
-    bool is_shortened; /* "::" has come */
-    unsigned digits;   /* of the current group or octet */
-    unsigned value;    /* of the group read as an octet, or NOT_AN_OCTET */
-    unsigned octets;   /* complete ones */
+/* The fields of a state. */
+typedef union address {
+    uint32_t state;
+    struct {
+        unsigned place : 3;
+        unsigned groups : 4;       /* complete ones before the current group */
+        unsigned is_shortened : 1; /* "::" has come */
+        unsigned digits : 3;       /* of the current group or octet */
+        unsigned value : 9;        /* of the group read as an octet, or NOT_AN_OCTET */
+        unsigned octets : 2;       /* complete ones */
+    };
 } address;
-
-static address unpack(uint32_t state)
-{
-    return (address){.place = (place)(state & 7),
-                     .groups = state >> 3 & 15,
-                     .is_shortened = (state >> 7 & 1) != 0,
-                     .digits = state >> 8 & 7,
-                     .value = state >> 11 & 0x1ff,
-                     .octets = state >> 20 & 3};
-}
-
-static uint32_t pack(const address *a)
-{
-    return (uint32_t)a->place | a->groups << 3 | (uint32_t)a->is_shortened << 7 | a->digits << 8 |
-           a->value << 11 | a->octets << 20;
-}
 
 /* How many groups may be written: "::" stands for at least one. */
 static unsigned groups_max(const address *a)
@@ -63,7 +51,7 @@ static bool begin_group(address *a, unsigned char byte)
     a->place = IN_GROUP;
     a->digits = 1;
     /* A dotted quad takes the room of two groups. */
-    a->value = a->groups + 2 <= groups_max(a) ? add_to_octet(0, 0, byte) : NOT_AN_OCTET;
+    a->value = a->groups + 2U <= groups_max(a) ? add_to_octet(0, 0, byte) : NOT_AN_OCTET;
     return true;
 }
 
@@ -112,60 +100,43 @@ static bool feed_octet(address *a, unsigned char byte)
 
 static bool feed(address *a, unsigned char byte)
 {
-    switch (a->place) {
-    case AT_START:
-        if (byte == ':') {
-            a->place = AFTER_FIRST_COLON;
-            return true;
-        }
-        return begin_group(a, byte);
-    case AFTER_FIRST_COLON:
-    case AFTER_COLON:
-        if (byte == ':' && !a->is_shortened && a->groups < GROUPS) {
-            a->is_shortened = true;
-            a->place = AFTER_TWO_COLONS;
-            return true;
-        }
-        return a->place == AFTER_COLON && begin_group(a, byte);
-    case AFTER_TWO_COLONS:
-        return begin_group(a, byte);
-    case IN_GROUP:
+    if (a->place == IN_GROUP) {
         return feed_group(a, byte);
-    case AFTER_POINT:
-    case IN_OCTET:
+    }
+    if (a->place == IN_OCTET || a->place == AFTER_POINT) {
         return feed_octet(a, byte);
     }
-    return false;
+    if (byte != ':') {
+        return a->place != AFTER_FIRST_COLON && begin_group(a, byte);
+    }
+    if (a->place == AT_START) {
+        a->place = AFTER_FIRST_COLON;
+        return true;
+    }
+    if (a->place == AFTER_TWO_COLONS || a->is_shortened || a->groups == GROUPS) {
+        return false;
+    }
+    a->is_shortened = 1;
+    a->place = AFTER_TWO_COLONS;
+    return true;
 }
 
 bool arcp__ipv6_feed(uint32_t *state, unsigned char byte)
 {
-    address a = unpack(*state);
-    if (!feed(&a, byte)) {
-        return false;
-    }
-    *state = pack(&a);
-    return true;
+    address a = {.state = *state};
+    const bool is_address = feed(&a, byte);
+    *state = is_address ? a.state : *state;
+    return is_address;
 }
 
 bool arcp__ipv6_may_end(uint32_t state)
 {
-    const address a = unpack(state);
-    switch (a.place) {
-    case AFTER_TWO_COLONS:
-        return true;
-    case IN_GROUP:
-        return a.is_shortened ? a.groups + 1 <= GROUPS - 1 : a.groups + 1 == GROUPS;
-    case IN_OCTET:
-        return a.octets == 3 &&
-               (a.is_shortened ? a.groups + 2 <= GROUPS - 1 : a.groups + 2 == GROUPS);
-    case AT_START:
-    case AFTER_FIRST_COLON:
-    case AFTER_COLON:
-    case AFTER_POINT:
-        break;
-    }
-    return false;
+    const address a = {.state = state};
+    /* "::" stands for one group at least. */
+    const bool is_quad = a.place == IN_OCTET && a.octets == 3;
+    const unsigned groups = a.groups + (is_quad ? 2U : 1U);
+    return a.place == AFTER_TWO_COLONS || ((a.place == IN_GROUP || is_quad) &&
+                                           (a.is_shortened ? groups < GROUPS : groups == GROUPS));
 }
 
 /* Whether an octet, or a group that may still be one, can go on wherever the other can: a
@@ -181,8 +152,8 @@ static bool octet_covers(const address *wide, const address *narrow)
 
 bool arcp__ipv6_covers(uint32_t a, uint32_t b)
 {
-    const address wide = unpack(a);
-    const address narrow = unpack(b);
+    const address wide = {.state = a};
+    const address narrow = {.state = b};
     /* Behind "::" there may be fewer groups than would have had room. */
     return wide.place == narrow.place && wide.is_shortened == narrow.is_shortened &&
            wide.octets == narrow.octets && wide.digits <= narrow.digits &&

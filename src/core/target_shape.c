@@ -65,20 +65,6 @@ static arcp__shape step_into_segment(place from, unsigned char byte)
     return PLACE_INSIDE;
 }
 
-static arcp__shape step_path(arcp__shape shape, unsigned char byte)
-{
-    const place from = place_of(shape);
-    if (byte == '\0') {
-        return ARCP__SHAPE_DEAD;
-    }
-    if (byte == '/') {
-        return from == PLACE_START    ? PLACE_ROOT
-               : from == PLACE_INSIDE ? PLACE_BETWEEN
-                                      : ARCP__SHAPE_DEAD;
-    }
-    return step_into_segment(from, byte);
-}
-
 /* UTF-8 (RFC 3629): how many continuation bytes must come, and from where to where the
  * next one may be. */
 static uint64_t expect(unsigned count, unsigned char low, unsigned char high)
@@ -267,145 +253,92 @@ static arcp__shape step_url_path(arcp__shape shape, unsigned char byte)
 
 static arcp__shape step_url(arcp__shape shape, unsigned char byte)
 {
-    switch (place_of(shape)) {
-    case PLACE_START:
-    case PLACE_SCHEME:
-        return step_scheme(shape, byte);
-    case PLACE_COLON:
-        return byte == '/' ? make(PLACE_SLASH, scheme_of(shape), 0) : ARCP__SHAPE_DEAD;
-    case PLACE_SLASH:
-        return byte == '/' ? make(PLACE_AUTHORITY, scheme_of(shape), 0) : ARCP__SHAPE_DEAD;
-    case PLACE_AUTHORITY:
-    case PLACE_HOST:
-    case PLACE_IPV6:
-    case PLACE_IPV6_END:
-        return step_host(shape, byte);
-    case PLACE_PORT:
-        return step_port(shape, byte);
-    case PLACE_PATH:
+    const place from = place_of(shape);
+    if (from == PLACE_PATH) {
         return step_url_path(shape, byte);
-    case PLACE_DEAD:
-    case PLACE_ROOT:
-    case PLACE_BETWEEN:
-    case PLACE_DOT:
-    case PLACE_DOT_DOT:
-    case PLACE_INSIDE:
-    case PLACE_COUNT:
-        break;
     }
-    return ARCP__SHAPE_DEAD;
+    if (from == PLACE_START || from == PLACE_SCHEME) {
+        return step_scheme(shape, byte);
+    }
+    if (from == PLACE_COLON || from == PLACE_SLASH) {
+        const place next = from == PLACE_COLON ? PLACE_SLASH : PLACE_AUTHORITY;
+        return byte == '/' ? make(next, scheme_of(shape), 0) : ARCP__SHAPE_DEAD;
+    }
+    if (from == PLACE_PORT) {
+        return step_port(shape, byte);
+    }
+    return from == PLACE_DEAD ? ARCP__SHAPE_DEAD : step_host(shape, byte);
+}
+
+/* Paths, whose places say all. */
+static arcp__shape step_path(place from, unsigned char byte)
+{
+    if (byte == '/' && (from == PLACE_START || from == PLACE_INSIDE)) {
+        return from == PLACE_START ? PLACE_ROOT : PLACE_BETWEEN;
+    }
+    return byte == '/' || byte == '\0' ? ARCP__SHAPE_DEAD : step_into_segment(from, byte);
 }
 
 arcp__shape arcp__shape_step(arcp__target_kind kind, arcp__shape shape, unsigned char byte)
 {
-    switch (kind) {
-    case ARCP__TARGET_PATH:
-        return step_path(shape, byte);
-    case ARCP__TARGET_URL:
-        return step_url(shape, byte);
-    case ARCP__TARGET_TOOL:
-    case ARCP__TARGET_NAME:
-        return step_name(shape, byte);
-    case ARCP__TARGET_NONE:
-    case ARCP__TARGET_AMOUNT:
-    case ARCP__TARGET_KIND_COUNT:
-        break;
+    if (kind == ARCP__TARGET_PATH) {
+        return step_path(place_of(shape), byte);
     }
-    return ARCP__SHAPE_DEAD;
+    if (kind == ARCP__TARGET_URL) {
+        return step_url(shape, byte);
+    }
+    return kind == ARCP__TARGET_TOOL || kind == ARCP__TARGET_NAME ? step_name(shape, byte)
+                                                                  : ARCP__SHAPE_DEAD;
 }
 
 static bool is_url(arcp__shape shape)
 {
-    const bool may_lack_path = scheme_of(shape) != ARCP__URL_HTTP;
-    const uint64_t state = value_of(shape) >> 1;
-    switch (place_of(shape)) {
-    case PLACE_HOST:
-    case PLACE_IPV6_END:
-        return may_lack_path;
-    case PLACE_PORT:
-        return may_lack_path && port_value(shape) != 0;
-    case PLACE_PATH:
+    const place at = place_of(shape);
+    if (at == PLACE_PATH) {
+        const uint64_t state = value_of(shape) >> 1;
         return (value_of(shape) & QUERY) != 0 ? state == 0 : arcp__escape_may_end(state);
-    case PLACE_DEAD:
-    case PLACE_START:
-    case PLACE_ROOT:
-    case PLACE_BETWEEN:
-    case PLACE_DOT:
-    case PLACE_DOT_DOT:
-    case PLACE_INSIDE:
-    case PLACE_SCHEME:
-    case PLACE_COLON:
-    case PLACE_SLASH:
-    case PLACE_AUTHORITY:
-    case PLACE_IPV6:
-    case PLACE_COUNT:
-        break;
     }
-    return false;
+    const bool may_end =
+        at == PLACE_HOST || at == PLACE_IPV6_END || (at == PLACE_PORT && port_value(shape) != 0);
+    return may_end && scheme_of(shape) != ARCP__URL_HTTP; /* whose path cannot be missing */
 }
 
 bool arcp__shape_is_target(arcp__target_kind kind, arcp__shape shape)
 {
-    const place at = place_of(shape);
-    switch (kind) {
-    case ARCP__TARGET_PATH:
-        return at == PLACE_ROOT || at == PLACE_INSIDE;
-    case ARCP__TARGET_URL:
-        return is_url(shape);
-    case ARCP__TARGET_TOOL:
-    case ARCP__TARGET_NAME:
-        return shape == PLACE_BETWEEN || shape == PLACE_INSIDE;
-    case ARCP__TARGET_NONE:
-    case ARCP__TARGET_AMOUNT:
-    case ARCP__TARGET_KIND_COUNT:
-        break;
+    if (kind == ARCP__TARGET_PATH) {
+        return place_of(shape) == PLACE_ROOT || place_of(shape) == PLACE_INSIDE;
     }
-    return false;
+    if (kind == ARCP__TARGET_URL) {
+        return is_url(shape);
+    }
+    return (kind == ARCP__TARGET_TOOL || kind == ARCP__TARGET_NAME) &&
+           (shape == PLACE_BETWEEN || shape == PLACE_INSIDE);
 }
 
-/* Whether an authority that goes on like `b` could go on like `a`: the schemes without a
- * meaning of their own allow all that the others do. */
-static bool scheme_covers(arcp__shape a, arcp__shape b)
-{
-    return scheme_of(a) == ARCP__URL_OTHER || scheme_of(a) == scheme_of(b);
-}
-
-static bool port_covers(arcp__shape a, arcp__shape b)
-{
-    return value_of(a) == value_of(b) || (port_value(a) != 0 && port_digits(a) <= port_digits(b) &&
-                                          port_value(a) <= port_value(b));
-}
-
+/* Both are at the same place. */
 static bool url_covers(arcp__shape a, arcp__shape b)
 {
-    switch (place_of(a)) {
-    case PLACE_SCHEME:
+    const place at = place_of(a);
+    if (at == PLACE_SCHEME) {
         return value_of(a) == 0;
-    case PLACE_HOST:
-    case PLACE_IPV6_END:
-        return scheme_covers(a, b);
-    case PLACE_IPV6:
-        return scheme_covers(a, b) &&
-               arcp__ipv6_covers((uint32_t)value_of(a), (uint32_t)value_of(b));
-    case PLACE_PORT:
-        return scheme_covers(a, b) && port_covers(a, b);
-    case PLACE_PATH:
+    }
+    if (at == PLACE_PATH) {
         return (value_of(a) & QUERY) == (value_of(b) & QUERY) &&
                arcp__shape_is_widest(ARCP__TARGET_URL, a);
-    case PLACE_DEAD:
-    case PLACE_START:
-    case PLACE_ROOT:
-    case PLACE_BETWEEN:
-    case PLACE_DOT:
-    case PLACE_DOT_DOT:
-    case PLACE_INSIDE:
-    case PLACE_COLON:
-    case PLACE_SLASH:
-    case PLACE_AUTHORITY:
-    case PLACE_COUNT:
-        break;
     }
-    return false;
+    /* The schemes without a meaning of their own allow all that the others do behind them. */
+    if (scheme_of(a) != ARCP__URL_OTHER && scheme_of(a) != scheme_of(b)) {
+        return false;
+    }
+    if (at == PLACE_IPV6) {
+        return arcp__ipv6_covers((uint32_t)value_of(a), (uint32_t)value_of(b));
+    }
+    if (at == PLACE_PORT) {
+        return value_of(a) == value_of(b) ||
+               (port_value(a) != 0 && port_digits(a) <= port_digits(b) &&
+                port_value(a) <= port_value(b));
+    }
+    return at == PLACE_HOST || at == PLACE_IPV6_END;
 }
 
 bool arcp__shape_covers(arcp__target_kind kind, arcp__shape a, arcp__shape b)

@@ -6,7 +6,6 @@
 #include "base/hex.h"
 #include "core/target_escape.h"
 #include "core/target_ipv6.h"
-#include "core/target_kinds.h"
 #include "core/target_scan.h"
 
 enum { PORT_DIGITS_MAX = 5, PORT_MAX = 65535 };
@@ -117,60 +116,32 @@ typedef struct url {
     arcp__url_scheme kind;
 } url;
 
-static bool has_bad_byte(arcp_span target)
-{
-    for (size_t i = 0; i < target.size; i++) {
-        const unsigned char byte = (unsigned char)target.data[i];
-        if (byte <= 0x20 || byte >= 0x7f || byte == '\\') {
-            return true;
-        }
-    }
-    return false;
-}
-
 static char to_lower(char byte)
 {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
 }
 
-/* Length of the scheme; 0 when the target does not begin with one and a ':'. */
-static size_t scheme_size(arcp_span target)
+/* Cuts the scheme off; false when the target does not begin with one and a ':'. [arcp:LA-8] */
+static bool read_scheme(arcp_span target, url *out)
 {
+    char lower[5] = {0}; /* those with a meaning fit */
     size_t size = 0;
-    while (size < target.size) {
+    for (; size < target.size; size++) {
         const char byte = to_lower(target.data[size]);
         const bool is_letter = byte >= 'a' && byte <= 'z';
         if (!is_letter &&
             (size == 0 || !(is_digit(byte) || byte == '+' || byte == '-' || byte == '.'))) {
             break;
         }
-        size++;
-    }
-    return size < target.size && target.data[size] == ':' ? size : 0;
-}
-
-/* [arcp:LA-8] */
-static arcp__url_scheme read_scheme(arcp_span scheme)
-{
-    char lower[5];
-    if (scheme.size > sizeof lower) {
-        return ARCP__URL_OTHER;
-    }
-    for (size_t i = 0; i < scheme.size; i++) {
-        lower[i] = to_lower(scheme.data[i]);
-    }
-    return arcp__url_scheme_of(arcp_span_make(lower, scheme.size));
-}
-
-static bool is_ipv6(arcp_span text)
-{
-    uint32_t state = ARCP__IPV6_START;
-    for (size_t i = 0; i < text.size; i++) {
-        if (!arcp__ipv6_feed(&state, (unsigned char)text.data[i])) {
-            return false;
+        if (size < sizeof lower) {
+            lower[size] = byte;
         }
     }
-    return arcp__ipv6_may_end(state);
+    out->scheme = arcp_span_first(target, size);
+    if (size <= sizeof lower) {
+        out->kind = arcp__url_scheme_of(arcp_span_make(lower, size));
+    }
+    return size > 0 && size < target.size && target.data[size] == ':';
 }
 
 /* host[:port] */
@@ -178,11 +149,16 @@ static bool read_authority(arcp_span authority, url *out)
 {
     size_t end = 0;
     if (authority.size > 0 && authority.data[0] == '[') {
-        const char *bracket = memchr(authority.data, ']', authority.size);
-        end = bracket == NULL ? 0 : (size_t)(bracket - authority.data) + 1;
-        if (end == 0 || !is_ipv6(arcp_span_make(authority.data + 1, end - 2))) {
+        uint32_t state = ARCP__IPV6_START;
+        for (end = 1; end < authority.size && authority.data[end] != ']'; end++) {
+            if (!arcp__ipv6_feed(&state, (unsigned char)authority.data[end])) {
+                return false;
+            }
+        }
+        if (end == authority.size || !arcp__ipv6_may_end(state)) {
             return false;
         }
+        end++;
     } else {
         while (end < authority.size && is_lower_host_byte(to_lower(authority.data[end]))) {
             end++;
@@ -205,28 +181,17 @@ static arcp_span before_any(arcp_span text, char a, char b, char c)
     return arcp_span_first(text, size);
 }
 
-static bool has_bad_percent(arcp_span text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] == '%' &&
-            (text.size - i < 3 || arcp__hex_value((unsigned char)text.data[i + 1]) < 0 ||
-             arcp__hex_value((unsigned char)text.data[i + 2]) < 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static arcp_deny_reason cut_up(arcp_span target, url *out)
 {
-    if (has_bad_byte(target)) {
-        return ARCP_DENY_BAD_BYTE;
+    for (size_t i = 0; i < target.size; i++) {
+        const unsigned char byte = (unsigned char)target.data[i];
+        if (byte <= 0x20 || byte >= 0x7f || byte == '\\') {
+            return ARCP_DENY_BAD_BYTE;
+        }
     }
-    out->scheme = arcp_span_first(target, scheme_size(target));
-    if (out->scheme.size == 0) {
+    if (!read_scheme(target, out)) {
         return ARCP_DENY_NOT_A_URL;
     }
-    out->kind = read_scheme(out->scheme);
     arcp_span rest = arcp_span_from(target, out->scheme.size);
     if (out->kind == ARCP__URL_FILE || !arcp_span_starts_with(rest, ARCP_SPAN_LITERAL("://"))) {
         return ARCP_DENY_SCHEME_NOT_FETCHABLE;
@@ -241,8 +206,12 @@ static arcp_deny_reason cut_up(arcp_span target, url *out)
     }
     /* A fragment is never sent. */
     rest = before_any(arcp_span_from(rest, authority.size), '#', '#', '#');
-    if (has_bad_percent(rest)) {
-        return ARCP_DENY_BAD_PERCENT;
+    for (size_t i = 0; i < rest.size; i++) {
+        if (rest.data[i] == '%' &&
+            (rest.size - i < 3 || arcp__hex_value((unsigned char)rest.data[i + 1]) < 0 ||
+             arcp__hex_value((unsigned char)rest.data[i + 2]) < 0)) {
+            return ARCP_DENY_BAD_PERCENT;
+        }
     }
     out->path = before_any(rest, '?', '?', '?');
     out->query = arcp_span_from(rest, out->path.size);
@@ -255,11 +224,6 @@ static arcp_span take_segment(arcp_span path, size_t *at)
     const arcp_span segment = before_any(arcp_span_from(path, *at), '/', '/', '/');
     *at += segment.size + 1;
     return segment;
-}
-
-static bool is_dot_segment(arcp_span segment)
-{
-    return arcp_span_equal_cstr(segment, ".") || arcp_span_equal_cstr(segment, "..");
 }
 
 static bool hides_dots(arcp_span segment)
@@ -284,7 +248,7 @@ static arcp_deny_reason check_segments(const url *parts, bool *has_dots)
     *has_dots = false;
     for (size_t at = 1; at <= parts->path.size;) {
         const arcp_span segment = take_segment(parts->path, &at);
-        if (is_dot_segment(segment)) {
+        if (arcp_span_equal_cstr(segment, ".") || arcp_span_equal_cstr(segment, "..")) {
             *has_dots = true;
         } else if (segment.size == 0) {
             has_empty = has_empty || at <= parts->path.size;

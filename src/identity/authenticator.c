@@ -125,20 +125,6 @@ int64_t arcp_token_question_wall_ns(const arcp_token_question *question)
     return question->wall_ns;
 }
 
-static bool is_principal(arcp_span name)
-{
-    if (name.size == 0 || name.size > ARCP_PRINCIPAL_BYTES_MAX || !arcp__utf8_is_valid(name)) {
-        return false;
-    }
-    for (size_t at = 0; at < name.size; at++) {
-        unsigned char byte = (unsigned char)name.data[at];
-        if (byte < 0x20 || byte == 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void add_why(arcp_token_question *question, const char *verifier, const char *why)
 {
     size_t used = strlen(question->why);
@@ -157,7 +143,9 @@ static void keep_answer(arcp_token_question *question, const arcp_token_answer *
         question->was_unsure = question->was_unsure || answer->status == ARCP_E_INTERNAL_ERROR;
         question->status = ARCP_E_UNAUTHENTICATED;
         add_why(question, verifier, answer->why);
-    } else if (!is_principal(answer->principal)) {
+    } else if (answer->principal.size == 0 || answer->principal.size > ARCP_PRINCIPAL_BYTES_MAX ||
+               !arcp__utf8_is_valid(answer->principal) ||
+               arcp__has_control_byte(answer->principal)) {
         question->status = ARCP_E_UNAUTHENTICATED;
         add_why(question, verifier,
                 "the principal's name is empty, too long or has characters that no name has");

@@ -15,8 +15,10 @@ static arcp__glob_verdict ask(arcp__capability capability, const arcp_span *chil
                               size_t child_count, const arcp_span *parent, size_t parent_count)
 {
     arcp__glob_verdict verdict = {0};
-    assert_int_equal(
-        arcp__glob_subset(capability, child, child_count, parent, parent_count, &verdict), ARCP_OK);
+    assert_int_equal(arcp__glob_ask(&(arcp__glob_question){capability, child, child_count, parent,
+                                                           parent_count, false},
+                                    NULL, &verdict),
+                     ARCP_OK);
     return verdict;
 }
 
@@ -52,10 +54,14 @@ static void a_verdict_may_be_used_again(void **state)
     const arcp_span parent = SPAN("/a");
     arcp_span child = SPAN("/a/longer/witness");
     arcp__glob_verdict verdict = {0};
-    assert_int_equal(arcp__glob_subset(ARCP__CAPABILITY_FS_READ, &child, 1, &parent, 1, &verdict),
+    assert_int_equal(arcp__glob_ask(&(arcp__glob_question){ARCP__CAPABILITY_FS_READ, &child, 1,
+                                                           &parent, 1, false},
+                                    NULL, &verdict),
                      ARCP_OK);
     child = SPAN("/b");
-    assert_int_equal(arcp__glob_subset(ARCP__CAPABILITY_FS_READ, &child, 1, &parent, 1, &verdict),
+    assert_int_equal(arcp__glob_ask(&(arcp__glob_question){ARCP__CAPABILITY_FS_READ, &child, 1,
+                                                           &parent, 1, false},
+                                    NULL, &verdict),
                      ARCP_OK);
     check_span(arcp_buf_span(&verdict.witness), "/b");
     arcp_buf_fini(&verdict.witness);
@@ -159,19 +165,13 @@ static arcp__glob_answer search(arcp_span child, const arcp_span *parent, size_t
     unsigned char room[ARCP__GLOB_ROOM(256)];
     arcp__glob_states states;
     arcp__glob_union machine;
-    arcp__glob_alphabet alphabet;
     arcp__glob_answer answer = ARCP__GLOB_NONE;
     arcp_buf witness = ARCP_BUF_INIT;
     arcp__glob_parse(child, room, &states);
     assert_int_equal(arcp__glob_union_init(&machine, parent, count), ARCP_OK);
-    bool used[256];
-    for (size_t byte = 0; byte < sizeof used; byte++) {
-        used[byte] = machine.literal[byte] != 0;
-    }
-    arcp__glob_alphabet_fill(&alphabet, ARCP__TARGET_PATH, used);
-    assert_int_equal(arcp__glob_search(ARCP__TARGET_PATH, &states, &machine, &alphabet, work_max,
-                                       &answer, &witness),
-                     ARCP_OK);
+    assert_int_equal(
+        arcp__glob_search(ARCP__TARGET_PATH, &states, &machine, work_max, &answer, &witness),
+        ARCP_OK);
     assert_true((answer == ARCP__GLOB_FOUND) == (witness.size > 0));
     arcp_buf_fini(&witness);
     arcp__glob_union_fini(&machine);
@@ -398,8 +398,9 @@ static void check_without_memory(const arcp_span *parent, size_t parent_count)
     for (bool was_reached = true; was_reached; at++) {
         arcp__glob_verdict verdict = {0};
         failing_alloc_arm(at, FAILING_ALLOC_ONE);
-        const arcp_status status =
-            arcp__glob_subset(ARCP__CAPABILITY_FS_READ, child, 2, parent, parent_count, &verdict);
+        const arcp_status status = arcp__glob_ask(
+            &(arcp__glob_question){ARCP__CAPABILITY_FS_READ, child, 2, parent, parent_count, false},
+            NULL, &verdict);
         was_reached = failing_alloc_disarm();
         assert_false(verdict.is_subset);
         assert_int_equal(status, was_reached ? ARCP_E_NO_MEMORY : ARCP_OK);

@@ -40,7 +40,10 @@ static void check_repeated(arcp__capability capability, arcp_span child, const a
         many[i] = parents[i % count];
     }
     arcp__glob_verdict verdict = {0};
-    assert_int_equal(arcp__glob_subset(capability, &child, 1, many, REPEATED, &verdict), ARCP_OK);
+    assert_int_equal(
+        arcp__glob_ask(&(arcp__glob_question){capability, &child, 1, many, REPEATED, false}, NULL,
+                       &verdict),
+        ARCP_OK);
     assert_int_equal(verdict.is_subset, want->is_subset);
     assert_int_equal(verdict.too_complex, want->too_complex);
     assert_int_equal(verdict.witness.size, want->witness.size);
@@ -56,7 +59,10 @@ static void check_question(arcp__capability capability, arcp_span child, const a
     const arcp__target_kind kind = arcp__capability_kind(capability);
     arcp_buf shortest = ARCP_BUF_INIT;
     arcp__glob_verdict verdict = {0};
-    assert_int_equal(arcp__glob_subset(capability, &child, 1, parents, count, &verdict), ARCP_OK);
+    assert_int_equal(
+        arcp__glob_ask(&(arcp__glob_question){capability, &child, 1, parents, count, false}, NULL,
+                       &verdict),
+        ARCP_OK);
     const model_answer answer = model_subset(kind, child, parents, count, without, &shortest);
     const arcp_span witness = arcp_buf_span(&verdict.witness);
     bool is_right = !verdict.too_complex;

@@ -448,7 +448,7 @@ static void the_widest_state_allows_all_that_other_bytes_would(void **state)
             if (!arcp__shape_is_widest(kind, widest)) {
                 continue;
             }
-            /* A character of several bytes is replaced as a whole: see glob_alphabet.h. */
+            /* A character of several bytes is replaced as a whole: see glob_search.c. */
             for (int byte = 1; byte < 0x80; byte++) {
                 const arcp__shape shape = arcp__shape_step(kind, before, (unsigned char)byte);
                 if (byte != '/' && byte != '?' && shape != ARCP__SHAPE_DEAD) {
