@@ -4,9 +4,10 @@
  * place where the pattern can go on (the separator that ends the segment), so the place of
  * a node is given by its way from the root. The recursion is as deep as a pattern has
  * segment wildcards. */
+#include <endian.h>
+
 #include "core/glob_machine.h"
 #include "core/glob_trie.h"
-#include "core/glob_word.h"
 
 typedef struct matcher {
     const arcp__glob_set *set;
@@ -15,6 +16,14 @@ typedef struct matcher {
     arcp__glob_hit hit;
 } matcher;
 
+/* Eight bytes at a time: earlier bytes are lower. */
+static inline uint64_t load_word(const void *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return le64toh(word);
+}
+
 /* Short runs mostly: cheaper than a call. */
 static inline bool equal_bytes(const char *a, const unsigned char *label, size_t size)
 {
@@ -22,11 +31,11 @@ static inline bool equal_bytes(const char *a, const unsigned char *label, size_t
     if (size >= 8) {
         size_t at = 0;
         for (; at + 8 < size; at += 8) {
-            if (arcp__word_load(a + at) != arcp__word_load(b + at)) {
+            if (load_word(a + at) != load_word(b + at)) {
                 return false;
             }
         }
-        return arcp__word_load(a + size - 8) == arcp__word_load(b + size - 8);
+        return load_word(a + size - 8) == load_word(b + size - 8);
     }
     for (size_t at = 0; at < size; at++) {
         if (a[at] != b[at]) {
@@ -45,7 +54,10 @@ static arcp__glob_part find_branch(const arcp__glob_set *set, arcp__glob_part pa
         const unsigned index = branches->bytes[byte];
         return index == 0 ? 0 : nodes[index - 1];
     }
-    const uint64_t found = arcp__word_equal(arcp__word_load(branches->bytes), byte);
+    /* 0x80 in the place of each byte that is the one. */
+    const uint64_t sevens = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    const uint64_t other = load_word(branches->bytes) ^ (UINT64_C(0x0101010101010101) * byte);
+    const uint64_t found = ~(((other & sevens) + sevens) | other | sevens);
     if (found == 0) {
         return 0;
     }
@@ -102,21 +114,15 @@ static arcp__glob_part branch_back(const matcher *m, const arcp__glob_node *node
                : find_branch(m->set, node->branches, (unsigned char)m->bytes[end - 1]);
 }
 
-/* Which literals are there. One machine is run faster than this is found out. */
-static uint64_t mark_bytes(const matcher *m, const arcp__glob_rest *rest, size_t from, size_t to)
-{
-    uint64_t marks = rest->machine_count > 1 ? 0 : UINT64_MAX;
-    for (size_t at = from; at < to && marks != UINT64_MAX; at++) {
-        marks |= arcp__glob_mark((unsigned char)m->bytes[at]);
-    }
-    return marks;
-}
-
 static bool match_machines(matcher *m, const arcp__glob_rest *rest, size_t from, size_t to)
 {
     const unsigned char *classes = arcp__glob_at(m->set, m->set->classes);
     const arcp__glob_candidate *candidates = arcp__glob_at(m->set, rest->machines);
-    const uint64_t marks = mark_bytes(m, rest, from, to);
+    /* Which literals are there. One machine is run faster than this is found out. */
+    uint64_t marks = rest->machine_count > 1 ? 0 : UINT64_MAX;
+    for (size_t at = from; at < to && marks != UINT64_MAX; at++) {
+        marks |= arcp__glob_mark((unsigned char)m->bytes[at]);
+    }
     for (uint32_t i = 0; i < rest->machine_count; i++) {
         if ((candidates[i].literals & ~marks) != 0) {
             continue;

@@ -22,13 +22,6 @@ typedef enum edge {
     EDGE_SEGMENTS /* the '/' of `**` between slashes */
 } edge;
 
-/* Whether the '/' just before `at` can be followed by whole segments: the second slash of
- * "://" cannot, since what follows there is a host. */
-static bool begins_segment(arcp_span text, size_t at)
-{
-    return at < 3 || memcmp(text.data + at - 3, "://", 3) != 0;
-}
-
 static void add_literal(parser *p, unsigned char byte)
 {
     if (p->literals != NULL) {
@@ -80,7 +73,10 @@ static void parse(parser *p)
         const char byte = p->text.data[p->at++];
         if (byte != '*') {
             add_literal(p, (unsigned char)byte);
-            before = byte == '/' && begins_segment(p->text, p->at) ? EDGE_SLASH : EDGE_NONE;
+            /* What follows the second slash of "://" is a host, and no segment. */
+            const bool is_slash =
+                byte == '/' && (p->at < 3 || memcmp(p->text.data + p->at - 3, "://", 3) != 0);
+            before = is_slash ? EDGE_SLASH : EDGE_NONE;
             continue;
         }
         const size_t begin = p->at;

@@ -1,7 +1,5 @@
 #include "core/glob_union.h"
 
-#include <assert.h>
-
 #include "base/alloc.h"
 
 enum {
@@ -42,22 +40,7 @@ static void add_pattern(arcp__glob_union *u, const arcp__glob_states *states, si
     }
 }
 
-/* Parses all patterns and notes their literals; the number of states. */
-static size_t parse_all(arcp__glob_union *u, const arcp_span *patterns, size_t count,
-                        arcp__glob_states *states, unsigned char *room)
-{
-    size_t total = 0;
-    for (size_t i = 0; i < count; i++) {
-        arcp__glob_parse(patterns[i], room, &states[i]);
-        room += ARCP__GLOB_ROOM(patterns[i].size);
-        total += states[i].last + 1;
-        for (uint32_t k = 0; k < states[i].last; k++) {
-            u->literal[states[i].literals[k]] = 1;
-        }
-    }
-    return total;
-}
-
+/* Makes the rows for so many states, all of them empty. */
 static arcp_status make_rows(arcp__glob_union *u, size_t bits)
 {
     /* Patterns are UTF-8, where thirteen bytes never occur: the rows can be numbered. */
@@ -78,15 +61,14 @@ static arcp_status make_rows(arcp__glob_union *u, size_t bits)
     if (u->rows == NULL) {
         return ARCP_E_NO_MEMORY;
     }
-    uint64_t *row = u->rows;
-    uint64_t **const fixed[] = {&u->start, &u->accept, &u->eager, &u->skip};
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++, row += words) {
-        *fixed[i] = row;
+    u->start = u->rows;
+    u->accept = u->rows + words;
+    u->eager = u->rows + 2 * words;
+    u->skip = u->rows + 3 * words;
+    for (size_t i = 0; i < ARCP__GLOB_CLASS_COUNT; i++) {
+        u->keep[i] = u->rows + (4 + i) * words;
     }
-    for (int byte_class = 0; byte_class < ARCP__GLOB_CLASS_COUNT; byte_class++, row += words) {
-        u->keep[byte_class] = row;
-    }
-    u->steps = row;
+    u->steps = u->rows + ROWS_FIXED * words;
     return ARCP_OK;
 }
 
@@ -101,7 +83,16 @@ arcp_status arcp__glob_union_init(arcp__glob_union *u, const arcp_span *patterns
     if (states == NULL) {
         return ARCP_E_NO_MEMORY;
     }
-    const size_t bits = parse_all(u, patterns, count, states, (unsigned char *)(states + count));
+    unsigned char *room = (unsigned char *)(states + count);
+    size_t bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        arcp__glob_parse(patterns[i], room, &states[i]);
+        room += ARCP__GLOB_ROOM(patterns[i].size);
+        bits += states[i].last + 1;
+        for (uint32_t k = 0; k < states[i].last; k++) {
+            u->literal[states[i].literals[k]] = 1;
+        }
+    }
     const arcp_status status = make_rows(u, bits);
     size_t base = 0;
     for (size_t i = 0; i < count && status == ARCP_OK; i++) {

@@ -196,21 +196,6 @@ static void free_entries(entry **list)
     }
 }
 
-static void retire_all(arcp__authenticator *authenticator)
-{
-    while (authenticator->entries != NULL) {
-        entry *old = authenticator->entries;
-        authenticator->entries = old->next;
-        if (old->open == 0) {
-            entry_free(old);
-            continue;
-        }
-        old->is_retired = true;
-        old->next = authenticator->retired;
-        authenticator->retired = old;
-    }
-}
-
 arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
                                     arcp_token_verifier *const *verifiers, size_t count,
                                     arcp_error *err)
@@ -233,24 +218,19 @@ arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
         free_entries(&fresh);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    retire_all(authenticator);
+    while (authenticator->entries != NULL) {
+        entry *old = authenticator->entries;
+        authenticator->entries = old->next;
+        if (old->open == 0) {
+            entry_free(old);
+            continue;
+        }
+        old->is_retired = true;
+        old->next = authenticator->retired;
+        authenticator->retired = old;
+    }
     authenticator->entries = fresh;
     return ARCP_OK;
-}
-
-static void came_back(arcp__authenticator *authenticator, entry *from)
-{
-    from->open--;
-    if (!from->is_retired || from->open != 0) {
-        return;
-    }
-    for (entry **at = &authenticator->retired; *at != NULL; at = &(*at)->next) {
-        if (*at == from) {
-            *at = from->next;
-            entry_free(from);
-            return;
-        }
-    }
 }
 
 /* ---- asking ---- */
@@ -307,7 +287,11 @@ static void go_on(arcp__authenticator *authenticator, arcp_token_question *quest
 {
     entry *from = question->asked;
     entry *next = from->is_retired ? authenticator->entries : from->next;
-    came_back(authenticator, from);
+    from->open--;
+    if (from->is_retired && from->open == 0) {
+        LL_DELETE(authenticator->retired, from);
+        entry_free(from);
+    }
     if (question->status != ARCP_OK && next != NULL) {
         put_to(question, next);
         return;

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/options.h"
 
 /* The end of the year 9999: what is later was not written in seconds. */
 #define SECONDS_MAX 253402300799u
@@ -129,7 +130,7 @@ static bool is_token_type(const arcp_json *json, arcp_json_ref type)
 static arcp_status check_header(const arcp__jwt_rules *rules, const arcp_json *json,
                                 arcp_error *err)
 {
-    const char *algorithm = arcp__jwt_algorithm_name(arcp__jwt_key_algorithm(rules->key));
+    const char *algorithm = arcp__jwt_key_algorithm(rules->key);
     arcp_json_ref type = member(json, "typ");
     if (!arcp_json_string_equals(json, member(json, "alg"), arcp_span_cstr(algorithm))) {
         return arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "its alg is not %s", algorithm);
@@ -145,21 +146,6 @@ static arcp_status check_header(const arcp__jwt_rules *rules, const arcp_json *j
         return refuse(err, "its kid names another key");
     }
     return ARCP_OK;
-}
-
-static arcp_status check_signature(const arcp__jwt_rules *rules, const jwt_parts *parts,
-                                   arcp_error *err)
-{
-    arcp_buf signature = ARCP_BUF_SECRET_INIT;
-    arcp_status status = arcp__base64_decode(parts->signature, ARCP__BASE64_URL, &signature, NULL);
-    if (status != ARCP_OK && status != ARCP_E_NO_MEMORY) {
-        status = refuse(err, "its signature is no base64url");
-    } else if (status == ARCP_OK &&
-               !arcp__jwt_key_verify(rules->key, parts->signed_text, arcp_buf_span(&signature))) {
-        status = refuse(err, "its signature is wrong");
-    }
-    arcp_buf_fini(&signature);
-    return status;
 }
 
 /* ---- claims ---- */
@@ -224,9 +210,13 @@ static bool has_audience(const arcp_json *json, arcp_json_ref audience, arcp_spa
     return false;
 }
 
-static arcp_status check_parties(const arcp__jwt_rules *rules, const arcp_json *json,
-                                 arcp_error *err)
+static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *json, int64_t now_ns,
+                                arcp_buf *principal, arcp_error *err)
 {
+    arcp_status status = check_dates(rules, json, now_ns, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     arcp_json_ref audience = member(json, "aud");
     if (rules->issuer != NULL &&
         !arcp_json_string_equals(json, member(json, "iss"), arcp_span_cstr(rules->issuer))) {
@@ -238,30 +228,15 @@ static arcp_status check_parties(const arcp__jwt_rules *rules, const arcp_json *
     if (rules->audience != NULL && !has_audience(json, audience, arcp_span_cstr(rules->audience))) {
         return refuse(err, "its aud is for somebody else");
     }
-    return ARCP_OK;
-}
-
-static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *json, int64_t now_ns,
-                                arcp_buf *principal, arcp_error *err)
-{
-    arcp_status status = check_dates(rules, json, now_ns, err);
-    if (status == ARCP_OK) {
-        status = check_parties(rules, json, err);
-    }
-    if (status != ARCP_OK) {
-        return status;
-    }
     arcp_buf scratch = ARCP_BUF_INIT;
     arcp_json_ref ref = member(json, rules->principal_claim);
     arcp_span name = arcp_json_string(json, ref, &scratch);
-    if (!arcp_json_is(json, ref, ARCP_JSON_STRING) || (name.size == 0 && !scratch.failed)) {
+    arcp_buf_append(principal, name);
+    if (scratch.failed || principal->failed) {
+        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    } else if (name.size == 0) {
         status = arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "it has no text in %.64s",
                                 rules->principal_claim);
-    } else {
-        arcp_buf_append(principal, name);
-        status = scratch.failed || principal->failed
-                     ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                     : ARCP_OK;
     }
     arcp_buf_fini(&scratch);
     return status;
@@ -269,23 +244,30 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
 
 /* ---- the whole ---- */
 
+/* `text` and `json` have room for a part, `signature` for the third. */
 static arcp_status check_parts(const arcp__jwt_rules *rules, const jwt_parts *parts,
                                int64_t now_wall_ns, arcp_json *json, arcp_buf *text,
-                               arcp_buf *principal, arcp_error *err)
+                               arcp_buf *signature, arcp_buf *principal, arcp_error *err)
 {
     arcp_status status =
         read_object(parts->header, text, json, "its header is no JSON object in base64url", err);
-    if (status == ARCP_OK) {
-        status = check_header(rules, json, err);
+    if (status != ARCP_OK) {
+        return status;
     }
-    if (status == ARCP_OK) {
-        status = check_signature(rules, parts, err);
+    status = check_header(rules, json, err);
+    if (status != ARCP_OK) {
+        return status;
     }
-    if (status == ARCP_OK) {
-        arcp_buf_clear(text);
-        status = read_object(parts->claims, text, json,
-                             "its claims are no JSON object in base64url", err);
+    status = arcp__base64_decode(parts->signature, ARCP__BASE64_URL, signature, NULL);
+    if (status != ARCP_OK) {
+        return status == ARCP_E_NO_MEMORY ? status : refuse(err, "its signature is no base64url");
     }
+    if (!arcp__jwt_key_verify(rules->key, parts->signed_text, arcp_buf_span(signature))) {
+        return refuse(err, "its signature is wrong");
+    }
+    arcp_buf_clear(text);
+    status =
+        read_object(parts->claims, text, json, "its claims are no JSON object in base64url", err);
     return status == ARCP_OK ? check_claims(rules, json, now_wall_ns, principal, err) : status;
 }
 
@@ -301,8 +283,67 @@ arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64
     }
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_status status = check_parts(rules, &parts, now_wall_ns, &json, &text, principal, err);
+    arcp_buf signature = ARCP_BUF_SECRET_INIT;
+    arcp_status status =
+        check_parts(rules, &parts, now_wall_ns, &json, &text, &signature, principal, err);
     arcp_json_fini(&json);
     arcp_buf_fini(&text);
+    arcp_buf_fini(&signature);
     return status;
+}
+
+/* ---- the verifier ---- */
+
+typedef struct jwt_verifier {
+    arcp_token_verifier base;
+    arcp__jwt_rules rules;
+} jwt_verifier;
+
+static void ask(arcp_token_verifier *base, arcp_token_question *question)
+{
+    const jwt_verifier *verifier = (const jwt_verifier *)base;
+    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    arcp_error why = {0};
+    arcp_buf principal = ARCP_BUF_INIT;
+    arcp_status status = arcp__jwt_check(&verifier->rules, arcp_token_question_token(question),
+                                         arcp_token_question_wall_ns(question), &principal, &why);
+    if (status == ARCP_OK) {
+        answer.status = ARCP_OK;
+        answer.principal = arcp_buf_span(&principal);
+    } else {
+        answer.status = status == ARCP_E_NO_MEMORY ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
+        answer.why = why.message;
+    }
+    arcp_token_question_answer(question, &answer);
+    arcp_buf_fini(&principal);
+}
+
+static void free_jwt(arcp_token_verifier *base)
+{
+    jwt_verifier *verifier = (jwt_verifier *)base;
+    arcp__jwt_rules_fini(&verifier->rules);
+    arcp__free(verifier);
+}
+
+arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *options, arcp_token_verifier **out,
+                                        arcp_error *err)
+{
+    arcp_status status =
+        arcp__options_check(options, sizeof(*options), "ARCP_JWT_OPTIONS_INIT", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    static const arcp_token_verifier_ops ops = {.name = "jwt", .ask = ask, .free = free_jwt};
+    jwt_verifier *verifier = arcp__alloc(sizeof(*verifier));
+    if (verifier == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    verifier->base.ops = &ops;
+    status = arcp__jwt_rules_init(&verifier->rules, options, err);
+    if (status != ARCP_OK) {
+        arcp__free(verifier);
+        return status;
+    }
+    *out = &verifier->base;
+    return ARCP_OK;
 }

@@ -1,6 +1,6 @@
 /* The algorithm belongs to the key and is never taken from a token, so a public key cannot
  * be used as a secret, and "none" is no algorithm (RFC 8725 §3.1, §3.2). */
-#include "identity/jwt_key.h"
+#include "identity/jwt.h"
 
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
@@ -11,7 +11,6 @@
 #include <openssl/sha.h>
 #include <string.h>
 
-#include <arcp/buf.h>
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
@@ -31,11 +30,6 @@ struct arcp__jwt_key {
 static const char *const names[] = {"HS256", "RS256", "ES256"};
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
 
-const char *arcp__jwt_algorithm_name(arcp_jwt_algorithm algorithm)
-{
-    return names[algorithm];
-}
-
 void arcp__jwt_key_free(arcp__jwt_key *key)
 {
     if (key != NULL) {
@@ -45,9 +39,9 @@ void arcp__jwt_key_free(arcp__jwt_key *key)
     }
 }
 
-arcp_jwt_algorithm arcp__jwt_key_algorithm(const arcp__jwt_key *key)
+const char *arcp__jwt_key_algorithm(const arcp__jwt_key *key)
 {
-    return key->algorithm;
+    return names[key->algorithm];
 }
 
 /* ---- taking a key in ---- */
@@ -86,9 +80,20 @@ static EVP_PKEY *read_public(arcp_span pem)
     return found;
 }
 
-static arcp_status check_public(arcp_jwt_algorithm algorithm, EVP_PKEY *found, arcp_error *err)
+static arcp_status take_public(arcp__jwt_key *key, arcp_span bytes, arcp_error *err)
 {
-    if (algorithm == ARCP_JWT_RS256) {
+    if (memmem(bytes.data, bytes.size, "PRIVATE KEY-----", 16) != NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "this file has a private key: give the public one (openssl pkey "
+                              "-pubout), a verifier must not be able to sign");
+    }
+    EVP_PKEY *found = key->public_key = read_public(bytes);
+    if (found == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "%s needs a public key or certificate in PEM, and this is none",
+                              names[key->algorithm]);
+    }
+    if (key->algorithm == ARCP_JWT_RS256) {
         if (EVP_PKEY_get_base_id(found) != EVP_PKEY_RSA) {
             return arcp_error_set(err, ARCP_E_USAGE, "RS256 needs an RSA key, this one is another");
         }
@@ -109,22 +114,6 @@ static arcp_status check_public(arcp_jwt_algorithm algorithm, EVP_PKEY *found, a
                               "is another");
     }
     return ARCP_OK;
-}
-
-static arcp_status take_public(arcp__jwt_key *key, arcp_span bytes, arcp_error *err)
-{
-    if (memmem(bytes.data, bytes.size, "PRIVATE KEY-----", 16) != NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "this file has a private key: give the public one (openssl pkey "
-                              "-pubout), a verifier must not be able to sign");
-    }
-    key->public_key = read_public(bytes);
-    if (key->public_key == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "%s needs a public key or certificate in PEM, and this is none",
-                              names[key->algorithm]);
-    }
-    return check_public(key->algorithm, key->public_key, err);
 }
 
 arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes, arcp__jwt_key **out,
@@ -154,17 +143,6 @@ arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes, arc
 
 /* ---- from a file ---- */
 
-static arcp_span without_line_feed(arcp_span bytes)
-{
-    if (bytes.size != 0 && bytes.data[bytes.size - 1] == '\n') {
-        bytes.size--;
-        if (bytes.size != 0 && bytes.data[bytes.size - 1] == '\r') {
-            bytes.size--;
-        }
-    }
-    return bytes;
-}
-
 arcp_status arcp__jwt_key_read(arcp_jwt_algorithm algorithm, const char *path, arcp__jwt_key **out,
                                arcp_error *err)
 {
@@ -181,7 +159,11 @@ arcp_status arcp__jwt_key_read(arcp_jwt_algorithm algorithm, const char *path, a
     } else if (status != ARCP_OK) {
         status = arcp_error_set(err, ARCP_E_USAGE, "%s", why.message);
     } else {
-        status = arcp__jwt_key_new(algorithm, without_line_feed(arcp_buf_span(&bytes)), out, &why);
+        arcp_span key = arcp_buf_span(&bytes); /* without its final line feed */
+        key.size -= arcp_span_ends_with(key, ARCP_SPAN_LITERAL("\r\n")) ? 2
+                    : arcp_span_ends_with(key, ARCP_SPAN_LITERAL("\n")) ? 1
+                                                                        : 0;
+        status = arcp__jwt_key_new(algorithm, key, out, &why);
         if (status != ARCP_OK) {
             status = arcp_error_set(err, status, "key file %s: %s", path, why.message);
         }
@@ -191,22 +173,6 @@ arcp_status arcp__jwt_key_read(arcp_jwt_algorithm algorithm, const char *path, a
 }
 
 /* ---- signatures ---- */
-
-static bool verify_mac(const arcp__jwt_key *key, arcp_span text, arcp_span signature)
-{
-    unsigned char mac[SHA256_DIGEST_LENGTH];
-    unsigned size = 0;
-    arcp_span secret = arcp_secret_reveal(key->secret);
-    if (HMAC(EVP_sha256(), secret.data, (int)secret.size, (const unsigned char *)text.data,
-             text.size, mac, &size) == NULL) {
-        ERR_clear_error();
-        return false;
-    }
-    bool is_same =
-        arcp_bytes_equal_constant_time(arcp_span_make((const char *)mac, size), signature);
-    arcp_wipe(mac, sizeof(mac));
-    return is_same;
-}
 
 static bool verify_digest(EVP_PKEY *public_key, arcp_span text, const unsigned char *signature,
                           size_t size)
@@ -247,14 +213,23 @@ static bool verify_ecdsa(EVP_PKEY *public_key, arcp_span text, arcp_span signatu
 
 bool arcp__jwt_key_verify(const arcp__jwt_key *key, arcp_span text, arcp_span signature)
 {
-    switch (key->algorithm) {
-    case ARCP_JWT_HS256:
-        return verify_mac(key, text, signature);
-    case ARCP_JWT_RS256:
+    if (key->algorithm == ARCP_JWT_RS256) {
         return verify_digest(key->public_key, text, (const unsigned char *)signature.data,
                              signature.size);
-    case ARCP_JWT_ES256:
+    }
+    if (key->algorithm == ARCP_JWT_ES256) {
         return verify_ecdsa(key->public_key, text, signature);
     }
-    return false;
+    unsigned char mac[SHA256_DIGEST_LENGTH];
+    unsigned size = 0;
+    arcp_span secret = arcp_secret_reveal(key->secret);
+    if (HMAC(EVP_sha256(), secret.data, (int)secret.size, (const unsigned char *)text.data,
+             text.size, mac, &size) == NULL) {
+        ERR_clear_error();
+        return false;
+    }
+    bool is_same =
+        arcp_bytes_equal_constant_time(arcp_span_make((const char *)mac, size), signature);
+    arcp_wipe(mac, sizeof(mac));
+    return is_same;
 }

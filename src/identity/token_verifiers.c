@@ -1,4 +1,5 @@
-/* Tokens that are known beforehand: a table, a file with one, or everybody. */
+/* The verifiers that need no key: tokens that are known beforehand (a table, or a file with one),
+ * everybody, and a function of the program's. */
 #include "identity/identity.h"
 
 #include <errno.h>
@@ -148,36 +149,28 @@ arcp_status arcp_token_verifier_new_table(const arcp_token_row *rows, size_t cou
 
 /* ---- the file ---- */
 
-static arcp_status read_line(table_verifier *table, const char *path, size_t number, arcp_span line,
-                             arcp_error *err)
-{
-    while (line.size != 0 && strchr(" \t\r\n", line.data[line.size - 1]) != NULL) {
-        line.size--;
-    }
-    if (line.size == 0 || line.data[0] == '#') {
-        return ARCP_OK;
-    }
-    const char *equals = memrchr(line.data, '=', line.size);
-    size_t token_size = equals == NULL ? 0 : (size_t)(equals - line.data);
-    size_t principal_size = equals == NULL ? 0 : line.size - token_size - 1;
-    if (token_size == 0 || principal_size == 0 || principal_size > ARCP_PRINCIPAL_BYTES_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s:%zu: a line must be TOKEN=PRINCIPAL", path,
-                              number);
-    }
-    return add_row(table, arcp_span_first(line, token_size), arcp_span_from(line, token_size + 1),
-                   err);
-}
-
 static arcp_status read_lines(table_verifier *table, const char *path, arcp_span text,
                               arcp_error *err)
 {
-    size_t number = 0;
     arcp_status status = ARCP_OK;
-    while (text.size != 0 && status == ARCP_OK) {
+    for (size_t number = 1; text.size != 0 && status == ARCP_OK; number++) {
         const char *end = memchr(text.data, '\n', text.size);
-        size_t size = end == NULL ? text.size : (size_t)(end - text.data) + 1;
-        status = read_line(table, path, ++number, arcp_span_first(text, size), err);
-        text = arcp_span_from(text, size);
+        arcp_span line = end == NULL ? text : arcp_span_first(text, (size_t)(end - text.data));
+        text = arcp_span_from(text, line.size + 1);
+        while (line.size != 0 && strchr(" \t\r\n", line.data[line.size - 1]) != NULL) {
+            line.size--;
+        }
+        if (line.size == 0 || line.data[0] == '#') {
+            continue;
+        }
+        const char *equals = memrchr(line.data, '=', line.size);
+        const size_t token_size = equals == NULL ? 0 : (size_t)(equals - line.data);
+        const arcp_span principal = arcp_span_from(line, token_size + 1);
+        if (token_size == 0 || principal.size == 0 || principal.size > ARCP_PRINCIPAL_BYTES_MAX) {
+            return arcp_error_set(err, ARCP_E_USAGE, "%s:%zu: a line must be TOKEN=PRINCIPAL", path,
+                                  number);
+        }
+        status = add_row(table, arcp_span_first(line, token_size), principal, err);
     }
     return status;
 }
@@ -264,4 +257,52 @@ arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_er
     verifier->ops = &ops;
     *out = verifier;
     return ARCP_OK;
+}
+
+/* ---- a function ---- */
+
+typedef struct callback_verifier {
+    arcp_token_verifier base;
+    void (*ask)(void *user, arcp_token_question *question);
+    void (*release)(void *user);
+    void *user;
+} callback_verifier;
+
+static void ask_callback(arcp_token_verifier *base, arcp_token_question *question)
+{
+    const callback_verifier *verifier = (const callback_verifier *)base;
+    verifier->ask(verifier->user, question);
+}
+
+static void free_callback(arcp_token_verifier *base)
+{
+    callback_verifier *verifier = (callback_verifier *)base;
+    if (verifier->release != NULL) {
+        verifier->release(verifier->user);
+    }
+    arcp__free(verifier);
+}
+
+arcp_status arcp_token_verifier_new_callback(void (*ask_fn)(void *user,
+                                                            arcp_token_question *question),
+                                             void (*release)(void *user), void *user,
+                                             arcp_token_verifier **out, arcp_error *err)
+{
+    static const arcp_token_verifier_ops ops = {
+        .name = "callback", .ask = ask_callback, .free = free_callback};
+    callback_verifier *verifier = arcp__alloc(sizeof(*verifier));
+    if (verifier == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *verifier =
+        (callback_verifier){.base = {&ops}, .ask = ask_fn, .release = release, .user = user};
+    *out = &verifier->base;
+    return ARCP_OK;
+}
+
+void arcp_token_verifier_free(arcp_token_verifier *verifier)
+{
+    if (verifier != NULL) {
+        verifier->ops->free(verifier);
+    }
 }
