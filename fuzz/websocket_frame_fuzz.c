@@ -2,7 +2,7 @@
  * the cap and how the rest is cut into pieces. However it is cut, the events are the same;
  * messages keep to the cap; after the end nothing is told; and what is echoed with our
  * encoder is read back as it was. */
-#include "transport/websocket_reader.h"
+#include "transport/websocket_frame.h"
 
 typedef struct log {
     arcp_buf text;
@@ -44,7 +44,7 @@ static void read_all(arcp__websocket_pool *pool, arcp_span bytes, size_t piece, 
 {
     arcp__websocket_reader reader;
     bool over = false;
-    arcp__websocket_reader_init(&reader, pool, cap);
+    arcp__websocket_reader_init(&reader, pool, cap, 0);
     while (bytes.size > 0) {
         arcp_span input = arcp_span_first(bytes, piece);
         bytes = arcp_span_from(bytes, input.size);

@@ -1,4 +1,11 @@
-/* arcp_connect: one URL, whichever transport it names. */
+/* arcp_connect: one URL, whichever transport it names. A program is started at once, but like every
+ * other answer this one comes later. For WebSocket the way is name -> addresses -> TCP -> TLS ->
+ * upgrade. Addresses are tried in the resolver's order; while there are more of them, none gets
+ * longer than its share of the time, nor than ATTEMPT_MS, so that one address family that leads
+ * nowhere does not use it up. */
+#include <assert.h>
+#include <stdio.h>
+
 #include <uv.h>
 
 #include <arcp/sys/transport.h>
@@ -6,70 +13,351 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "stream/stream.h"
-#include "transport/url.h"
-#include "transport/websocket_client.h"
+#include "transport/websocket_connection.h"
+#include "transport/websocket_handshake.h"
 
-/* A program is started at once, but like every other answer this one comes later. */
-typedef struct stdio_connector {
-    arcp_connector base;
+#define ATTEMPT_MS ((uint64_t)2000)
+
+struct arcp_connector {
     arcp__loop_share *share;
-    arcp__task task;
+    arcp_connection *ready; /* a program's; NULL for WebSocket */
+    arcp__websocket_pool *pool;
+    arcp__tls_context *tls; /* NULL for ws:// */
+    arcp__url url;
+    arcp_connect_options options; /* numbers only */
     arcp_connect_callbacks callbacks;
-    arcp_connection *connection;
-} stdio_connector;
+    uv_timer_t timer;
+    uint64_t deadline_ms; /* on the loop's clock */
+    uv_getaddrinfo_t look_up;
+    struct addrinfo *addresses; /* owned; NULL until the look-up is done */
+    const struct addrinfo *next_address;
+    arcp__task task; /* hands a program over, or looks the name up */
+    arcp__stream *stream;
+    arcp_buf request;
+    size_t request_left; /* bytes that have not left */
+    arcp__web_head head;
+    struct sockaddr_storage peer;
+    arcp_error last;   /* why the latest attempt failed */
+    size_t references; /* the timer, and the look-up */
+    bool done;
+    char key[ARCP__WEBSOCKET_KEY_SIZE];
+    char where[ARCP__HOST_MAX + 16];
+};
 
-static void stdio_connector_free(stdio_connector *connector)
+/* ---- the end ---- */
+
+static void connector_unref(arcp_connector *connector)
 {
-    arcp__task_cancel(connector->share, &connector->task);
+    if (--connector->references > 0) {
+        return;
+    }
+    if (connector->addresses != NULL) {
+        uv_freeaddrinfo(connector->addresses);
+    }
+    arcp__web_head_fini(&connector->head);
+    arcp_buf_fini(&connector->request);
+    arcp__tls_context_free(connector->tls);
+    arcp__websocket_pool_unref(connector->pool);
     arcp__loop_share_unref(connector->share);
     arcp__free(connector);
 }
 
-static void stdio_connector_cancel(arcp_connector *base)
+static void on_timer_closed(uv_handle_t *timer)
 {
-    stdio_connector *connector = (stdio_connector *)base;
-    connector->connection->ops->release(connector->connection);
-    stdio_connector_free(connector);
+    connector_unref(timer->data);
 }
 
-static void run_task(arcp__task *task)
+/* Nothing more happens; the memory goes when the loop lets it. */
+static void connector_finish(arcp_connector *connector)
 {
-    stdio_connector *connector =
-        (stdio_connector *)((char *)task - offsetof(stdio_connector, task));
-    arcp_connect_callbacks callbacks = connector->callbacks;
-    arcp_connection *connection = connector->connection;
-    stdio_connector_free(connector);
+    assert(!connector->done);
+    connector->done = true;
+    arcp__task_cancel(connector->share, &connector->task);
+    arcp__stream_close(&connector->stream);
+    uv_cancel((uv_req_t *)&connector->look_up); /* its callback comes all the same */
+    uv_close((uv_handle_t *)&connector->timer, on_timer_closed);
+}
+
+void arcp_connector_cancel(arcp_connector *connector)
+{
+    if (connector->ready != NULL) {
+        connector->ready->ops->release(connector->ready);
+    }
+    connector_finish(connector);
+}
+
+/* The connection is the owner's from here on. */
+static void connector_succeed(arcp_connector *connector, arcp_connection *connection)
+{
+    const arcp_connect_callbacks callbacks = connector->callbacks;
+    connector_finish(connector);
     callbacks.connected(callbacks.user, connection);
 }
 
-static arcp_status connect_stdio(uv_loop_t *loop, const char *command,
-                                 const arcp_connect_options *options,
-                                 const arcp_connect_callbacks *callbacks, arcp_connector **out,
-                                 arcp_error *err)
+static void connector_fail(arcp_connector *connector, const arcp_error *err)
 {
-    arcp_stdio_options stdio_options = ARCP_STDIO_OPTIONS_INIT;
-    stdio_options.frame_bytes_max = options->frame_bytes_max;
-    stdio_options.close_timeout_ms = options->close_timeout_ms;
-    arcp__loop_share *share = arcp__loop_share_new(loop);
-    stdio_connector *connector = share == NULL ? NULL : arcp__alloc(sizeof(*connector));
-    if (connector == NULL) {
-        arcp__loop_share_unref(share);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+    const arcp_connect_callbacks callbacks = connector->callbacks;
+    const arcp_error copy = *err;
+    connector_finish(connector);
+    callbacks.failed(callbacks.user, &copy);
+}
+
+static const char *scheme(const arcp_connector *connector)
+{
+    return connector->tls == NULL ? "ws" : "wss";
+}
+
+/* ---- the upgrade ---- */
+
+/* Longer paths are cut: the reason stands behind them. */
+#define PATH_SHOWN_MAX 100
+
+/* A query may be a secret. */
+static void fail_upgrade(arcp_connector *connector, const char *why)
+{
+    arcp_error err = {0};
+    const char *path = connector->url.path;
+    size_t size = strcspn(path, "?");
+    arcp_error_set(&err, ARCP_E_IO, "%s://%s%.*s: %s", scheme(connector), connector->where,
+                   (int)(size < PATH_SHOWN_MAX ? size : PATH_SHOWN_MAX), path, why);
+    connector_fail(connector, &err);
+}
+
+static void on_upgraded(arcp_connector *connector, arcp_span early)
+{
+    arcp__authority peer;
+    char peer_name[ARCP__PEER_NAME_MAX];
+    arcp__socket_authority(&connector->peer, &peer);
+    arcp__authority_format(&peer, peer_name, sizeof(peer_name));
+    arcp__websocket_connection_options options = {
+        .share = connector->share,
+        .pool = connector->pool,
+        .stream = connector->stream,
+        .transport = scheme(connector),
+        .peer = peer_name,
+        .encrypted = connector->tls != NULL,
+        .local = arcp__authority_is_loopback(&peer),
+        .frame_bytes_max = connector->options.frame_bytes_max,
+        .close_timeout_ms = connector->options.close_timeout_ms,
+        .early = early,
+    };
+    arcp_connection *connection = NULL;
+    arcp_error err = {0};
+    if (arcp__websocket_connection_new(&options, &connection, &err) != ARCP_OK) {
+        connector_fail(connector, &err);
+        return;
     }
-    connector->base.cancel = stdio_connector_cancel;
-    connector->share = share;
-    connector->task.run = run_task;
-    connector->callbacks = *callbacks;
-    arcp_status status =
-        arcp_spawn_stdio(loop, command, &stdio_options, &connector->connection, err);
+    connector->stream = NULL; /* the connection's */
+    connector_succeed(connector, connection);
+}
+
+static void on_bytes(void *user, arcp_span bytes)
+{
+    arcp_connector *connector = user;
+    arcp_error err = {0};
+    switch (arcp__web_head_feed(&connector->head, &bytes)) {
+    case ARCP__WEB_MORE:
+        return;
+    case ARCP__WEB_COMPLETE:
+        break;
+    case ARCP__WEB_TOO_BIG:
+        fail_upgrade(connector, "the server's answer is too long");
+        return;
+    case ARCP__WEB_INVALID:
+        fail_upgrade(connector, "the server does not speak HTTP");
+        return;
+    case ARCP__WEB_NO_MEMORY:
+        fail_upgrade(connector, "out of memory");
+        return;
+    }
+    if (arcp__upgrade_check_response(&connector->head, connector->key, &err) != ARCP_OK) {
+        fail_upgrade(connector, err.message);
+    } else if (connector->request_left > 0) {
+        fail_upgrade(connector, "the server answered before it was asked");
+    } else {
+        on_upgraded(connector, bytes);
+    }
+}
+
+static void on_ended(void *user, const arcp_error *why)
+{
+    fail_upgrade(user, why == NULL ? "the server ended the connection during the handshake"
+                                   : why->message);
+}
+
+static void on_written(void *user, size_t size)
+{
+    arcp_connector *connector = user;
+    connector->request_left -= size;
+}
+
+/* ---- addresses ---- */
+
+static void on_timer(uv_timer_t *timer);
+static void try_next_address(arcp_connector *connector);
+
+static void attempt_failed(arcp_connector *connector, int result)
+{
+    arcp__stream_close(&connector->stream);
+    arcp_error_set(&connector->last, ARCP_E_IO, "cannot connect to %s: %s", connector->where,
+                   uv_strerror(result));
+}
+
+static uint64_t time_left_ms(const arcp_connector *connector)
+{
+    uint64_t now = uv_now(connector->timer.loop);
+    return connector->deadline_ms > now ? connector->deadline_ms - now : 0;
+}
+
+/* How long the attempt may take that goes on while next_address waits. */
+static uint64_t attempt_ms(const arcp_connector *connector)
+{
+    uint64_t left = time_left_ms(connector);
+    uint64_t attempts = 1;
+    for (const struct addrinfo *next = connector->next_address; next != NULL;
+         next = next->ai_next) {
+        attempts++;
+    }
+    uint64_t share = left / attempts;
+    return attempts == 1 || share < ATTEMPT_MS ? share : ATTEMPT_MS;
+}
+
+static void on_tcp_connected(void *user, int result)
+{
+    arcp_connector *connector = user;
+    if (result != 0) {
+        attempt_failed(connector, result);
+        try_next_address(connector);
+        return;
+    }
+    connector->next_address = NULL; /* from here on a failure is final */
+    uv_timer_start(&connector->timer, on_timer, time_left_ms(connector), 0);
+    arcp_error err = {0};
+    arcp__stream *lower = connector->stream;
+    if (connector->tls != NULL &&
+        arcp__tls_stream_new(connector->share, connector->tls, connector->url.authority.host, lower,
+                             &connector->stream, &err) != ARCP_OK) {
+        connector_fail(connector, &err);
+        return;
+    }
+    arcp__stream *stream = connector->stream;
+    stream->events = (arcp__stream_events){on_bytes, on_ended, on_written, connector};
+    stream->ops->start(stream);
+    const size_t size = connector->request.size;
+    size_t written = 0;
+    if (!stream->ops->write(stream, &connector->request, &written)) {
+        fail_upgrade(connector, "cannot write");
+        return;
+    }
+    connector->request_left = size - written;
+}
+
+/* Connects to the next address that takes it; fails the connector behind the last. */
+static void try_next_address(arcp_connector *connector)
+{
+    while (connector->next_address != NULL) {
+        const struct addrinfo *address = connector->next_address;
+        connector->next_address = address->ai_next;
+        memcpy(&connector->peer, address->ai_addr, address->ai_addrlen);
+        if (arcp__tcp_stream_new(connector->share, &connector->stream, &connector->last) !=
+            ARCP_OK) {
+            break;
+        }
+        int result = arcp__tcp_stream_connect(connector->stream, address->ai_addr, on_tcp_connected,
+                                              connector);
+        if (result == 0) {
+            uv_timer_start(&connector->timer, on_timer, attempt_ms(connector), 0);
+            return;
+        }
+        attempt_failed(connector, result);
+    }
+    connector_fail(connector, &connector->last);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    arcp_connector *connector = timer->data;
+    if (uv_now(timer->loop) < connector->deadline_ms && connector->next_address != NULL) {
+        attempt_failed(connector, UV_ETIMEDOUT);
+        try_next_address(connector);
+        return;
+    }
+    arcp_error err = {0};
+    arcp_error_set(&err, ARCP_E_DEADLINE, "cannot connect to %s within %u ms", connector->where,
+                   (unsigned)connector->options.timeout_ms);
+    connector_fail(connector, &err);
+}
+
+static void on_looked_up(uv_getaddrinfo_t *request, int result, struct addrinfo *addresses)
+{
+    arcp_connector *connector = request->data;
+    connector->addresses = addresses;
+    if (!connector->done) {
+        connector->next_address = addresses;
+        if (result == 0) {
+            arcp_error_set(&connector->last, ARCP_E_IO, "%s has no address",
+                           connector->url.authority.host);
+            try_next_address(connector);
+        } else {
+            arcp_error err = {0};
+            arcp_error_set(&err, ARCP_E_IO, "cannot find %s: %s", connector->url.authority.host,
+                           uv_strerror(result));
+            connector_fail(connector, &err);
+        }
+    }
+    connector_unref(connector);
+}
+
+/* ---- starting ---- */
+
+static void run_task(arcp__task *task)
+{
+    arcp_connector *connector = (arcp_connector *)((char *)task - offsetof(arcp_connector, task));
+    if (connector->ready != NULL) {
+        connector_succeed(connector, connector->ready);
+        return;
+    }
+    char port[8];
+    snprintf(port, sizeof(port), "%u", (unsigned)connector->url.authority.port);
+    const bool is_numeric = connector->url.authority.kind != ARCP__HOST_NAME;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = is_numeric ? AI_NUMERICHOST : 0};
+    connector->references++;
+    connector->look_up.data = connector;
+    const int result = uv_getaddrinfo(connector->timer.loop, &connector->look_up, on_looked_up,
+                                      connector->url.authority.host, port, &hints);
+    if (result != 0) {
+        on_looked_up(&connector->look_up, result, NULL);
+    }
+}
+
+static arcp_status prepare_websocket(arcp_connector *connector, const arcp_connect_options *options,
+                                     arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    for (size_t i = 0; i < options->header_count; i++) {
+        if (!arcp__upgrade_header_is_valid(options->headers[i])) {
+            /* Its value may be a secret. */
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  "request header %zu is no \"Name: value\" that may be set",
+                                  i + 1);
+        }
+    }
+    if (connector->url.scheme == ARCP__URL_WSS) {
+        status = arcp__tls_context_new_client(options->ca_file, &connector->tls, err);
+    }
     if (status != ARCP_OK) {
-        stdio_connector_free(connector);
         return status;
     }
-    arcp__task_post(share, &connector->task);
-    if (out != NULL) {
-        *out = &connector->base;
+    arcp__websocket_key_new(connector->key);
+    arcp__upgrade_request(&connector->url, connector->key, options->headers, options->header_count,
+                          &connector->request);
+    connector->pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_CLIENT);
+    if (connector->pool == NULL || connector->request.failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
+    arcp__web_head_init(&connector->head, ARCP__WEB_RESPONSE, ARCP_HANDSHAKE_BYTES_DEFAULT);
+    arcp__authority_format(&connector->url.authority, connector->where, sizeof(connector->where));
     return ARCP_OK;
 }
 
@@ -79,36 +367,60 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
                          arcp_error *err)
 {
     arcp__url parsed;
-    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+    const arcp_connect_options defaults = ARCP_CONNECT_OPTIONS_INIT;
+    const arcp_connect_options *options = given == NULL ? &defaults : given;
     arcp_status status =
-        arcp__options_check(given, sizeof(*given), "ARCP_CONNECT_OPTIONS_INIT", err);
+        arcp__options_check(options, sizeof(*options), "ARCP_CONNECT_OPTIONS_INIT", err);
+    if (status == ARCP_OK) {
+        status = arcp__url_parse(arcp_span_cstr(url), &parsed, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
-    if (given != NULL) {
-        options = *given;
+    const bool is_program = parsed.scheme == ARCP__URL_STDIO;
+    if (parsed.scheme == ARCP__URL_MEMORY) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "memory: has two ends in one process: arcp_memory_pair");
     }
-    if (options.timeout_ms == 0) {
-        options.timeout_ms = ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT;
+    if (!is_program && parsed.authority.port == 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "cannot connect to port 0");
     }
-    status = arcp__url_parse(arcp_span_cstr(url), &parsed, err);
+    arcp__loop_share *share = arcp__loop_share_new(loop);
+    arcp_connector *connector = share == NULL ? NULL : arcp__alloc(sizeof(*connector));
+    if (connector == NULL) {
+        arcp__loop_share_unref(share);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+    }
+    connector->share = share;
+    connector->url = parsed;
+    connector->options = *options;
+    if (options->timeout_ms == 0) {
+        connector->options.timeout_ms = ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT;
+    }
+    connector->callbacks = *callbacks;
+    connector->task.run = run_task;
+    connector->references = 1;
+    if (is_program) {
+        arcp_stdio_options stdio_options = ARCP_STDIO_OPTIONS_INIT;
+        stdio_options.frame_bytes_max = options->frame_bytes_max;
+        stdio_options.close_timeout_ms = options->close_timeout_ms;
+        status = arcp_spawn_stdio(loop, parsed.rest.data, &stdio_options, &connector->ready, err);
+    } else {
+        status = prepare_websocket(connector, options, err);
+    }
     if (status != ARCP_OK) {
+        connector_unref(connector);
         return status;
     }
-    switch (parsed.scheme) {
-    case ARCP__URL_WS:
-    case ARCP__URL_WSS:
-        return arcp__connect_websocket(loop, &parsed, &options, callbacks, out, err);
-    case ARCP__URL_STDIO:
-        return connect_stdio(loop, parsed.rest.data, &options, callbacks, out, err);
-    case ARCP__URL_MEMORY:
-        break;
+    uv_timer_init(loop, &connector->timer);
+    connector->timer.data = connector;
+    if (!is_program) {
+        connector->deadline_ms = uv_now(loop) + connector->options.timeout_ms;
+        uv_timer_start(&connector->timer, on_timer, connector->options.timeout_ms, 0);
     }
-    return arcp_error_set(err, ARCP_E_USAGE,
-                          "memory: has two ends in one process: arcp_memory_pair");
-}
-
-void arcp_connector_cancel(arcp_connector *connector)
-{
-    connector->cancel(connector);
+    arcp__task_post(share, &connector->task);
+    if (out != NULL) {
+        *out = connector;
+    }
+    return ARCP_OK;
 }

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
+__extension__ typedef unsigned __int128 wide; /* payload times bytes */
+
 enum {
     DUE_INPUT = 1,   /* go on with what has arrived, then read */
     DUE_FLUSH = 2,   /* write what was sent in this turn */
@@ -29,22 +31,12 @@ static void make_due(arcp__stream_connection *connection, unsigned what)
 
 /* ---- the end ---- */
 
-static void close_streams(arcp__stream_connection *connection)
+static void set_reason(arcp__stream_connection *connection, uint16_t code, arcp_span reason)
 {
-    if (connection->out != connection->in) {
-        arcp__stream_close(&connection->out);
-    }
-    arcp__stream_close(&connection->in);
-    connection->out = NULL;
-}
-
-static void set_reason(arcp__stream_connection *connection, uint16_t code, const char *reason,
-                       size_t size)
-{
-    size = arcp__utf8_cut(arcp_span_make(reason, size), ARCP__CLOSE_REASON_MAX);
+    const size_t size = arcp__utf8_cut(reason, ARCP__CLOSE_REASON_MAX);
     connection->code = code;
     if (size > 0) {
-        memcpy(connection->reason, reason, size);
+        memcpy(connection->reason, reason.data, size);
     }
     connection->reason[size] = '\0';
 }
@@ -56,7 +48,11 @@ void arcp__stream_connection_end(arcp__stream_connection *connection)
     }
     connection->state = ARCP__CONNECTION_ENDED;
     uv_timer_stop(&connection->timer);
-    close_streams(connection);
+    if (connection->out != connection->in) {
+        arcp__stream_close(&connection->out);
+    }
+    arcp__stream_close(&connection->in);
+    connection->out = NULL;
     connection->framing->ended(connection);
     make_due(connection, DUE_CLOSED);
 }
@@ -68,7 +64,7 @@ void arcp__stream_connection_break(arcp__stream_connection *connection, uint16_t
         return;
     }
     if (!connection->peer_at_fault) {
-        set_reason(connection, code, reason, strlen(reason));
+        set_reason(connection, code, arcp_span_cstr(reason));
     }
     arcp__stream_connection_end(connection);
 }
@@ -89,13 +85,13 @@ static void on_timer(uv_timer_t *timer)
 }
 
 void arcp__stream_connection_begin_close(arcp__stream_connection *connection, uint16_t code,
-                                         const char *reason, size_t reason_size)
+                                         arcp_span reason)
 {
     if (connection->state != ARCP__CONNECTION_OPEN) {
         return;
     }
     connection->state = ARCP__CONNECTION_CLOSING;
-    set_reason(connection, code, reason, reason_size);
+    set_reason(connection, code, reason);
     uv_timer_start(&connection->timer, on_timer, connection->close_timeout_ms, 0);
     connection->framing->advance(connection);
     if (connection->state == ARCP__CONNECTION_CLOSING) {
@@ -106,22 +102,49 @@ void arcp__stream_connection_begin_close(arcp__stream_connection *connection, ui
 
 /* ---- writing ---- */
 
+/* So many bytes of the batch have left, and their share of its payload. */
+static void note_left(arcp__stream_connection *connection, size_t bytes)
+{
+    assert(bytes <= connection->batch_bytes - connection->batch_done);
+    const size_t before = connection->payload_done;
+    connection->batch_done += bytes;
+    const bool is_all = connection->batch_done == connection->batch_bytes;
+    connection->payload_done = is_all ? connection->batch_payload
+                                      : (size_t)((wide)connection->batch_payload *
+                                                 connection->batch_done / connection->batch_bytes);
+    if (connection->payload_done > before) {
+        connection->written_due += connection->payload_done - before;
+        make_due(connection, DUE_DRAINED);
+    }
+    if (is_all) {
+        connection->batch_bytes = connection->batch_done = 0;
+        connection->batch_payload = connection->payload_done = 0;
+    }
+}
+
 void arcp__stream_connection_flush(arcp__stream_connection *connection)
 {
     if (connection->state == ARCP__CONNECTION_ENDED) {
         return;
     }
     connection->due &= ~(unsigned)DUE_FLUSH;
-    size_t left = 0;
-    bool writable = arcp__outbox_flush(&connection->outbox, connection->out, &left);
-    if (left > 0) {
-        connection->written_due += left;
-        make_due(connection, DUE_DRAINED);
+    if (connection->batch_bytes == 0 && connection->next.size > 0) {
+        size_t written = 0;
+        connection->batch_bytes = connection->next.size;
+        connection->batch_payload = connection->next_payload;
+        connection->next_payload = 0;
+        const bool is_writable =
+            connection->out->ops->write(connection->out, &connection->next, &written);
+        if (written > 0) {
+            note_left(connection, written);
+        }
+        if (!is_writable) {
+            make_due(connection, DUE_BROKEN);
+            return;
+        }
     }
-    if (!writable) {
-        make_due(connection, DUE_BROKEN);
-    } else if (connection->state == ARCP__CONNECTION_CLOSING &&
-               arcp__outbox_is_empty(&connection->outbox)) {
+    if (connection->state == ARCP__CONNECTION_CLOSING &&
+        !arcp__stream_connection_is_writing(connection)) {
         connection->framing->advance(connection);
     }
 }
@@ -129,7 +152,7 @@ void arcp__stream_connection_flush(arcp__stream_connection *connection)
 void arcp__stream_connection_flush_later(arcp__stream_connection *connection)
 {
     /* Once per frame, so the usual case comes first: it is due already. */
-    if ((connection->due & DUE_FLUSH) == 0 && !arcp__outbox_is_busy(&connection->outbox)) {
+    if ((connection->due & DUE_FLUSH) == 0 && !arcp__stream_connection_is_busy(connection)) {
         make_due(connection, DUE_FLUSH);
     }
 }
@@ -137,15 +160,14 @@ void arcp__stream_connection_flush_later(arcp__stream_connection *connection)
 static void on_written(void *user, size_t size)
 {
     arcp__stream_connection *connection = user;
-    size_t left = arcp__outbox_written(&connection->outbox, size);
-    if (left > 0) {
-        connection->written_due += left;
-        make_due(connection, DUE_DRAINED);
+    note_left(connection, size);
+    if (arcp__stream_connection_is_busy(connection)) {
+        return;
     }
-    if (!arcp__outbox_is_busy(&connection->outbox)) {
+    if (connection->framing->batch_left != NULL) {
         connection->framing->batch_left(connection);
-        arcp__stream_connection_flush(connection);
     }
+    arcp__stream_connection_flush(connection);
 }
 
 /* ---- reading ---- */
@@ -163,27 +185,6 @@ void arcp__stream_connection_deliver(arcp__stream_connection *connection, arcp_s
     }
 }
 
-bool arcp__stream_connection_tell_input_over(arcp__stream_connection *connection)
-{
-    if (connection->callbacks.input_over == NULL) {
-        return false;
-    }
-    if (!connection->told_input_over) {
-        connection->told_input_over = true;
-        connection->callbacks.input_over(connection->callbacks.user, &connection->base);
-    }
-    return true;
-}
-
-/* For later, when somebody wants it. */
-static void keep(arcp__stream_connection *connection, arcp_span bytes)
-{
-    arcp_buf_append(&connection->leftover, bytes);
-    if (connection->leftover.failed) {
-        arcp__stream_connection_break(connection, ARCP_CLOSE_INTERNAL, "out of memory");
-    }
-}
-
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp__stream_connection *connection = user;
@@ -193,14 +194,15 @@ static void on_bytes(void *user, arcp_span bytes)
             return;
         }
     }
-    bool waits = (connection->due & DUE_INPUT) != 0;
-    if (waits || connection->leftover.size > 0) {
-        keep(connection, bytes); /* behind what came before */
+    if ((connection->due & DUE_INPUT) == 0 && connection->leftover.size == 0) {
+        connection->framing->input(connection, &bytes);
+    }
+    if (bytes.size == 0 || connection->state == ARCP__CONNECTION_ENDED) {
         return;
     }
-    connection->framing->input(connection, &bytes);
-    if (bytes.size > 0 && connection->state != ARCP__CONNECTION_ENDED) {
-        keep(connection, bytes);
+    arcp_buf_append(&connection->leftover, bytes); /* for later, behind what came before */
+    if (connection->leftover.failed) {
+        arcp__stream_connection_break(connection, ARCP_CLOSE_INTERNAL, "out of memory");
     }
 }
 
@@ -239,14 +241,9 @@ static void on_ended(void *user, const arcp_error *why)
 
 /* ---- the task ---- */
 
-static void tell_drained(arcp__stream_connection *connection)
+static size_t unsent(const arcp__stream_connection *connection)
 {
-    size_t written = connection->written_due;
-    connection->written_due = 0;
-    if (written > 0 && connection->callbacks.drained != NULL) {
-        connection->callbacks.drained(connection->callbacks.user, &connection->base, written,
-                                      arcp__outbox_unsent(&connection->outbox));
-    }
+    return connection->next_payload + (connection->batch_payload - connection->payload_done);
 }
 
 static void run_task(arcp__task *task)
@@ -265,7 +262,12 @@ static void run_task(arcp__task *task)
         arcp__stream_connection_flush(connection);
     }
     if ((due & DUE_DRAINED) != 0 && !connection->released) {
-        tell_drained(connection);
+        const size_t written = connection->written_due;
+        connection->written_due = 0;
+        if (written > 0 && connection->callbacks.drained != NULL) {
+            connection->callbacks.drained(connection->callbacks.user, &connection->base, written,
+                                          unsent(connection));
+        }
     }
     /* What became due just now waits for the next turn, except behind the last word. */
     if ((due & DUE_CLOSED) != 0 && !connection->released) {
@@ -302,14 +304,10 @@ static arcp_status connection_send(arcp_connection *base, arcp_span frame)
     if (connection->state != ARCP__CONNECTION_OPEN) {
         return ARCP_E_CLOSED;
     }
-    arcp_buf *out = arcp__outbox_begin(&connection->outbox, connection->share);
-    size_t size_before = out->size;
-    arcp_status status = connection->framing->encode(connection, frame, out);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    status = arcp__outbox_end(&connection->outbox, size_before, frame.size);
+    const arcp_status status =
+        connection->framing->encode(connection, frame, arcp__stream_connection_next(connection));
     if (status == ARCP_OK) {
+        connection->next_payload += frame.size;
         arcp__stream_connection_flush_later(connection);
     }
     return status;
@@ -322,7 +320,7 @@ static void connection_flush(arcp_connection *base)
 
 static size_t connection_unsent(const arcp_connection *base)
 {
-    return arcp__outbox_unsent(&((const arcp__stream_connection *)base)->outbox);
+    return unsent((const arcp__stream_connection *)base);
 }
 
 static void connection_pause(arcp_connection *base)
@@ -354,8 +352,7 @@ static void connection_admit(arcp_connection *base)
 
 static void connection_close(arcp_connection *base, arcp_close_code code, const char *reason)
 {
-    arcp__stream_connection_begin_close(self(base), (uint16_t)code, reason == NULL ? "" : reason,
-                                        reason == NULL ? 0 : strlen(reason));
+    arcp__stream_connection_begin_close(self(base), (uint16_t)code, arcp_span_cstr(reason));
 }
 
 static void connection_abort(arcp_connection *base)
@@ -367,7 +364,7 @@ static void on_timer_closed(uv_handle_t *handle)
 {
     arcp__stream_connection *connection = handle->data;
     connection->framing->free(connection);
-    arcp__outbox_fini(&connection->outbox, connection->share);
+    arcp__loop_share_give_buffer(connection->share, &connection->next);
     arcp_buf_fini(&connection->leftover);
     arcp__loop_share_unref(connection->share);
     arcp__free(connection);
@@ -397,26 +394,19 @@ static const arcp_connection_ops stream_connection_ops = {
     .release = connection_release,
 };
 
-void arcp__stream_connection_init(arcp__stream_connection *connection,
-                                  const arcp__stream_connection_parts *parts)
+void arcp__stream_connection_init(arcp__stream_connection *connection, arcp__loop_share *share,
+                                  const char *peer)
 {
     connection->base.ops = &stream_connection_ops;
-    connection->transport = parts->transport;
-    connection->framing = parts->framing;
-    connection->share = arcp__loop_share_ref(parts->share);
-    connection->in = parts->in;
-    connection->out = parts->out;
+    connection->share = arcp__loop_share_ref(share);
     connection->task.run = run_task;
-    connection->close_timeout_ms =
-        parts->close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT : parts->close_timeout_ms;
-    connection->encrypted = parts->encrypted;
-    connection->local = parts->local;
-    connection->waited_ms = parts->waited_ms;
-    snprintf(connection->peer, sizeof(connection->peer), "%s", parts->peer);
-    uv_timer_init(arcp__loop_share_loop(parts->share), &connection->timer); /* cannot fail */
+    if (connection->close_timeout_ms == 0) {
+        connection->close_timeout_ms = ARCP_CLOSE_TIMEOUT_MS_DEFAULT;
+    }
+    snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
+    uv_timer_init(arcp__loop_share_loop(share), &connection->timer); /* cannot fail */
     connection->timer.data = connection;
-    arcp__stream_events events = {on_bytes, on_ended, on_written, connection};
-    parts->in->events = events;
-    parts->out->events = events;
+    connection->in->events = connection->out->events =
+        (arcp__stream_events){on_bytes, on_ended, on_written, connection};
     make_due(connection, DUE_INPUT);
 }

@@ -18,17 +18,16 @@
 #include <arcp/sys/transport.h>
 
 #include "stream/stream.h"
-#include "transport/outbox.h"
 
 #define ARCP__CLOSE_REASON_MAX 123 /* bytes; RFC 6455 §5.5: a control frame has 125 */
 #define ARCP__PEER_NAME_MAX    64
 
 typedef struct arcp__stream_connection arcp__stream_connection;
 
-/* What a kind of frames adds. No slot may call the owner but through
- * arcp__stream_connection_deliver and _tell_input_over. */
+/* What a kind of frames adds. Slots tell the owner of frames and of the end of the input, and
+ * nothing else. */
 typedef struct arcp__framing {
-    /* Appends the frame in its outer form. */
+    /* Appends the frame in its outer form, or nothing. */
     arcp_status (*encode)(arcp__stream_connection *connection, arcp_span frame, arcp_buf *out);
     /* So many bytes were read, and are the next input; it may end the connection. NULL: nothing. */
     void (*arrived)(arcp__stream_connection *connection, size_t size);
@@ -37,7 +36,7 @@ typedef struct arcp__framing {
     void (*input)(arcp__stream_connection *connection, arcp_span *input);
     /* The orderly end of the input. */
     void (*input_ended)(arcp__stream_connection *connection);
-    /* The stream has done with what it was given; more may be appended to the outbox. */
+    /* The stream has done with what it was given; more may be appended. NULL: nothing. */
     void (*batch_left)(arcp__stream_connection *connection);
     /* The connection has just become CLOSING, or it is and everything has been written:
      * go on towards the end. */
@@ -66,9 +65,18 @@ struct arcp__stream_connection {
     arcp__stream *in;
     arcp__stream *out; /* the same as `in` where bytes go both ways */
     arcp_connection_callbacks callbacks;
-    arcp__outbox outbox;
-    arcp_buf leftover;  /* bytes that arrived when nobody wanted them */
-    size_t written_due; /* for the next `drained` */
+    /* What was accepted for sending and the system has not taken: frames in their outer form
+     * (headers, line ends), which leave in batches, one write each. The owner counts in bytes of
+     * the frames as it gave them, the payload: of a batch that has left in part, the share is in
+     * proportion. */
+    arcp_buf next;        /* not given to the stream yet */
+    size_t next_payload;  /* in it */
+    size_t batch_bytes;   /* what the stream has; 0: nothing */
+    size_t batch_done;    /* of batch_bytes */
+    size_t batch_payload; /* in the batch */
+    size_t payload_done;  /* of batch_payload */
+    size_t written_due;   /* payload for the next `drained` */
+    arcp_buf leftover;    /* bytes that arrived when nobody wanted them */
     arcp__task task;
     unsigned due; /* what the task is to do: DUE_ bits */
     uv_timer_t timer;
@@ -77,7 +85,6 @@ struct arcp__stream_connection {
     arcp__connection_state state;
     bool paused;
     bool input_ended;
-    bool told_input_over;
     bool closed_by_peer;
     bool peer_at_fault; /* why it closes stays, however it ends */
     bool released;
@@ -88,24 +95,12 @@ struct arcp__stream_connection {
     char peer[ARCP__PEER_NAME_MAX];
 };
 
-typedef struct arcp__stream_connection_parts {
-    const arcp__framing *framing;
-    arcp__loop_share *share; /* a reference is taken */
-    arcp__stream *in;        /* taken over, with its events */
-    arcp__stream *out;
-    uint32_t close_timeout_ms;
-    uint32_t waited_ms;
-    const char *transport; /* its name; static */
-    const char *peer;      /* copied, cut to ARCP__PEER_NAME_MAX */
-    bool encrypted;
-    bool local;
-} arcp__stream_connection_parts;
-
-/* Fills a connection that is zeroed but for what is in outbox.next and leftover already
- * (bytes to send and to read before all others); cannot fail. Reading begins in the next
- * turn of the loop. */
-void arcp__stream_connection_init(arcp__stream_connection *connection,
-                                  const arcp__stream_connection_parts *parts);
+/* Makes a connection of one that is zeroed but for framing, in and out (which it has from now on),
+ * transport, close_timeout_ms (0: the default), waited_ms, encrypted, local, and bytes to send and
+ * to read before all others in `next` and `leftover`. Takes a reference of `share`; cannot fail.
+ * Reading begins in the next turn of the loop. */
+void arcp__stream_connection_init(arcp__stream_connection *connection, arcp__loop_share *share,
+                                  const char *peer);
 
 /* ---- for framings ---- */
 
@@ -115,14 +110,31 @@ bool arcp__stream_connection_is_stopped(const arcp__stream_connection *connectio
 /* Hands a frame to the owner; it is dropped unless OPEN. */
 void arcp__stream_connection_deliver(arcp__stream_connection *connection, arcp_span frame);
 
-/* The input is over, and the output is not. Tells the owner, once; false when it does not want to
- * know: then that is the peer's close. */
-bool arcp__stream_connection_tell_input_over(arcp__stream_connection *connection);
+/* The stream still writes what it was given. */
+static inline bool arcp__stream_connection_is_busy(const arcp__stream_connection *connection)
+{
+    return connection->batch_bytes != 0;
+}
+
+/* Something waits or is being written, control frames included. */
+static inline bool arcp__stream_connection_is_writing(const arcp__stream_connection *connection)
+{
+    return connection->next.size > 0 || connection->batch_bytes != 0;
+}
+
+/* For appending to: memory that another connection has left, if there is any. */
+static inline arcp_buf *arcp__stream_connection_next(arcp__stream_connection *connection)
+{
+    if (connection->next.data == NULL) {
+        arcp__loop_share_take_buffer(connection->share, &connection->next);
+    }
+    return &connection->next;
+}
 
 /* OPEN -> CLOSING; the code and reason of the first call stay. The framing's advance is
  * called. */
 void arcp__stream_connection_begin_close(arcp__stream_connection *connection, uint16_t code,
-                                         const char *reason, size_t reason_size);
+                                         arcp_span reason);
 
 /* -> ENDED with the code and reason of begin_close. */
 void arcp__stream_connection_end(arcp__stream_connection *connection);
@@ -135,7 +147,7 @@ void arcp__stream_connection_break(arcp__stream_connection *connection, uint16_t
 /* Writes what waits. */
 void arcp__stream_connection_flush(arcp__stream_connection *connection);
 
-/* Makes sure that what was appended to the outbox leaves at the end of the turn. */
+/* Makes sure that what was appended leaves at the end of the turn. */
 void arcp__stream_connection_flush_later(arcp__stream_connection *connection);
 
 #endif

@@ -14,7 +14,6 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "transport/websocket_reader.h"
 
 typedef struct websocket_connection {
     arcp__stream_connection base;
@@ -29,29 +28,21 @@ typedef struct websocket_connection {
     char pong[ARCP__WEBSOCKET_CONTROL_MAX];
 } websocket_connection;
 
-/* Control frames count as no bytes of frames. */
+/* Control frames count as no payload. */
 static void append_control(websocket_connection *connection, arcp__websocket_opcode opcode,
                            arcp_span payload)
 {
-    arcp__outbox *outbox = &connection->base.outbox;
-    arcp_buf *out = arcp__outbox_begin(outbox, connection->base.share);
-    size_t size_before = out->size;
-    bool random = arcp__websocket_frame_append(connection->pool, opcode, payload, out);
-    if (arcp__outbox_end(outbox, size_before, 0) != ARCP_OK || !random) {
+    if (!arcp__websocket_frame_append(connection->pool, opcode, payload,
+                                      arcp__stream_connection_next(&connection->base))) {
         arcp__stream_connection_break(&connection->base, ARCP_CLOSE_INTERNAL, "out of memory");
     }
 }
 
 static arcp_status websocket_encode(arcp__stream_connection *base, arcp_span frame, arcp_buf *out)
 {
-    websocket_connection *connection = (websocket_connection *)base;
-    size_t size_before = out->size;
-    if (!arcp__websocket_frame_append(connection->pool, ARCP__WEBSOCKET_TEXT, frame, out) &&
-        !out->failed) {
-        out->size = size_before;
-        return ARCP_E_NO_MEMORY; /* no random bytes for a mask */
-    }
-    return ARCP_OK;
+    const bool is_appended = arcp__websocket_frame_append(((websocket_connection *)base)->pool,
+                                                          ARCP__WEBSOCKET_TEXT, frame, out);
+    return is_appended ? ARCP_OK : ARCP_E_NO_MEMORY;
 }
 
 /* ---- closing ---- */
@@ -59,19 +50,16 @@ static arcp_status websocket_encode(arcp__stream_connection *base, arcp_span fra
 static void send_close(websocket_connection *connection)
 {
     const arcp__stream_connection *base = &connection->base;
-    char payload[2 + ARCP__CLOSE_REASON_MAX];
-    size_t size = 0;
-    uint16_t code = base->code;
-    if (code != ARCP__WEBSOCKET_NO_CODE) {
-        code = arcp__websocket_close_code_is_valid(code) ? code : ARCP_CLOSE_INTERNAL;
-        payload[0] = (char)(code >> 8);
-        payload[1] = (char)(code & 0xff);
-        arcp_span reason = arcp_span_cstr(base->reason);
-        size = 2;
-        if (reason.size > 0 && arcp__utf8_is_valid(reason)) {
-            memcpy(payload + 2, reason.data, reason.size);
-            size += reason.size;
-        }
+    const arcp_span reason = arcp_span_cstr(base->reason);
+    const uint16_t code =
+        arcp__websocket_close_code_is_valid(base->code) ? base->code : ARCP_CLOSE_INTERNAL;
+    char payload[2 + ARCP__CLOSE_REASON_MAX] = {(char)(code >> 8), (char)(code & 0xff)};
+    size_t size = 2;
+    if (base->code == ARCP__WEBSOCKET_NO_CODE) {
+        size = 0;
+    } else if (reason.size > 0 && arcp__utf8_is_valid(reason)) {
+        memcpy(payload + 2, reason.data, reason.size);
+        size += reason.size;
     }
     connection->close_sent = true;
     append_control(connection, ARCP__WEBSOCKET_CLOSE, arcp_span_make(payload, size));
@@ -84,17 +72,17 @@ static void websocket_advance(arcp__stream_connection *base)
         send_close(connection);
         return; /* called again when it has left */
     }
-    if (!arcp__outbox_is_empty(&base->outbox)) {
+    if (arcp__stream_connection_is_writing(base)) {
         return;
     }
-    bool server = arcp__websocket_pool_role(connection->pool) == ARCP__WEBSOCKET_SERVER;
-    bool agreed = connection->close_received || base->peer_at_fault;
-    if (agreed && base->input_ended) {
+    const bool is_agreed = connection->close_received || base->peer_at_fault;
+    const bool is_server = connection->reader.peer_masks;
+    if (is_agreed && base->input_ended) {
         arcp__stream_connection_end(base);
     } else if (base->peer_at_fault && !connection->finished) {
         connection->finished = true;
         base->out->ops->finish(base->out);
-    } else if (connection->close_received && server && !connection->finished) {
+    } else if (connection->close_received && is_server && !connection->finished) {
         connection->finished = true;
         base->out->ops->finish(base->out);
         arcp__stream_connection_end(base);
@@ -112,18 +100,6 @@ static void websocket_input_ended(arcp__stream_connection *base)
     }
 }
 
-static void on_close_frame(websocket_connection *connection, const arcp__websocket_event *event)
-{
-    arcp__stream_connection *base = &connection->base;
-    connection->close_received = true;
-    if (base->state == ARCP__CONNECTION_OPEN) {
-        base->closed_by_peer = true;
-        arcp__stream_connection_begin_close(base, event->code, event->data.data, event->data.size);
-    } else {
-        websocket_advance(base);
-    }
-}
-
 /* ---- reading ---- */
 
 static void send_pong(websocket_connection *connection, arcp_span payload)
@@ -131,7 +107,7 @@ static void send_pong(websocket_connection *connection, arcp_span payload)
     if (connection->base.state != ARCP__CONNECTION_OPEN) {
         return;
     }
-    if (arcp__outbox_is_busy(&connection->base.outbox)) {
+    if (arcp__stream_connection_is_busy(&connection->base)) {
         /* A peer that does not read gets no queue of pongs: the newest ping is answered
          * (§5.5.3). */
         connection->pong_due = true;
@@ -169,12 +145,18 @@ static void websocket_input(arcp__stream_connection *base, arcp_span *input)
         case ARCP__WEBSOCKET_PONGED:
             break;
         case ARCP__WEBSOCKET_CLOSED:
-            on_close_frame(connection, &event);
+            connection->close_received = true;
+            if (base->state == ARCP__CONNECTION_OPEN) {
+                base->closed_by_peer = true;
+                arcp__stream_connection_begin_close(base, event.code, event.data);
+            } else {
+                websocket_advance(base);
+            }
             break;
         case ARCP__WEBSOCKET_WRONG:
             base->peer_at_fault = true;
             if (base->state == ARCP__CONNECTION_OPEN) {
-                arcp__stream_connection_begin_close(base, event.code, event.why, strlen(event.why));
+                arcp__stream_connection_begin_close(base, event.code, arcp_span_cstr(event.why));
             } else {
                 websocket_advance(base);
             }
@@ -196,7 +178,7 @@ static void evict(void *user, const char *why)
 {
     websocket_connection *connection = user;
     arcp__stream_connection *base = &connection->base;
-    arcp__stream_connection_begin_close(base, ARCP_CLOSE_TRY_AGAIN, why, strlen(why));
+    arcp__stream_connection_begin_close(base, ARCP_CLOSE_TRY_AGAIN, arcp_span_cstr(why));
     arcp__stream_connection_flush(base);
     arcp__stream_connection_end(base);
     arcp__websocket_reader_fini(&connection->reader);
@@ -242,32 +224,26 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
                                            arcp_connection **out, arcp_error *err)
 {
     websocket_connection *connection = arcp__alloc(sizeof(*connection));
-    if (connection != NULL) {
-        arcp_buf_append(&connection->base.outbox.next, options->greeting);
-        arcp_buf_append(&connection->base.leftover, options->early);
+    if (connection == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
-    if (connection == NULL || connection->base.outbox.next.failed ||
-        connection->base.leftover.failed) {
-        if (connection != NULL) {
-            arcp_buf_fini(&connection->base.outbox.next);
-            arcp_buf_fini(&connection->base.leftover);
-        }
+    arcp__stream_connection *base = &connection->base;
+    arcp_buf_append(&base->next, options->greeting);
+    arcp_buf_append(&base->leftover, options->early);
+    if (base->next.failed || base->leftover.failed) {
+        arcp_buf_fini(&base->next);
+        arcp_buf_fini(&base->leftover);
         arcp__free(connection);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
-    arcp__stream_connection_parts parts = {
-        .framing = &websocket_framing,
-        .share = options->share,
-        .in = options->stream,
-        .out = options->stream,
-        .close_timeout_ms = options->close_timeout_ms,
-        .transport = options->transport,
-        .peer = options->peer,
-        .encrypted = options->encrypted,
-        .local = options->local,
-        .waited_ms = options->waited_ms,
-    };
-    arcp__stream_connection_init(&connection->base, &parts);
+    base->framing = &websocket_framing;
+    base->in = base->out = options->stream;
+    base->transport = options->transport;
+    base->close_timeout_ms = options->close_timeout_ms;
+    base->waited_ms = options->waited_ms;
+    base->encrypted = options->encrypted;
+    base->local = options->local;
+    arcp__stream_connection_init(base, options->share, options->peer);
     connection->pool = arcp__websocket_pool_ref(options->pool);
     if (options->counted != NULL) {
         arcp__admission_move(options->counted, &connection->counted);
@@ -275,11 +251,9 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
     }
     arcp__websocket_reader_init(&connection->reader, options->pool,
                                 options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT
-                                                              : options->frame_bytes_max);
-    if (options->first_frame_bytes_max != 0) {
-        arcp__websocket_reader_limit_first(&connection->reader, options->first_frame_bytes_max);
-    }
-    arcp__stream_connection_flush(&connection->base);
-    *out = &connection->base.base;
+                                                              : options->frame_bytes_max,
+                                options->first_frame_bytes_max);
+    arcp__stream_connection_flush(base);
+    *out = &base->base;
     return ARCP_OK;
 }

@@ -4,16 +4,19 @@
 
 #include <wslay/wslay.h>
 
+#include <arcp/sys/transport.h>
+
 #include "base/alloc.h"
 #include "base/random.h"
+#include "base/utf8.h"
 
-struct arcp__websocket_decoder {
+typedef struct arcp__websocket_decoder {
     wslay_frame_context_ptr context;
     arcp_span input; /* during a call */
     uint64_t given;  /* bytes that wslay has got */
     uint64_t used;   /* bytes of frames that are complete */
     uint64_t seen;   /* payload bytes of the frame under way */
-};
+} decoder;
 
 struct arcp__websocket_pool {
     size_t references;
@@ -23,17 +26,17 @@ struct arcp__websocket_pool {
     wslay_frame_context_ptr encoder;
     arcp_buf *out; /* during a call */
     /* One is enough: a connection has one only while it reads, or in the middle of a frame. */
-    arcp__websocket_decoder *spare;
+    decoder *spare;
     arcp__random_pool masks;
 };
 
-/* ---- encoding ---- */
+/* ---- sending ---- */
 
 static ssize_t on_send(const uint8_t *data, size_t size, int flags, void *user)
 {
     arcp__websocket_pool *pool = user;
     arcp_buf_append(pool->out, arcp_span_make((const char *)data, size));
-    return (ssize_t)size; /* a failed append shows in the buffer */
+    return (ssize_t)size;
 }
 
 static int on_mask(uint8_t *out, size_t size, void *user)
@@ -54,132 +57,72 @@ bool arcp__websocket_frame_append(arcp__websocket_pool *pool, arcp__websocket_op
         .data = (const uint8_t *)payload.data,
         .data_length = payload.size,
     };
-    arcp_buf_reserve(out, payload.size + 14); /* the longest header */
+    if (!arcp_buf_reserve(out, payload.size + 14)) { /* the longest header */
+        out->failed = false;
+        return false;
+    }
     pool->out = out;
-    ssize_t sent = wslay_frame_send(pool->encoder, &frame);
-    pool->out = NULL;
+    const ssize_t sent = wslay_frame_send(pool->encoder, &frame);
+    assert(sent == (ssize_t)payload.size); /* there is room for it */
     return sent == (ssize_t)payload.size;
-}
-
-/* ---- decoding ---- */
-
-static ssize_t on_receive(uint8_t *out, size_t size, int flags, void *user)
-{
-    arcp__websocket_decoder *decoder = user;
-    size_t now = size < decoder->input.size ? size : decoder->input.size;
-    if (now > 0) {
-        memcpy(out, decoder->input.data, now);
-        decoder->input = arcp_span_from(decoder->input, now);
-        decoder->given += now;
-    }
-    return (ssize_t)now; /* 0: wslay waits for more */
-}
-
-static unsigned header_bytes(const struct wslay_frame_iocb *frame)
-{
-    unsigned length = frame->payload_length < 126 ? 0 : frame->payload_length < 65536 ? 2 : 8;
-    return 2 + length + (frame->mask != 0 ? 4 : 0);
-}
-
-arcp__websocket_decoded arcp__websocket_decode(arcp__websocket_decoder *decoder, arcp_span *input,
-                                               arcp__websocket_piece *out)
-{
-    struct wslay_frame_iocb frame = {0};
-    decoder->input = *input;
-    ssize_t size = wslay_frame_recv(decoder->context, &frame);
-    *input = decoder->input;
-    decoder->input = (arcp_span){NULL, 0};
-    if (size == WSLAY_ERR_WANT_READ) {
-        assert(input->size == 0);
-        return ARCP__WEBSOCKET_MORE;
-    }
-    if (size < 0) {
-        return ARCP__WEBSOCKET_MALFORMED;
-    }
-    out->opcode = frame.opcode;
-    out->reserved = frame.rsv;
-    out->final = frame.fin != 0;
-    out->masked = frame.mask != 0;
-    out->first = decoder->seen == 0;
-    out->frame_bytes = frame.payload_length;
-    out->data = arcp_span_make((const char *)frame.data, frame.data_length);
-    decoder->seen += frame.data_length;
-    out->last = decoder->seen == frame.payload_length;
-    if (out->last) {
-        decoder->used += header_bytes(&frame) + frame.payload_length;
-        decoder->seen = 0;
-    }
-    return ARCP__WEBSOCKET_PIECE;
-}
-
-bool arcp__websocket_decoder_is_at_rest(const arcp__websocket_decoder *decoder)
-{
-    return decoder->given == decoder->used;
 }
 
 /* ---- the pool ---- */
 
-static void decoder_free(arcp__websocket_decoder *decoder)
+static ssize_t on_receive(uint8_t *out, size_t size, int flags, void *user)
 {
-    wslay_frame_context_free(decoder->context);
-    arcp__free(decoder);
+    decoder *from = user;
+    const size_t now = size < from->input.size ? size : from->input.size;
+    if (now > 0) {
+        memcpy(out, from->input.data, now);
+        from->input = arcp_span_from(from->input, now);
+        from->given += now;
+    }
+    return (ssize_t)now; /* 0: wslay waits for more */
 }
 
-arcp__websocket_decoder *arcp__websocket_decoder_take(arcp__websocket_pool *pool)
+static decoder *decoder_take(arcp__websocket_pool *pool)
 {
-    arcp__websocket_decoder *decoder = pool->spare;
-    if (decoder != NULL) {
-        pool->spare = NULL;
-        return decoder;
-    }
-    decoder = arcp__alloc(sizeof(*decoder));
-    if (decoder == NULL) {
-        return NULL;
-    }
     const struct wslay_frame_callbacks callbacks = {.recv_callback = on_receive};
-    if (wslay_frame_context_init(&decoder->context, &callbacks, decoder) != 0) {
-        arcp__free(decoder);
+    decoder *taken = pool->spare;
+    if (taken != NULL) {
+        pool->spare = NULL;
+        return taken;
+    }
+    taken = arcp__alloc(sizeof(*taken));
+    if (taken != NULL && wslay_frame_context_init(&taken->context, &callbacks, taken) != 0) {
+        arcp__free(taken);
         return NULL;
     }
-    return decoder;
+    return taken;
 }
 
-void arcp__websocket_decoder_give(arcp__websocket_pool *pool, arcp__websocket_decoder *decoder)
+static void decoder_free(decoder *old)
 {
-    if (decoder == NULL) {
-        return;
+    if (old != NULL) {
+        wslay_frame_context_free(old->context);
+        arcp__free(old);
     }
-    if (pool->spare != NULL || !arcp__websocket_decoder_is_at_rest(decoder)) {
-        decoder_free(decoder);
-        return;
-    }
-    decoder->given = 0;
-    decoder->used = 0;
-    pool->spare = decoder;
+}
+
+/* Holds no byte that it has not given out, and no part of a frame. */
+static bool is_at_rest(const decoder *at)
+{
+    return at->given == at->used;
 }
 
 arcp__websocket_pool *arcp__websocket_pool_new(arcp__websocket_role role)
 {
+    const struct wslay_frame_callbacks callbacks = {.send_callback = on_send,
+                                                    .genmask_callback = on_mask};
     arcp__websocket_pool *pool = arcp__alloc(sizeof(*pool));
-    if (pool == NULL) {
-        return NULL;
-    }
-    const struct wslay_frame_callbacks callbacks = {
-        .send_callback = on_send,
-        .genmask_callback = on_mask,
-    };
-    if (wslay_frame_context_init(&pool->encoder, &callbacks, pool) != 0) {
+    if (pool == NULL || wslay_frame_context_init(&pool->encoder, &callbacks, pool) != 0) {
         arcp__free(pool);
         return NULL;
     }
     pool->references = 1;
     pool->role = role;
     return pool;
-}
-
-arcp__websocket_role arcp__websocket_pool_role(const arcp__websocket_pool *pool)
-{
-    return pool->role;
 }
 
 arcp__websocket_pool *arcp__websocket_pool_ref(arcp__websocket_pool *pool)
@@ -193,10 +136,223 @@ void arcp__websocket_pool_unref(arcp__websocket_pool *pool)
     if (pool == NULL || --pool->references > 0) {
         return;
     }
-    if (pool->spare != NULL) {
-        decoder_free(pool->spare);
-    }
+    decoder_free(pool->spare);
     wslay_frame_context_free(pool->encoder);
     arcp__random_pool_fini(&pool->masks);
     arcp__free(pool);
+}
+
+/* ---- reading ---- */
+
+void arcp__websocket_reader_init(arcp__websocket_reader *reader, arcp__websocket_pool *pool,
+                                 size_t message_bytes_max, size_t first_bytes_max)
+{
+    const bool is_first_lower = first_bytes_max != 0 && first_bytes_max < message_bytes_max;
+    *reader = (arcp__websocket_reader){
+        .pool = pool,
+        .peer_masks = pool->role == ARCP__WEBSOCKET_SERVER,
+        .message_bytes_max = is_first_lower ? first_bytes_max : message_bytes_max,
+        .later_bytes_max = is_first_lower ? message_bytes_max : 0,
+    };
+}
+
+/* Gives the decoder back; one that is in the middle of a frame is freed. */
+static void give_decoder(arcp__websocket_reader *reader)
+{
+    decoder *given = reader->decoder;
+    reader->decoder = NULL;
+    if (given == NULL || reader->pool->spare != NULL || !is_at_rest(given)) {
+        decoder_free(given);
+        return;
+    }
+    given->given = given->used = 0;
+    reader->pool->spare = given;
+}
+
+void arcp__websocket_reader_fini(arcp__websocket_reader *reader)
+{
+    give_decoder(reader);
+    arcp_buf_fini(&reader->message);
+}
+
+bool arcp__websocket_close_code_is_valid(unsigned code)
+{
+    return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+           (code >= 3000 && code <= 4999);
+}
+
+static arcp__websocket_event nothing(void)
+{
+    return (arcp__websocket_event){.type = ARCP__WEBSOCKET_NOTHING};
+}
+
+static arcp__websocket_event wrong(arcp__websocket_reader *reader, uint16_t code, const char *why)
+{
+    reader->broken = true;
+    return (arcp__websocket_event){.type = ARCP__WEBSOCKET_WRONG, .code = code, .why = why};
+}
+
+static unsigned header_bytes(const struct wslay_frame_iocb *frame)
+{
+    const unsigned length = frame->payload_length < 126 ? 0 : frame->payload_length < 65536 ? 2 : 8;
+    return 2 + length + (frame->mask != 0 ? 4 : 0);
+}
+
+/* What is wrong with a frame by its header alone; NULL when nothing is. */
+static const char *header_fault(const arcp__websocket_reader *reader,
+                                const struct wslay_frame_iocb *frame)
+{
+    if (frame->rsv != 0) {
+        return "a reserved bit is set";
+    }
+    if ((frame->mask != 0) != reader->peer_masks) {
+        return reader->peer_masks ? "a client's frame is not masked" : "a server's frame is masked";
+    }
+    switch ((arcp__websocket_opcode)frame->opcode) {
+    case ARCP__WEBSOCKET_CONTINUATION:
+        return reader->in_message ? NULL : "a continuation without a beginning";
+    case ARCP__WEBSOCKET_TEXT:
+    case ARCP__WEBSOCKET_BINARY:
+        return reader->in_message ? "a new message inside a fragmented one" : NULL;
+    case ARCP__WEBSOCKET_CLOSE:
+    case ARCP__WEBSOCKET_PING:
+    case ARCP__WEBSOCKET_PONG:
+        return NULL;
+    }
+    return "an unknown opcode";
+}
+
+static arcp__websocket_event close_event(arcp__websocket_reader *reader, arcp_span payload)
+{
+    unsigned code = ARCP__WEBSOCKET_NO_CODE;
+    const arcp_span reason = arcp_span_from(payload, 2);
+    if (payload.size == 1) {
+        return wrong(reader, ARCP_CLOSE_PROTOCOL_ERROR, "a close code of one byte");
+    }
+    if (payload.size >= 2) {
+        code = (unsigned)(unsigned char)payload.data[0] << 8 | (unsigned char)payload.data[1];
+        if (!arcp__websocket_close_code_is_valid(code)) {
+            return wrong(reader, ARCP_CLOSE_PROTOCOL_ERROR, "an invalid close code");
+        }
+    }
+    if (!arcp__utf8_is_valid(reason)) {
+        return wrong(reader, ARCP_CLOSE_BAD_DATA, "a close reason that is not UTF-8");
+    }
+    reader->broken = true;
+    return (arcp__websocket_event){
+        .type = ARCP__WEBSOCKET_CLOSED, .code = (uint16_t)code, .data = reason};
+}
+
+static arcp__websocket_event control_event(arcp__websocket_reader *reader,
+                                           const struct wslay_frame_iocb *frame, bool is_last)
+{
+    /* wslay has seen to it that a control frame fits. */
+    if (frame->data_length > 0) {
+        memcpy(reader->control + reader->control_size, frame->data, frame->data_length);
+        reader->control_size = (uint8_t)(reader->control_size + frame->data_length);
+    }
+    if (!is_last) {
+        return nothing();
+    }
+    const arcp_span payload = arcp_span_make(reader->control, reader->control_size);
+    reader->control_size = 0;
+    if (frame->opcode == ARCP__WEBSOCKET_CLOSE) {
+        return close_event(reader, payload);
+    }
+    return (arcp__websocket_event){
+        .type =
+            frame->opcode == ARCP__WEBSOCKET_PING ? ARCP__WEBSOCKET_PINGED : ARCP__WEBSOCKET_PONGED,
+        .data = payload,
+    };
+}
+
+static arcp__websocket_event data_event(arcp__websocket_reader *reader,
+                                        const struct wslay_frame_iocb *frame, bool is_first,
+                                        bool is_last)
+{
+    const bool is_whole = is_first && is_last && frame->fin != 0 && !reader->in_message;
+    arcp_span text = arcp_span_make((const char *)frame->data, frame->data_length);
+    if (is_first) {
+        if (frame->opcode == ARCP__WEBSOCKET_BINARY) {
+            return wrong(reader, ARCP_CLOSE_UNSUPPORTED, "a binary message");
+        }
+        if (frame->payload_length > reader->message_bytes_max - reader->message.size) {
+            return wrong(reader, ARCP_CLOSE_TOO_BIG, "the message is too big");
+        }
+        reader->in_message = true;
+    }
+    if (!is_whole) {
+        arcp_buf_append(&reader->message, text);
+        if (reader->message.failed) {
+            return wrong(reader, ARCP_CLOSE_INTERNAL, "out of memory");
+        }
+        if (!is_last || frame->fin == 0) {
+            return nothing();
+        }
+        text = arcp_buf_span(&reader->message);
+        reader->message_is_given = true;
+    }
+    reader->in_message = false;
+    if (reader->later_bytes_max != 0) {
+        reader->message_bytes_max = reader->later_bytes_max;
+        reader->later_bytes_max = 0;
+    }
+    return (arcp__websocket_event){.type = ARCP__WEBSOCKET_MESSAGE, .data = text};
+}
+
+arcp__websocket_event arcp__websocket_reader_next(arcp__websocket_reader *reader, arcp_span *input)
+{
+    if (reader->message_is_given) {
+        reader->message_is_given = false;
+        arcp_buf_clear(&reader->message);
+    }
+    if (reader->broken) {
+        *input = arcp_span_from(*input, input->size);
+        return nothing();
+    }
+    if (reader->decoder == NULL && input->size > 0) {
+        reader->decoder = decoder_take(reader->pool);
+        if (reader->decoder == NULL) {
+            return wrong(reader, ARCP_CLOSE_INTERNAL, "out of memory");
+        }
+    }
+    decoder *from = reader->decoder;
+    while (from != NULL) {
+        struct wslay_frame_iocb frame = {0};
+        from->input = *input;
+        const ssize_t size = wslay_frame_recv(from->context, &frame);
+        *input = from->input;
+        if (size == WSLAY_ERR_WANT_READ) {
+            assert(input->size == 0);
+            break;
+        }
+        if (size < 0) { /* a control frame that is long or in parts, a length in a longer form */
+            return wrong(reader, ARCP_CLOSE_PROTOCOL_ERROR, "a malformed frame header");
+        }
+        const bool is_first = from->seen == 0; /* piece of the frame; an empty one has one too */
+        from->seen += frame.data_length;
+        const bool is_last = from->seen == frame.payload_length;
+        if (is_last) {
+            from->used += header_bytes(&frame) + frame.payload_length;
+            from->seen = 0;
+        }
+        const char *fault = is_first ? header_fault(reader, &frame) : NULL;
+        if (fault != NULL) {
+            return wrong(reader, ARCP_CLOSE_PROTOCOL_ERROR, fault);
+        }
+        const arcp__websocket_event event = frame.opcode >= ARCP__WEBSOCKET_CLOSE
+                                                ? control_event(reader, &frame, is_last)
+                                                : data_event(reader, &frame, is_first, is_last);
+        if (event.type != ARCP__WEBSOCKET_NOTHING) {
+            return event;
+        }
+    }
+    /* An idle connection keeps neither. */
+    if (from != NULL && is_at_rest(from)) {
+        give_decoder(reader);
+    }
+    if (reader->message.size == 0) {
+        arcp_buf_fini(&reader->message);
+    }
+    return nothing();
 }

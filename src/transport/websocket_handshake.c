@@ -22,13 +22,6 @@ void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
 
 /* ---- server ---- */
 
-static bool key_is_valid(arcp_span key)
-{
-    size_t size = 0;
-    return arcp__base64_decoded_size(key, ARCP__BASE64_STANDARD, &size, NULL) == ARCP_OK &&
-           size == 16;
-}
-
 static arcp__web_response refuse(int status, const char *why)
 {
     return (arcp__web_response){
@@ -57,7 +50,10 @@ arcp__web_response arcp__upgrade_check(const arcp__web_head *head,
         return refuse(426, "want Sec-WebSocket-Version: 13");
     }
     arcp_span key = {NULL, 0};
-    if (arcp__web_head_find(head, "Sec-WebSocket-Key", &key) != 1 || !key_is_valid(key)) {
+    size_t size = 0;
+    if (arcp__web_head_find(head, "Sec-WebSocket-Key", &key) != 1 ||
+        arcp__base64_decoded_size(key, ARCP__BASE64_STANDARD, &size, NULL) != ARCP_OK ||
+        size != 16) {
         return refuse(400, "want one Sec-WebSocket-Key of 16 bytes in base 64");
     }
     arcp__websocket_accept(key.data, accept);
@@ -100,25 +96,17 @@ void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_
     arcp_buf_append_cstr(out, "\r\n");
 }
 
-static bool is_token_byte(char byte)
-{
-    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= 'a' && byte <= 'z') ||
-           (byte != '\0' && strchr("!#$%&'*+-.^_`|~", byte) != NULL);
-}
-
 bool arcp__upgrade_header_is_valid(const char *header)
 {
     static const char *const reserved[] = {"Host", "Upgrade", "Connection", "Content-Length",
                                            "Transfer-Encoding"};
-    size_t size = 0;
-    while (is_token_byte(header[size])) {
-        size++;
-    }
+    const size_t size =
+        strspn(header, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                       "!#$%&'*+-.^_`|~"); /* a token (RFC 9110 section 5.6.2) */
     if (size == 0 || header[size] != ':') {
         return false;
     }
-    arcp_span name = arcp_span_make(header, size);
+    const arcp_span name = arcp_span_make(header, size);
     for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
         if (arcp__web_equal(name, arcp_span_cstr(reserved[i]))) {
             return false;

@@ -65,12 +65,10 @@ static void on_request(void *user, arcp__web_exchange *exchange)
     };
     arcp_connection *connection = NULL;
     arcp_error err = {0};
-    arcp_status status = ARCP_E_NO_MEMORY;
-    if (!answer.failed) {
-        status = arcp__websocket_connection_new(&options, &connection, &err);
-    }
+    const bool is_made =
+        !answer.failed && arcp__websocket_connection_new(&options, &connection, &err) == ARCP_OK;
     arcp_buf_fini(&answer);
-    if (status != ARCP_OK) {
+    if (!is_made) {
         arcp__web_exchange_fail(exchange, "out of memory");
         return;
     }
@@ -111,62 +109,21 @@ static const arcp_listener_ops websocket_listener_ops = {
 
 /* ---- starting ---- */
 
-static arcp_status open_server(websocket_listener *listener, uv_loop_t *loop, arcp_error *err)
-{
-    const arcp_listen_options *options = &listener->options;
-    const bool is_secure = listener->parsed.scheme == ARCP__URL_WSS;
-    arcp_admission *admission = NULL;
-    if (is_secure && (options->certificate_file == NULL || options->key_file == NULL)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "wss:// needs a certificate and a key");
-    }
-    listener->pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
-    if (listener->pool == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a listener");
-    }
-    if (options->admission == NULL) {
-        const arcp_status status = arcp_admission_new(NULL, &admission, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
-    }
-    listener->route =
-        (arcp__web_route){.path = listener->parsed.path, .methods = "GET", .begin = on_request};
-    const arcp__web_server_options server = {
-        .listen = &listener->parsed.authority,
-        .certificate_file = is_secure ? options->certificate_file : NULL,
-        .key_file = options->key_file,
-        .hosts = options->hosts,
-        .host_count = options->host_count,
-        .origins = options->origins,
-        .origin_count = options->origin_count,
-        .admission = admission == NULL ? options->admission : admission,
-        .head_bytes_max = options->handshake_bytes_max == 0 ? ARCP_HANDSHAKE_BYTES_DEFAULT
-                                                            : options->handshake_bytes_max,
-        .linger_ms = options->close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT
-                                                    : options->close_timeout_ms,
-        .routes = &listener->route,
-        .route_count = 1,
-        .refused = on_refused,
-        .freed = listener_free,
-        .user = listener,
-    };
-    const arcp_status status = arcp__web_server_open(loop, &server, &listener->server, err);
-    arcp_admission_unref(admission);
-    return status;
-}
-
 /* [arcp:4-1] */
 arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
-                                  const arcp_listen_options *options,
+                                  const arcp_listen_options *given,
                                   const arcp_listener_callbacks *callbacks, arcp_listener **out,
                                   arcp_error *err)
 {
     arcp__url parsed;
+    const arcp_listen_options defaults = ARCP_LISTEN_OPTIONS_INIT;
+    const arcp_listen_options *options = given == NULL ? &defaults : given;
     arcp_status status = arcp__url_parse(arcp_span_cstr(url), &parsed, err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (parsed.scheme != ARCP__URL_WS && parsed.scheme != ARCP__URL_WSS) {
+    const bool is_secure = parsed.scheme == ARCP__URL_WSS;
+    if (parsed.scheme != ARCP__URL_WS && !is_secure) {
         return arcp_error_set(err, ARCP_E_USAGE, "\"%s\": can listen at ws:// and wss:// only",
                               url);
     }
@@ -177,17 +134,43 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
     if (status != ARCP_OK) {
         return status;
     }
+    if (is_secure && (options->certificate_file == NULL || options->key_file == NULL)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "wss:// needs a certificate and a key");
+    }
     websocket_listener *listener = arcp__alloc(sizeof(*listener));
-    if (listener == NULL) {
+    arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
+    if (listener == NULL || pool == NULL) {
+        arcp__free(listener);
+        arcp__websocket_pool_unref(pool);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a listener");
     }
     listener->base.ops = &websocket_listener_ops;
+    listener->pool = pool;
+    listener->options = *options;
     listener->callbacks = *callbacks;
     listener->parsed = parsed;
-    if (options != NULL) {
-        listener->options = *options;
-    }
-    status = open_server(listener, loop, err);
+    listener->route =
+        (arcp__web_route){.path = listener->parsed.path, .methods = "GET", .begin = on_request};
+    const arcp__web_server_options server = {
+        .listen = &parsed.authority,
+        .certificate_file = is_secure ? options->certificate_file : NULL,
+        .key_file = options->key_file,
+        .hosts = options->hosts,
+        .host_count = options->host_count,
+        .origins = options->origins,
+        .origin_count = options->origin_count,
+        .admission = options->admission,
+        .head_bytes_max = options->handshake_bytes_max == 0 ? ARCP_HANDSHAKE_BYTES_DEFAULT
+                                                            : options->handshake_bytes_max,
+        .linger_ms = options->close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT
+                                                    : options->close_timeout_ms,
+        .routes = &listener->route,
+        .route_count = 1,
+        .refused = on_refused,
+        .freed = listener_free,
+        .user = listener,
+    };
+    status = arcp__web_server_open(loop, &server, &listener->server, err);
     if (status != ARCP_OK) {
         listener_free(listener);
         return status;

@@ -208,10 +208,17 @@ arcp_status arcp__web_server_open(uv_loop_t *loop, const arcp__web_server_option
     server->share = share;
     server->options = *options;
     server->options.freed = NULL; /* not before the caller has it */
-    (void)arcp__admission_ref(options->admission);
     server->references = 1;
-    arcp_status status = arcp__web_names_init(&server->names, options->hosts, options->host_count,
-                                              options->origins, options->origin_count, err);
+    arcp_status status = ARCP_OK;
+    if (options->admission != NULL) {
+        (void)arcp__admission_ref(options->admission);
+    } else {
+        status = arcp_admission_new(NULL, &server->options.admission, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__web_names_init(&server->names, options->hosts, options->host_count,
+                                      options->origins, options->origin_count, err);
+    }
     if (status == ARCP_OK && options->certificate_file != NULL) {
         status = arcp__tls_context_new_server(options->certificate_file, options->key_file,
                                               &server->tls, err);

@@ -65,7 +65,7 @@ typedef struct arcp__web_server_options {
     size_t host_count;
     const char *const *origins;
     size_t origin_count;
-    arcp_admission *admission; /* a reference is taken */
+    arcp_admission *admission; /* a reference is taken; NULL: one of its own */
     size_t head_bytes_max;
     uint32_t linger_ms;
     const arcp__web_route *routes; /* the first that fits; they outlive the server */

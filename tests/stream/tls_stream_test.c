@@ -169,7 +169,7 @@ static void client_keys(const SSL *ssl, unsigned char key[GCM_KEY], unsigned cha
     EVP_KDF_CTX_free(context);
     EVP_KDF_free(kdf);
     memcpy(key, block, GCM_KEY);
-    memcpy(salt, block + 2 * GCM_KEY, GCM_SALT);
+    memcpy(salt, block + (size_t)2 * GCM_KEY, GCM_SALT);
 }
 
 /* A ClientHello inside the session, as the peer's record number `number`: OpenSSL's own client

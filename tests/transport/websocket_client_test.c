@@ -167,7 +167,7 @@ static void a_query_is_not_in_what_is_said(void **state)
     fake_close(&f);
 }
 
-#define PATH_SHOWN_MAX 100 /* src/transport/websocket_client.c */
+#define PATH_SHOWN_MAX 100 /* src/transport/connect.c */
 
 static void a_long_path_is_cut_before_the_reason(void **state)
 {

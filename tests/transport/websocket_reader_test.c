@@ -3,7 +3,7 @@
  * seven. */
 #include "transport/websocket_frames.h"
 
-#include "transport/websocket_reader.h"
+#include "transport/websocket_frame.h"
 
 #define CAP 300
 
@@ -56,7 +56,7 @@ static void read_in_pieces(arcp__websocket_role role, arcp_span bytes, size_t pi
     arcp__websocket_pool *pool = arcp__websocket_pool_new(role);
     assert_non_null(pool);
     arcp__websocket_reader reader;
-    arcp__websocket_reader_init(&reader, pool, CAP);
+    arcp__websocket_reader_init(&reader, pool, CAP, 0);
     while (bytes.size > 0) {
         arcp_span input = arcp_span_first(bytes, piece);
         bytes = arcp_span_from(bytes, input.size);
@@ -277,7 +277,7 @@ static void a_reader_at_rest_holds_no_memory(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     arcp__websocket_reader reader;
-    arcp__websocket_reader_init(&reader, pool, 1 << 20);
+    arcp__websocket_reader_init(&reader, pool, 1 << 20, 0);
     arcp_buf bytes = ARCP_BUF_INIT;
     put_text(&bytes, TEXT, true, "in");
     put_text(&bytes, FIN | PING, true, "?");
@@ -300,7 +300,7 @@ static void messages_come_one_at_a_time(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     arcp__websocket_reader reader;
-    arcp__websocket_reader_init(&reader, pool, CAP);
+    arcp__websocket_reader_init(&reader, pool, CAP, 0);
     arcp_buf bytes = ARCP_BUF_INIT;
     put_text(&bytes, FIN | TEXT, true, "a");
     put_text(&bytes, FIN | TEXT, true, "b");
@@ -325,7 +325,7 @@ static void a_reader_may_go_in_the_middle_of_a_frame(void **state)
     put_text(&bytes, FIN | TEXT, true, "hello");
     for (size_t size = 0; size <= bytes.size; size++) {
         arcp__websocket_reader reader;
-        arcp__websocket_reader_init(&reader, pool, CAP);
+        arcp__websocket_reader_init(&reader, pool, CAP, 0);
         arcp_span input = arcp_span_first(arcp_buf_span(&bytes), size);
         (void)arcp__websocket_reader_next(&reader, &input);
         arcp__websocket_reader_fini(&reader);
@@ -333,7 +333,7 @@ static void a_reader_may_go_in_the_middle_of_a_frame(void **state)
     /* And the next reader of the pool is not disturbed by what it left. */
     arcp_buf log = ARCP_BUF_INIT;
     arcp__websocket_reader reader;
-    arcp__websocket_reader_init(&reader, pool, CAP);
+    arcp__websocket_reader_init(&reader, pool, CAP, 0);
     arcp_span input = arcp_buf_span(&bytes);
     arcp__websocket_event event = arcp__websocket_reader_next(&reader, &input);
     note(&log, &event);
