@@ -10,7 +10,6 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     }
     engine->options = *options;
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
-    engine->ended_leases_max = ARCP__ENDED_LEASES_MAX;
     engine->log = arcp__log_new(&engine->context,
                                 &(arcp__log_options){.keeps_rows = options->store_is_durable,
                                                      .has_no_lines = options->has_no_log,
@@ -23,9 +22,18 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
                                               .log = engine->log,
                                               .options = &engine->options.credentials,
                                               .ops = &arcp__job_credential_ops,
-                                              .user = engine,
+                                              .user = &engine->jobs,
                                               .timer_kind = ARCP__TIMER_CREDENTIAL,
                                               .makes_spans = options->makes_spans};
+    engine->jobs = (arcp__jobs){.context = &engine->context,
+                                .log = engine->log,
+                                .credentials = &engine->credentials,
+                                .user = engine,
+                                .timer_kind = ARCP__TIMER_JOB,
+                                .work_directory = options->work_directory,
+                                .makes_spans = options->makes_spans,
+                                .has_no_log = options->has_no_log,
+                                .ended_leases_max = ARCP__ENDED_LEASES_MAX};
     if (!arcp__context_init(&engine->context, &options->settings, options->now, options->random,
                             options->random_user)) {
         arcp__context_no_memory(&engine->context);
@@ -44,7 +52,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
 static void drop_effects(arcp__engine *engine)
 {
     arcp__effect_drop_all(engine->log);
-    arcp__jobs_forget_agents(engine);
+    arcp__jobs_forget_agents(&engine->jobs);
 }
 
 void arcp__engine_free(arcp__engine *engine)
@@ -54,7 +62,7 @@ void arcp__engine_free(arcp__engine *engine)
     }
     engine->context.closing = true;
     for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
-        arcp__share_fini(&engine->kept[what]); /* before what is in it */
+        arcp__share_fini(&engine->jobs.kept[what]); /* before what is in it */
     }
     arcp__restore_free(engine);
     drop_effects(engine);
@@ -62,36 +70,58 @@ void arcp__engine_free(arcp__engine *engine)
         arcp__link_disconnect(engine, engine->links);
     }
     drop_effects(engine);
-    arcp__admission_free_all(engine);
+    while (engine->jobs.admissions != NULL) {
+        arcp__admission_free(&engine->jobs, engine->jobs.admissions);
+    }
     arcp__free(engine->refusals);
     arcp__credentials_fini(&engine->credentials);
-    while (engine->over_limit != NULL) { /* pinned; a failed engine ends none of them */
-        arcp__job *job = engine->over_limit;
-        engine->over_limit = job->next_over_limit;
-        arcp__job_unpin(job);
-    }
-    arcp__jobs_store_due(engine); /* nothing is written any more: it lets go of them */
-    arcp__budgets_store(engine);
     for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {
         next = session->hh.next;
         arcp__session_end(engine, session, "the engine ends");
     }
-    for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
-        next = job->hh.next;
-        arcp__job_free(engine, job);
-    }
     arcp__free(engine->mail);
     drop_effects(engine);
     arcp__restore_free(engine);
-    arcp__budget_free_rows(engine);
+    arcp__jobs_fini(&engine->jobs);
     arcp__engine_clear_peer_profiles(engine);
-    arcp__directory_free(engine);
-    arcp_buf_fini(&engine->body);
     arcp_buf_fini(&engine->sending);
-    arcp_buf_fini(&engine->features_text);
     arcp__log_free(engine->log);
     arcp__context_fini(&engine->context);
     arcp__free(engine);
+}
+
+arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_registration *agent,
+                                        arcp_error *err)
+{
+    return arcp__agent_register(&engine->jobs, agent, err);
+}
+
+void arcp__engine_clear_agents(arcp__engine *engine)
+{
+    arcp__agents_clear(&engine->jobs);
+}
+
+void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *user, void *host),
+                              void *user)
+{
+    arcp__agents_visit_hosts(&engine->jobs, visit, user);
+}
+
+arcp_status arcp__engine_add_policy(arcp__engine *engine, const arcp__policy *policy,
+                                    arcp_error *err)
+{
+    return arcp__policy_add(&engine->jobs, policy, err);
+}
+
+void arcp__engine_clear_policies(arcp__engine *engine)
+{
+    arcp__policies_clear(&engine->jobs);
+}
+
+void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn ask, void *user)
+{
+    engine->jobs.submit_policy = ask;
+    engine->jobs.submit_policy_user = user;
 }
 
 void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
@@ -134,7 +164,7 @@ bool arcp__engine_is_finished(const arcp__engine *engine)
     if (engine->context.failed) {
         return engine->is_closing_links && engine->next_to_close == NULL;
     }
-    if (!engine->stopped || engine->running_jobs != 0 || engine->live_agents != 0 ||
+    if (!engine->stopped || engine->jobs.running != 0 || engine->jobs.live_agents != 0 ||
         engine->links != NULL || arcp__effect_is_ready(engine->log)) {
         return false;
     }
@@ -151,10 +181,10 @@ void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
         .credentials_stuck = engine->credentials.stuck_count,
         .sessions = engine->session_count,
         .sessions_connected = engine->connected_count,
-        .jobs_running = engine->running_jobs,
-        .jobs_kept = HASH_COUNT(engine->jobs) - engine->running_jobs,
-        .events = engine->event_count,
-        .denials = engine->denial_count,
+        .jobs_running = engine->jobs.running,
+        .jobs_kept = HASH_COUNT(engine->jobs.all) - engine->jobs.running,
+        .events = engine->jobs.metrics.event_count,
+        .denials = engine->jobs.metrics.denial_count,
         .tail_bytes = arcp__log_tail_bytes(engine->log),
         .store_queue_bytes = arcp__log_queue_bytes(engine->log),
     };

@@ -30,11 +30,11 @@
 #include "base/ulid.h"
 #include "core/job_port.h"
 #include "credential/credential.h"
+#include "job/job.h"
 #include "log/log.h"
 
 typedef struct arcp__engine arcp__engine;
 typedef struct arcp__link arcp__link; /* one transport connection, as the engine sees it */
-typedef struct arcp__job arcp__job;   /* opaque to owners; named in effects and inputs */
 
 typedef struct arcp__engine_options {
     const char *runtime_name;    /* in the welcome; borrowed for the engine's life */
@@ -63,14 +63,6 @@ void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing);
 
 /* ---- agents ---- */
 
-typedef struct arcp__agent_registration {
-    arcp_span name;
-    arcp_span version; /* may be empty */
-    bool is_default;
-    void *host;    /* comes back in START_AGENT (arcp__job_host) */
-    arcp_span cwd; /* absolute; empty: a directory of its own under work_directory */
-} arcp__agent_registration;
-
 /* Makes name@version known. The first version of a name is its default unless a later
  * call says `is_default`. Registering the same name and version again replaces host and
  * cwd. ARCP_E_INVALID_REQUEST for bad grammar. */
@@ -84,17 +76,7 @@ void arcp__engine_clear_agents(arcp__engine *engine);
 void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *user, void *host),
                               void *user);
 
-/* A policy row (`policy:` in the configuration file): what sessions whose principal matches
- * and agents whose name matches may get at most. `ceiling` (a reference is taken) may be
- * NULL; its cost.budget and expiry narrow too. What it does not name falls away, unless
- * `leaves_others_open`. */
-typedef struct arcp__policy {
-    arcp_span principal_glob;
-    arcp_span agent_glob;
-    const arcp_lease *ceiling;
-    bool leaves_others_open;
-    uint64_t max_lifetime_sec; /* 0: none */
-} arcp__policy;
+/* A row of the policy is added. */
 ARCP_MUST_CHECK arcp_status arcp__engine_add_policy(arcp__engine *engine,
                                                     const arcp__policy *policy, arcp_error *err);
 void arcp__engine_clear_policies(arcp__engine *engine);
@@ -224,33 +206,12 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
 void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job,
                              const arcp__job_message *message);
 
-typedef struct arcp__agent_exit {
-    bool by_signal;
-    int code;              /* exit status, or the signal's number */
-    arcp_span stderr_tail; /* empty unless it may be shown */
-} arcp__agent_exit;
 /* The agent is gone; nothing more comes from it. After this the engine releases it. */
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit);
 
-/* What a job holds, for hosts (any thread may use the authority). Borrowed. */
-const arcp_authority *arcp__job_authority(const arcp__job *job);
 /* What the operator wants of all ports; lives as long as the engine. */
 const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine);
-arcp_span arcp__job_id(const arcp__job *job);
-arcp_span arcp__job_agent(const arcp__job *job); /* name@version */
-arcp_span arcp__job_principal(const arcp__job *job);
-/* Where it stands in its trace (§11), until it has ended; the last may be empty. */
-arcp_span arcp__job_trace_id(const arcp__job *job);
-arcp_span arcp__job_traceparent(const arcp__job *job);
-arcp_span arcp__job_tracestate(const arcp__job *job);
-/* Appends what lines of the log have as fields of a job: {"job_id":"...","agent":...}. */
-void arcp__job_fields(const arcp__job *job, arcp_buf *out);
-arcp_span arcp__job_cwd(const arcp__job *job);       /* absolute, and ends with NUL; or empty */
-bool arcp__job_owns_cwd(const arcp__job *job);       /* made for it: remove it afterwards */
-void *arcp__job_host(const arcp__job *job);          /* of its agent's registration */
-void arcp__job_set_user(arcp__job *job, void *user); /* the host's own pointer */
-void *arcp__job_user(const arcp__job *job);
 
 /* ---- credentials ---- */
 
@@ -288,15 +249,7 @@ bool arcp__engine_is_hopeless(const arcp__engine *engine);
 
 /* ---- effects ---- */
 
-/* What there is to do, and its parameters: log/log.h. */
-
-typedef enum arcp__cancel_reason {
-    ARCP__CANCEL_CLIENT,
-    ARCP__CANCEL_TIMEOUT,
-    ARCP__CANCEL_LEASE_EXPIRED,
-    ARCP__CANCEL_PARENT,
-    ARCP__CANCEL_SHUTDOWN
-} arcp__cancel_reason;
+/* What there is to do, and its parameters: log/log.h. What hosts may ask of a job: job/job.h. */
 
 /* The next thing to do; false when there is nothing more for now. */
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out);

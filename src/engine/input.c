@@ -17,13 +17,13 @@ static void settle(arcp__engine *engine)
 {
     do {
         arcp__mail_deliver(engine);
-        arcp__jobs_end_over(engine);
+        arcp__jobs_end_over(&engine->jobs);
         arcp__sessions_take_turns(engine);
         /* Not only when a batch is done: a store that stalls finishes none. */
-        arcp__engine_update_pressure(engine);
-    } while ((engine->mail_end != 0 || engine->over_limit != NULL) && !engine->context.failed);
+        arcp__jobs_update_pressure(&engine->jobs);
+    } while ((engine->mail_end != 0 || engine->jobs.over_limit != NULL) && !engine->context.failed);
     if (engine->restore == NULL && !engine->context.closing) {
-        arcp__jobs_forget_oldest(engine);
+        arcp__jobs_forget_oldest(&engine->jobs);
     }
 }
 
@@ -113,7 +113,7 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
                                 arcp_status status, arcp_span message)
 {
     if (begin(engine, now)) {
-        arcp__job_agent_started(engine, job, status, message);
+        arcp__job_agent_started(&engine->jobs, job, status, message);
         settle(engine);
     }
 }
@@ -124,7 +124,7 @@ static bool hear(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
     const bool goes_on = begin(engine, now);
     if (goes_on && job->agent_state == ARCP__AGENT_STARTING) {
-        arcp__job_agent_started(engine, job, ARCP_OK, arcp_span_make(NULL, 0));
+        arcp__job_agent_started(&engine->jobs, job, ARCP_OK, arcp_span_make(NULL, 0));
     }
     return goes_on;
 }
@@ -132,7 +132,7 @@ static bool hear(arcp__engine *engine, arcp_time now, arcp__job *job)
 void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
 {
     if (hear(engine, now, job)) {
-        arcp__job_agent_line(engine, job, text);
+        arcp__job_agent_line(&engine->jobs, job, text);
         settle(engine);
     }
 }
@@ -140,7 +140,7 @@ void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job
 void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
     if (hear(engine, now, job)) {
-        arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
+        arcp__job_fail_with(&engine->jobs, job, ARCP_E_INTERNAL_ERROR,
                             "the agent wrote a line longer than limits.agent_line_bytes");
         settle(engine);
     }
@@ -149,7 +149,7 @@ void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp_
 void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span bytes)
 {
     if (hear(engine, now, job)) {
-        arcp__job_plain_output(engine, job, bytes);
+        arcp__job_plain_output(&engine->jobs, job, bytes);
         settle(engine);
     }
 }
@@ -158,7 +158,7 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
                             arcp_span text)
 {
     if (hear(engine, now, job)) {
-        arcp__job_emit_log(engine, job, level, text);
+        arcp__job_emit_log(&engine->jobs, job, level, text);
         settle(engine);
     }
 }
@@ -167,10 +167,7 @@ void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job
                              const arcp__job_message *message)
 {
     if (hear(engine, now, job)) {
-        arcp__job_hear(engine, job, message);
-        if (!arcp__job_has_ended(job)) {
-            arcp__job_after_denial(engine, job, message->decision.code);
-        }
+        arcp__job_agent_says(&engine->jobs, job, message);
         settle(engine);
     }
 }
@@ -179,7 +176,7 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
                                const arcp__agent_exit *exit)
 {
     if (hear(engine, now, job)) {
-        arcp__job_agent_exited(engine, job, exit);
+        arcp__job_agent_exited(&engine->jobs, job, exit);
         settle(engine);
     }
 }
@@ -207,12 +204,12 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
     switch (arcp__log_committed(engine->log, batch_id, status)) {
     case ARCP__COMMIT_DONE:
         arcp__sessions_durable(engine);
-        arcp__engine_update_pressure(engine);
+        arcp__jobs_update_pressure(&engine->jobs);
         break;
     case ARCP__COMMIT_BEGAN_TO_FAIL:
         close_links(engine);
-        arcp__engine_update_pressure(engine);
-        arcp__jobs_release_stops(engine);
+        arcp__jobs_update_pressure(&engine->jobs);
+        arcp__jobs_release_stops(&engine->jobs);
         break;
     case ARCP__COMMIT_PENDING:
         break;
@@ -285,16 +282,6 @@ void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
 
 /* ---- time ---- */
 
-static void end_running_jobs(arcp__engine *engine)
-{
-    for (arcp__job *job = engine->jobs, *next = NULL; job != NULL; job = next) {
-        next = job->hh.next;
-        if (!arcp__job_has_ended(job)) {
-            arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");
-        }
-    }
-}
-
 /* How long peers have, when no job is left, to take what they were not sent yet: above all how
  * the last jobs ended. */
 #define LAST_WORDS_NS (5 * ARCP_NS_PER_SEC)
@@ -309,7 +296,7 @@ static bool has_last_words(const arcp__engine *engine, const arcp__link *link)
 
 static void finish_stopping(arcp__engine *engine)
 {
-    if (!engine->context.stopping || engine->running_jobs != 0) {
+    if (!engine->context.stopping || engine->jobs.running != 0) {
         return;
     }
     if (!engine->stopped) {
@@ -324,17 +311,6 @@ static void finish_stopping(arcp__engine *engine)
                              !arcp__log_is_failing(engine->log));
         }
     }
-}
-
-/* Once a minute; when there is more than an input may take, soon again. */
-static void sweep(arcp__engine *engine)
-{
-    const bool is_done = !arcp__idempotency_sweep(engine);
-    if (is_done) {
-        arcp__principals_sweep(engine);
-    }
-    arcp__context_arm(&engine->context, &engine->sweep_timer, ARCP__TIMER_SWEEP, engine,
-                      arcp__context_after_ms(&engine->context, is_done ? 60000 : 1));
 }
 
 static void dispatch(arcp__engine *engine, arcp__timer *timer)
@@ -355,23 +331,17 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
     case ARCP__TIMER_LONE_REFUSAL:
         arcp__session_settle_refusal(engine, timer->owner);
         break;
-    case ARCP__TIMER_JOB_RUNTIME:
-        arcp__job_runtime_due(engine, timer->owner);
-        break;
-    case ARCP__TIMER_JOB_EXPIRY:
-        arcp__job_expiry_due(engine, timer->owner);
-        break;
-    case ARCP__TIMER_JOB_GRACE:
-        arcp__job_grace_due(engine, timer->owner);
-        break;
-    case ARCP__TIMER_JOB_KEEP:
-        arcp__job_keep_due(engine, timer->owner);
+    case ARCP__TIMER_JOB:
+        arcp__job_due(&engine->jobs, timer);
         break;
     case ARCP__TIMER_CREDENTIAL:
         arcp__credential_due(&engine->credentials, timer);
         break;
     case ARCP__TIMER_SWEEP:
-        sweep(engine);
+        /* Once a minute; when there is more than an input may take, soon again. */
+        arcp__context_arm(
+            &engine->context, timer, ARCP__TIMER_SWEEP, engine,
+            arcp__context_after_ms(&engine->context, arcp__jobs_sweep(&engine->jobs) ? 1 : 60000));
         break;
     case ARCP__TIMER_REFUSALS:
         arcp__refusals_tell(engine);
@@ -380,7 +350,7 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
         break; /* the log looks at it when a batch is taken */
     case ARCP__TIMER_SHUTDOWN:
         engine->last_words_are_over = engine->stopped;
-        end_running_jobs(engine);
+        arcp__jobs_fail(&engine->jobs, "the runtime is stopping");
         break;
     }
 }
@@ -404,7 +374,7 @@ static void watch_wall_clock(arcp__engine *engine)
         return;
     }
     engine->wall_ahead_ns = ahead_ns;
-    arcp__jobs_follow_wall_clock(engine);
+    arcp__jobs_follow_wall_clock(&engine->jobs);
     settle(engine);
 }
 
@@ -433,7 +403,7 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
     int64_t over_ns = now.mono_ns;
     if (!engine->context.stopping) {
         engine->context.stopping = true;
-        arcp__admission_drop_all(engine, "the runtime is stopping");
+        arcp__admissions_refuse(&engine->jobs, "the runtime is stopping");
         over_ns =
             arcp__context_after_sec(&engine->context, engine->context.settings.shutdown_grace_sec);
     }
@@ -454,7 +424,7 @@ static void take_back(arcp__engine *engine)
         arcp_buf_fini(&engine->sending);
         engine->sending.secret = false;
     }
-    arcp__job_forgotten_by_owner(engine);
+    arcp__job_forgotten_by_owner(&engine->jobs);
 }
 
 const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
@@ -465,8 +435,7 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
             return NULL;
         }
         /* Rows and indexes of what changed go with the batch that shows it. */
-        arcp__jobs_store_due(engine);
-        arcp__budgets_store(engine);
+        arcp__jobs_store_due(&engine->jobs);
         arcp__sessions_write_indexes(engine);
     }
     return engine->context.failed ? NULL : arcp__log_take(engine->log);
@@ -506,5 +475,5 @@ bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
 bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)
 {
     take_back(engine);
-    return !engine->context.failed && arcp__job_next_forgotten(engine, out);
+    return !engine->context.failed && arcp__job_next_forgotten(&engine->jobs, out);
 }

@@ -243,7 +243,8 @@ void arcp__link_rest(arcp__engine *engine, arcp__link *link, int64_t for_ns)
 
 bool arcp__link_took(arcp__engine *engine, const arcp__link *link, int64_t took_ns)
 {
-    if (took_ns <= SLOW_FRAME_NS || link->session == NULL || HASH_COUNT(engine->principals) < 2) {
+    if (took_ns <= SLOW_FRAME_NS || link->session == NULL ||
+        HASH_COUNT(engine->jobs.principals) < 2) {
         return false;
     }
     const arcp__principal *principal = link->session->principal;

@@ -3,76 +3,7 @@
 #include "core/exposition.h"
 #include "engine/parts.h"
 
-/* ---- counting ---- */
-
-static arcp__agent_metrics *agent_of(arcp__metrics *metrics, const char *agent_text)
-{
-    size_t size = strcspn(agent_text, "@");
-    for (size_t at = 0; at < metrics->agent_count; at++) {
-        if (strlen(metrics->agents[at].name) == size &&
-            memcmp(metrics->agents[at].name, agent_text, size) == 0) {
-            return &metrics->agents[at];
-        }
-    }
-    if (size >= sizeof(metrics->agents[0].name) ||
-        metrics->agent_count == ARCP__METRIC_AGENTS_MAX) {
-        return &metrics->agents[ARCP__METRIC_AGENTS_MAX];
-    }
-    arcp__agent_metrics *added = &metrics->agents[metrics->agent_count++];
-    memcpy(added->name, agent_text, size);
-    return added;
-}
-
-void arcp__metrics_job_began(arcp__engine *engine, arcp__job *job)
-{
-    job->live->metrics = agent_of(&engine->metrics, job->agent_text);
-    job->live->metrics->live++;
-}
-
-void arcp__metrics_job_ended(arcp__engine *engine, arcp__job *job)
-{
-    arcp__agent_metrics *agent = job->live->metrics;
-    if (agent == NULL) {
-        agent = agent_of(&engine->metrics, job->agent_text); /* ran before a restart */
-    } else {
-        agent->live--;
-    }
-    job->live->metrics = NULL;
-    agent->ended[job->status]++;
-}
-
-void arcp__metrics_denied(arcp__engine *engine, arcp_status code, arcp_span capability)
-{
-    engine->denial_count++;
-    engine->metrics.denials[code][arcp__capability_from_name(capability)]++;
-}
-
-void arcp__metrics_spent(arcp__engine *engine, arcp_span currency, arcp_decimal amount)
-{
-    arcp__metrics *metrics = &engine->metrics;
-    size_t at = 0;
-    while (at < metrics->currency_count &&
-           !arcp_span_equal_cstr(currency, metrics->spent[at].currency)) {
-        at++;
-    }
-    if (at == metrics->currency_count) {
-        /* What is behind a NUL would not be shown, and there would be two of one name. */
-        if (at == ARCP__METRIC_CURRENCIES_MAX ||
-            currency.size >= sizeof(metrics->spent[0].currency) ||
-            memchr(currency.data, '\0', currency.size) != NULL) {
-            at = ARCP__METRIC_CURRENCIES_MAX;
-        } else {
-            memcpy(metrics->spent[at].currency, currency.data, currency.size);
-            metrics->currency_count++;
-        }
-    }
-    /* Beyond the largest decimal the sum stays where it is. */
-    (void)!arcp_decimal_add(metrics->spent[at].amount, amount, &metrics->spent[at].amount);
-}
-
-/* ---- showing ---- */
-
-static void write_agents(const arcp__metrics *metrics, arcp_buf *out)
+static void write_agents(const arcp__job_metrics *metrics, arcp_buf *out)
 {
     const size_t last = ARCP__METRIC_AGENTS_MAX;
     arcp__exposition_family(out, "arcp_jobs_running", "gauge",
@@ -98,7 +29,7 @@ static void write_agents(const arcp__metrics *metrics, arcp_buf *out)
     }
 }
 
-static void write_denials(const arcp__metrics *metrics, arcp_buf *out)
+static void write_denials(const arcp__job_metrics *metrics, arcp_buf *out)
 {
     arcp__exposition_family(out, "arcp_denials_total", "counter",
                             "Operations that a gate denied, by error code and capability.");
@@ -113,6 +44,10 @@ static void write_denials(const arcp__metrics *metrics, arcp_buf *out)
             }
         }
     }
+}
+
+static void write_submits(const arcp__metrics *metrics, arcp_buf *out)
+{
     arcp__exposition_family(out, "arcp_submits_refused_total", "counter",
                             "Submits that did not become a job, by error code.");
     for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
@@ -124,7 +59,7 @@ static void write_denials(const arcp__metrics *metrics, arcp_buf *out)
     }
 }
 
-static void write_spent(const arcp__metrics *metrics, arcp_buf *out)
+static void write_spent(const arcp__job_metrics *metrics, arcp_buf *out)
 {
     arcp__exposition_family(out, "arcp_budget_spent_total", "counter",
                             "What jobs spent of budgets, by currency.");
@@ -162,9 +97,10 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
          "Refused connections and hellos without a line of their own, counted in another one.",
          metrics->refusals_counted},
         {"arcp_jobs_kept", "gauge", "Jobs that have ended and can still be listed.",
-         HASH_COUNT(engine->jobs) - engine->running_jobs},
+         HASH_COUNT(engine->jobs.all) - engine->jobs.running},
         {"arcp_events_total", "counter",
-         "Job events recorded (not multiplied by sessions that see them).", engine->event_count},
+         "Job events recorded (not multiplied by sessions that see them).",
+         engine->jobs.metrics.event_count},
         {"arcp_store_queue_bytes", "gauge", "Bytes that wait to be durable.",
          arcp__log_queue_bytes(engine->log)},
         {"arcp_store_failing", "gauge", "1 while the store cannot be written.",
@@ -174,7 +110,7 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
          metrics->back_pressure},
         {"arcp_agent_pauses_total", "counter",
          "Times the runtime stopped reading an agent because a queue was full.",
-         metrics->agent_pauses},
+         engine->jobs.metrics.agent_pauses},
         {"arcp_credentials_outstanding", "gauge",
          "Upstream credentials that are, or may be, valid.",
          arcp__credentials_count(&engine->credentials)},
@@ -185,9 +121,10 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp__exposition_one(out, rows[at].name, rows[at].type, rows[at].help, rows[at].value);
     }
-    write_agents(metrics, out);
-    write_denials(metrics, out);
-    write_spent(metrics, out);
+    write_agents(&engine->jobs.metrics, out);
+    write_denials(&engine->jobs.metrics, out);
+    write_submits(metrics, out);
+    write_spent(&engine->jobs.metrics, out);
 }
 
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)

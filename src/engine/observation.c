@@ -5,7 +5,6 @@
  * given a number for. While it is catching up, records are numbered from the stream, page
  * by page; once it has all, it is live and records come by mail. The boundary is exact: a
  * record is numbered when, and only when, its position is the next one. */
-#include "engine/job_log.h"
 #include "engine/parts.h"
 
 #include <stdio.h>
@@ -127,9 +126,10 @@ static void post(arcp__engine *engine, const arcp__mail *mail)
 }
 
 /* A record that is numbered at once could end the link or add another record. */
-static void record_is_new(arcp__engine *engine, arcp__observer *observer, uint64_t position,
-                          size_t bytes, arcp_feature feature)
+static void record_is_new(void *user, arcp__observer *observer, uint64_t position, size_t bytes,
+                          arcp_feature feature)
 {
+    arcp__engine *engine = user;
     post(engine, &(arcp__mail){.kind = ARCP__MAIL_RECORD,
                                .observation = arcp__observation_of(observer),
                                .position = position,
@@ -149,13 +149,15 @@ void arcp__mail_end(arcp__engine *engine, arcp__observation *observation)
 
 /* ---- whom the job tells ---- */
 
-static void job_ended(arcp__engine *engine, arcp__observer *observer)
+static void job_ended(void *user, arcp__observer *observer)
 {
+    arcp__engine *engine = user;
     arcp__session_job_ended(engine, arcp__observation_of(observer)->session);
 }
 
-static void job_dropped(arcp__engine *engine, arcp__observer *observer)
+static void job_dropped(void *user, arcp__observer *observer)
 {
+    arcp__engine *engine = user;
     arcp__observation_remove(engine, arcp__observation_of(observer));
 }
 
@@ -192,7 +194,7 @@ bool arcp__session_adopt(arcp__engine *engine, arcp__session *session, arcp__job
     observation->observer.is_live = is_new;
     arcp__job_adopt(job, &session->submitter, &observation->observer);
     if (session->holds_agents) {
-        arcp__job_hold(engine, job, true);
+        arcp__job_hold(&engine->jobs, job, true);
     }
     return true;
 }
@@ -209,7 +211,7 @@ void arcp__observation_remove(arcp__engine *engine, arcp__observation *observati
     }
     row_is_new(observation);
     DL_DELETE2(session->observations, observation, previous, next);
-    arcp__job_unobserve(engine, &observation->observer);
+    arcp__job_unobserve(&engine->jobs, &observation->observer);
     if (observation->has_row && !engine->context.closing) {
         char key[2 * ARCP__ID_SIZE];
         int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
@@ -266,8 +268,8 @@ static bool number(arcp__engine *engine, arcp__observation *observation, uint64_
         observation->first_seq = seq;
     }
     if (arcp__observation_is_owner(observation)) {
-        arcp__job_note_owner_run(engine, observation->observer.job, observation->first_seq, seq,
-                                 position, count);
+        arcp__job_note_owner_run(&engine->jobs, observation->observer.job, observation->first_seq,
+                                 seq, position, count);
     }
     observation->next_position = position + count;
     return true;
@@ -367,7 +369,7 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
 {
     arcp__read_forget(engine, &observation->read);
     if (failed || count == 0) {
-        arcp__job_log(engine, ARCP__LOG_ERROR, observation->observer.job,
+        arcp__job_log(&engine->jobs, ARCP__LOG_ERROR, observation->observer.job,
                       "its history cannot be read");
         if (count == 0 && !failed) {
             observation->next_position = observation->observer.job->stream->next;
@@ -420,7 +422,7 @@ arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *jso
         return arcp_error_set(err, ARCP_E_CORRUPT, "a subscription of nobody");
     }
     arcp__session *session = arcp__session_find(engine, row.session_id);
-    arcp__job *job = arcp__job_find(engine, row.job_id);
+    arcp__job *job = arcp__job_find(&engine->jobs, row.job_id);
     if (session == NULL || job == NULL) {
         return ARCP_OK; /* one of them is gone by now */
     }

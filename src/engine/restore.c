@@ -72,6 +72,7 @@ static arcp__restore *restore_of(arcp__engine *engine)
 {
     if (engine->restore == NULL) {
         engine->restore = arcp__alloc(sizeof(*engine->restore));
+        engine->jobs.is_restoring = engine->restore != NULL;
     }
     return engine->restore;
 }
@@ -214,7 +215,7 @@ static void take_run(arcp__engine *engine, arcp__session *session, arcp_span rec
             observation->first_seq = run.first_seq;
         }
         if (arcp__observation_is_owner(observation)) {
-            arcp__job_note_owner_run(engine, job, observation->first_seq, run.first_seq,
+            arcp__job_note_owner_run(&engine->jobs, job, observation->first_seq, run.first_seq,
                                      run.first_position, run.count);
         }
     }
@@ -347,7 +348,7 @@ static void read_running(arcp__engine *engine, arcp__stream *stream)
 static void add_observers(arcp__engine *engine)
 {
     arcp_json_limits limits = {8, 64, 4096};
-    for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+    for (arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
         arcp__session *session = arcp__session_find(engine, arcp_span_cstr(job->session_id));
         if (session != NULL) {
             (void)arcp__session_adopt(engine, session, job, false);
@@ -381,7 +382,7 @@ static void read_tails(arcp__engine *engine)
             ask(engine, READ_TAIL, NULL, own, own->next);
         }
     }
-    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+    for (const arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
         if (!arcp__job_has_ended(job)) {
             read_running(engine, job->stream);
         } else if (job->stream->next != 0) {
@@ -418,8 +419,7 @@ static bool catch_up(arcp__engine *engine)
     if (engine->restore->failure.status != ARCP_OK) {
         return false;
     }
-    arcp__jobs_kept_restored(engine);
-    arcp__idempotency_restored(engine);
+    arcp__jobs_restored(&engine->jobs);
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
             arcp__mail_catch_up(engine, at);
@@ -442,12 +442,7 @@ bool arcp__restore_advance(arcp__engine *engine)
 
 void arcp__restore_end_jobs(arcp__engine *engine)
 {
-    for (arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
-        if (!arcp__job_has_ended(job)) {
-            arcp__job_fail_with(engine, job, ARCP_E_INTERNAL_ERROR,
-                                "the runtime was restarted while the job ran");
-        }
-    }
+    arcp__jobs_fail(&engine->jobs, "the runtime was restarted while the job ran");
     arcp__credentials_restored(&engine->credentials);
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         arcp__session_start_window(engine, session);
@@ -460,7 +455,7 @@ void arcp__restore_begin(arcp__engine *engine)
         arcp__context_no_memory(&engine->context);
         return;
     }
-    arcp__authorities_restore(engine);
+    arcp__jobs_restore_authorities(&engine->jobs);
     add_observers(engine);
     for (arcp__session *session = engine->sessions; session != NULL; session = session->hh.next) {
         session->loading = true;
@@ -549,4 +544,5 @@ void arcp__restore_free(arcp__engine *engine)
     arcp__restore_free_lost(engine, &engine->restore->lost);
     arcp__free(engine->restore);
     engine->restore = NULL;
+    engine->jobs.is_restoring = false;
 }

@@ -33,7 +33,7 @@ arcp__stream *arcp__restore_stream(arcp__engine *engine, arcp__lost_stream **los
     const arcp_span of_job = ARCP_SPAN_LITERAL("j:");
     const arcp_span of_session = ARCP_SPAN_LITERAL("s:");
     if (arcp_span_starts_with(key, of_job)) {
-        const arcp__job *job = arcp__job_find(engine, arcp_span_from(key, of_job.size));
+        const arcp__job *job = arcp__job_find(&engine->jobs, arcp_span_from(key, of_job.size));
         if (job != NULL) {
             return job->stream;
         }

@@ -1,9 +1,7 @@
 #include "engine/row.h"
 
-#define SESSION(member, kind)  ARCP__MEMBER(arcp__session_row, member, #member, kind)
-#define JOB(member, kind)      ARCP__MEMBER(arcp__job_row, member, #member, kind)
-#define ACCEPTED(member, kind) ARCP__MEMBER(arcp__accepted_row, member, #member, kind)
-#define INDEX(member, kind)    ARCP__MEMBER(arcp__index_record, member, #member, kind)
+#define SESSION(member, kind) ARCP__MEMBER(arcp__session_row, member, #member, kind)
+#define INDEX(member, kind)   ARCP__MEMBER(arcp__index_record, member, #member, kind)
 
 static const arcp__member session_rows[] = {
     {SESSION(session_id, STRING), .required = true},
@@ -18,34 +16,6 @@ static const arcp__member session_rows[] = {
     {SESSION(acked_seq, COUNT)},
 };
 const arcp__members arcp__session_members = ARCP__MEMBERS(session_rows);
-
-static const arcp__member job_rows[] = {
-    {JOB(status, STRING), .required = true},
-    {JOB(session_id, STRING)},
-    {JOB(principal, STRING), .required = true},
-    {JOB(result_id, STRING)},
-    {JOB(ended_at, INSTANT)},
-    {JOB(records, COUNT)},
-    {JOB(bytes, COUNT)},
-    {JOB(first_seq, COUNT)},
-    {JOB(last_seq, COUNT)},
-    {JOB(features, COUNT)},
-    {JOB(accepted, OBJECT), .required = true},
-    {JOB(spent, ANY)},
-    {JOB(trace, ANY)},
-    {JOB(idempotency, ANY)},
-};
-const arcp__members arcp__job_members = ARCP__MEMBERS(job_rows);
-
-static const arcp__member accepted_rows[] = {
-    {ACCEPTED(agent, TEXT)},
-    {ACCEPTED(trace_id, STRING), .required = true},
-    {ACCEPTED(parent_job_id, STRING)},
-    {ACCEPTED(accepted_at, INSTANT), .required = true},
-    {ACCEPTED(lease, ANY)},
-    {ACCEPTED(lease_constraints, ANY)},
-};
-const arcp__members arcp__accepted_members = ARCP__MEMBERS(accepted_rows);
 
 static const arcp__member index_rows[] = {
     {INDEX(seq, COUNT), .required = true},

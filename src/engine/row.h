@@ -16,25 +16,6 @@ typedef struct arcp__session_row {
 } arcp__session_row;
 extern const arcp__members arcp__session_members;
 
-/* ---- the table JOBS ---- */
-/* The refs are of what is written and read by others. */
-typedef struct arcp__job_row {
-    arcp_span status, session_id, principal, result_id;
-    int64_t ended_at; /* 0: it has not ended */
-    uint64_t records, bytes, first_seq, last_seq;
-    uint64_t features;
-    arcp_json_ref accepted, spent, trace, idempotency;
-} arcp__job_row;
-extern const arcp__members arcp__job_members;
-
-/* What job.accepted said (id, agent, lease, when, trace, parent) is in the row as it was said. */
-typedef struct arcp__accepted_row {
-    arcp_span agent, trace_id, parent_job_id;
-    int64_t accepted_at;
-    arcp_json_ref lease, lease_constraints;
-} arcp__accepted_row;
-extern const arcp__members arcp__accepted_members;
-
 /* ---- a record of a session's index ---- */
 typedef struct arcp__index_record {
     uint64_t seq, count;

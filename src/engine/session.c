@@ -9,8 +9,9 @@ arcp__session *arcp__session_find(const arcp__engine *engine, arcp_span id)
     return session;
 }
 
-static void child_is_made(arcp__engine *engine, arcp__submitter *submitter, arcp__job *child)
+static void child_is_made(void *user, arcp__submitter *submitter, arcp__job *child)
 {
+    arcp__engine *engine = user;
     arcp__session *session = (arcp__session *)submitter;
     if (arcp__session_adopt(engine, session, child, true) && !session->profile->hides_children) {
         arcp_buf frame = ARCP_BUF_INIT;
@@ -19,8 +20,9 @@ static void child_is_made(arcp__engine *engine, arcp__submitter *submitter, arcp
     }
 }
 
-static void admission_is_ready(arcp__engine *engine, arcp__submitter *submitter)
+static void admission_is_ready(void *user, arcp__submitter *submitter)
 {
+    arcp__engine *engine = user;
     arcp__session *session = (arcp__session *)submitter;
     arcp__session_look(engine, session);
     arcp__session_job_ended(engine, session);
@@ -138,7 +140,7 @@ void arcp__session_send(arcp__engine *engine, arcp__session *session, arcp_buf *
 void arcp__session_reveal(arcp__engine *engine, const arcp__session *session, arcp_span job_id,
                           arcp_buf *frame)
 {
-    const arcp__job *job = arcp__job_find(engine, job_id);
+    const arcp__job *job = arcp__job_find(&engine->jobs, job_id);
     arcp__credentials_reveal(&engine->credentials, &session->submitter.viewer,
                              job == NULL ? NULL : arcp__job_credential(job), frame);
 }
@@ -256,7 +258,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
         arcp__link_close(engine, session->link, 1000, why, false);
     }
     arcp__session_fail_submits(session);
-    arcp__submitter_leave(engine, &session->submitter);
+    arcp__submitter_leave(&engine->jobs, &session->submitter);
     arcp__session_leave_turns(engine, session);
     arcp__context_disarm(&engine->context, &session->heartbeat_timer);
     arcp__context_disarm(&engine->context, &session->window_timer);
@@ -283,7 +285,7 @@ void arcp__session_end(arcp__engine *engine, arcp__session *session, const char 
     engine->session_count--;
     session->principal->sessions--;
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
-    arcp__principal_maybe_free(engine, session->principal);
+    arcp__principal_maybe_free(&engine->jobs, session->principal);
     arcp__session_forget_seen(session);
     arcp__free(session->client_name);
     arcp__free(session->client_version);

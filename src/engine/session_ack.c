@@ -48,6 +48,6 @@ void arcp__session_note_lag(arcp__engine *engine, arcp__observation *observation
     }
     session->back_pressured = true;
     engine->metrics.back_pressure++;
-    arcp__job_emit_status(engine, observation->observer.job, "back_pressure",
+    arcp__job_emit_status(&engine->jobs, observation->observer.job, "back_pressure",
                           ARCP_SPAN_LITERAL("events are acknowledged more slowly than they come"));
 }

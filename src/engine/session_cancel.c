@@ -45,8 +45,8 @@ void arcp__session_cancel(arcp__engine *engine, arcp__request *request, const ar
         arcp__request_refuse(engine, request, &error, none, none);
         return;
     }
-    arcp__job *job = arcp__job_find(engine, job_id);
-    if (job == NULL || !arcp__job_is_visible_to(engine, job, request->session->principal)) {
+    arcp__job *job = arcp__job_find(&engine->jobs, job_id);
+    if (job == NULL || !arcp__job_is_visible_to(&engine->jobs, job, request->session->principal)) {
         audit(engine, request, job, job_id, ARCP_E_JOB_NOT_FOUND, NULL);
         arcp__request_refuse_unknown_job(engine, request, job_id);
         return;
@@ -81,5 +81,5 @@ void arcp__session_cancel(arcp__engine *engine, arcp__request *request, const ar
     const size_t size = arcp__utf8_cut(reason, MESSAGE_MAX);
     (void)arcp_error_set(&said, ARCP_E_CANCELLED, "%.*s", (int)size, size == 0 ? "" : reason.data);
     audit(engine, request, job, job_id, ARCP_OK, said.message);
-    arcp__job_cancel(engine, job, said.message);
+    arcp__job_cancel(&engine->jobs, job, said.message);
 }

@@ -164,8 +164,8 @@ static void format_welcome(const arcp__engine *engine, const arcp__session *sess
     arcp_json_write_cstr(&writer, "json");
     arcp_json_end_array(&writer);
     write_features(session->features, &writer);
-    arcp__directory_write_agents(
-        engine, arcp__session_has_feature(session, ARCP_FEATURE_AGENT_VERSIONS), &writer);
+    arcp__agents_write(&engine->jobs,
+                       arcp__session_has_feature(session, ARCP_FEATURE_AGENT_VERSIONS), &writer);
     arcp_json_end_object(&writer);
     arcp__put_string(&writer, "request_id", request_id);
     arcp__put_string(&writer, "reply_to", request_id);
@@ -333,7 +333,7 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
                "capabilities.encodings must include \"json\"");
         return;
     }
-    arcp__principal *principal = arcp__principal_get(engine, principal_name);
+    arcp__principal *principal = arcp__principal_get(&engine->jobs, principal_name);
     if (principal == NULL) {
         return;
     }
@@ -346,7 +346,7 @@ static void continue_hello(arcp__engine *engine, arcp__link *link, arcp_span pri
         open_session(engine, link, principal, &in, is_anonymous);
     }
     principal->is_held = false;
-    arcp__principal_maybe_free(engine, principal);
+    arcp__principal_maybe_free(&engine->jobs, principal);
 }
 
 static void audit_refusal(arcp__engine *engine, const arcp__link *link, arcp_status code)

@@ -60,7 +60,7 @@ void arcp__session_weigh_backlog(arcp__engine *engine, arcp__session *session)
     session->holds_agents = holds;
     for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
         if (arcp__observation_is_owner(at)) {
-            arcp__job_hold(engine, at->observer.job, holds);
+            arcp__job_hold(&engine->jobs, at->observer.job, holds);
         }
     }
 }

@@ -200,7 +200,7 @@ void arcp__request_refuse(arcp__engine *engine, arcp__request *request, const ar
         arcp__context_no_memory(&engine->context);
         return;
     }
-    const int64_t rest_ns = arcp__principal_refused(engine, request->session->principal);
+    const int64_t rest_ns = arcp__principal_refused(&engine->jobs, request->session->principal);
     if (rest_ns != 0 && request->session->link != NULL) {
         arcp__link_rest(engine, request->session->link, rest_ns);
     }

@@ -31,7 +31,7 @@ static arcp__request *request_new(arcp__engine *engine, arcp__session *session,
     }
     request->hash = hash;
     request->type = envelope->type;
-    arcp__trace_asked(engine, envelope, request->trace_id);
+    arcp__trace_asked(&engine->context, envelope, request->trace_id);
     request->session = session;
     if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
         if (session->submits_first == NULL) {

@@ -90,10 +90,10 @@ static void answer(arcp__engine *engine, arcp__request *request, const char *job
 /* The same answer for the same key; a job that is still kept is attached with history, so
  * that its end arrives at the asking session too. [arcp:7.2-1] */
 static void answer_same_key(arcp__engine *engine, arcp__request *request,
-                            const arcp__idempotency *entry, arcp_span key)
+                            const arcp__job_answer *made, arcp_span key)
 {
     arcp__session *session = request->session;
-    arcp__job *job = arcp__job_find(engine, arcp_span_cstr(entry->job_id));
+    arcp__job *job = arcp__job_find(&engine->jobs, arcp_span_cstr(made->job_id));
     arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
     if (job != NULL && observation == NULL) {
         observation = arcp__observation_add(engine, session, job);
@@ -109,9 +109,9 @@ static void answer_same_key(arcp__engine *engine, arcp__request *request,
         arcp__observation_store(engine, observation);
     }
     if (job == NULL) {
-        format_lost_end(engine, arcp_span_cstr(entry->job_id), &request->record);
+        format_lost_end(engine, arcp_span_cstr(made->job_id), &request->record);
     }
-    answer(engine, request, entry->job_id, arcp__idempotency_accepted(entry),
+    answer(engine, request, made->job_id, made->accepted,
            job == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(job->trace_id));
     arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                                  .decision = "allowed",
@@ -134,9 +134,9 @@ static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job,
                                     .decision = "allowed",
                                     .who = arcp__session_who(session, job),
                                     .rule = is_narrowed ? "lease_request, policy" : "lease_request",
-                                    .lease = job->live->lease,
+                                    .lease = arcp__job_lease(job),
                                     .more = {{"idempotency_key", key}}});
-    arcp__job_start(engine, job);
+    arcp__job_start(&engine->jobs, job);
 }
 
 /* It waits for its turn; what waits is bounded like what runs. */
@@ -189,9 +189,9 @@ void arcp__session_submit(arcp__engine *engine, arcp__request *request, const ar
         if (order.key.size != 0) {
             fingerprint(engine, asked, print);
         }
-        arcp__trace_read(engine, &in->envelope, trace_id, &trace, &order.tracestate);
+        arcp__trace_read(&engine->jobs, &in->envelope, trace_id, &trace, &order.tracestate);
         (void)arcp_json_u64(order.json, asked->max_runtime_sec, &order.max_runtime_sec);
-        outcome = arcp__job_submit(engine, &order, &made, &error);
+        outcome = arcp__job_submit(&engine->jobs, &order, &made, &error);
     }
     switch (outcome) {
     case ARCP__JOB_MADE:
@@ -201,7 +201,7 @@ void arcp__session_submit(arcp__engine *engine, arcp__request *request, const ar
         request->admission = made.admission;
         break;
     case ARCP__JOB_SAME_KEY:
-        answer_same_key(engine, request, made.entry, order.key);
+        answer_same_key(engine, request, &made, order.key);
         break;
     case ARCP__JOB_REFUSED:
         refuse(engine, request, order.asked_agent, in->envelope.trace_id, &error, &made.details);
@@ -241,13 +241,13 @@ static void admit(arcp__engine *engine, arcp__request *request)
     arcp_error error = {0};
     request->admission = NULL;
     arcp__admission_order(admission, &order);
-    if (arcp__job_admit(engine, admission, &order, &made, &error) == ARCP__JOB_MADE) {
+    if (arcp__job_admit(&engine->jobs, admission, &order, &made, &error) == ARCP__JOB_MADE) {
         accept(engine, request, made.job, made.is_narrowed, order.key);
     } else {
         refuse(engine, request, order.asked_agent, order.trace_id, &error, &made.details);
     }
     arcp_buf_fini(&made.details);
-    arcp__admission_free(engine, admission);
+    arcp__admission_free(&engine->jobs, admission);
 }
 
 /* False: nothing of the session has its turn. */
@@ -256,7 +256,8 @@ static bool take_turn(arcp__engine *engine, arcp__session *session)
     const arcp__submitter *submitter = &session->submitter;
     arcp__request *first = session->submits_first;
     const bool is_held = first != NULL && first->held.size != 0 && submitter->waits_for == NULL;
-    const bool is_ready = first != NULL && first->admission != NULL && first->admission->is_ready;
+    const bool is_ready =
+        first != NULL && first->admission != NULL && arcp__admission_is_ready(first->admission);
     arcp__admission *child =
         submitter->delays_children ? NULL : arcp__submitter_ready_child(submitter);
     if (!is_held && !is_ready && child == NULL) {
@@ -267,7 +268,7 @@ static bool take_turn(arcp__engine *engine, arcp__session *session)
     } else if (is_ready) {
         admit(engine, first);
     } else {
-        arcp__job_admit_child(engine, child);
+        arcp__job_admit_child(&engine->jobs, child);
     }
     if (session->link != NULL) {
         arcp__link_resume(engine, session->link); /* what was held counted against it */

@@ -30,14 +30,14 @@ void arcp__session_subscribe(arcp__engine *engine, arcp__request *request, const
 {
     const arcp_settings *settings = &engine->context.settings;
     arcp__session *session = request->session;
-    arcp__job *job = arcp__job_find(engine, in->job.job_id);
+    arcp__job *job = arcp__job_find(&engine->jobs, in->job.job_id);
     if (job == NULL) {
         arcp__request_refuse_unknown_job(engine, request, in->job.job_id);
         return;
     }
     arcp_error error = {0};
     arcp_buf text = ARCP_BUF_INIT;
-    if (!arcp__job_is_visible_to(engine, job, session->principal)) {
+    if (!arcp__job_is_visible_to(&engine->jobs, job, session->principal)) {
         if (settings->authorization_hide_existence == ARCP_CHOICE_TRUE) {
             (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%s\"", job->id);
         } else {
@@ -95,7 +95,7 @@ void arcp__session_subscribe(arcp__engine *engine, arcp__request *request, const
 void arcp__session_unsubscribe(arcp__engine *engine, arcp__request *request,
                                const arcp__message *in)
 {
-    const arcp__job *job = arcp__job_find(engine, in->job.job_id);
+    const arcp__job *job = arcp__job_find(&engine->jobs, in->job.job_id);
     arcp__observation *observation =
         job == NULL ? NULL : arcp__observation_find(request->session, job);
     if (observation == NULL) {

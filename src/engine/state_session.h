@@ -14,19 +14,15 @@
 #include "core/trace.h"
 #include "engine/engine.h"
 #include "engine/metrics.h"
-#include "engine/observer.h"
 #include "engine/peer_profile.h"
-#include "engine/submitter.h"
+#include "job/job.h"
 
 typedef struct arcp__session arcp__session;
 typedef struct arcp__observation arcp__observation;
 typedef struct arcp__request arcp__request;
 typedef struct arcp__mail arcp__mail;
 typedef struct arcp__read arcp__read;
-typedef struct arcp__agent arcp__agent;
-typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__seen_request arcp__seen_request;
-typedef struct arcp__spent_row arcp__spent_row;
 typedef struct arcp__answer arcp__answer;
 
 /* `count` records of a stream, numbered first_seq.. in one session. */

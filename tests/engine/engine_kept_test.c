@@ -107,7 +107,7 @@ static unsigned count_kept(engine_rig *rig, rig_client *client)
 
 static uint64_t kept(const engine_rig *rig, arcp__kept_what what)
 {
-    return rig->engine->kept[what].total;
+    return rig->engine->jobs.kept[what].total;
 }
 
 /* What one job of run_jobs is counted as, when it is not the newest any more. */
@@ -201,14 +201,14 @@ static void ended_jobs_have_so_much_memory_for_leases(void **state)
     run_large(&rig, client, 2);
     const uint64_t one = kept(&rig, ARCP__KEPT_LEASES);
     assert_in_range(one, 900, 1200);
-    assert_int_equal(rig.engine->ended_leases_max, 268435456);
-    rig.engine->ended_leases_max = 3 * one;
+    assert_int_equal(rig.engine->jobs.ended_leases_max, 268435456);
+    rig.engine->jobs.ended_leases_max = 3 * one;
     run_large(&rig, client, 4);
     assert_int_equal(count_kept(&rig, client), 3 + 1);
-    rig.engine->ended_leases_max = 3 * one - 1;
+    rig.engine->jobs.ended_leases_max = 3 * one - 1;
     run_large(&rig, client, 1);
     assert_int_equal(count_kept(&rig, client), 2 + 1);
-    rig.engine->ended_leases_max = 1;
+    rig.engine->jobs.ended_leases_max = 1;
     run_large(&rig, client, 1);
     assert_int_equal(count_kept(&rig, client), 1);
     assert_int_equal(kept(&rig, ARCP__KEPT_LEASES), 0);
@@ -225,7 +225,7 @@ static void a_limit_of_a_principal_that_is_lifted_forgets_nothing_more(void **st
     arcp__engine *engine = rig.engine;
     const arcp_span ping = arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}"));
     engine->context.settings.limits_principal_bytes = 1;
-    engine->over_share = engine->ended_jobs->principal;
+    engine->jobs.over_share = engine->jobs.ended->principal;
     (void)arcp__engine_receive(engine, rig.now, client->link, ping);
     assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
     engine->context.settings.limits_principal_bytes = 0; /* no limit */
@@ -256,7 +256,7 @@ static void what_is_too_much_after_a_change_goes_by_portions(void **state)
     take_all(client);
     assert_int_equal(count_kept(&rig, client), 5);
     assert_int_equal(deleted[ARCP_STORE_JOBS], MANY - 5);
-    assert_int_equal(engine->key_count, MANY); /* they have their time */
+    assert_int_equal(engine->jobs.key_count, MANY); /* they have their time */
     rig_stop(&rig);
 }
 
@@ -311,12 +311,12 @@ static void what_waits_for_its_session_has_as_much_room_as_the_others(void **sta
         rig_clock(&rig, 70 * ARCP_NS_PER_SEC);
         assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), 3 - missing + 1);
         /* Of one principal no more than there is room for others. */
-        assert_int_equal(rig.engine->owed_count, 2 - missing);
-        assert_int_equal(rig.engine->owed_bytes, (2 - missing) * one);
-        assert_int_equal(HASH_COUNT(rig.engine->jobs), 6 - 2 * missing);
+        assert_int_equal(rig.engine->jobs.owed_count, 2 - missing);
+        assert_int_equal(rig.engine->jobs.owed_bytes, (2 - missing) * one);
+        assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 6 - 2 * missing);
         rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
-        assert_int_equal(HASH_COUNT(rig.engine->jobs), 0);
-        assert_int_equal(rig.engine->owed_bytes, 0);
+        assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 0);
+        assert_int_equal(rig.engine->jobs.owed_bytes, 0);
         rig_stop(&rig);
     }
 }
@@ -329,14 +329,14 @@ static void keys_that_have_expired_go_by_portions(void **state)
     rig.settings.jobs_keep_terminal_sec = 1000000; /* the one that is kept has a key, too */
     set(&rig, 1, UINT64_MAX);
     run_jobs(&rig, client, MANY + 1);
-    assert_int_equal(rig.engine->key_count, MANY + 1);
+    assert_int_equal(rig.engine->jobs.key_count, MANY + 1);
     rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
-    assert_int_equal(rig.engine->key_count, MANY + 1 - ARCP__FORGOTTEN_AT_ONCE);
+    assert_int_equal(rig.engine->jobs.key_count, MANY + 1 - ARCP__FORGOTTEN_AT_ONCE);
     rig_clock(&rig, ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->key_count, MANY + 1 - 2 * ARCP__FORGOTTEN_AT_ONCE);
+    assert_int_equal(rig.engine->jobs.key_count, MANY + 1 - 2 * ARCP__FORGOTTEN_AT_ONCE);
     rig_clock(&rig, 2 * ARCP_NS_PER_MS);
     rig_clock(&rig, ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->key_count, 0);
+    assert_int_equal(rig.engine->jobs.key_count, 0);
     assert_int_equal(deleted[ARCP_STORE_IDEMPOTENCY], MANY);
     rig_stop(&rig);
 }
@@ -350,9 +350,9 @@ static void a_key_goes_when_it_expires_and_not_before(void **state)
     set(&rig, 1, UINT64_MAX);
     run_jobs(&rig, client, 2);
     rig_clock(&rig, 86400 * ARCP_NS_PER_SEC - 1);
-    assert_int_equal(rig.engine->key_count, 2);
+    assert_int_equal(rig.engine->jobs.key_count, 2);
     rig_clock(&rig, 1); /* a minute after the last sweep, to the nanosecond */
-    assert_int_equal(rig.engine->key_count, 0);
+    assert_int_equal(rig.engine->jobs.key_count, 0);
     rig_stop(&rig);
 }
 

@@ -157,7 +157,7 @@ static void who_has_most_leases_loses_the_oldest(void **state)
     begin();
     rig.settings.limits_pattern_bytes = 4096;
     use_settings();
-    rig.engine->ended_leases_max = 40000;
+    rig.engine->jobs.ended_leases_max = 40000;
     run(bob, 0, 3000, 0);
     for (unsigned at = 0; at < 40; at++) {
         run(alice, 0, 4000, 0);
@@ -200,11 +200,11 @@ static void shares_are_the_same_after_a_restart(void **state)
     for (unsigned at = 0; at < 7; at++) {
         run(alice, 0, 10, 500);
     }
-    const uint64_t bytes = rig.engine->kept[ARCP__KEPT_BYTES].total;
-    const uint64_t leases = rig.engine->kept[ARCP__KEPT_LEASES].total;
+    const uint64_t bytes = rig.engine->jobs.kept[ARCP__KEPT_BYTES].total;
+    const uint64_t leases = rig.engine->jobs.kept[ARCP__KEPT_LEASES].total;
     rig_restart(&rig);
-    assert_int_equal(rig.engine->kept[ARCP__KEPT_BYTES].total, bytes);
-    assert_int_equal(rig.engine->kept[ARCP__KEPT_LEASES].total, leases);
+    assert_int_equal(rig.engine->jobs.kept[ARCP__KEPT_BYTES].total, bytes);
+    assert_int_equal(rig.engine->jobs.kept[ARCP__KEPT_LEASES].total, leases);
     say_hello();
     for (unsigned at = 0; at < 5; at++) {
         run(alice, 0, 10, 500);
@@ -243,7 +243,7 @@ static void a_principal_has_as_many_keys_as_are_left(void **state)
     }
     submit(bob, 3, 10);
     assert_refused(bob, "jobs.idempotency_max");
-    assert_int_equal(rig.engine->key_count, 6);
+    assert_int_equal(rig.engine->jobs.key_count, 6);
     rig_client *carol = rig_connect(&rig, "c");
     rig_send(&rig, carol, HELLO_OF("carol", ""));
     run(carol, 1, 10, 0);
@@ -257,7 +257,7 @@ static void what_keys_are_answered_with_is_shared_likewise(void **state)
     (void)state;
     begin();
     run(alice, 1, 1000, 0);
-    const uint64_t one = rig.engine->key_bytes;
+    const uint64_t one = rig.engine->jobs.key_bytes;
     rig.settings.jobs_idempotency_bytes = 4 * one;
     use_settings();
     run(alice, 2, 1000, 0);
@@ -266,7 +266,7 @@ static void what_keys_are_answered_with_is_shared_likewise(void **state)
     run(bob, 1, 1000, 0);
     submit(bob, 2, 1000);
     assert_refused(bob, "jobs.idempotency_bytes");
-    assert_int_equal(rig.engine->key_bytes, 3 * one);
+    assert_int_equal(rig.engine->jobs.key_bytes, 3 * one);
     rig.settings.jobs_idempotency_bytes = 5 * one - 1; /* 3 + 2 of alice's, or 3 + 1 + 1 of bob's */
     use_settings();
     submit(bob, 3, 1000);
@@ -286,8 +286,8 @@ static void a_key_that_never_has_room_is_refused(void **state)
     use_settings();
     submit(alice, 1, 2000);
     assert_last(alice, "\"details\":{\"limit\":\"jobs.idempotency_bytes\"}");
-    assert_int_equal(rig.engine->key_count, 0);
-    assert_int_equal(rig.engine->running_jobs, 0);
+    assert_int_equal(rig.engine->jobs.key_count, 0);
+    assert_int_equal(rig.engine->jobs.running, 0);
     run(alice, 1, 10, 0); /* nothing is left of it */
     rig_stop(&rig);
 }
@@ -310,15 +310,15 @@ static void a_strangers_flood_leaves_a_key_as_it_is(void **state)
     }
     assert_int_equal(count_kept(bob), 1);
     submit(bob, 99, 10);
-    assert_int_equal(rig.engine->running_jobs, 0); /* no second one */
+    assert_int_equal(rig.engine->jobs.running, 0); /* no second one */
     arcp__free(last_frame(bob));
     rig_restart(&rig);
     say_hello();
     submit(alice, 11, 10);
     assert_refused(alice, "jobs.idempotency_max");
     submit(bob, 99, 10);
-    assert_int_equal(rig.engine->running_jobs, 0);
-    assert_int_equal(rig.engine->key_count, 11);
+    assert_int_equal(rig.engine->jobs.running, 0);
+    assert_int_equal(rig.engine->jobs.key_count, 11);
     rig_stop(&rig);
 }
 
@@ -334,16 +334,16 @@ static void a_key_keeps_its_principal(void **state)
     run(bob, 7, 10, 0);
     rig_drop(&rig, bob);
     rig_clock(&rig, 100 * ARCP_NS_PER_SEC);
-    assert_int_equal(HASH_COUNT(rig.engine->jobs), 0);
-    assert_int_equal(HASH_COUNT(rig.engine->principals), 2);
+    assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 0);
+    assert_int_equal(HASH_COUNT(rig.engine->jobs.principals), 2);
     rig_restart(&rig);
     say_hello();
     submit(bob, 7, 10);
     assert_last(bob, "JOB_NOT_FOUND"); /* its end, behind job.accepted */
     rig_drop(&rig, bob);
     rig_clock(&rig, 3600 * ARCP_NS_PER_SEC);
-    assert_int_equal(rig.engine->key_count, 0);
-    assert_int_equal(HASH_COUNT(rig.engine->principals), 1);
+    assert_int_equal(rig.engine->jobs.key_count, 0);
+    assert_int_equal(HASH_COUNT(rig.engine->jobs.principals), 1);
     rig_stop(&rig);
 }
 

@@ -200,7 +200,7 @@ static void a_lease_that_cannot_be_sent_back_is_refused(void **state)
     const size_t room = SMALL - ARCP__FRAME_HEAD_MAX - ARCP__CREDENTIALS_MAX;
     submit(client, "a", 42000);
     expect_last(client, "\"running\"", "status");
-    size_t around = strlen(rig.engine->jobs->accepted) - 42000;
+    size_t around = strlen(rig.engine->jobs.all->accepted) - 42000;
     submit(client, "b", room - around);
     expect_last(client, "\"running\"", "status");
     submit(client, "c", room - around + 1);

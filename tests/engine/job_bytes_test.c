@@ -147,7 +147,7 @@ static void it_ends_also_while_its_owner_is_away(void **state)
     }
     assert_true(arcp__job_has_ended(agent->job));
     assert_true(agent->cancelled);
-    assert_int_equal(rig.engine->running_jobs, 0);
+    assert_int_equal(rig.engine->jobs.running, 0);
     rig_stop(&rig);
 }
 
@@ -381,13 +381,13 @@ static void ended_jobs_go_before_a_job_that_runs(void **state)
         arcp__free(last_frame());
     }
     assert_false(agent->cancelled);
-    assert_int_equal(HASH_COUNT(rig.engine->jobs), 2); /* the older of the two is gone */
+    assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 2); /* the older of the two is gone */
     for (unsigned count = 0; count < 20 && !agent->cancelled; count++) {
         rig_agent_says(&rig, agent, SAY_X);
         assert_true(agent->job->principal->stored_bytes <= 2 * three + 600);
     }
     assert_last("\"details\":{\"limit\":\"limits.principal_bytes\"}");
-    assert_int_equal(HASH_COUNT(rig.engine->jobs), 1);
+    assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 1);
     rig_stop(&rig);
 }
 
@@ -404,13 +404,13 @@ static void submits_are_refused_while_running_jobs_fill_the_share(void **state)
     arcp__free(last_frame());
     rig_agent_exits(&rig, rig_agent_last(&rig), true, 9);
     share(two);
-    const size_t running = rig.engine->running_jobs;
+    const size_t running = rig.engine->jobs.running;
     rig_send(&rig, client, FRAME("no", "job.submit", "{\"agent\":\"echo\"}"));
     assert_last("\"details\":{\"limit\":\"limits.principal_bytes\"}");
-    assert_int_equal(rig.engine->running_jobs, running);
+    assert_int_equal(rig.engine->jobs.running, running);
     share(0); /* no limit */
     rig_send(&rig, client, FRAME("yes", "job.submit", "{\"agent\":\"echo\"}"));
-    assert_int_equal(rig.engine->running_jobs, running + 1);
+    assert_int_equal(rig.engine->jobs.running, running + 1);
     rig_stop(&rig);
 }
 
@@ -440,14 +440,14 @@ static void check_restart(bool acknowledged, bool catches_up)
     }
     const uint64_t before = agent->job->stream->bytes;
     rig_restart(&rig);
-    assert_int_equal(HASH_COUNT(rig.engine->jobs), 1);
-    const arcp__job *job = rig.engine->jobs;
+    assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 1);
+    const arcp__job *job = rig.engine->jobs.all;
     assert_true(arcp__job_has_ended(job));
     assert_in_range(job->stream->bytes, before + 300, before + 600); /* its end */
     assert_int_equal(job->principal->stored_bytes, job->stream->bytes);
     const uint64_t all = job->stream->bytes;
     rig_restart(&rig);
-    assert_int_equal(rig.engine->jobs->stream->bytes, all);
+    assert_int_equal(rig.engine->jobs.all->stream->bytes, all);
     rig_stop(&rig);
 }
 

@@ -1,7 +1,7 @@
 /* The tables of a job's statuses and of its agent's states. */
 #include "support/check.h"
 
-#include "engine/job_lifecycle.h"
+#include "job/job_state.h"
 
 /* Written out a second time, as a square: what is not "yes" is illegal. */
 static const char *const square[ARCP_JOB_STATUS_COUNT] = {

@@ -3,7 +3,8 @@
 
 #include "support/check.h"
 
-#include "engine/kept.h"
+#include "engine/state.h"
+#include "job/job_state.h"
 
 /* An open link holds at most what the engine hands out before the transport took it (64
  * KiB of records, and answers up to a megabyte before the link is paused), plus the answers
@@ -103,7 +104,7 @@ typedef struct tally {
 static tally count_all(const arcp__engine *engine, const arcp__principal *principal)
 {
     tally sum = {0};
-    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+    for (const arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
         const uint64_t accepted = strlen(job->accepted);
         const uint64_t bytes = job->stream->bytes + accepted;
         if (principal != NULL && job->principal != principal) {
@@ -117,7 +118,7 @@ static tally count_all(const arcp__engine *engine, const arcp__principal *princi
         sum.kept[ARCP__KEPT_BYTES] += job->is_weighed ? bytes : 0;
         sum.kept[ARCP__KEPT_LEASES] += job->is_weighed ? accepted : 0;
     }
-    for (const arcp__idempotency *key = engine->oldest_key; key != NULL; key = key->newer) {
+    for (const arcp__idempotency *key = engine->jobs.oldest_key; key != NULL; key = key->newer) {
         if (principal == NULL || key->principal == principal) {
             sum.key_count++;
             sum.key_bytes += arcp__idempotency_accepted(key).size;
@@ -136,7 +137,7 @@ static bool is_counted(const tally *sum, size_t owed_count, uint64_t owed_bytes,
 /* Every job that is kept weighs something, but the newest, which may. */
 static bool is_weighed(const arcp__engine *engine)
 {
-    for (const arcp__job *job = engine->ended_jobs; job != NULL; job = job->ended_next) {
+    for (const arcp__job *job = engine->jobs.ended; job != NULL; job = job->ended_next) {
         if (!job->is_weighed && job->ended_next != NULL) {
             return false;
         }
@@ -148,13 +149,13 @@ static void check_kept(play *self)
 {
     const arcp__engine *engine = self->rig.engine;
     tally sum = count_all(engine, NULL);
-    bool is_right = is_weighed(engine) && HASH_COUNT(engine->keys) == engine->key_count &&
-                    is_counted(&sum, engine->owed_count, engine->owed_bytes, engine->key_count,
-                               engine->key_bytes);
+    bool is_right = is_weighed(engine) && HASH_COUNT(engine->jobs.keys) == engine->jobs.key_count &&
+                    is_counted(&sum, engine->jobs.owed_count, engine->jobs.owed_bytes,
+                               engine->jobs.key_count, engine->jobs.key_bytes);
     for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
-        is_right = is_right && sum.kept[what] == engine->kept[what].total;
+        is_right = is_right && sum.kept[what] == engine->jobs.kept[what].total;
     }
-    for (const arcp__principal *at = engine->principals; at != NULL; at = at->hh.next) {
+    for (const arcp__principal *at = engine->jobs.principals; at != NULL; at = at->hh.next) {
         sum = count_all(engine, at);
         is_right = is_right && sum.stored_bytes == at->stored_bytes &&
                    is_counted(&sum, at->owed_count, at->owed_bytes, at->key_count, at->key_bytes);
@@ -162,9 +163,10 @@ static void check_kept(play *self)
             watch_fail(&self->watch, "a principal's jobs have said too much", at->name);
         }
         for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
-            is_right = is_right && sum.kept[what] == arcp__share_of(&at->parts[what]) &&
-                       (sum.kept[what] == 0 ||
-                        sum.kept[what] <= arcp__share_of(arcp__share_most(&engine->kept[what])));
+            is_right =
+                is_right && sum.kept[what] == arcp__share_of(&at->parts[what]) &&
+                (sum.kept[what] == 0 ||
+                 sum.kept[what] <= arcp__share_of(arcp__share_most(&engine->jobs.kept[what])));
         }
     }
     if (!is_right) {
@@ -176,7 +178,7 @@ static void check_kept(play *self)
 static void check_job_bytes(play *self)
 {
     const uint64_t limit = self->rig.settings.limits_job_bytes;
-    for (const arcp__job *job = self->rig.engine->jobs; job != NULL; job = job->hh.next) {
+    for (const arcp__job *job = self->rig.engine->jobs.all; job != NULL; job = job->hh.next) {
         if (job->stream->bytes > limit + (arcp__job_has_ended(job) ? END_BYTES_MAX : 0)) {
             watch_fail(&self->watch, "a job has said too much", job->id);
         }

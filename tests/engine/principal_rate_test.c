@@ -133,16 +133,16 @@ static void who_comes_back_finds_the_bucket_as_it_was(void **state)
     rig_drop(&rig, client);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS); /* its window is over, and there is nothing else of it */
     assert_null(rig.engine->sessions);
-    assert_int_equal(rig.engine->staying_count, 1);
+    assert_int_equal(rig.engine->jobs.staying_count, 1);
     client = join("a", HELLO_PLAIN);
-    assert_int_equal(rig.engine->staying_count, 0);
+    assert_int_equal(rig.engine->jobs.staying_count, 0);
     assert_int_equal(submit_jobs(client, 0, 1), 0);
     rig_drop(&rig, client);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->staying_count, 1);
+    assert_int_equal(rig.engine->jobs.staying_count, 1);
     rig_clock(&rig, 61 * ARCP_NS_PER_SEC); /* full again, and swept */
-    assert_int_equal(rig.engine->staying_count, 0);
-    assert_null(rig.engine->principals);
+    assert_int_equal(rig.engine->jobs.staying_count, 0);
+    assert_null(rig.engine->jobs.principals);
     rig_stop(&rig);
 }
 
@@ -154,15 +154,15 @@ static void so_many_principals_stay_for_their_buckets(void **state)
     for (unsigned at = 0; at < STAYING_MAX + 1; at++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "p%u", at);
-        arcp__principal *principal = arcp__principal_get(rig.engine, arcp_span_cstr(name));
+        arcp__principal *principal = arcp__principal_get(&rig.engine->jobs, arcp_span_cstr(name));
         assert_non_null(principal);
         first = at == 0 ? principal : first;
-        (void)arcp__principal_refused(rig.engine, principal);
-        assert_true(at == 0 || rig.engine->staying == first);
-        arcp__principal_maybe_free(rig.engine, principal);
+        (void)arcp__principal_refused(&rig.engine->jobs, principal);
+        assert_true(at == 0 || rig.engine->jobs.staying == first);
+        arcp__principal_maybe_free(&rig.engine->jobs, principal);
     }
-    assert_int_equal(rig.engine->staying_count, STAYING_MAX);
-    assert_string_equal(rig.engine->staying->name, "p1"); /* who left first is forgotten */
+    assert_int_equal(rig.engine->jobs.staying_count, STAYING_MAX);
+    assert_string_equal(rig.engine->jobs.staying->name, "p1"); /* who left first is forgotten */
     rig_stop(&rig);
 }
 

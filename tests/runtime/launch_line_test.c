@@ -132,7 +132,7 @@ static void what_a_job_is_told_in_line_comes_behind_its_start(void **state)
     (void)state;
     arcp__job *job = NULL;
     submit_all();
-    HASH_FIND_STR(rig.runtime->engine->jobs, rig.job_id, job);
+    HASH_FIND_STR(rig.runtime->engine->jobs.all, rig.job_id, job);
     assert_non_null(job);
     assert_int_equal(job->agent_state, ARCP__AGENT_STARTING);
     arcp__agent_process_host.line(arcp__job_user(job), ARCP_SPAN_LITERAL("[1]"));

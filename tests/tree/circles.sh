@@ -12,7 +12,7 @@
 # the largest first: an entry becomes smaller with its circle, and is never raised.
 set -eu
 larger='
-engine 18 18
+engine 18
 '
 cd "$1"
 

@@ -7,22 +7,21 @@
  * are made: a principal may have as many keys as there is room left for, and as many bytes of
  * answers, so that there is always room for the next principal. One that has more is refused until
  * keys expire (docs/decisions/0014-shares.md). */
-#include "engine/restore.h"
+#include "job/job_state.h"
 
-#include "core/trace.h"
-#include "json/json_put.h"
+#include "base/hex.h"
 
-arcp__idempotency *arcp__idempotency_find(arcp__engine *engine, const arcp__principal *principal,
+arcp__idempotency *arcp__idempotency_find(arcp__jobs *jobs, const arcp__principal *principal,
                                           arcp_span key)
 {
     arcp__idempotency *entry = NULL;
-    arcp_buf whole = arcp__context_take_buf(&engine->context);
+    arcp_buf whole = arcp__context_take_buf(jobs->context);
     arcp_buf_append_cstr(&whole, principal->name);
     arcp_buf_append_byte(&whole, '\n');
     arcp_buf_append(&whole, key);
-    HASH_FIND(hh, engine->keys, whole.data, whole.size, entry);
-    arcp__context_give_buf(&engine->context, &whole);
-    return entry == NULL || entry->expires_wall_ns <= engine->context.now.wall_ns ? NULL : entry;
+    HASH_FIND(hh, jobs->keys, whole.data, whole.size, entry);
+    arcp__context_give_buf(jobs->context, &whole);
+    return entry == NULL || entry->expires_wall_ns <= jobs->context->now.wall_ns ? NULL : entry;
 }
 
 arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry)
@@ -31,14 +30,14 @@ arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry)
 }
 
 /* Nobody finds it any more. */
-static void forget(arcp__engine *engine, arcp__idempotency *entry)
+static void forget(arcp__jobs *jobs, arcp__idempotency *entry)
 {
     if (entry->hh.tbl != NULL) {
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its neighbours */
-        HASH_DEL(engine->keys, entry);
-        DL_DELETE2(engine->oldest_key, entry, older, newer);
-        engine->key_count--;
-        engine->key_bytes -= entry->accepted_size;
+        HASH_DEL(jobs->keys, entry);
+        DL_DELETE2(jobs->oldest_key, entry, older, newer);
+        jobs->key_count--;
+        jobs->key_bytes -= entry->accepted_size;
         entry->principal->key_count--;
         entry->principal->key_bytes -= entry->accepted_size;
     }
@@ -51,10 +50,10 @@ static void forget(arcp__engine *engine, arcp__idempotency *entry)
 
 /* ---- its row in IDEMPOTENCY ---- */
 
-static void row_key(arcp__engine *engine, const arcp__idempotency *entry, char out[64])
+static void row_key(arcp__jobs *jobs, const arcp__idempotency *entry, char out[64])
 {
     uint8_t hash[32];
-    arcp__context_sha256(&engine->context, arcp_span_make(entry->key, entry->key_size), hash);
+    arcp__context_sha256(jobs->context, arcp_span_make(entry->key, entry->key_size), hash);
     arcp__hex_format(hash, 32, out);
 }
 
@@ -86,27 +85,27 @@ static void write_members(const arcp__idempotency *entry, arcp_span key, const c
     arcp__encode_row(writer, &members, &row);
 }
 
-static void store_row(arcp__engine *engine, arcp__idempotency *entry)
+static void store_row(arcp__jobs *jobs, arcp__idempotency *entry)
 {
     char key[64];
-    arcp_buf row = arcp__context_take_buf(&engine->context);
-    row_key(engine, entry, key);
+    arcp_buf row = arcp__context_take_buf(jobs->context);
+    row_key(jobs, entry, key);
     arcp_json_writer writer = arcp__put_begin(&row);
     write_members(entry, arcp_span_make(entry->key, entry->key_size), entry->job_id, &writer);
     arcp__put_raw(&writer, "accepted", arcp__idempotency_accepted(entry));
     arcp_json_end_object(&writer);
-    arcp__batch_put(engine->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
+    arcp__batch_put(jobs->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
                     arcp_buf_span(&row));
     entry->has_row = true;
-    arcp__context_give_buf(&engine->context, &row);
+    arcp__context_give_buf(jobs->context, &row);
 }
 
-static void delete_row(arcp__engine *engine, arcp__idempotency *entry)
+static void delete_row(arcp__jobs *jobs, arcp__idempotency *entry)
 {
     char key[64];
     if (entry->has_row) {
-        row_key(engine, entry, key);
-        arcp__batch_delete(engine->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)));
+        row_key(jobs, entry, key);
+        arcp__batch_delete(jobs->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)));
         entry->has_row = false;
     }
 }
@@ -114,13 +113,13 @@ static void delete_row(arcp__engine *engine, arcp__idempotency *entry)
 /* ---- the table ---- */
 
 /* Not in the table yet. NULL when out of memory. */
-static arcp__idempotency *entry_new(arcp__engine *engine, arcp__principal *principal, arcp_span key,
+static arcp__idempotency *entry_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span key,
                                     const char *job_id)
 {
     const size_t name_size = strlen(principal->name);
     arcp__idempotency *entry = arcp__alloc(sizeof(*entry) + name_size + 1 + key.size);
     if (entry == NULL) {
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(jobs->context);
         return NULL;
     }
     entry->principal = principal;
@@ -134,36 +133,36 @@ static arcp__idempotency *entry_new(arcp__engine *engine, arcp__principal *princ
 
 /* The one of two with the same key that is forgotten later is the one that counts: the other
  * had expired when it was made. */
-static void add(arcp__engine *engine, arcp__idempotency *entry)
+static void add(arcp__jobs *jobs, arcp__idempotency *entry)
 {
     arcp__idempotency *other = NULL;
-    HASH_FIND(hh, engine->keys, entry->key, entry->key_size, other);
+    HASH_FIND(hh, jobs->keys, entry->key, entry->key_size, other);
     if (other != NULL && other->expires_wall_ns > entry->expires_wall_ns) {
-        forget(engine, entry);
+        forget(jobs, entry);
         return;
     }
     if (other != NULL) {
         entry->has_row = entry->has_row || other->has_row; /* it has the same name */
-        forget(engine, other);
+        forget(jobs, other);
     }
-    HASH_ADD_KEYPTR(hh, engine->keys, entry->key, entry->key_size, entry);
+    HASH_ADD_KEYPTR(hh, jobs->keys, entry->key, entry->key_size, entry);
     if (!ARCP__HASH_ADDED(entry)) {
-        forget(engine, entry);
-        arcp__context_no_memory(&engine->context);
+        forget(jobs, entry);
+        arcp__context_no_memory(jobs->context);
         return;
     }
-    DL_APPEND2(engine->oldest_key, entry, older, newer);
+    DL_APPEND2(jobs->oldest_key, entry, older, newer);
     entry->accepted_size = (uint32_t)arcp__idempotency_accepted(entry).size;
-    engine->key_count++;
-    engine->key_bytes += entry->accepted_size;
+    jobs->key_count++;
+    jobs->key_bytes += entry->accepted_size;
     entry->principal->key_count++;
     entry->principal->key_bytes += entry->accepted_size;
 }
 
-void arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
+void arcp__idempotency_add(arcp__jobs *jobs, arcp__job *job, arcp_span key,
                            const uint8_t fingerprint[32])
 {
-    arcp__idempotency *entry = entry_new(engine, job->principal, key, job->id);
+    arcp__idempotency *entry = entry_new(jobs, job->principal, key, job->id);
     if (entry == NULL) {
         return;
     }
@@ -171,20 +170,20 @@ void arcp__idempotency_add(arcp__engine *engine, arcp__job *job, arcp_span key,
     job->idempotency = entry;
     memcpy(entry->fingerprint, fingerprint, 32);
     entry->expires_wall_ns =
-        engine->context.now.wall_ns +
-        (int64_t)engine->context.settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
+        jobs->context->now.wall_ns +
+        (int64_t)jobs->context->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
     arcp__idempotency *expired = NULL;
-    HASH_FIND(hh, engine->keys, entry->key, entry->key_size, expired);
+    HASH_FIND(hh, jobs->keys, entry->key, entry->key_size, expired);
     if (expired != NULL) {
-        delete_row(engine, expired);
+        delete_row(jobs, expired);
     }
-    add(engine, entry);
+    add(jobs, entry);
 }
 
-void arcp__idempotency_take_back(arcp__engine *engine, arcp__job *job)
+void arcp__idempotency_take_back(arcp__jobs *jobs, arcp__job *job)
 {
     if (job->idempotency != NULL) {
-        forget(engine, job->idempotency);
+        forget(jobs, job->idempotency);
     }
 }
 
@@ -205,52 +204,51 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
 
 /* ---- those that have expired ---- */
 
-static bool is_oldest_due(const arcp__engine *engine)
+static bool is_oldest_due(const arcp__jobs *jobs)
 {
-    return engine->oldest_key != NULL &&
-           engine->oldest_key->expires_wall_ns <= engine->context.now.wall_ns;
+    return jobs->oldest_key != NULL &&
+           jobs->oldest_key->expires_wall_ns <= jobs->context->now.wall_ns;
 }
 
-bool arcp__idempotency_sweep(arcp__engine *engine)
+bool arcp__idempotency_sweep(arcp__jobs *jobs)
 {
-    for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE && is_oldest_due(engine); count++) {
-        arcp__principal *principal = engine->oldest_key->principal;
-        delete_row(engine, engine->oldest_key);
-        forget(engine, engine->oldest_key);
-        arcp__principal_maybe_free(engine, principal);
+    for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE && is_oldest_due(jobs); count++) {
+        arcp__principal *principal = jobs->oldest_key->principal;
+        delete_row(jobs, jobs->oldest_key);
+        forget(jobs, jobs->oldest_key);
+        arcp__principal_maybe_free(jobs, principal);
     }
-    return is_oldest_due(engine);
+    return is_oldest_due(jobs);
 }
 
 /* ---- room for more ---- */
 
 /* The settings that bound keys: what a principal has of it, and all have. */
-static const char *full(const arcp__engine *engine, const arcp__principal *principal,
-                        uint64_t bytes)
+static const char *full(const arcp__jobs *jobs, const arcp__principal *principal, uint64_t bytes)
 {
-    const arcp_settings *settings = &engine->context.settings;
-    if (engine->key_count + principal->key_count >= settings->jobs_idempotency_max) {
+    const arcp_settings *settings = &jobs->context->settings;
+    if (jobs->key_count + principal->key_count >= settings->jobs_idempotency_max) {
         return "jobs.idempotency_max";
     }
-    return engine->key_bytes + principal->key_bytes + bytes > settings->jobs_idempotency_bytes
+    return jobs->key_bytes + principal->key_bytes + bytes > settings->jobs_idempotency_bytes
                ? "jobs.idempotency_bytes"
                : NULL;
 }
 
-arcp_status arcp__idempotency_check(arcp__engine *engine, const arcp__principal *principal,
+arcp_status arcp__idempotency_check(arcp__jobs *jobs, const arcp__principal *principal,
                                     uint64_t bytes, arcp_buf *details, arcp_error *err)
 {
-    const char *limit = full(engine, principal, bytes);
+    const char *limit = full(jobs, principal, bytes);
     if (limit != NULL) {
-        (void)arcp__idempotency_sweep(engine);
-        limit = full(engine, principal, bytes);
+        (void)arcp__idempotency_sweep(jobs);
+        limit = full(jobs, principal, bytes);
     }
     if (limit == NULL) {
         return ARCP_OK;
     }
     arcp_buf_append_format(details, "{\"limit\":\"%s\"", limit);
-    if (engine->oldest_key != NULL) { /* when there may be room */
-        const int64_t left_ns = engine->oldest_key->expires_wall_ns - engine->context.now.wall_ns;
+    if (jobs->oldest_key != NULL) { /* when there may be room */
+        const int64_t left_ns = jobs->oldest_key->expires_wall_ns - jobs->context->now.wall_ns;
         const int64_t left_ms = left_ns <= 0 ? 1 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
         arcp_buf_append_format(details, ",\"retry_after_ms\":%lld", (long long)left_ms);
     }
@@ -261,15 +259,14 @@ arcp_status arcp__idempotency_check(arcp__engine *engine, const arcp__principal 
 
 /* ---- without its job ---- */
 
-void arcp__idempotency_outlive(arcp__engine *engine, arcp__job *job)
+void arcp__idempotency_outlive(arcp__jobs *jobs, arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
     if (entry == NULL) {
         return;
     }
-    if (entry->expires_wall_ns > engine->context.now.wall_ns &&
-        arcp__batch_keeps_rows(engine->log)) {
-        store_row(engine, entry);
+    if (entry->expires_wall_ns > jobs->context->now.wall_ns && arcp__batch_keeps_rows(jobs->log)) {
+        store_row(jobs, entry);
     }
     entry->job = NULL;
     entry->accepted = job->accepted;
@@ -277,10 +274,10 @@ void arcp__idempotency_outlive(arcp__engine *engine, arcp__job *job)
     job->accepted = NULL;
 }
 
-void arcp__idempotency_free_all(arcp__engine *engine)
+void arcp__idempotency_free_all(arcp__jobs *jobs)
 {
-    while (engine->oldest_key != NULL) {
-        forget(engine, engine->oldest_key);
+    while (jobs->oldest_key != NULL) {
+        forget(jobs, jobs->oldest_key);
     }
 }
 
@@ -291,45 +288,45 @@ static int by_expiry(const arcp__idempotency *a, const arcp__idempotency *b)
     return (a->expires_wall_ns > b->expires_wall_ns) - (a->expires_wall_ns < b->expires_wall_ns);
 }
 
-void arcp__idempotency_restored(arcp__engine *engine)
-{
-    DL_SORT2(engine->oldest_key, by_expiry, older, newer);
-    (void)arcp__idempotency_sweep(engine);
-}
-
 static void take_members(arcp__idempotency *entry, const key_row *row)
 {
     memcpy(entry->fingerprint, row->fingerprint, sizeof(row->fingerprint));
     entry->expires_wall_ns = row->expires_at;
 }
 
-arcp_status arcp__idempotency_restore_of_job(arcp__engine *engine, const arcp_json *json,
+arcp_status arcp__idempotency_restore_of_job(arcp__jobs *jobs, const arcp_json *json,
                                              arcp_json_ref object, arcp__job *job, arcp_error *err)
 {
     key_row row = {0};
     if (object == ARCP_JSON_ABSENT) {
         return ARCP_OK;
     }
-    if (!arcp__decode_row(json, &engine->context.scratch, object, &members, &row)) {
+    if (!arcp__decode_row(json, &jobs->context->scratch, object, &members, &row)) {
         return arcp__row_damaged("job", arcp_span_cstr(job->id), err);
     }
-    arcp__idempotency *entry = entry_new(engine, job->principal, row.key, job->id);
+    arcp__idempotency *entry = entry_new(jobs, job->principal, row.key, job->id);
     if (entry == NULL) {
         return arcp__row_out_of_memory(err);
     }
     entry->job = job;
     job->idempotency = entry;
     take_members(entry, &row);
-    add(engine, entry);
+    add(jobs, entry);
     return ARCP_OK;
 }
 
-arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *json, arcp_span key,
-                                      arcp_error *err)
+void arcp__idempotency_restored(arcp__jobs *jobs)
 {
+    DL_SORT2(jobs->oldest_key, by_expiry, older, newer);
+    (void)arcp__idempotency_sweep(jobs);
+}
+
+arcp_status arcp__idempotency_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
+{
+    const arcp_json *json = &jobs->context->json;
     key_row row = {0};
     const bool is_read =
-        arcp__decode_row(json, &engine->context.scratch, ARCP_JSON_ROOT, &members, &row);
+        arcp__decode_row(json, &jobs->context->scratch, ARCP_JSON_ROOT, &members, &row);
     const char *end = row.key.size == 0 ? NULL : memchr(row.key.data, '\n', row.key.size);
     if (!is_read || end == NULL || row.job_id.size == 0 || row.job_id.size >= ARCP__ID_SIZE ||
         row.accepted == ARCP_JSON_ABSENT) {
@@ -338,11 +335,11 @@ arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *jso
     const size_t name_size = (size_t)(end - row.key.data);
     char job_id[ARCP__ID_SIZE] = "";
     memcpy(job_id, row.job_id.data, row.job_id.size);
-    arcp__principal *principal = arcp__principal_get(engine, arcp_span_first(row.key, name_size));
+    arcp__principal *principal = arcp__principal_get(jobs, arcp_span_first(row.key, name_size));
     arcp__idempotency *entry =
         principal == NULL
             ? NULL
-            : entry_new(engine, principal, arcp_span_from(row.key, name_size + 1), job_id);
+            : entry_new(jobs, principal, arcp_span_from(row.key, name_size + 1), job_id);
     if (entry == NULL) {
         return arcp__row_out_of_memory(err);
     }
@@ -351,9 +348,9 @@ arcp_status arcp__idempotency_restore(arcp__engine *engine, const arcp_json *jso
     entry->accepted = arcp__copy_cstr(payload.data, payload.size);
     entry->has_row = true;
     if (entry->accepted == NULL) {
-        forget(engine, entry);
+        forget(jobs, entry);
         return arcp__row_out_of_memory(err);
     }
-    add(engine, entry);
+    add(jobs, entry);
     return ARCP_OK;
 }

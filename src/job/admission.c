@@ -6,7 +6,7 @@
  * that anybody could see, only a place in its principal's count of running jobs. Everything that
  * can change meanwhile (agents, limits, the parent, the lease's end) is looked at again when the
  * job is made, which is when its submitter says so. */
-#include "engine/parts.h"
+#include "job/job_state.h"
 
 static bool copy_text(char **to, arcp_span text)
 {
@@ -15,12 +15,12 @@ static bool copy_text(char **to, arcp_span text)
 }
 
 /* NULL when out of memory. */
-static arcp__admission *admission_new(arcp__engine *engine, const arcp__job_order *order,
+static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *order,
                                       arcp_buf *notes)
 {
     arcp__admission *admission = arcp__alloc(sizeof(*admission));
     if (admission == NULL) {
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(jobs->context);
         return NULL;
     }
     admission->submitter = order->submitter;
@@ -30,16 +30,16 @@ static arcp__admission *admission_new(arcp__engine *engine, const arcp__job_orde
     admission->principal = order->principal;
     DL_APPEND2(order->principal->admissions, admission, peer_previous, peer_next);
     order->principal->running_jobs++;
-    DL_APPEND2(engine->admissions, admission, previous, next);
-    engine->running_jobs++;
+    DL_APPEND2(jobs->admissions, admission, previous, next);
+    jobs->running++;
     if (order->parent != NULL) {
         admission->parent = order->parent;
         order->parent->admissions++;
         arcp__job_pin(order->parent);
     }
-    arcp__context_make_id(&engine->context, "job_", admission->job_id);
+    arcp__context_make_id(jobs->context, "job_", admission->job_id);
     admission->created_wall_ns =
-        engine->context.now.wall_ns - engine->context.now.wall_ns % ARCP_NS_PER_MS;
+        jobs->context->now.wall_ns - jobs->context->now.wall_ns % ARCP_NS_PER_MS;
     admission->lease = arcp_lease_ref(order->lease);
     admission->features = order->features;
     admission->max_runtime_sec = order->max_runtime_sec;
@@ -63,13 +63,18 @@ static arcp__admission *admission_new(arcp__engine *engine, const arcp__job_orde
         !copy_text(&admission->delegate_id, order->delegate_id) ||
         !copy_text(&admission->reply_to, order->reply_to)) {
         arcp_buf_fini(&body);
-        arcp__context_no_memory(&engine->context);
-        arcp__admission_free(engine, admission);
+        arcp__context_no_memory(jobs->context);
+        arcp__admission_free(jobs, admission);
         return NULL;
     }
     admission->notes = *notes;
     *notes = (arcp_buf)ARCP_BUF_INIT;
     return admission;
+}
+
+bool arcp__admission_is_ready(const arcp__admission *admission)
+{
+    return admission->is_ready;
 }
 
 void arcp__admission_order(const arcp__admission *admission, arcp__job_order *out)
@@ -102,27 +107,27 @@ static void stop_waiting(arcp__submitter *submitter)
     }
 }
 
-void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
+void arcp__admission_free(arcp__jobs *jobs, arcp__admission *admission)
 {
     arcp__submitter *submitter = admission->submitter;
-    DL_DELETE2(engine->admissions, admission, previous, next);
+    DL_DELETE2(jobs->admissions, admission, previous, next);
     DL_DELETE2(submitter->admissions, admission, own_previous, own_next);
     submitter->admission_count--;
-    arcp__credential_take_back(&engine->credentials, &admission->credential);
+    arcp__credential_take_back(jobs->credentials, &admission->credential);
     while (admission->key_waiters != NULL) { /* the key is nobody's now, or a job's */
         arcp__submitter *waiter = admission->key_waiters;
         stop_waiting(waiter);
-        waiter->ops->ready(engine, waiter);
+        waiter->ops->ready(jobs->user, waiter);
     }
-    engine->running_jobs--;
+    jobs->running--;
     admission->principal->running_jobs--;
     DL_DELETE2(admission->principal->admissions, admission, peer_previous, peer_next);
-    arcp__principal_maybe_free(engine, admission->principal);
+    arcp__principal_maybe_free(jobs, admission->principal);
     if (admission->parent != NULL) {
         admission->parent->admissions--;
         arcp__job_unpin(admission->parent);
     }
-    submitter->ops->ready(engine, submitter);
+    submitter->ops->ready(jobs->user, submitter);
     arcp_lease_unref(admission->lease);
     arcp_buf_fini(&admission->input);
     arcp_buf_fini(&admission->notes);
@@ -137,13 +142,13 @@ void arcp__admission_free(arcp__engine *engine, arcp__admission *admission)
 
 /* A job that gets a credential has to wait for it: nothing of it is to be seen until then.
  * [arcp:9.8.2-1] */
-bool arcp__admission_is_needed(arcp__engine *engine, const arcp__job_order *order,
-                               bool waits_for_turn, arcp_buf *notes, arcp__admission **out)
+bool arcp__admission_is_needed(arcp__jobs *jobs, const arcp__job_order *order, bool waits_for_turn,
+                               arcp_buf *notes, arcp__admission **out)
 {
     arcp_budget *above =
         order->parent == NULL ? NULL : arcp_authority_budget(order->parent->live->authority);
     arcp_budget *budget = NULL;
-    if ((engine->options.credentials.terms == NULL && !waits_for_turn) ||
+    if ((jobs->credentials->options->terms == NULL && !waits_for_turn) ||
         arcp_budget_new(order->lease, above, &budget, NULL) != ARCP_OK) {
         return false; /* what is wrong with a budget is said when the job is made */
     }
@@ -156,15 +161,15 @@ bool arcp__admission_is_needed(arcp__engine *engine, const arcp__job_order *orde
                                   .lease = order->lease,
                                   .budget = budget};
     const bool needs_credential =
-        arcp__credential_is_wanted(&engine->credentials, &order->submitter->viewer, &wish);
+        arcp__credential_is_wanted(jobs->credentials, &order->submitter->viewer, &wish);
     if (needs_credential || waits_for_turn) {
-        arcp__admission *admission = admission_new(engine, order, notes);
+        arcp__admission *admission = admission_new(jobs, order, notes);
         if (admission != NULL && needs_credential) {
             wish.job_id = admission->job_id;
             wish.trace_id = admission->trace_id;
-            arcp__credential_ask(&engine->credentials, &wish, &admission->credential);
+            arcp__credential_ask(jobs->credentials, &wish, &admission->credential);
         } else if (admission != NULL) {
-            arcp__admission_provisioned(engine, admission, NULL);
+            arcp__admission_provisioned(jobs, admission, NULL);
         }
         *out = admission;
     }
@@ -172,14 +177,14 @@ bool arcp__admission_is_needed(arcp__engine *engine, const arcp__job_order *orde
     return needs_credential || waits_for_turn;
 }
 
-void arcp__admission_provisioned(arcp__engine *engine, arcp__admission *admission,
+void arcp__admission_provisioned(arcp__jobs *jobs, arcp__admission *admission,
                                  const arcp_error *error)
 {
     if (error != NULL) {
         admission->error = *error;
     }
     admission->is_ready = true;
-    admission->submitter->ops->ready(engine, admission->submitter);
+    admission->submitter->ops->ready(jobs->user, admission->submitter);
 }
 
 /* ---- submitters ---- */
@@ -208,40 +213,33 @@ arcp__admission *arcp__submitter_ready_child(const arcp__submitter *submitter)
     return at;
 }
 
-void arcp__submitter_leave(arcp__engine *engine, arcp__submitter *submitter)
+void arcp__submitter_leave(arcp__jobs *jobs, arcp__submitter *submitter)
 {
     stop_waiting(submitter);
     while (submitter->admissions != NULL) {
-        arcp__admission_free(engine, submitter->admissions);
+        arcp__admission_free(jobs, submitter->admissions);
     }
 }
 
 /* ---- ends ---- */
 
-void arcp__admission_drop_children(arcp__engine *engine, const arcp__job *parent)
+void arcp__admission_drop_children(arcp__jobs *jobs, const arcp__job *parent)
 {
     arcp__admission *at = parent->admissions == 0 ? NULL : parent->principal->admissions;
     for (arcp__admission *next = NULL; at != NULL; at = next) {
         next = at->peer_next;
         if (at->parent == parent) {
-            arcp__admission_free(engine, at);
+            arcp__admission_free(jobs, at);
         }
     }
 }
 
-void arcp__admission_drop_all(arcp__engine *engine, const char *why)
+void arcp__admissions_refuse(arcp__jobs *jobs, const char *why)
 {
-    for (arcp__admission *at = engine->admissions; at != NULL; at = at->next) {
+    for (arcp__admission *at = jobs->admissions; at != NULL; at = at->next) {
         if (!at->is_ready) {
             (void)arcp_error_set(&at->error, ARCP_E_INTERNAL_ERROR, "%s", why);
-            arcp__admission_provisioned(engine, at, NULL);
+            arcp__admission_provisioned(jobs, at, NULL);
         }
-    }
-}
-
-void arcp__admission_free_all(arcp__engine *engine)
-{
-    while (engine->admissions != NULL) {
-        arcp__admission_free(engine, engine->admissions);
     }
 }

@@ -1,19 +1,25 @@
 /* Policy: ceilings that an operator sets for principals and agents, and what the program
  * that embeds the runtime says. A lease is narrowed by every row that matches, never widened
  * (guide A; docs/protocol.md, Authority); of submits and delegations alike. */
-#include "engine/parts.h"
+#include "job/job_state.h"
 
 #include "base/timestamp.h"
 #include "core/lease_subset.h"
 #include "core/name_glob.h"
 
-arcp_status arcp__engine_add_policy(arcp__engine *engine, const arcp__policy *policy,
-                                    arcp_error *err)
+struct arcp__policy_row {
+    char *principal_glob, *agent_glob; /* owned */
+    const arcp_lease *ceiling;         /* referenced, or NULL */
+    bool leaves_others_open;
+    uint64_t max_lifetime_sec;
+};
+
+arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy, arcp_error *err)
 {
     arcp__policy_row *rows =
-        arcp__realloc_array(engine->policies, engine->policy_count + 1, sizeof(*rows));
+        arcp__realloc_array(jobs->policies, jobs->policy_count + 1, sizeof(*rows));
     if (rows != NULL) {
-        engine->policies = rows;
+        jobs->policies = rows;
     }
     arcp__policy_row row = {
         .principal_glob = arcp__copy_cstr(policy->principal_glob.data, policy->principal_glob.size),
@@ -30,30 +36,30 @@ arcp_status arcp__engine_add_policy(arcp__engine *engine, const arcp__policy *po
     if (row.ceiling != NULL) {
         row.ceiling = arcp_lease_ref(row.ceiling);
     }
-    rows[engine->policy_count++] = row;
+    rows[jobs->policy_count++] = row;
     return ARCP_OK;
 }
 
-void arcp__engine_clear_policies(arcp__engine *engine)
+void arcp__policies_clear(arcp__jobs *jobs)
 {
-    for (size_t at = 0; at < engine->policy_count; at++) {
-        arcp__free(engine->policies[at].principal_glob);
-        arcp__free(engine->policies[at].agent_glob);
-        arcp_lease_unref(engine->policies[at].ceiling);
+    for (size_t at = 0; at < jobs->policy_count; at++) {
+        arcp__free(jobs->policies[at].principal_glob);
+        arcp__free(jobs->policies[at].agent_glob);
+        arcp_lease_unref(jobs->policies[at].ceiling);
     }
-    arcp__free(engine->policies);
-    engine->policies = NULL;
-    engine->policy_count = 0;
+    arcp__free(jobs->policies);
+    jobs->policies = NULL;
+    jobs->policy_count = 0;
 }
 
 /* A ceiling that only says "until then". */
-static arcp_status lifetime_ceiling(const arcp__engine *engine, uint64_t seconds, arcp_lease **out,
+static arcp_status lifetime_ceiling(const arcp__jobs *jobs, uint64_t seconds, arcp_lease **out,
                                     arcp_error *err)
 {
     char text[ARCP__TIMESTAMP_SIZE + 1] = {0};
     int64_t until = 0;
     if (seconds > (uint64_t)(INT64_MAX / ARCP_NS_PER_SEC) ||
-        __builtin_add_overflow(engine->context.now.wall_ns, (int64_t)seconds * ARCP_NS_PER_SEC,
+        __builtin_add_overflow(jobs->context->now.wall_ns, (int64_t)seconds * ARCP_NS_PER_SEC,
                                &until)) {
         until = INT64_MAX;
     }
@@ -66,28 +72,21 @@ static arcp_status lifetime_ceiling(const arcp__engine *engine, uint64_t seconds
     return arcp_lease_build(builder, out, err);
 }
 
-/* Keeps what a row took away, to be told when the job has an id: rule NUL dropped NUL. */
-static void note_narrowing(const arcp__engine *engine, size_t row, const arcp_buf *dropped,
-                           arcp_buf *notes)
-{
-    if (dropped->size > 2) {
-        arcp_buf_append_format(notes, "policy[%zu]: principal %s, agent %s", row,
-                               engine->policies[row].principal_glob,
-                               engine->policies[row].agent_glob);
-        arcp_buf_append_byte(notes, '\0');
-        arcp_buf_append(notes, arcp_buf_span(dropped));
-        arcp_buf_append_byte(notes, '\0');
-    }
-}
-
-static arcp_status narrow(const arcp__engine *engine, size_t row, const arcp__ceiling *ceiling,
+static arcp_status narrow(const arcp__jobs *jobs, size_t row, const arcp__ceiling *ceiling,
                           const arcp_lease **lease, arcp_buf *notes, arcp_error *err)
 {
     arcp_lease *narrowed = NULL;
     arcp_buf dropped = ARCP_BUF_INIT;
     arcp_status status = arcp__lease_narrow(*lease, ceiling, &narrowed, &dropped, err);
     if (status == ARCP_OK) {
-        note_narrowing(engine, row, &dropped, notes);
+        if (dropped.size > 2) { /* to be told when the job has an id: rule NUL dropped NUL */
+            arcp_buf_append_format(notes, "policy[%zu]: principal %s, agent %s", row,
+                                   jobs->policies[row].principal_glob,
+                                   jobs->policies[row].agent_glob);
+            arcp_buf_append_byte(notes, '\0');
+            arcp_buf_append(notes, arcp_buf_span(&dropped));
+            arcp_buf_append_byte(notes, '\0');
+        }
         arcp_lease_unref(*lease);
         *lease = narrowed;
     }
@@ -95,10 +94,10 @@ static arcp_status narrow(const arcp__engine *engine, size_t row, const arcp__ce
     return status;
 }
 
-static arcp_status narrow_by_row(arcp__engine *engine, size_t at, arcp__lease_work *work,
+static arcp_status narrow_by_row(arcp__jobs *jobs, size_t at, arcp__lease_work *work,
                                  const arcp_lease **lease, arcp_buf *notes, arcp_error *err)
 {
-    const arcp__policy_row *row = &engine->policies[at];
+    const arcp__policy_row *row = &jobs->policies[at];
     arcp_status status = ARCP_OK;
     if (row->ceiling != NULL) {
         /* A lease that does not name model.use may stand for every model. */
@@ -106,16 +105,16 @@ static arcp_status narrow_by_row(arcp__engine *engine, size_t at, arcp__lease_wo
             .lease = row->ceiling,
             .absent_is_open = row->leaves_others_open,
             .closes_models = !row->leaves_others_open &&
-                             engine->context.settings.model_use_required != ARCP_CHOICE_TRUE,
+                             jobs->context->settings.model_use_required != ARCP_CHOICE_TRUE,
             .work = work};
-        status = narrow(engine, at, &ceiling, lease, notes, err);
+        status = narrow(jobs, at, &ceiling, lease, notes, err);
     }
     if (status == ARCP_OK && row->max_lifetime_sec != 0) {
         arcp_lease *until = NULL;
-        status = lifetime_ceiling(engine, row->max_lifetime_sec, &until, err);
+        status = lifetime_ceiling(jobs, row->max_lifetime_sec, &until, err);
         if (status == ARCP_OK) {
             const arcp__ceiling ceiling = {.lease = until, .absent_is_open = true, .work = work};
-            status = narrow(engine, at, &ceiling, lease, notes, err);
+            status = narrow(jobs, at, &ceiling, lease, notes, err);
             arcp_lease_unref(until);
         }
     }
@@ -126,8 +125,8 @@ static arcp_status narrow_by_row(arcp__engine *engine, size_t at, arcp__lease_wo
 
 /* What it answered is used if it is within what it was asked about; what it left out and
  * limits (budgets, expiry, models) stays. */
-static arcp_status take_answer(arcp__engine *engine, const arcp_lease *answered,
-                               arcp__lease_work *work, const arcp_lease **lease, arcp_error *err)
+static arcp_status take_answer(arcp__jobs *jobs, const arcp_lease *answered, arcp__lease_work *work,
+                               const arcp_lease **lease, arcp_error *err)
 {
     const arcp__subset_parent asked = {.lease = *lease, .work = work};
     const arcp__ceiling ceiling = {.lease = *lease, .work = work};
@@ -142,7 +141,7 @@ static arcp_status take_answer(arcp__engine *engine, const arcp_lease *answered,
         return status;
     }
     if (status != ARCP_OK) {
-        arcp__effect_log(engine->log, ARCP__LOG_ERROR,
+        arcp__effect_log(jobs->log, ARCP__LOG_ERROR,
                          "the submit policy answered with a lease that is not within the one it "
                          "was asked about: %s",
                          why.message);
@@ -153,10 +152,10 @@ static arcp_status take_answer(arcp__engine *engine, const arcp_lease *answered,
     return ARCP_OK;
 }
 
-static arcp_status ask_program(arcp__engine *engine, arcp__job_order *order, arcp_buf *details,
+static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *details,
                                arcp_error *err)
 {
-    if (engine->submit_policy == NULL) {
+    if (jobs->submit_policy == NULL) {
         return ARCP_OK;
     }
     const arcp_submit_request request = {
@@ -172,9 +171,9 @@ static arcp_status ask_program(arcp__engine *engine, arcp__job_order *order, arc
     const arcp_lease *answered = NULL;
     arcp_error said = {0};
     arcp_status status =
-        engine->submit_policy(engine->submit_policy_user, &request, &answered, details, &said);
+        jobs->submit_policy(jobs->submit_policy_user, &request, &answered, details, &said);
     if (status == ARCP_OK && answered != NULL) {
-        status = take_answer(engine, answered, &order->lease_work, &order->lease, err);
+        status = take_answer(jobs, answered, &order->lease_work, &order->lease, err);
     } else if (status != ARCP_OK) {
         bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
         *err = said;
@@ -199,7 +198,7 @@ arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err)
 }
 
 /* [arcp:LA-1] */
-arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_order *order, arcp_buf *notes,
+arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *notes,
                                arcp_buf *details, arcp_error *err)
 {
     arcp_span agent = arcp_span_cstr(order->agent->text);
@@ -208,23 +207,23 @@ arcp_status arcp__policy_apply(arcp__engine *engine, arcp__job_order *order, arc
         agent.size = (size_t)(at_sign - agent.data);
     }
     arcp_status status = ARCP_OK;
-    for (size_t at = 0; at < engine->policy_count && status == ARCP_OK; at++) {
-        const arcp__policy_row *row = &engine->policies[at];
+    for (size_t at = 0; at < jobs->policy_count && status == ARCP_OK; at++) {
+        const arcp__policy_row *row = &jobs->policies[at];
         if (!arcp__name_glob_matches(row->principal_glob, arcp_span_cstr(order->principal->name)) ||
             !arcp__name_glob_matches(row->agent_glob, agent)) {
             continue;
         }
-        status = narrow_by_row(engine, at, &order->lease_work, &order->lease, notes, err);
+        status = narrow_by_row(jobs, at, &order->lease_work, &order->lease, notes, err);
     }
     if (status == ARCP_OK) {
-        status = ask_program(engine, order, details, err);
+        status = ask_program(jobs, order, details, err);
     }
     return status == ARCP_E_LIMIT ? arcp__lease_too_complex(details, err) : status;
 }
 
-void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_buf *notes)
+void arcp__policy_audit(arcp__jobs *jobs, const arcp__job *job, const arcp_buf *notes)
 {
-    arcp__context_check_text(&engine->context, notes);
+    arcp__context_check_text(jobs->context, notes);
     if (notes->failed) {
         return; /* the last of them may not have its end */
     }
@@ -232,16 +231,10 @@ void arcp__policy_audit(arcp__engine *engine, const arcp__job *job, const arcp_b
         const char *rule = notes->data + at;
         const char *dropped = rule + strlen(rule) + 1;
         at = (size_t)(dropped + strlen(dropped) + 1 - notes->data);
-        arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_NARROWING,
-                                                     .decision = "narrowed",
-                                                     .who = arcp__job_who(job),
-                                                     .rule = rule,
-                                                     .dropped = arcp_span_cstr(dropped)});
+        arcp__audit(jobs->log, &(arcp__audit_line){.event = ARCP__AUDIT_NARROWING,
+                                                   .decision = "narrowed",
+                                                   .who = arcp__job_who(job),
+                                                   .rule = rule,
+                                                   .dropped = arcp_span_cstr(dropped)});
     }
-}
-
-void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn ask, void *user)
-{
-    engine->submit_policy = ask;
-    engine->submit_policy_user = user;
 }

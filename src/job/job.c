@@ -1,14 +1,11 @@
-/* A job's life: made by a submit or a delegation, started when that is durable, ended
- * exactly once (job_result.c), kept for listings and subscribers, then dropped. */
-#include "engine/job_log.h"
-#include "engine/parts.h"
+/* A job as an object: made and listed, dropped and freed; who follows it; its children; and which
+ * numbers the session that it runs on gave to its records. */
+#include "job/job_state.h"
 
-#include <assert.h>
-
-arcp__job *arcp__job_find(const arcp__engine *engine, arcp_span id)
+arcp__job *arcp__job_find(const arcp__jobs *jobs, arcp_span id)
 {
     arcp__job *job = NULL;
-    HASH_FIND(hh, engine->jobs, id.data, id.size, job);
+    HASH_FIND(hh, jobs->all, id.data, id.size, job);
     return job;
 }
 
@@ -27,37 +24,6 @@ void arcp__job_note_head(arcp__job *job)
     }
 }
 
-/* Takes the reference of `stream` and registers the job under its id. */
-static bool add_to_tables(arcp__engine *engine, arcp__job *job)
-{
-    job->stream = arcp__stream_new(engine->log, "j:", arcp_span_cstr(job->id));
-    if (job->stream == NULL) {
-        return false;
-    }
-    HASH_ADD_KEYPTR(hh, engine->jobs, job->id, strlen(job->id), job);
-    if (!ARCP__HASH_ADDED(job)) {
-        arcp__stream_unref(engine->log, job->stream);
-        return false;
-    }
-    if (!arcp__principal_add_job(job->principal, job)) {
-        HASH_DEL(engine->jobs, job);
-        arcp__stream_unref(engine->log, job->stream);
-        return false;
-    }
-    job->stream->owner = job;
-    return true;
-}
-
-static bool add_job(arcp__engine *engine, arcp__job *job)
-{
-    if (!add_to_tables(engine, job)) {
-        return false;
-    }
-    job->principal->running_jobs++;
-    engine->running_jobs++;
-    return true;
-}
-
 static void live_free(arcp__job_live *live)
 {
     if (live == NULL) {
@@ -69,7 +35,11 @@ static void live_free(arcp__job_live *live)
     arcp__free(live->input);
     arcp__free(live->wait_reply);
     arcp__free(live->cancel_message);
-    arcp__job_costs_free(live);
+    while (live->costs != NULL) {
+        arcp__job_cost *cost = live->costs;
+        live->costs = cost->next;
+        arcp__free(cost);
+    }
     arcp_buf_fini(&live->inline_result);
     arcp_buf_fini(&live->plain_output);
     arcp__job_port_fini(&live->port);
@@ -79,67 +49,58 @@ static void live_free(arcp__job_live *live)
     arcp__free(live);
 }
 
-static void release_memory(arcp__job *job)
+void arcp__job_unpin(arcp__job *job)
 {
-    live_free(job->live);
-    arcp__free(job->agent_text);
-    arcp__free(job->accepted);
-    arcp__free(job->owner_runs);
-    arcp_budget_unref(job->budget);
-    arcp__free(job);
+    if (--job->pins == 0) {
+        live_free(job->live);
+        arcp__free(job->agent_text);
+        arcp__free(job->accepted);
+        arcp__free(job->owner_runs);
+        arcp_budget_unref(job->budget);
+        arcp__free(job);
+    }
 }
 
-static arcp__job *allocate(void)
+/* Its stream, and its places in the tables. */
+static bool add_to_tables(arcp__jobs *jobs, arcp__job *job)
+{
+    job->stream = arcp__stream_new(jobs->log, "j:", arcp_span_cstr(job->id));
+    if (job->stream == NULL) {
+        return false;
+    }
+    HASH_ADD_KEYPTR(hh, jobs->all, job->id, strlen(job->id), job);
+    const bool is_added = ARCP__HASH_ADDED(job);
+    if (!is_added || !arcp__principal_add_job(job->principal, job)) {
+        if (is_added) {
+            HASH_DEL(jobs->all, job);
+        }
+        arcp__stream_unref(jobs->log, job->stream);
+        return false;
+    }
+    job->stream->owner = job;
+    job->principal->running_jobs++;
+    jobs->running++;
+    return true;
+}
+
+arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span id)
 {
     arcp__job *job = arcp__alloc(sizeof(*job));
-    arcp__job_live *live = arcp__alloc(sizeof(*live));
-    if (job == NULL || live == NULL) {
-        arcp__free(job);
-        arcp__free(live);
-        return NULL;
-    }
-    job->live = live;
-    return job;
-}
-
-arcp__job *arcp__job_new(arcp__engine *engine, arcp__principal *principal,
-                         const arcp__admission *admission)
-{
-    arcp__job *job = allocate();
     if (job == NULL) {
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(jobs->context);
         return NULL;
     }
+    job->live = arcp__alloc(sizeof(*job->live));
     job->principal = principal;
-    if (admission != NULL) {
-        memcpy(job->id, admission->job_id, sizeof(job->id));
-        job->created_wall_ns = admission->created_wall_ns;
-    } else {
-        arcp__context_make_id(&engine->context, "job_", job->id);
-        job->created_wall_ns =
-            engine->context.now.wall_ns - engine->context.now.wall_ns % ARCP_NS_PER_MS;
-    }
     job->pins = 1; /* the table's */
-    if (!add_job(engine, job)) {
-        release_memory(job);
-        arcp__context_no_memory(&engine->context);
-        return NULL;
+    if (id.size != 0) {
+        memcpy(job->id, id.data, id.size);
+    } else {
+        arcp__context_make_id(jobs->context, "job_", job->id);
     }
-    return job;
-}
-
-arcp__job *arcp__job_add_restored(arcp__engine *engine, arcp__principal *principal, arcp_span id)
-{
-    arcp__job *job = id.size < sizeof(job->id) ? allocate() : NULL;
-    if (job == NULL) {
-        return NULL;
-    }
-    memcpy(job->id, id.data, id.size);
-    job->principal = principal;
-    job->pins = 1;
-    job->agent_state = ARCP__AGENT_RELEASED;
-    if (!add_job(engine, job)) {
-        release_memory(job);
+    if (job->live == NULL || !add_to_tables(jobs, job)) {
+        arcp__job_unpin(job);
+        arcp__context_no_memory(jobs->context);
         return NULL;
     }
     return job;
@@ -155,48 +116,36 @@ arcp__audit_who arcp__job_who(const arcp__job *job)
                              .trace_id = job->trace_id};
 }
 
-void arcp__job_pin(arcp__job *job)
+static void disarm_live(arcp__jobs *jobs, arcp__job_live *live)
 {
-    job->pins++;
+    arcp__context_disarm(jobs->context, &live->runtime_timer);
+    arcp__context_disarm(jobs->context, &live->expiry_timer);
+    arcp__context_disarm(jobs->context, &live->grace_timer);
 }
 
-void arcp__job_unpin(arcp__job *job)
-{
-    if (--job->pins == 0) {
-        release_memory(job);
-    }
-}
-
-static void disarm_live(arcp__engine *engine, arcp__job_live *live)
-{
-    arcp__context_disarm(&engine->context, &live->runtime_timer);
-    arcp__context_disarm(&engine->context, &live->expiry_timer);
-    arcp__context_disarm(&engine->context, &live->grace_timer);
-}
-
-void arcp__job_release_live(arcp__engine *engine, arcp__job *job)
+void arcp__job_release_live(arcp__jobs *jobs, arcp__job *job)
 {
     if (job->live == NULL) {
         return;
     }
     if (job->principal != NULL) { /* else arcp__job_drop did */
-        disarm_live(engine, job->live);
+        disarm_live(jobs, job->live);
     }
     live_free(job->live);
     job->live = NULL;
 }
 
-void arcp__job_drop(arcp__engine *engine, arcp__job *job)
+void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
 {
-    arcp__job_keep_no_longer(engine, job);
-    arcp__idempotency_take_back(engine, job);
+    arcp__job_keep_no_longer(jobs, job);
+    arcp__idempotency_take_back(jobs, job);
     if (job->live != NULL) {
-        arcp__credential_take_back(&engine->credentials, &job->live->credential);
-        disarm_live(engine, job->live); /* its memory stays as long as somebody holds the job */
+        arcp__credential_take_back(jobs->credentials, &job->live->credential);
+        disarm_live(jobs, job->live); /* its memory stays as long as somebody holds the job */
     }
-    arcp__context_disarm(&engine->context, &job->keep_timer);
+    arcp__context_disarm(jobs->context, &job->keep_timer);
     while (job->observers != NULL) {
-        job->observers->ops->dropped(engine, job->observers);
+        job->observers->ops->dropped(jobs->user, job->observers);
     }
     arcp__job_leave_parent(job);
     while (job->children != NULL) {
@@ -206,31 +155,41 @@ void arcp__job_drop(arcp__engine *engine, arcp__job *job)
     job->principal->stored_bytes -= job->stream->bytes;
     if (!arcp__job_has_ended(job)) {
         job->principal->running_jobs--;
-        engine->running_jobs--;
+        jobs->running--;
     }
-    arcp__principal_maybe_free(engine, job->principal);
+    arcp__principal_maybe_free(jobs, job->principal);
     job->principal = NULL;
-    HASH_DEL(engine->jobs, job);
+    HASH_DEL(jobs->all, job);
     job->stream->owner = NULL;
-    arcp__stream_unref(engine->log, job->stream);
+    arcp__stream_unref(jobs->log, job->stream);
     job->stream = NULL;
     arcp__job_unpin(job);
 }
 
-void arcp__job_free(arcp__engine *engine, arcp__job *job)
-{
-    if (arcp__job_has_agent(job)) {
-        arcp__job_unpin(job); /* the agent's pin */
-    }
-    arcp__job_drop(engine, job);
-}
+/* ---- what a job holds ---- */
 
 /* [arcp:6.6-6] [arcp:7.6-10] [arcp:7.6-11] [arcp:14-1] [arcp:14-2] */
-bool arcp__job_is_visible_to(const arcp__engine *engine, const arcp__job *job,
+bool arcp__job_is_visible_to(const arcp__jobs *jobs, const arcp__job *job,
                              const arcp__principal *principal)
 {
     return job->principal == principal ||
-           engine->context.settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
+           jobs->context->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
+}
+
+const arcp_lease *arcp__job_lease(const arcp__job *job)
+{
+    return job->live->lease;
+}
+
+const arcp__credential_slot *arcp__job_credential(const arcp__job *job)
+{
+    return job->live == NULL ? NULL : &job->live->credential;
+}
+
+void arcp__job_count_bytes(arcp__job *job, uint64_t bytes)
+{
+    job->stream->bytes += bytes;
+    job->principal->stored_bytes += bytes;
 }
 
 static void write_part(const arcp__job *job, const char *name, arcp__piece part,
@@ -279,66 +238,77 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
     arcp_json_end_object(writer);
 }
 
-/* ---- start ---- */
-
-/* [arcp:7.5-9] */
-void arcp__job_start(arcp__engine *engine, arcp__job *job)
+void arcp__job_take_budget(arcp__job *job, arcp_budget *budget)
 {
-    arcp_buf line = arcp__context_take_buf(&engine->context);
-    arcp__agent_format_start(engine, job, &line);
-    arcp__free(job->live->input);
-    job->live->input = NULL;
-    arcp__effect_push(engine->log, &job->live->agent_port,
-                      &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
-    arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
-    engine->live_agents++;
-    arcp__agent_enter(job, ARCP__AGENT_STARTING);
-    if (job->live->max_runtime_sec != 0) {
-        arcp__context_arm(&engine->context, &job->live->runtime_timer, ARCP__TIMER_JOB_RUNTIME, job,
-                          arcp__context_after_sec(&engine->context, job->live->max_runtime_sec));
+    if (budget != NULL && arcp_budget_count(budget) != 0) {
+        job->budget = budget;
+    } else {
+        arcp_budget_unref(budget);
     }
-    /* Also where expiry ends nothing: it is logged. */
-    arcp__context_arm(&engine->context, &job->live->expiry_timer, ARCP__TIMER_JOB_EXPIRY, job,
-                      arcp_authority_deadline_mono_ns(job->live->authority));
 }
 
-void arcp__job_agent_started(arcp__engine *engine, arcp__job *job, arcp_status status,
-                             arcp_span message)
+arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arcp__job *parent,
+                                     arcp_error *err)
 {
-    if (job->agent_state != ARCP__AGENT_STARTING) {
-        return; /* it was heard of before */
-    }
+    const arcp_settings *settings = &jobs->context->settings;
+    arcp__job_live *live = job->live;
+    const arcp_authority *above = parent == NULL ? NULL : parent->live->authority;
+    arcp_budget *budget = NULL;
+    arcp_status status = arcp_budget_new(
+        live->lease, above == NULL ? NULL : arcp_authority_budget(above), &budget, err);
     if (status != ARCP_OK) {
-        arcp__agent_enter(job, ARCP__AGENT_GONE);
-        arcp__job_fail(engine, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
-                       message, true, arcp_span_make(NULL, 0));
-        arcp__job_forget_agent(engine, job);
+        return status;
+    }
+    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    options.budget = budget;
+    options.now = jobs->context->now;
+    options.expiry_grace_ns = (int64_t)settings->lease_expiry_grace_ms * ARCP_NS_PER_MS;
+    options.cwd = arcp_span_cstr(live->cwd);
+    options.model_use_required = settings->model_use_required == ARCP_CHOICE_TRUE;
+    options.parent = above;
+    arcp_authority *authority = NULL;
+    status = arcp_authority_new(live->lease, &options, &authority, err);
+    live->authority = authority;
+    live->port.authority = authority;
+    live->port.gates = arcp__audit_gates(jobs->log);
+    live->credential =
+        (arcp__credential_slot){.owner = job, .lease = live->lease, .budget = budget};
+    arcp__job_take_budget(job, budget);
+    return status;
+}
+
+/* ---- parents and children ---- */
+
+void arcp__job_link_child(arcp__job *parent, arcp__job *child)
+{
+    child->parent = parent;
+    arcp__job_pin(parent);
+    child->next_child = parent->children;
+    parent->children = child;
+    parent->live_children++;
+}
+
+void arcp__job_leave_parent(arcp__job *job)
+{
+    arcp__job *parent = job->parent;
+    if (parent == NULL) {
         return;
     }
-    arcp__agent_enter(job, ARCP__AGENT_RUNNING);
+    for (arcp__job **at = &parent->children; *at != NULL; at = &(*at)->next_child) {
+        if (*at == job) {
+            *at = job->next_child;
+            break;
+        }
+    }
     if (!arcp__job_has_ended(job)) {
-        arcp__job_enter(job, ARCP_JOB_RUNNING);
-        arcp__job_emit_status(engine, job, "running", arcp_span_make(NULL, 0));
-        arcp__job_log(engine, ARCP__LOG_INFO, job, "job started");
+        parent->live_children--;
     }
-    arcp__job_update_pressure(engine, job);
-    if (arcp__log_is_failing(engine->log)) {
-        arcp__jobs_release_stops(engine);
-    }
+    job->parent = NULL;
+    job->next_child = NULL;
+    arcp__job_unpin(parent);
 }
 
-/* The host may let go of the job; its pin goes when the effect was handed out. */
-void arcp__job_forget_agent(arcp__engine *engine, arcp__job *job)
-{
-    engine->live_agents--;
-    arcp__context_disarm(&engine->context, &job->live->grace_timer);
-    /* Lines for it that still wait for their batch have no reader any more, and must not be
-     * handed out after its owner let go of the job. */
-    arcp__port_drop(engine->log, &job->live->agent_port);
-    arcp__job_agent_over(engine, job);
-}
-
-/* ---- observers ---- */
+/* ---- who follows it ---- */
 
 void arcp__job_observe(arcp__job *job, arcp__observer *observer)
 {
@@ -353,7 +323,7 @@ void arcp__job_adopt(arcp__job *job, arcp__submitter *submitter, arcp__observer 
     job->owner = observer;
 }
 
-void arcp__job_unobserve(arcp__engine *engine, arcp__observer *observer)
+void arcp__job_unobserve(arcp__jobs *jobs, arcp__observer *observer)
 {
     arcp__job *job = observer->job;
     DL_DELETE2(job->observers, observer, previous, next);
@@ -361,13 +331,13 @@ void arcp__job_unobserve(arcp__engine *engine, arcp__observer *observer)
         job->submitter->live_jobs -= arcp__job_has_ended(job) ? 0 : 1;
         job->submitter = NULL;
         job->owner = NULL;
-        arcp__job_hold(engine, job, false);
+        arcp__job_hold(jobs, job, false);
     }
 }
 
 /* ---- the owning session's numbers ---- */
 
-void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t job_first_seq,
+void arcp__job_note_owner_run(arcp__jobs *jobs, arcp__job *job, uint64_t job_first_seq,
                               uint64_t seq, uint64_t position, uint64_t count)
 {
     if (job->last_seq == 0) {
@@ -385,7 +355,7 @@ void arcp__job_note_owner_run(arcp__engine *engine, arcp__job *job, uint64_t job
         size_t capacity = job->owner_run_capacity == 0 ? 1 : job->owner_run_capacity * 2;
         arcp__owner_run *runs = arcp__realloc_array(job->owner_runs, capacity, sizeof(*runs));
         if (runs == NULL) {
-            arcp__context_no_memory(&engine->context);
+            arcp__context_no_memory(jobs->context);
             return;
         }
         job->owner_runs = runs;
@@ -425,6 +395,42 @@ uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
         seq = run->first_seq + (below < run->count ? below : run->count) - 1;
     }
     return seq;
+}
+
+/* ---- back-pressure: a full pipe ---- */
+
+void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job)
+{
+    const bool wanted = !arcp__job_has_ended(job) && (job->is_held || jobs->agents_paused);
+    if (wanted == job->paused || job->agent_state != ARCP__AGENT_RUNNING ||
+        jobs->context->closing) {
+        return;
+    }
+    const arcp__effect effect = {
+        .kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT, .job = job};
+    arcp__effect_push(jobs->log, &job->live->agent_port, &effect, NULL, false);
+    job->paused = wanted;
+    jobs->metrics.agent_pauses += wanted;
+}
+
+void arcp__job_hold(arcp__jobs *jobs, arcp__job *job, bool is_held)
+{
+    job->is_held = is_held;
+    arcp__job_update_pressure(jobs, job);
+}
+
+void arcp__jobs_update_pressure(arcp__jobs *jobs)
+{
+    uint64_t limit = jobs->context->settings.limits_store_queue_bytes;
+    bool wanted = arcp__log_is_failing(jobs->log) ||
+                  arcp__log_queue_bytes(jobs->log) > (jobs->agents_paused ? limit / 2 : limit);
+    if (wanted == jobs->agents_paused) {
+        return;
+    }
+    jobs->agents_paused = wanted;
+    for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        arcp__job_update_pressure(jobs, job);
+    }
 }
 
 /* ---- for hosts ---- */

@@ -1,8 +1,14 @@
-/* The directory: principals and their jobs, agents and their versions. */
-#include "engine/parts.h"
-
-#include "core/agent_name.h"
-#include "json/json_put.h"
+/* The directory: principals and their jobs, agents and their versions, and how fast one principal
+ * may submit, and be refused: a token bucket each (limits.submits_per_sec,
+ * limits.refusals_per_sec).
+ *
+ * A submit past its bucket is refused. A refusal past its bucket is given, or an answer would be
+ * missing, but its link is not read until there is a token: what it sends meanwhile costs nothing,
+ * neither a record nor a line of a log.
+ *
+ * Who goes and comes back finds the buckets as they were: a principal of which nothing else is left
+ * stays until both are full. */
+#include "job/job_state.h"
 
 /* Principals that stay for their buckets alone; of more the one that left first goes. */
 #define STAYING_MAX 1024u
@@ -10,47 +16,47 @@
 /* ---- principals ---- */
 
 /* The principal has a session or a job again, or is freed. */
-static void unlist(arcp__engine *engine, arcp__principal *principal)
+static void unlist(arcp__jobs *jobs, arcp__principal *principal)
 {
     if (principal->is_staying) {
         principal->is_staying = false;
-        DL_DELETE2(engine->staying, principal, staying_previous, staying_next);
-        engine->staying_count--;
+        DL_DELETE2(jobs->staying, principal, staying_previous, staying_next);
+        jobs->staying_count--;
     }
 }
 
-arcp__principal *arcp__principal_get(arcp__engine *engine, arcp_span name)
+arcp__principal *arcp__principal_get(arcp__jobs *jobs, arcp_span name)
 {
     arcp__principal *principal = NULL;
-    HASH_FIND(hh, engine->principals, name.data, name.size, principal);
+    HASH_FIND(hh, jobs->principals, name.data, name.size, principal);
     if (principal != NULL) {
-        unlist(engine, principal);
+        unlist(jobs, principal);
         return principal;
     }
     principal = arcp__alloc(sizeof(*principal));
     if (principal == NULL) {
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(jobs->context);
         return NULL;
     }
     principal->name = arcp__copy_cstr(name.data, name.size);
     if (principal->name != NULL) {
-        HASH_ADD_KEYPTR(hh, engine->principals, principal->name, name.size, principal);
+        HASH_ADD_KEYPTR(hh, jobs->principals, principal->name, name.size, principal);
     }
     if (!ARCP__HASH_ADDED(principal)) {
         arcp__free(principal->name);
         arcp__free(principal);
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(jobs->context);
         return NULL;
     }
     return principal;
 }
 
-static void principal_free(arcp__engine *engine, arcp__principal *principal)
+static void principal_free(arcp__jobs *jobs, arcp__principal *principal)
 {
-    unlist(engine, principal);
-    HASH_DEL(engine->principals, principal);
-    if (engine->over_share == principal) {
-        engine->over_share = NULL;
+    unlist(jobs, principal);
+    HASH_DEL(jobs->principals, principal);
+    if (jobs->over_share == principal) {
+        jobs->over_share = NULL;
     }
     arcp__free(principal->jobs);
     arcp__free(principal->name);
@@ -58,34 +64,67 @@ static void principal_free(arcp__engine *engine, arcp__principal *principal)
 }
 
 /* Principals exist as long as something of theirs does, and until their buckets are full. */
-void arcp__principal_maybe_free(arcp__engine *engine, arcp__principal *principal)
+void arcp__principal_maybe_free(arcp__jobs *jobs, arcp__principal *principal)
 {
-    const int64_t now_ns = engine->context.now.mono_ns;
+    const int64_t now_ns = jobs->context->now.mono_ns;
     if (principal->is_held || principal->sessions != 0 || principal->running_jobs != 0 ||
         principal->job_first != principal->job_count || principal->key_count != 0) {
         return;
     }
-    if (engine->context.closing || (arcp__token_bucket_is_full(&principal->submits, now_ns) &&
-                                    arcp__token_bucket_is_full(&principal->refusals, now_ns))) {
-        principal_free(engine, principal);
+    if (jobs->context->closing || (arcp__token_bucket_is_full(&principal->submits, now_ns) &&
+                                   arcp__token_bucket_is_full(&principal->refusals, now_ns))) {
+        principal_free(jobs, principal);
         return;
     }
     if (!principal->is_staying) {
         principal->is_staying = true;
-        DL_APPEND2(engine->staying, principal, staying_previous, staying_next);
-        engine->staying_count++;
+        DL_APPEND2(jobs->staying, principal, staying_previous, staying_next);
+        jobs->staying_count++;
     }
-    if (engine->staying_count > STAYING_MAX) {
-        principal_free(engine, engine->staying); /* another one: this one came last */
+    if (jobs->staying_count > STAYING_MAX) {
+        principal_free(jobs, jobs->staying); /* another one: this one came last */
     }
 }
 
-void arcp__principals_sweep(arcp__engine *engine)
+void arcp__principals_sweep(arcp__jobs *jobs)
 {
-    for (arcp__principal *at = engine->staying, *next = NULL; at != NULL; at = next) {
+    for (arcp__principal *at = jobs->staying, *next = NULL; at != NULL; at = next) {
         next = at->staying_next;
-        arcp__principal_maybe_free(engine, at);
+        arcp__principal_maybe_free(jobs, at);
     }
+}
+
+void arcp__principals_free(arcp__jobs *jobs)
+{
+    while (jobs->principals != NULL) {
+        principal_free(jobs, jobs->principals);
+    }
+}
+
+arcp_status arcp__principal_may_submit(arcp__jobs *jobs, arcp__principal *principal,
+                                       arcp_buf *details, arcp_error *err)
+{
+    const arcp_settings *settings = &jobs->context->settings;
+    const arcp__token_rate rate = {settings->limits_submits_per_sec, settings->limits_submit_burst};
+    const int64_t now_ns = jobs->context->now.mono_ns;
+    const int64_t wait_ns = arcp__token_bucket_wait_ns(&principal->submits, rate, now_ns);
+    if (wait_ns == 0) {
+        arcp__token_bucket_take(&principal->submits, rate, now_ns);
+        return ARCP_OK;
+    }
+    arcp_buf_append_format(details,
+                           "{\"limit\":\"limits.submits_per_sec\",\"retry_after_ms\":%lld}",
+                           (long long)((wait_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS));
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "too many submits (limits.submits_per_sec)");
+}
+
+int64_t arcp__principal_refused(arcp__jobs *jobs, arcp__principal *principal)
+{
+    const arcp_settings *settings = &jobs->context->settings;
+    const arcp__token_rate rate = {settings->limits_refusals_per_sec,
+                                   settings->limits_refusal_burst};
+    arcp__token_bucket_take(&principal->refusals, rate, jobs->context->now.mono_ns);
+    return arcp__token_bucket_wait_ns(&principal->refusals, rate, jobs->context->now.mono_ns);
 }
 
 /* Moves the jobs to the front, without the holes of those that were dropped. */
@@ -104,29 +143,20 @@ static void close_holes(arcp__principal *principal)
     principal->job_holes = 0;
 }
 
-static bool reserve_job(arcp__principal *principal)
-{
-    if (principal->job_count < principal->job_capacity) {
-        return true;
-    }
-    if (principal->job_first + principal->job_holes > principal->job_capacity / 2) {
-        close_holes(principal);
-        return true;
-    }
-    size_t capacity = principal->job_capacity == 0 ? 8 : principal->job_capacity * 2;
-    arcp__job **jobs = arcp__realloc_array(principal->jobs, capacity, sizeof(*jobs));
-    if (jobs == NULL) {
-        return false;
-    }
-    principal->jobs = jobs;
-    principal->job_capacity = capacity;
-    return true;
-}
-
 bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
 {
-    if (!reserve_job(principal)) {
-        return false;
+    if (principal->job_count == principal->job_capacity &&
+        principal->job_first + principal->job_holes > principal->job_capacity / 2) {
+        close_holes(principal);
+    }
+    if (principal->job_count == principal->job_capacity) {
+        size_t capacity = principal->job_capacity == 0 ? 8 : principal->job_capacity * 2;
+        arcp__job **grown = arcp__realloc_array(principal->jobs, capacity, sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        principal->jobs = grown;
+        principal->job_capacity = capacity;
     }
     /* Ids grow with time; only what is restored after a restart, or had to wait for a
      * credential, comes later than its id says. */
@@ -166,16 +196,26 @@ void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job)
 
 /* ---- agents ---- */
 
-static arcp__agent *find_agent(const arcp__engine *engine, arcp_span name)
+static arcp__agent *find_agent(const arcp__jobs *jobs, arcp_span name)
 {
-    arcp__agent *agent = engine->agents;
+    arcp__agent *agent = jobs->agents;
     while (agent != NULL && !arcp_span_equal_cstr(name, agent->name)) {
         agent = agent->next;
     }
     return agent;
 }
 
-static arcp__agent *add_agent(arcp__engine *engine, arcp_span name)
+static arcp__agent_version *find_version(const arcp__agent *agent, arcp_span version)
+{
+    for (size_t at = 0; at < agent->version_count; at++) {
+        if (arcp_span_equal_cstr(version, agent->versions[at].version)) {
+            return &agent->versions[at];
+        }
+    }
+    return NULL;
+}
+
+static arcp__agent *add_agent(arcp__jobs *jobs, arcp_span name)
 {
     arcp__agent *agent = arcp__alloc(sizeof(*agent));
     if (agent == NULL) {
@@ -186,7 +226,7 @@ static arcp__agent *add_agent(arcp__engine *engine, arcp_span name)
         arcp__free(agent);
         return NULL;
     }
-    LL_APPEND(engine->agents, agent);
+    LL_APPEND(jobs->agents, agent);
     return agent;
 }
 
@@ -212,22 +252,12 @@ static arcp__agent_version *add_version(arcp__agent *agent, arcp_span text, arcp
     return added;
 }
 
-static arcp__agent_version *find_version(const arcp__agent *agent, arcp_span version)
-{
-    for (size_t at = 0; at < agent->version_count; at++) {
-        if (arcp_span_equal_cstr(version, agent->versions[at].version)) {
-            return &agent->versions[at];
-        }
-    }
-    return NULL;
-}
-
-static arcp_status register_checked(arcp__engine *engine, arcp_span text,
+static arcp_status register_checked(arcp__jobs *jobs, arcp_span text,
                                     const arcp__agent_registration *wanted, arcp_error *err)
 {
-    arcp__agent *agent = find_agent(engine, wanted->name);
+    arcp__agent *agent = find_agent(jobs, wanted->name);
     if (agent == NULL) {
-        agent = add_agent(engine, wanted->name);
+        agent = add_agent(jobs, wanted->name);
     }
     arcp__agent_version *known = agent == NULL ? NULL : find_version(agent, wanted->version);
     if (agent != NULL && known == NULL) {
@@ -247,8 +277,8 @@ static arcp_status register_checked(arcp__engine *engine, arcp_span text,
     return ARCP_OK;
 }
 
-arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_registration *agent,
-                                        arcp_error *err)
+arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registration *agent,
+                                 arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf_append(&text, agent->name);
@@ -263,17 +293,17 @@ arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_
         status = arcp__agent_name_parse(arcp_buf_span(&text), &name, &version, err);
     }
     if (status == ARCP_OK) {
-        status = register_checked(engine, arcp_buf_span(&text), agent, err);
+        status = register_checked(jobs, arcp_buf_span(&text), agent, err);
     }
     arcp_buf_fini(&text);
     return status;
 }
 
-void arcp__engine_clear_agents(arcp__engine *engine)
+void arcp__agents_clear(arcp__jobs *jobs)
 {
-    while (engine->agents != NULL) {
-        arcp__agent *agent = engine->agents;
-        engine->agents = agent->next;
+    while (jobs->agents != NULL) {
+        arcp__agent *agent = jobs->agents;
+        jobs->agents = agent->next;
         for (size_t at = 0; at < agent->version_count; at++) {
             arcp__free(agent->versions[at].version);
             arcp__free(agent->versions[at].text);
@@ -292,27 +322,26 @@ static void visit_host(const arcp__job *job, void (*visit)(void *user, void *hos
     }
 }
 
-void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *user, void *host),
+void arcp__agents_visit_hosts(const arcp__jobs *jobs, void (*visit)(void *user, void *host),
                               void *user)
 {
-    for (const arcp__agent *agent = engine->agents; agent != NULL; agent = agent->next) {
+    for (const arcp__agent *agent = jobs->agents; agent != NULL; agent = agent->next) {
         for (size_t at = 0; at < agent->version_count; at++) {
             visit(user, agent->versions[at].host);
         }
     }
-    for (const arcp__job *job = engine->jobs; job != NULL; job = job->hh.next) {
+    for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         visit_host(job, visit, user);
     }
     /* Some of these are kept no longer, and their FORGET_AGENT is still to be handed out. */
-    for (const arcp__job *job = engine->over_first; job != NULL; job = job->next_over) {
+    for (const arcp__job *job = jobs->over_first; job != NULL; job = job->next_over) {
         visit_host(job, visit, user);
     }
 }
 
 /* [arcp:7.5-1] [arcp:7.5-3] [arcp:7.5-6] */
-arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
-                                const arcp__agent **agent, const arcp__agent_version **version,
-                                arcp_error *err)
+arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text, const arcp__agent **agent,
+                                const arcp__agent_version **version, arcp_error *err)
 {
     arcp_span name;
     arcp_span wanted;
@@ -320,7 +349,7 @@ arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
     if (status != ARCP_OK) {
         return status;
     }
-    const arcp__agent *found = find_agent(engine, name);
+    const arcp__agent *found = find_agent(jobs, name);
     if (found == NULL || found->version_count == 0) {
         return arcp_error_set(err, ARCP_E_AGENT_NOT_AVAILABLE, "there is no agent \"%.*s\"",
                               (int)name.size, name.data);
@@ -338,10 +367,10 @@ arcp_status arcp__agent_resolve(const arcp__engine *engine, arcp_span text,
 }
 
 /* [arcp:6.2-2] */
-void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_json_writer *writer)
+void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *writer)
 {
     arcp__put_array(writer, "agents");
-    for (const arcp__agent *agent = engine->agents; agent != NULL; agent = agent->next) {
+    for (const arcp__agent *agent = jobs->agents; agent != NULL; agent = agent->next) {
         if (!rich) {
             arcp_json_write_cstr(writer, agent->name);
             continue;
@@ -362,19 +391,4 @@ void arcp__directory_write_agents(const arcp__engine *engine, bool rich, arcp_js
         arcp_json_end_object(writer);
     }
     arcp_json_end_array(writer);
-}
-
-void arcp__directory_free(arcp__engine *engine)
-{
-    arcp__engine_clear_agents(engine);
-    arcp__engine_clear_policies(engine);
-    arcp__idempotency_free_all(engine);
-    for (arcp__principal *principal = engine->principals, *next = NULL; principal != NULL;
-         principal = next) {
-        next = principal->hh.next;
-        HASH_DEL(engine->principals, principal);
-        arcp__free(principal->jobs);
-        arcp__free(principal->name);
-        arcp__free(principal);
-    }
 }

@@ -1,4 +1,4 @@
-#include "engine/job_lifecycle.h"
+#include "job/job_state.h"
 
 /* The legal transitions of a job's status (§7.3). What is not here does not happen; no row leaves a
  * terminal status, so that a job ends exactly once, whatever races. [arcp:7.3-1] */

@@ -1,0 +1,272 @@
+/* What the runtime tells an agent: its start, answers to its lines, to stop, to die; and what goes
+ * with it: when it is gone, its owner is told to forget it, and what its job needed while it was
+ * live is freed. */
+#include "job/job_state.h"
+
+/* What most job.start lines take without their input: one allocation where growing took
+ * several. */
+#define START_BYTES 448u
+
+void arcp__agent_say(arcp__jobs *jobs, arcp__job *job, arcp_buf *line)
+{
+    /* An answer means that what was said is durable: it waits for the batch. */
+    arcp__effect_push(jobs->log, &job->live->agent_port,
+                      &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line, true);
+}
+
+void arcp__agent_reply(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to, arcp_span payload)
+{
+    if (reply_to.size == 0 || job->agent_state != ARCP__AGENT_RUNNING || job->over_limit != NULL) {
+        return;
+    }
+    arcp_buf line = arcp__context_take_buf(jobs->context);
+    arcp_buf_append_cstr(&line, "{\"type\":\"reply\",\"re\":");
+    arcp_json_quote(reply_to, &line);
+    arcp_buf_append_cstr(&line, ",\"payload\":");
+    arcp_buf_append(&line, payload);
+    arcp_buf_append_byte(&line, '}');
+    arcp__agent_say(jobs, job, &line);
+}
+
+void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to,
+                             const arcp_error *error, arcp_span details)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&payload, "{\"error\":");
+    arcp__error_payload_format(error, details, &payload);
+    arcp_buf_append_byte(&payload, '}');
+    arcp__context_check_text(jobs->context, &payload);
+    arcp__agent_reply(jobs, job, reply_to, arcp_buf_span(&payload));
+    arcp_buf_fini(&payload);
+}
+
+/* ---- start ---- */
+
+/* Most jobs have those of the job before. */
+static void write_features(arcp__jobs *jobs, arcp_feature_set features, arcp_json_writer *writer)
+{
+    arcp_buf *text = &jobs->features_text;
+    if (text->size == 0 || text->failed || jobs->features_written != features) {
+        arcp_json_writer array;
+        arcp_buf_clear(text);
+        arcp_json_writer_init(&array, text);
+        arcp_json_begin_array(&array);
+        for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
+            if ((features & ARCP_FEATURE_BIT(feature)) != 0) {
+                arcp_json_write_cstr(&array, arcp_feature_name((arcp_feature)feature));
+            }
+        }
+        arcp_json_end_array(&array);
+        jobs->features_written = features;
+    }
+    arcp__write_formatted(writer, text);
+}
+
+/* [arcp:11-2] */
+static void format_start(arcp__jobs *jobs, const arcp__job *job, arcp_buf *out)
+{
+    const arcp__job_live *live = job->live;
+    arcp_buf text = arcp__context_take_buf(jobs->context);
+    (void)arcp_buf_reserve(out, START_BYTES + arcp_span_cstr(live->input).size);
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_cstr(&writer, "type", "job.start");
+    arcp__put_object(&writer, "payload");
+    arcp__put_cstr(&writer, "job_id", job->id);
+    arcp__put_cstr(&writer, "agent", job->agent_text);
+    arcp__put_raw(&writer, "input", arcp_span_cstr(live->input));
+    arcp_json_name(&writer, "lease");
+    arcp_lease_format(live->lease, &text);
+    arcp__write_formatted(&writer, &text);
+    if (arcp_lease_has_expiry(live->lease)) {
+        arcp_buf_clear(&text);
+        arcp_json_name(&writer, "lease_constraints");
+        arcp_lease_format_constraints(live->lease, &text);
+        arcp__write_formatted(&writer, &text);
+    }
+    arcp__budget_write_available(job, &writer);
+    arcp__credentials_write(jobs->credentials, &live->credential, &writer);
+    arcp__put_cstr(&writer, "trace_id", job->trace_id);
+    arcp__put_cstr(&writer, "traceparent", live->trace.traceparent);
+    if (live->tracestate != NULL) {
+        arcp__put_cstr(&writer, "tracestate", live->tracestate);
+    }
+    arcp__put_word(&writer, "parent_job_id", job->parent_id);
+    arcp_json_name(&writer, "features");
+    write_features(jobs, job->features, &writer);
+    arcp_json_name(&writer, "cwd");
+    if (live->cwd != NULL) {
+        arcp_json_write_cstr(&writer, live->cwd);
+    } else {
+        arcp_json_write_null(&writer);
+    }
+    arcp_json_end_object(&writer);
+    arcp_json_end_object(&writer);
+    out->failed = out->failed || text.failed;
+    arcp__context_give_buf(jobs->context, &text);
+}
+
+/* [arcp:7.5-9] */
+void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp__job_live *live = job->live;
+    arcp_buf line = arcp__context_take_buf(jobs->context);
+    format_start(jobs, job, &line);
+    arcp__free(live->input);
+    live->input = NULL;
+    arcp__effect_push(jobs->log, &live->agent_port,
+                      &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
+    arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
+    jobs->live_agents++;
+    arcp__agent_enter(job, ARCP__AGENT_STARTING);
+    if (live->max_runtime_sec != 0) {
+        arcp__context_arm(jobs->context, &live->runtime_timer, jobs->timer_kind, job,
+                          arcp__context_after_sec(jobs->context, live->max_runtime_sec));
+    }
+    /* Also where expiry ends nothing: it is logged. */
+    arcp__context_arm(jobs->context, &live->expiry_timer, jobs->timer_kind, job,
+                      arcp_authority_deadline_mono_ns(live->authority));
+}
+
+/* ---- stop ---- */
+
+static const char *const reason_names[] = {
+    [ARCP__CANCEL_CLIENT] = "client",
+    [ARCP__CANCEL_TIMEOUT] = "timeout",
+    [ARCP__CANCEL_LEASE_EXPIRED] = "lease_expired",
+    [ARCP__CANCEL_PARENT] = "parent",
+    [ARCP__CANCEL_SHUTDOWN] = "shutdown",
+};
+
+/* Behind the open batch, like START_AGENT: an agent is never told to stop before it was told to
+ * start. One that runs does not have to wait for a store that cannot write. */
+static bool waits_for_store(const arcp__jobs *jobs, const arcp__job *job)
+{
+    return !arcp__log_is_failing(jobs->log) || job->agent_state != ARCP__AGENT_RUNNING;
+}
+
+/* Nothing new is told while nothing can be stored, but an agent that runs is stopped all the
+ * same: whoever fills the disk must not outlive its lease by that. */
+static bool stops_running_agent(const arcp__effect *effect)
+{
+    return (effect->kind == ARCP__EFFECT_CANCEL_AGENT || effect->kind == ARCP__EFFECT_KILL_AGENT) &&
+           effect->job->agent_state == ARCP__AGENT_RUNNING;
+}
+
+void arcp__jobs_release_stops(arcp__jobs *jobs)
+{
+    arcp__effect_release(jobs->log, stops_running_agent);
+}
+
+void arcp__agent_cancel(arcp__jobs *jobs, arcp__job *job, arcp__cancel_reason reason,
+                        uint64_t grace_ms)
+{
+    if (!arcp__job_has_agent(job) || job->stop == ARCP__AGENT_STOP_KILLED) {
+        return;
+    }
+    if (job->stop == ARCP__AGENT_STOP_NONE) {
+        arcp_buf line = ARCP_BUF_INIT;
+        arcp_buf_append_format(&line, "{\"type\":\"job.cancel\",\"payload\":{\"reason\":\"%s\"",
+                               reason_names[reason]);
+        if (reason == ARCP__CANCEL_CLIENT && job->live->cancel_message != NULL) {
+            arcp_buf_append_cstr(&line, ",\"message\":");
+            arcp_json_quote(arcp_span_cstr(job->live->cancel_message), &line);
+        }
+        arcp_buf_append_format(&line, ",\"grace_ms\":%llu}}", (unsigned long long)grace_ms);
+        job->stop = ARCP__AGENT_STOP_ASKED;
+        arcp__effect_push(jobs->log, &job->live->agent_port,
+                          &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
+                                          .job = job,
+                                          .reason = (int)reason,
+                                          .grace_ms = (int64_t)grace_ms},
+                          &line, waits_for_store(jobs, job));
+    }
+    /* A later reason may leave it less time, never more. */
+    int64_t due = arcp__context_after_ms(jobs->context, grace_ms);
+    if (job->live->grace_timer.place == 0 || due < job->live->grace_timer.at_ns) {
+        arcp__context_arm(jobs->context, &job->live->grace_timer, jobs->timer_kind, job, due);
+    }
+}
+
+void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job)
+{
+    if (arcp__job_has_agent(job) && job->stop != ARCP__AGENT_STOP_KILLED) {
+        job->stop = ARCP__AGENT_STOP_KILLED;
+        arcp__effect_push(jobs->log, &job->live->agent_port,
+                          &(arcp__effect){.kind = ARCP__EFFECT_KILL_AGENT, .job = job}, NULL,
+                          waits_for_store(jobs, job));
+    }
+}
+
+/* ---- gone ---- */
+
+void arcp__agent_over(arcp__jobs *jobs, arcp__job *job)
+{
+    if (job->is_over) {
+        return;
+    }
+    arcp__job_pin(job);
+    job->is_over = true;
+    job->next_over = NULL;
+    if (jobs->over_last == NULL) {
+        jobs->over_first = job;
+    } else {
+        jobs->over_last->next_over = job;
+    }
+    jobs->over_last = job;
+}
+
+void arcp__agent_forget(arcp__jobs *jobs, arcp__job *job)
+{
+    jobs->live_agents--;
+    arcp__agent_enter(job, ARCP__AGENT_GONE);
+    arcp__context_disarm(jobs->context, &job->live->grace_timer);
+    /* Lines for it that still wait for their batch have no reader any more, and must not be
+     * handed out after its owner let go of the job. */
+    arcp__port_drop(jobs->log, &job->live->agent_port);
+    arcp__agent_over(jobs, job);
+}
+
+static void release_if_over(arcp__jobs *jobs, arcp__job *job)
+{
+    if (arcp__job_has_ended(job)) {
+        arcp__job_release_live(jobs, job);
+    }
+    arcp__job_unpin(job);
+}
+
+bool arcp__job_next_forgotten(arcp__jobs *jobs, arcp__effect *out)
+{
+    while (jobs->over_first != NULL) {
+        arcp__job *job = jobs->over_first;
+        jobs->over_first = job->next_over;
+        jobs->over_last = jobs->over_first == NULL ? NULL : jobs->over_last;
+        job->is_over = false;
+        if (job->agent_state == ARCP__AGENT_GONE) {
+            jobs->forgetting = job;
+            *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
+            arcp__job_unpin(job); /* the list's: the agent's own is still there */
+            return true;
+        }
+        release_if_over(jobs, job);
+    }
+    return false;
+}
+
+void arcp__job_forgotten_by_owner(arcp__jobs *jobs)
+{
+    arcp__job *job = jobs->forgetting;
+    if (job != NULL) {
+        jobs->forgetting = NULL;
+        arcp__agent_enter(job, ARCP__AGENT_RELEASED);
+        job->live->host = NULL;
+        release_if_over(jobs, job); /* and the agent's pin */
+    }
+}
+
+void arcp__jobs_forget_agents(arcp__jobs *jobs)
+{
+    arcp__effect none;
+    do {
+        arcp__job_forgotten_by_owner(jobs);
+    } while (arcp__job_next_forgotten(jobs, &none));
+}

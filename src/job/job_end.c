@@ -1,0 +1,443 @@
+/* How a job ends (§7.3, §8.4): with job.result or job.error, exactly once.
+ *
+ * Everything that can end a job (the agent's own word, its exit, a cancel (§7.4), a deadline, its
+ * lease's expiry, the parent, the runtime's stop) comes through finish(), which asks the table of
+ * transitions (job_lifecycle.c): the first one wins. */
+#include "job/job_state.h"
+
+#include <stdio.h>
+
+#include "base/base64.h"
+#include "base/utf8.h"
+
+/* ---- the end ---- */
+
+/* The waiting parent's answer: {job_id, final_status, result? | error?}, from the child's
+ * terminal payload. */
+static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *child,
+                        arcp_span terminal)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    arcp_buf payload = ARCP_BUF_INIT;
+    if (arcp_json_scan(&json, terminal, &limits, NULL) != ARCP_OK) {
+        arcp__context_no_memory(jobs->context); /* it is JSON: the runtime wrote it */
+        arcp_json_fini(&json);
+        return;
+    }
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_cstr(&writer, "job_id", child->id);
+    static const char *const copied[] = {"final_status", "result", "result_id", "result_size",
+                                         "summary"};
+    for (size_t at = 0; at < sizeof(copied) / sizeof(copied[0]); at++) {
+        arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[at]));
+        if (ref != ARCP_JSON_ABSENT) {
+            arcp__put_raw(&writer, copied[at], arcp_json_raw(&json, ref));
+        }
+    }
+    if (arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("code")) != ARCP_JSON_ABSENT) {
+        static const char *const members[] = {"code", "message", "retryable", "details"};
+        arcp__put_object(&writer, "error");
+        for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
+            arcp_json_ref ref =
+                arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[at]));
+            if (ref != ARCP_JSON_ABSENT) {
+                arcp__put_raw(&writer, members[at], arcp_json_raw(&json, ref));
+            }
+        }
+        arcp_json_end_object(&writer);
+    }
+    arcp_json_end_object(&writer);
+    arcp__context_check_text(jobs->context, &payload);
+    arcp__agent_reply(jobs, parent, arcp_span_cstr(child->live->wait_reply),
+                      arcp_buf_span(&payload));
+    arcp_buf_fini(&payload);
+    arcp_json_fini(&json);
+}
+
+static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, const char *type,
+                   arcp_buf *payload)
+{
+    if (!arcp__job_status_may_become(job->status, status)) {
+        return;
+    }
+    const bool is_over = job->over_limit != NULL;
+    if (is_over && status == ARCP_JOB_SUCCESS) {
+        return; /* not all that it said is there */
+    }
+    if (payload->size > arcp__frame_room(jobs->context)) {
+        arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
+                       ARCP_SPAN_LITERAL("the result is too large for one frame "
+                                         "(limits.frame_bytes): it can be sent in chunks"),
+                       true, ARCP__FRAME_LIMIT);
+        return;
+    }
+    /* What the runtime says of an end always has room. */
+    const bool is_bounded = !is_over && (job->said_end || status == ARCP_JOB_SUCCESS);
+    arcp__context_check_text(jobs->context, payload);
+    if (!arcp__job_emit_terminal(jobs, job, type, arcp_buf_span(payload), is_bounded)) {
+        return; /* there is no room for what it said: it ends with that (job_record.c) */
+    }
+    arcp__job_live *live = job->live;
+    arcp__job_enter(job, status);
+    job->cancelling = false;
+    job->ended_wall_ns = jobs->context->now.wall_ns;
+    arcp__span_job_ended(jobs, job);
+    arcp__job_log_end(jobs, job);
+    job->principal->running_jobs--;
+    jobs->running--;
+    arcp__context_disarm(jobs->context, &live->runtime_timer);
+    arcp__context_disarm(jobs->context, &live->expiry_timer);
+    arcp_buf_fini(&live->inline_result);
+    arcp_buf_fini(&live->plain_output);
+    if (job->submitter != NULL) {
+        job->submitter->live_jobs--;
+    }
+    arcp__credential_take_back(jobs->credentials, &live->credential);
+    arcp__job_store_with_batch(jobs, job, ARCP__ROW_WHOLE); /* when its end has its number */
+    arcp__budget_delete_row(jobs, job);
+    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
+        at->ops->ended(jobs->user, at);
+    }
+    if (job->parent != NULL) {
+        job->parent->live_children--;
+        if (live->wait_reply != NULL && !arcp__job_has_ended(job->parent)) {
+            answer_wait(jobs, job->parent, job, arcp_buf_span(payload));
+        }
+    }
+    /* [arcp:9.8.2-13] */
+    for (arcp__job *child = job->children; child != NULL; child = child->next_child) {
+        arcp__job_fail_with(jobs, child, ARCP_E_CANCELLED, "the parent job has ended");
+    }
+    arcp__admission_drop_children(jobs, job);
+    arcp__job_update_pressure(jobs, job);
+    arcp__job_keep(
+        jobs, job,
+        arcp__context_after_sec(jobs->context, jobs->context->settings.jobs_keep_terminal_sec));
+    if (job->agent_state == ARCP__AGENT_NONE) {
+        arcp__agent_enter(job, ARCP__AGENT_RELEASED);
+    }
+    if (!arcp__job_has_agent(job)) {
+        arcp__agent_over(jobs, job);
+    }
+}
+
+static void open_payload(arcp_json_writer *writer, arcp_buf *payload, const char *final_status)
+{
+    arcp_json_writer_init(writer, payload);
+    arcp_json_begin_object(writer);
+    arcp__put_cstr(writer, "final_status", final_status);
+}
+
+/* [arcp:8.4-8] */
+static void close_payload(const arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
+{
+    arcp__write_timestamp(writer, "completed_at", jobs->context->now.wall_ns);
+    arcp__put_cstr(writer, "job_id", job->id);
+    arcp_json_end_object(writer);
+}
+
+/* [arcp:7.3-2] [arcp:7.4-3] */
+static arcp_job_status final_status(arcp_status code)
+{
+    if (code == ARCP_E_CANCELLED) {
+        return ARCP_JOB_CANCELLED;
+    }
+    return code == ARCP_E_TIMEOUT ? ARCP_JOB_TIMED_OUT : ARCP_JOB_ERROR;
+}
+
+static arcp__cancel_reason stop_reason(const arcp__job *job, arcp_status code)
+{
+    if (job->parent != NULL && arcp__job_has_ended(job->parent)) {
+        return ARCP__CANCEL_PARENT;
+    }
+    if (code == ARCP_E_TIMEOUT) {
+        return ARCP__CANCEL_TIMEOUT;
+    }
+    if (code == ARCP_E_LEASE_EXPIRED) {
+        return ARCP__CANCEL_LEASE_EXPIRED;
+    }
+    return code == ARCP_E_CANCELLED ? ARCP__CANCEL_CLIENT : ARCP__CANCEL_SHUTDOWN;
+}
+
+static arcp_span cut(arcp_span text)
+{
+    return arcp_span_first(text, arcp__utf8_cut(text, ARCP__REPEATED_MAX));
+}
+
+static void write_error(const arcp__jobs *jobs, const arcp__job *job, arcp_buf *payload,
+                        arcp_status code, arcp_span code_text, arcp_span message, bool retryable,
+                        arcp_span details)
+{
+    arcp_json_writer writer;
+    open_payload(&writer, payload, arcp_job_status_name(final_status(code)));
+    arcp__error_payload_members(&writer, code, code_text, message, retryable, details);
+    close_payload(jobs, job, &writer);
+}
+
+void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_span code_text,
+                    arcp_span message, bool retryable, arcp_span details)
+{
+    if (arcp__job_has_ended(job)) {
+        return;
+    }
+    arcp_error cancelled = {0};
+    if (job->cancelling) {
+        /* It was asked to stop, and that was acknowledged: whatever ends it now. */
+        const char *said = job->live->cancel_message;
+        code = arcp_error_set(&cancelled, ARCP_E_CANCELLED, "the job was cancelled%s%s",
+                              said == NULL ? "" : ": ", said == NULL ? "" : said);
+        code_text = ARCP_SPAN_LITERAL("CANCELLED");
+        message = arcp_span_cstr(cancelled.message);
+        retryable = false;
+        details = arcp_span_make(NULL, 0);
+    }
+    arcp_job_status status = final_status(code);
+    arcp_buf payload = ARCP_BUF_INIT;
+    write_error(jobs, job, &payload, code, code_text, message, retryable, details);
+    if (payload.size > arcp__frame_room(jobs->context)) {
+        arcp_buf_clear(&payload);
+        write_error(jobs, job, &payload, code, cut(code_text), cut(message), retryable,
+                    ARCP__FRAME_LIMIT);
+    }
+    job->end_code = code;
+    finish(jobs, job, status, "job.error", &payload);
+    arcp_buf_fini(&payload);
+    if (!job->said_end) {
+        arcp__agent_cancel(jobs, job, stop_reason(job, code), 0);
+    }
+}
+
+void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, const char *message)
+{
+    arcp__job_fail(jobs, job, code, arcp_span_cstr(arcp_status_wire_code(code)),
+                   arcp_span_cstr(message), arcp_status_is_retryable_by_default(code),
+                   arcp_span_make(NULL, 0));
+}
+
+/* The result of a job that streamed for a session that cannot get chunks. */
+static bool write_inline(arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
+{
+    arcp_span bytes = arcp_buf_span(&job->live->inline_result);
+    if (bytes.size > jobs->context->settings.limits_frame_bytes - 1024) {
+        return false;
+    }
+    arcp_json_name(writer, "result");
+    if (arcp__utf8_is_valid(bytes)) {
+        arcp_json_write_string(writer, bytes);
+    } else {
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp__base64_encode(bytes, ARCP__BASE64_STANDARD, &text);
+        arcp_json_write_string(writer, arcp_buf_span(&text));
+        writer->out->failed = writer->out->failed || text.failed;
+        arcp_buf_fini(&text);
+    }
+    return true;
+}
+
+/* [arcp:8.4-11] */
+void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
+                       arcp_span summary_json)
+{
+    if (arcp__job_has_ended(job)) {
+        return;
+    }
+    if (job->cancelling) {
+        arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
+        return;
+    }
+    bool chunked = arcp__job_has_chunks(job);
+    if (chunked && result_json.size != 0) {
+        arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
+                            "the agent sent an inline result after result chunks");
+        return;
+    }
+    if (chunked && !job->chunks_ended) { /* it ended without `more: false` [arcp:8.4-7] */
+        job->chunks_ended = true;
+        arcp__job_emit_chunk(jobs, job, ARCP_SPAN_LITERAL("\"\""), false, false);
+    }
+    arcp_buf payload = arcp__context_take_buf(jobs->context);
+    arcp_json_writer writer;
+    open_payload(&writer, &payload, "success");
+    bool fits = true;
+    if (chunked && arcp__job_streams(job)) {
+        arcp__put_cstr(&writer, "result_id", job->result_id);
+        arcp__put_u64(&writer, "result_size", job->live->result_size);
+    } else if (chunked) {
+        fits = write_inline(jobs, job, &writer);
+    } else {
+        arcp__put_raw(&writer, "result",
+                      result_json.size == 0 ? ARCP_SPAN_LITERAL("null") : result_json);
+    }
+    if (summary_json.size != 0) {
+        arcp__put_raw(&writer, "summary", summary_json);
+    }
+    close_payload(jobs, job, &writer);
+    if (fits) {
+        finish(jobs, job, ARCP_JOB_SUCCESS, "job.result", &payload);
+    } else {
+        arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
+                            "the result is too large for one frame, and the session did not "
+                            "negotiate result_chunk");
+    }
+    arcp__context_give_buf(jobs->context, &payload);
+}
+
+/* ---- cancels and deadlines ---- */
+
+void arcp__job_cancel(arcp__jobs *jobs, arcp__job *job, const char *message)
+{
+    if (job->cancelling) {
+        return;
+    }
+    if (*message != '\0') {
+        job->live->cancel_message = arcp__copy_cstr(message, strlen(message));
+        if (job->live->cancel_message == NULL) {
+            arcp__context_no_memory(jobs->context);
+            return;
+        }
+    }
+    job->cancelling = true;
+    if (!arcp__job_has_agent(job)) {
+        arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
+        return;
+    }
+    arcp__agent_cancel(jobs, job, ARCP__CANCEL_CLIENT,
+                       jobs->context->settings.jobs_cancel_grace_ms);
+}
+
+/* [arcp:9.5-7] [arcp:9.5-8] [arcp:14-6] [arcp:LA-17] [arcp:LB-4] */
+void arcp__job_expiry_due(arcp__jobs *jobs, arcp__job *job)
+{
+    if (arcp__job_has_ended(job)) {
+        return;
+    }
+    bool ends = jobs->context->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE;
+    if (!job->expiry_told) {
+        job->expiry_told = true;
+        arcp__context_disarm(jobs->context, &job->live->expiry_timer);
+        arcp__audit(jobs->log, &(arcp__audit_line){.event = ARCP__AUDIT_EXPIRY,
+                                                   .decision = ends ? "ended" : "denied",
+                                                   .who = arcp__job_who(job),
+                                                   .code = ARCP_E_LEASE_EXPIRED,
+                                                   .rule = ends ? "lease.on_expiry: terminate"
+                                                                : "lease.on_expiry: deny",
+                                                   .lease = job->live->lease});
+    }
+    if (ends) {
+        arcp__job_fail_with(jobs, job, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
+    }
+}
+
+/* The wall clock was set: what is due by it now, and when the rest is. */
+void arcp__jobs_follow_wall_clock(arcp__jobs *jobs)
+{
+    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        if (arcp__job_has_ended(job) || job->expiry_told || job->live->authority == NULL) {
+            continue;
+        }
+        if (arcp_authority_is_expired(job->live->authority, jobs->context->now)) {
+            arcp__job_expiry_due(jobs, job);
+        } else {
+            arcp__context_arm(
+                jobs->context, &job->live->expiry_timer, jobs->timer_kind, job,
+                arcp__authority_due_mono_ns(job->live->authority, jobs->context->now));
+        }
+    }
+}
+
+void arcp__job_due(arcp__jobs *jobs, arcp__timer *timer)
+{
+    arcp__job *job = timer->owner;
+    if (timer == &job->keep_timer) {
+        arcp__job_keep_due(jobs, job);
+    } else if (timer == &job->live->runtime_timer) {
+        arcp__job_fail_with(jobs, job, ARCP_E_TIMEOUT, "the job ran longer than max_runtime_sec");
+    } else if (timer == &job->live->expiry_timer) {
+        arcp__job_expiry_due(jobs, job);
+    } else {
+        arcp__agent_kill(jobs, job);
+        if (job->cancelling) {
+            arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
+        }
+    }
+}
+
+/* What follows once the agent has its answer: an expired lease ends the job, and so does a
+ * used-up budget, where the operator wants that. [arcp:9.6-8] [arcp:9.6-9] [arcp:LB-9] */
+void arcp__job_after_denial(arcp__jobs *jobs, arcp__job *job, arcp_status code)
+{
+    if (code == ARCP_E_LEASE_EXPIRED) {
+        arcp__job_expiry_due(jobs, job);
+    } else if (code == ARCP_E_BUDGET_EXHAUSTED &&
+               jobs->context->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
+        arcp__job_fail_with(jobs, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
+    }
+}
+
+/* ---- several ---- */
+
+void arcp__jobs_fail(arcp__jobs *jobs, const char *message)
+{
+    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR, message);
+    }
+}
+
+void arcp__jobs_end_over(arcp__jobs *jobs)
+{
+    while (jobs->over_limit != NULL) {
+        arcp__job *job = jobs->over_limit;
+        jobs->over_limit = job->next_over_limit;
+        if (job->principal != NULL) { /* else it was forgotten meanwhile */
+            char message[96];
+            char details[64];
+            (void)snprintf(message, sizeof(message), "what the job said is more than %s",
+                           job->over_limit);
+            (void)snprintf(details, sizeof(details), "{\"limit\":\"%s\"}", job->over_limit);
+            arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
+                           arcp_span_cstr(message), true, arcp_span_cstr(details));
+        }
+        arcp__job_unpin(job);
+    }
+}
+
+void arcp__jobs_fini(arcp__jobs *jobs)
+{
+    while (jobs->over_limit != NULL) { /* pinned; a failed engine ends none of them */
+        arcp__job *job = jobs->over_limit;
+        jobs->over_limit = job->next_over_limit;
+        arcp__job_unpin(job);
+    }
+    arcp__jobs_store_due(jobs); /* nothing is written any more: it lets go of them */
+    for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
+        next = job->hh.next;
+        if (arcp__job_has_agent(job)) {
+            arcp__job_unpin(job); /* the agent's pin */
+        }
+        arcp__job_drop(jobs, job);
+    }
+    arcp__jobs_forget_agents(jobs);
+    while (jobs->spent_rows != NULL) {
+        arcp__spent_row *row = jobs->spent_rows;
+        LL_DELETE(jobs->spent_rows, row);
+        arcp__free(row);
+    }
+    arcp__agents_clear(jobs);
+    arcp__policies_clear(jobs);
+    arcp__idempotency_free_all(jobs);
+    arcp__principals_free(jobs);
+    arcp_buf_fini(&jobs->body);
+    arcp_buf_fini(&jobs->features_text);
+}
+
+bool arcp__jobs_sweep(arcp__jobs *jobs)
+{
+    const bool has_more = arcp__idempotency_sweep(jobs);
+    if (!has_more) {
+        arcp__principals_sweep(jobs);
+    }
+    return has_more;
+}

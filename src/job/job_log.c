@@ -1,0 +1,182 @@
+/* What the operator is told of a job: a line when it starts, one when it ends, and what goes wrong
+ * in between, all with the same fields; how it ended, for the audit log; and the figures. */
+#include "job/job_state.h"
+
+#include <stdio.h>
+
+/* An agent may spend in any number of currencies, which may have any name. Those beyond the limits
+ * are left out; `cost` of an audit line, which is text there, is never cut within its JSON. */
+#define COSTS_MAX       8u
+#define COSTS_BYTES_MAX 1024u
+
+/* ---- figures ---- */
+
+static arcp__agent_metrics *agent_of(arcp__job_metrics *metrics, const char *agent_text)
+{
+    size_t size = strcspn(agent_text, "@");
+    for (size_t at = 0; at < metrics->agent_count; at++) {
+        if (strlen(metrics->agents[at].name) == size &&
+            memcmp(metrics->agents[at].name, agent_text, size) == 0) {
+            return &metrics->agents[at];
+        }
+    }
+    if (size >= sizeof(metrics->agents[0].name) ||
+        metrics->agent_count == ARCP__METRIC_AGENTS_MAX) {
+        return &metrics->agents[ARCP__METRIC_AGENTS_MAX];
+    }
+    arcp__agent_metrics *added = &metrics->agents[metrics->agent_count++];
+    memcpy(added->name, agent_text, size);
+    return added;
+}
+
+void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job)
+{
+    job->live->metrics = agent_of(&jobs->metrics, job->agent_text);
+    job->live->metrics->live++;
+}
+
+void arcp__metrics_denied(arcp__jobs *jobs, arcp_status code, arcp_span capability)
+{
+    jobs->metrics.denial_count++;
+    jobs->metrics.denials[code][arcp__capability_from_name(capability)]++;
+}
+
+/* For the line at its end. */
+static void add_cost(arcp__job_live *live, arcp_span currency, arcp_decimal amount)
+{
+    arcp__job_cost *cost = live->costs;
+    while (cost != NULL && !arcp_span_equal_cstr(currency, cost->currency)) {
+        cost = cost->next;
+    }
+    if (cost == NULL && live->cost_count < COSTS_MAX && currency.size <= ARCP__CURRENCY_BYTES_MAX &&
+        memchr(currency.data, '\0', currency.size) == NULL) {
+        cost = arcp__alloc(sizeof(*cost) + currency.size + 1);
+        if (cost == NULL) {
+            return; /* of a figure for people; budgets have their own counters */
+        }
+        memcpy(cost->currency, currency.data, currency.size);
+        cost->currency[currency.size] = '\0';
+        cost->amount = (arcp_decimal)ARCP_DECIMAL_ZERO;
+        LL_APPEND(live->costs, cost);
+        live->cost_count++;
+    }
+    if (cost != NULL) {
+        (void)!arcp_decimal_add(cost->amount, amount, &cost->amount);
+    }
+}
+
+void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount)
+{
+    arcp__job_metrics *metrics = &jobs->metrics;
+    size_t at = 0;
+    while (at < metrics->currency_count &&
+           !arcp_span_equal_cstr(currency, metrics->spent[at].currency)) {
+        at++;
+    }
+    if (at == metrics->currency_count) {
+        /* What is behind a NUL would not be shown, and there would be two of one name. */
+        if (at == ARCP__METRIC_CURRENCIES_MAX ||
+            currency.size >= sizeof(metrics->spent[0].currency) ||
+            memchr(currency.data, '\0', currency.size) != NULL) {
+            at = ARCP__METRIC_CURRENCIES_MAX;
+        } else {
+            memcpy(metrics->spent[at].currency, currency.data, currency.size);
+            metrics->currency_count++;
+        }
+    }
+    /* Beyond the largest decimal the sum stays where it is. */
+    (void)!arcp_decimal_add(metrics->spent[at].amount, amount, &metrics->spent[at].amount);
+    add_cost(job->live, currency, amount);
+}
+
+/* ---- lines ---- */
+
+/* {"USD":"0.9"}; nothing without costs. */
+static void write_costs(const arcp__job *job, arcp_buf *out)
+{
+    if (job->live->costs == NULL) {
+        return;
+    }
+    arcp_json_writer writer = arcp__put_begin(out);
+    for (const arcp__job_cost *cost = job->live->costs; cost != NULL; cost = cost->next) {
+        char amount[ARCP_DECIMAL_TEXT_MAX];
+        const size_t before = out->size;
+        arcp__put_string(&writer, cost->currency,
+                         arcp_span_make(amount, arcp_decimal_format(cost->amount, amount)));
+        if (out->size >= COSTS_BYTES_MAX) { /* and the brace */
+            out->size = before;
+            break;
+        }
+    }
+    arcp_json_end_object(&writer);
+}
+
+static void open_fields(const arcp__job *job, arcp_json_writer *writer, arcp_buf *out)
+{
+    arcp_json_writer_init(writer, out);
+    arcp_json_begin_object(writer);
+    arcp__write_text(writer, "job_id", job->id);
+    arcp__write_text(writer, "agent", job->agent_text);
+    arcp__write_text(writer, "principal", job->principal->name);
+    arcp__write_text(writer, "session_id", job->session_id);
+    arcp__write_text(writer, "parent_job_id", job->parent_id);
+    arcp__write_text(writer, "trace_id", job->trace_id);
+}
+
+void arcp__job_fields(const arcp__job *job, arcp_buf *out)
+{
+    arcp_json_writer writer;
+    open_fields(job, &writer, out);
+    arcp_json_end_object(&writer);
+}
+
+void arcp__job_log(arcp__jobs *jobs, arcp__log_level level, const arcp__job *job,
+                   const char *message)
+{
+    arcp_buf fields = ARCP_BUF_INIT;
+    if (!jobs->has_no_log) {
+        arcp__job_fields(job, &fields);
+        arcp__effect_log_fields(jobs->log, level, message, &fields);
+    }
+}
+
+void arcp__job_log_end(arcp__jobs *jobs, arcp__job *job)
+{
+    arcp__agent_metrics *agent = job->live->metrics;
+    if (agent == NULL) {
+        agent = agent_of(&jobs->metrics, job->agent_text); /* ran before a restart */
+    } else {
+        agent->live--;
+    }
+    job->live->metrics = NULL;
+    agent->ended[job->status]++;
+    if (jobs->has_no_log) {
+        return;
+    }
+    arcp_buf fields = ARCP_BUF_INIT;
+    arcp_buf costs = ARCP_BUF_INIT;
+    arcp_json_writer writer;
+    char duration[24];
+    const char *status = arcp_job_status_name(job->status);
+    const int64_t lasted_ns = job->ended_wall_ns - job->created_wall_ns;
+    const uint64_t lasted_ms = lasted_ns < 0 ? 0 : (uint64_t)(lasted_ns / ARCP_NS_PER_MS);
+    write_costs(job, &costs);
+    open_fields(job, &writer, &fields);
+    arcp__write_text(&writer, "status", status);
+    arcp__write_text(&writer, "code",
+                     job->status == ARCP_JOB_SUCCESS ? NULL : arcp_status_wire_code(job->end_code));
+    arcp__put_u64(&writer, "duration_ms", lasted_ms);
+    arcp__put_raw(&writer, "cost", arcp_buf_span(&costs));
+    arcp_json_end_object(&writer);
+    fields.failed = fields.failed || costs.failed;
+    arcp__effect_log_fields(jobs->log, ARCP__LOG_INFO, "job ended", &fields);
+    (void)snprintf(duration, sizeof(duration), "%llu", (unsigned long long)lasted_ms);
+    arcp__audit(jobs->log, &(arcp__audit_line){
+                               .event = ARCP__AUDIT_END,
+                               .decision = status,
+                               .who = arcp__job_who(job),
+                               .code = job->status == ARCP_JOB_SUCCESS ? ARCP_OK : job->end_code,
+                               .more = {{"duration_ms", arcp_span_cstr(duration)},
+                                        {"cost", arcp_buf_span(&costs)}}});
+    arcp_buf_fini(&costs);
+}

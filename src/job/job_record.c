@@ -1,0 +1,192 @@
+/* Records of a job (§8): appended once to its stream, told to its observers.
+ *
+ * How much a job may say is bounded: limits.job_bytes of records as they are stored, together with
+ * its principal's other jobs limits.principal_bytes, and no event that is too large for a frame.
+ * A record that has no room is not stored, nothing follows it, and its job ends as INTERNAL_ERROR
+ * with details.limit (arcp__jobs_end_over). It ends when the input has been carried out, because
+ * the code that emits a record goes on with the job. That end is stored whatever its size; it is
+ * the runtime's own and short, as all are but what an agent says itself. Before a job ends for the
+ * others of its principal, those that have ended are forgotten. */
+#include "job/job_state.h"
+
+#include "base/timestamp.h"
+#include "base/utf8.h"
+#include "core/event_write.h"
+
+#define PIECES_MAX 6u /* of a record's payload */
+
+/* It said more than the setting allows: it ends with the input at hand. Once. */
+static void note_over(arcp__jobs *jobs, arcp__job *job, const char *limit)
+{
+    job->over_limit = limit;
+    LL_PREPEND2(jobs->over_limit, job, next_over_limit);
+    arcp__job_pin(job);
+}
+
+/* Whether the job may say so many bytes more. Ended jobs go when the input has been carried out. */
+static bool has_room(arcp__jobs *jobs, arcp__job *job, uint64_t bytes)
+{
+    const arcp_settings *settings = &jobs->context->settings;
+    const uint64_t limit = settings->limits_principal_bytes;
+    if (job->stream->bytes + bytes > settings->limits_job_bytes) {
+        note_over(jobs, job, "limits.job_bytes");
+        return false;
+    }
+    if (limit == 0 || job->principal->stored_bytes + bytes <= limit) {
+        return true;
+    }
+    jobs->over_share = job->principal;
+    if (arcp__kept_at_least(jobs, job->principal) + bytes <= limit) {
+        return true;
+    }
+    note_over(jobs, job, "limits.principal_bytes");
+    return false;
+}
+
+/* False when out of memory, or when it is `is_bounded` and the job has said too much: then it ends
+ * as that. */
+static bool emit(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_feature feature,
+                 const arcp_span *pieces, size_t count, bool is_bounded)
+{
+    char id[ARCP__ID_SIZE];
+    arcp_span all[6 + PIECES_MAX + 1];
+    size_t used = 0;
+    uint64_t size = 0;
+    assert(count <= PIECES_MAX);
+    arcp__context_make_id(jobs->context, "msg_", id);
+    all[used++] = ARCP_SPAN_LITERAL("{\"id\":\"");
+    all[used++] = arcp_span_cstr(id);
+    all[used++] = ARCP_SPAN_LITERAL("\",\"type\":\"");
+    all[used++] = arcp_span_cstr(type);
+    all[used++] = ARCP_SPAN_LITERAL("\"");
+    all[used++] = arcp_span_make(job->live->head, job->live->head_size);
+    for (size_t at = 0; at < count; at++) {
+        all[used++] = pieces[at];
+    }
+    all[used++] = ARCP_SPAN_LITERAL("}");
+    for (size_t at = 0; at < used; at++) {
+        size += all[at].size;
+    }
+    uint64_t position = 0;
+    size_t bytes = 0;
+    if ((is_bounded && !has_room(jobs, job, size)) ||
+        !arcp__stream_append(jobs->log, job->stream, all, used, &position, &bytes)) {
+        return false;
+    }
+    job->principal->stored_bytes += bytes;
+    jobs->metrics.event_count++;
+    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
+        if (at->is_live) {
+            at->ops->record(jobs->user, at, position, bytes, feature);
+        }
+    }
+    return true;
+}
+
+bool arcp__job_emit_terminal(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_span payload,
+                             bool is_bounded)
+{
+    return emit(jobs, job, type, ARCP_FEATURE_NONE, &payload, 1, is_bounded);
+}
+
+static void emit_with_feature(arcp__jobs *jobs, arcp__job *job, arcp_span kind_text,
+                              arcp_feature feature, arcp_span body)
+{
+    char ts[ARCP__TIMESTAMP_SIZE + 9] = "\",\"ts\":\"";
+    arcp__timestamp_format(jobs->context->now.wall_ns, ts + 8);
+    if (arcp__job_has_ended(job) || job->over_limit != NULL) {
+        return; /* nothing follows the terminal record, nor what was too much but that */
+    }
+    if (body.size > arcp__frame_room(jobs->context)) {
+        note_over(jobs, job, "limits.frame_bytes");
+        return;
+    }
+    const arcp_span pieces[] = {
+        ARCP_SPAN_LITERAL("{\"kind\":\""), kind_text, arcp_span_make(ts, 8 + ARCP__TIMESTAMP_SIZE),
+        ARCP_SPAN_LITERAL("\",\"body\":"), body,      ARCP_SPAN_LITERAL("}"),
+    };
+    (void)emit(jobs, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]), true);
+}
+
+void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_event_kind kind,
+                          arcp_span kind_text, arcp_span body)
+{
+    emit_with_feature(jobs, job, kind_text, arcp_event_kind_feature(kind), body);
+}
+
+/* [arcp:8.1-1] */
+static void emit_body(arcp__jobs *jobs, arcp__job *job, arcp_event_kind kind, arcp_feature feature,
+                      arcp_buf *body)
+{
+    if (body->failed) {
+        arcp__context_no_memory(jobs->context);
+    } else {
+        emit_with_feature(jobs, job, arcp_span_cstr(arcp_event_kind_name(kind)), feature,
+                          arcp_buf_span(body));
+    }
+    arcp__context_give_buf(jobs->context, body);
+}
+
+void arcp__job_emit_status(arcp__jobs *jobs, arcp__job *job, const char *phase, arcp_span message)
+{
+    arcp_buf body = arcp__context_take_buf(jobs->context);
+    arcp_json_writer writer = arcp__put_begin(&body);
+    arcp__put_cstr(&writer, "phase", phase);
+    if (message.size != 0) {
+        arcp__put_string(&writer, "message", message);
+    }
+    arcp_json_end_object(&writer);
+    emit_body(jobs, job, ARCP_EVENT_STATUS, ARCP_FEATURE_NONE, &body);
+}
+
+void arcp__job_emit_log(arcp__jobs *jobs, arcp__job *job, const char *level, arcp_span text)
+{
+    arcp_buf body = arcp__context_take_buf(jobs->context);
+    arcp__event_write_log(arcp_span_cstr(level), text, &body);
+    if (body.size > arcp__frame_room(jobs->context)) {
+        text = arcp_span_first(text, arcp__utf8_cut(text, arcp__frame_room_of_text(jobs->context)));
+        arcp_buf_clear(&body);
+        arcp__event_write_log(arcp_span_cstr(level), text, &body);
+    }
+    emit_body(jobs, job, ARCP_EVENT_LOG, ARCP_FEATURE_NONE, &body);
+}
+
+void arcp__job_emit_denial(arcp__jobs *jobs, arcp__job *job, arcp_span call_id,
+                           const arcp_error *error, arcp_span details)
+{
+    arcp_buf body = arcp__context_take_buf(jobs->context);
+    arcp__job_port_refuse(&job->live->port, call_id, error, details, &body);
+    emit_body(jobs, job, ARCP_EVENT_TOOL_RESULT, ARCP_FEATURE_NONE, &body);
+}
+
+/* [arcp:9.6-11] */
+void arcp__job_emit_remaining(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *report)
+{
+    char amount[ARCP_DECIMAL_TEXT_MAX];
+    size_t size = arcp_decimal_format(report->remaining, amount);
+    arcp_buf body = arcp__context_take_buf(jobs->context);
+    arcp__event_write_metric(ARCP_SPAN_LITERAL("cost.budget.remaining"),
+                             arcp_span_make(amount, size), report->currency, &body);
+    emit_body(jobs, job, ARCP_EVENT_METRIC, ARCP_FEATURE_COST_BUDGET, &body);
+}
+
+/* [arcp:8.4-2] [arcp:8.4-3] */
+void arcp__job_emit_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data_json, bool is_base64,
+                          bool more)
+{
+    if (!arcp__job_streams(job)) {
+        job->live->chunk_next++;
+        return;
+    }
+    arcp_buf body = arcp__context_take_buf(jobs->context);
+    arcp_buf_append_format(&body,
+                           "{\"result_id\":\"%s\",\"chunk_seq\":%llu,\"data\":", job->result_id,
+                           (unsigned long long)job->live->chunk_next);
+    arcp_buf_append(&body, data_json);
+    arcp_buf_append_format(&body, ",\"encoding\":\"%s\",\"more\":%s}",
+                           is_base64 ? "base64" : "utf8", more ? "true" : "false");
+    job->live->chunk_next++;
+    arcp__job_emit_event(jobs, job, ARCP_EVENT_RESULT_CHUNK, ARCP_SPAN_LITERAL("result_chunk"),
+                         arcp_buf_span(&body));
+    arcp__context_give_buf(jobs->context, &body);
+}

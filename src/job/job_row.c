@@ -1,0 +1,428 @@
+/* A job in the store's table JOBS: what a restart and a listing need to know of it, written
+ * when it is made and when it ends (a listing reads memory); and, while it runs, what it has spent,
+ * in a small row beside its own that is written at most once a batch, so that a restart finds every
+ * counter as the last durable metric left it. */
+#include "job/job_state.h"
+
+/* What most take: one allocation where growing took several. */
+#define ROW_BYTES        768u
+#define OVERDUE_TURN_NS  (10 * ARCP_NS_PER_MS)
+#define RECORD_BYTES_MAX (UINT64_C(1) << 50) /* of one job: more fits no disk */
+#define DEPTH_MAX        256u                /* of delegation */
+#define SPENT_SUFFIX     "/spent"
+
+/* The refs are of what is written and read by others. */
+typedef struct job_row {
+    arcp_span status, session_id, principal, result_id;
+    int64_t ended_at; /* 0: it has not ended */
+    uint64_t records, bytes, first_seq, last_seq;
+    uint64_t features;
+    arcp_json_ref accepted, spent, trace, idempotency;
+} job_row;
+
+/* What job.accepted said (id, agent, lease, when, trace, parent) is in the row as it was said. */
+typedef struct accepted_row {
+    arcp_span agent, trace_id, parent_job_id;
+    int64_t accepted_at;
+    arcp_json_ref lease, lease_constraints;
+} accepted_row;
+
+#define JOB(member, kind)      ARCP__MEMBER(job_row, member, #member, kind)
+#define ACCEPTED(member, kind) ARCP__MEMBER(accepted_row, member, #member, kind)
+
+static const arcp__member job_rows[] = {
+    {JOB(status, STRING), .required = true},
+    {JOB(session_id, STRING)},
+    {JOB(principal, STRING), .required = true},
+    {JOB(result_id, STRING)},
+    {JOB(ended_at, INSTANT)},
+    {JOB(records, COUNT)},
+    {JOB(bytes, COUNT)},
+    {JOB(first_seq, COUNT)},
+    {JOB(last_seq, COUNT)},
+    {JOB(features, COUNT)},
+    {JOB(accepted, OBJECT), .required = true},
+    {JOB(spent, ANY)},
+    {JOB(trace, ANY)},
+    {JOB(idempotency, ANY)},
+};
+static const arcp__members job_members = ARCP__MEMBERS(job_rows);
+
+static const arcp__member accepted_rows[] = {
+    {ACCEPTED(agent, TEXT)},
+    {ACCEPTED(trace_id, STRING), .required = true},
+    {ACCEPTED(parent_job_id, STRING)},
+    {ACCEPTED(accepted_at, INSTANT), .required = true},
+    {ACCEPTED(lease, ANY)},
+    {ACCEPTED(lease_constraints, ANY)},
+};
+static const arcp__members accepted_members = ARCP__MEMBERS(accepted_rows);
+
+/* ---- what it has spent ---- */
+
+static arcp_span spent_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)])
+{
+    const size_t size = strlen(job->id);
+    memcpy(out, job->id, size);
+    memcpy(out + size, SPENT_SUFFIX, sizeof(SPENT_SUFFIX));
+    return arcp_span_cstr(out);
+}
+
+/* The member "spent": {"USD":"1.5"}; nothing for a job without counters. */
+static void write_spent(const arcp__job *job, arcp_json_writer *writer)
+{
+    const arcp_budget *budget = job->budget;
+    if (budget == NULL) {
+        return;
+    }
+    arcp__put_object(writer, "spent");
+    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+        char amount[ARCP_DECIMAL_TEXT_MAX];
+        (void)arcp_decimal_format(arcp_budget_spent(budget, at), amount);
+        arcp_json_name_span(writer, arcp_budget_currency(budget, at));
+        arcp_json_write_cstr(writer, amount);
+    }
+    arcp_json_end_object(writer);
+}
+
+/* Whether a node from `from` up to, but not including, `end` counts the currency. */
+static bool is_counted_below(const arcp_budget *from, const arcp_budget *end, arcp_span currency)
+{
+    for (const arcp_budget *node = from; node != end; node = arcp_budget_parent(node)) {
+        for (size_t at = 0; at < arcp_budget_count(node); at++) {
+            if (arcp_span_equal(arcp_budget_currency(node, at), currency)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer)
+{
+    const arcp_budget *budget = arcp_authority_budget(job->live->authority);
+    bool any = false;
+    for (const arcp_budget *node = budget; node != NULL; node = arcp_budget_parent(node)) {
+        for (size_t at = 0; at < arcp_budget_count(node); at++) {
+            arcp_span currency = arcp_budget_currency(node, at);
+            arcp_decimal left;
+            char amount[ARCP_DECIMAL_TEXT_MAX];
+            if (is_counted_below(budget, node, currency) ||
+                !arcp_budget_available(budget, currency, &left)) {
+                continue;
+            }
+            if (!any) {
+                arcp__put_object(writer, "budget");
+                any = true;
+            }
+            arcp_json_name_span(writer, currency);
+            arcp_json_write_raw(writer, arcp_span_make(amount, arcp_decimal_format(left, amount)));
+        }
+    }
+    if (any) {
+        arcp_json_end_object(writer);
+    }
+}
+
+void arcp__budget_delete_row(arcp__jobs *jobs, const arcp__job *job)
+{
+    if (job->has_spent_row) {
+        char key[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)];
+        arcp__batch_delete(jobs->log, ARCP_STORE_JOBS, spent_key(job, key));
+    }
+}
+
+/* ---- writing ---- */
+
+void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
+{
+    if (!arcp__batch_keeps_rows(jobs->log)) {
+        return;
+    }
+    job_row row = {.status = arcp_span_cstr(arcp_job_status_name(job->status)),
+                   .session_id = arcp_span_cstr(job->session_id),
+                   .principal = arcp_span_cstr(job->principal->name),
+                   .result_id = arcp_span_cstr(job->result_id),
+                   .features = job->features};
+    const bool has_ended = arcp__job_has_ended(job);
+    if (has_ended) {
+        /* When everything that its session gets of the job has numbers, the row has the first and
+         * the last: with them a restart knows what the session's index, once it was acknowledged
+         * and trimmed, says no more. */
+        const size_t count = job->owner == NULL ? 0 : job->owner_run_count;
+        const arcp__owner_run *last = count == 0 ? NULL : &job->owner_runs[count - 1];
+        if (last != NULL && last->first_position + last->count == job->stream->next) {
+            job->last_seq = last->first_seq + last->count - 1;
+        }
+        row.ended_at = job->ended_wall_ns;
+        row.records = job->stream->next;
+        row.bytes = job->stream->bytes;
+        row.first_seq = job->last_seq == 0 ? 0 : job->first_seq;
+        row.last_seq = job->last_seq;
+    }
+    arcp_buf text = arcp__context_take_buf(jobs->context);
+    (void)arcp_buf_reserve(&text, ROW_BYTES);
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp__encode_row(&writer, &job_members, &row);
+    if (has_ended) {
+        write_spent(job, &writer);
+    } else {
+        arcp__trace_write_row(&job->live->trace, &writer);
+    }
+    arcp__put_raw(&writer, "accepted", arcp_span_cstr(job->accepted));
+    arcp__idempotency_write_row(job, &writer);
+    arcp_json_end_object(&writer);
+    arcp__batch_put(jobs->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&text));
+    arcp__context_give_buf(jobs->context, &text);
+}
+
+void arcp__job_store_with_batch(arcp__jobs *jobs, arcp__job *job, arcp__row_due what)
+{
+    if (!arcp__batch_keeps_rows(jobs->log)) {
+        return;
+    }
+    if (job->row_due == ARCP__ROW_NONE) {
+        LL_PREPEND2(jobs->due_rows, job, next_due);
+        arcp__job_pin(job);
+    }
+    job->row_due = what > job->row_due ? what : job->row_due;
+}
+
+static void store_spent(arcp__jobs *jobs, arcp__job *job)
+{
+    char key[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)];
+    arcp_buf row = arcp__context_take_buf(jobs->context);
+    arcp_json_writer writer = arcp__put_begin(&row);
+    write_spent(job, &writer);
+    arcp_json_end_object(&writer);
+    arcp__batch_put(jobs->log, ARCP_STORE_JOBS, spent_key(job, key), arcp_buf_span(&row));
+    job->has_spent_row = true;
+    arcp__context_give_buf(jobs->context, &row);
+}
+
+void arcp__jobs_store_due(arcp__jobs *jobs)
+{
+    while (jobs->due_rows != NULL) {
+        arcp__job *job = jobs->due_rows;
+        const bool is_written = job->principal != NULL && /* else it was forgotten meanwhile */
+                                !jobs->context->closing;
+        if (is_written && job->row_due == ARCP__ROW_WHOLE) {
+            arcp__job_store(jobs, job);
+        } else if (is_written) {
+            store_spent(jobs, job);
+        }
+        jobs->due_rows = job->next_due;
+        job->row_due = ARCP__ROW_NONE;
+        arcp__job_unpin(job);
+    }
+}
+
+/* ---- over a restart ---- */
+
+/* Keeps the member "spent" of a row for later; it may be absent. */
+static arcp_status keep_spent(arcp__jobs *jobs, arcp_json_ref spent, arcp_span job_id,
+                              bool is_own_row, arcp_error *err)
+{
+    const arcp_json *row = &jobs->context->json;
+    if (!arcp_json_is(row, spent, ARCP_JSON_OBJECT) || job_id.size >= ARCP__ID_SIZE) {
+        return ARCP_OK; /* without counters, or of no job that could have been restored */
+    }
+    arcp_span text = arcp_json_raw(row, spent);
+    arcp__spent_row *kept = arcp__alloc(sizeof(*kept) + text.size);
+    if (kept == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    memcpy(kept->job_id, job_id.data, job_id.size);
+    kept->is_own_row = is_own_row;
+    kept->size = text.size;
+    memcpy(kept->text, text.data, text.size);
+    LL_PREPEND(jobs->spent_rows, kept);
+    return ARCP_OK;
+}
+
+static bool copy_cstr(char **to, arcp_span text)
+{
+    *to = arcp__copy_cstr(text.data, text.size);
+    return *to != NULL;
+}
+
+static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
+{
+    if (text.size >= ARCP__ID_SIZE) {
+        return false;
+    }
+    memcpy(to, text.data == NULL ? "" : text.data, text.size);
+    return true;
+}
+
+static arcp__piece piece_of(const arcp_json *row, arcp_json_ref whole, arcp_json_ref part)
+{
+    if (part == ARCP_JSON_ABSENT) {
+        return (arcp__piece){0, 0};
+    }
+    const arcp_span text = arcp_json_raw(row, part);
+    return (arcp__piece){.at = (uint32_t)(text.data - arcp_json_raw(row, whole).data),
+                         .size = (uint32_t)text.size};
+}
+
+static void restore_end(arcp__jobs *jobs, const job_row *row, arcp__job *job)
+{
+    const int64_t now_ns = jobs->context->now.wall_ns;
+    job->ended_wall_ns = row->ended_at != 0 ? row->ended_at : now_ns;
+    job->principal->running_jobs--;
+    jobs->running--;
+    job->stream->next = row->records;
+    arcp__job_count_bytes(job, row->bytes);
+    job->first_seq = row->first_seq;
+    job->last_seq = row->last_seq;
+    const int64_t age_ns = jobs->context->now.wall_ns - job->ended_wall_ns;
+    int64_t keep_ns = (int64_t)jobs->context->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
+    /* Those that became due while nothing ran go some at a time. */
+    int64_t turn = 1 + (int64_t)(jobs->kept[ARCP__KEPT_JOBS].total / ARCP__FORGOTTEN_AT_ONCE);
+    int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : turn * OVERDUE_TURN_NS;
+    arcp__job_keep(jobs, job, jobs->context->now.mono_ns + left_ns);
+}
+
+static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
+{
+    const arcp_json *json = &jobs->context->json;
+    arcp_buf *scratch = &jobs->context->scratch;
+    job_row row = {0};
+    accepted_row said = {0};
+    if (!arcp__decode_row(json, scratch, ARCP_JSON_ROOT, &job_members, &row) ||
+        !arcp__decode_row(json, scratch, row.accepted, &accepted_members, &said) ||
+        arcp_job_status_from_wire(row.status) == ARCP_JOB_STATUS_COUNT || key.size == 0 ||
+        key.size >= ARCP__ID_SIZE || row.bytes > RECORD_BYTES_MAX || said.trace_id.size != 32) {
+        return arcp__row_damaged("job", key, err);
+    }
+    arcp__principal *principal = arcp__principal_get(jobs, row.principal);
+    arcp__job *job = principal == NULL ? NULL : arcp__job_new(jobs, principal, key);
+    if (job == NULL) {
+        return arcp__row_out_of_memory(err);
+    }
+    job->agent_state = ARCP__AGENT_RELEASED;
+    job->status = arcp_job_status_from_wire(row.status);
+    job->features = (arcp_feature_set)row.features;
+    job->created_wall_ns = said.accepted_at;
+    memcpy(job->trace_id, said.trace_id.data, said.trace_id.size);
+    if (!copy_id(job->session_id, row.session_id) || !copy_id(job->parent_id, said.parent_job_id) ||
+        !copy_id(job->result_id, row.result_id)) {
+        return arcp__row_damaged("job", key, err);
+    }
+    if (!copy_cstr(&job->agent_text, said.agent) ||
+        !copy_cstr(&job->accepted, arcp_json_raw(json, row.accepted))) {
+        return arcp__row_out_of_memory(err);
+    }
+    const bool has_ended = arcp__job_has_ended(job);
+    arcp_status status = ARCP_OK;
+    job->lease = piece_of(json, row.accepted, said.lease);
+    job->constraints = piece_of(json, row.accepted, said.lease_constraints);
+    /* Of a job that has ended, the lease is only shown, as it was written, unless it has counters.
+     */
+    if (!has_ended || row.spent != ARCP_JSON_ABSENT) {
+        arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+        limits.patterns_max = SIZE_MAX; /* it was accepted under limits that may be others now */
+        limits.bytes_max = SIZE_MAX;
+        arcp_lease *lease = NULL;
+        status =
+            arcp_lease_from_json(json, said.lease, said.lease_constraints, &limits, &lease, err);
+        job->live->lease = lease;
+    }
+    if (status == ARCP_OK) {
+        status = keep_spent(jobs, row.spent, key, false, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__idempotency_restore_of_job(jobs, json, row.idempotency, job, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    arcp__job_note_head(job);
+    arcp__trace_restore(jobs, json, row.trace, job);
+    if (has_ended) {
+        restore_end(jobs, &row, job);
+    }
+    return ARCP_OK;
+}
+
+arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
+{
+    const arcp_json *json = &jobs->context->json;
+    const size_t size = sizeof(SPENT_SUFFIX) - 1;
+    if (key.size <= size ||
+        !arcp_span_equal_cstr(arcp_span_from(key, key.size - size), SPENT_SUFFIX)) {
+        return restore_job(jobs, key, err);
+    }
+    return keep_spent(jobs, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent")),
+                      arcp_span_first(key, key.size - size), true, err);
+}
+
+/* A job's authority under its parent's: ids grow with time, so that no damaged row makes a
+ * circle. */
+static void restore_authority(arcp__jobs *jobs, arcp__job *job, unsigned depth)
+{
+    arcp__job *parent = arcp__job_find(jobs, arcp_span_cstr(job->parent_id));
+    if (job->live->lease == NULL || job->live->authority != NULL) {
+        return;
+    }
+    if (parent != NULL && (strcmp(parent->id, job->id) >= 0 || depth == DEPTH_MAX)) {
+        parent = NULL;
+    }
+    if (parent != NULL) {
+        restore_authority(jobs, parent, depth + 1);
+    }
+    if (arcp__job_make_authority(jobs, job, parent, NULL) != ARCP_OK) {
+        arcp__context_no_memory(jobs->context);
+    }
+}
+
+static void restore_spent(arcp__jobs *jobs, const arcp__spent_row *row)
+{
+    arcp__job *job = arcp__job_find(jobs, arcp_span_cstr(row->job_id));
+    arcp_span text = arcp_span_make(row->text, row->size);
+    arcp_json_limits limits = {8, 1000000, UINT32_MAX - 1};
+    if (job == NULL || job->budget == NULL) {
+        return;
+    }
+    if (arcp_json_scan(&jobs->context->json, text, &limits, NULL) != ARCP_OK ||
+        !arcp__context_prepare_scratch(jobs->context, text)) {
+        arcp__context_no_memory(jobs->context); /* it is JSON: this wrote it from a scanned row */
+        return;
+    }
+    job->has_spent_row = job->has_spent_row || row->is_own_row;
+    arcp_budget *budget = job->budget;
+    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+        arcp_decimal spent;
+        arcp_json_ref amount = arcp_json_member(&jobs->context->json, ARCP_JSON_ROOT,
+                                                arcp_budget_currency(budget, at));
+        if (arcp_decimal_parse_spend(
+                arcp_json_string(&jobs->context->json, amount, &jobs->context->scratch), &spent,
+                NULL) == ARCP_OK) {
+            arcp_budget_restore(budget, at, spent);
+        }
+    }
+}
+
+void arcp__jobs_restore_authorities(arcp__jobs *jobs)
+{
+    for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        restore_authority(jobs, job, 0);
+    }
+    while (jobs->spent_rows != NULL) {
+        arcp__spent_row *row = jobs->spent_rows;
+        restore_spent(jobs, row);
+        LL_DELETE(jobs->spent_rows, row);
+        arcp__free(row);
+    }
+    for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        if (arcp__job_has_ended(job)) {
+            arcp__job_release_live(jobs, job);
+        }
+    }
+}
+
+void arcp__jobs_restored(arcp__jobs *jobs)
+{
+    arcp__jobs_kept_restored(jobs);
+    arcp__idempotency_restored(jobs);
+}

@@ -1,0 +1,366 @@
+/* Traces (§11): where jobs stand in them (what a submit brings, and what agents, children and the
+ * provisioner are given), and spans.
+ *
+ * Without spans of its own the runtime hands on what it was given, unchanged. With spans, each
+ * job has one, and whatever is done for the job stands below it. A trace that its caller does
+ * not record is not recorded here.
+ *
+ * A span is made when it is over: a job's, and the session's part in a submitted job (from
+ * the submit to the job's end, the job's span and all others below it). Those of calls to the
+ * provisioner are in credential/credential_call.c. A span says who and how it ended, never what an
+ * agent or an upstream said, and has a bounded size. One that finds no memory is counted and
+ * nothing else. */
+#include "job/job_state.h"
+
+#include <stdio.h>
+
+#include "base/hex.h"
+#include "base/timestamp.h"
+#include "core/otlp.h"
+
+#define TRACESTATE_MAX   512u
+#define CAPABILITIES_MAX 64u
+#define CURRENCIES_MAX   16u
+#define TEXT_MAX         256u
+#define ATTRIBUTES_MAX   12u
+
+/* What a message brings; both may be empty. */
+typedef struct trace_context {
+    arcp_span traceparent, tracestate;
+} trace_context;
+
+#define CONTEXT(member)     ARCP__MEMBER(trace_context, member, #member, LOOSE)
+#define TRACE(member, kind) ARCP__MEMBER(arcp__trace, member, #member, kind)
+
+static const arcp__member context_rows[] = {{CONTEXT(traceparent)}, {CONTEXT(tracestate)}};
+static const arcp__members context_members = ARCP__MEMBERS(context_rows);
+static const arcp__member extension_rows[] = {
+    {ARCP__CHECKED("x-vendor.opentelemetry.tracecontext", OBJECT), .parts = &context_members},
+};
+static const arcp__members extension_members = ARCP__MEMBERS(extension_rows);
+
+/* Of a running job's row. */
+static const arcp__member rows[] = {
+    {TRACE(traceparent, ID), .required = true},
+    {TRACE(parent_id, ID)},
+    {TRACE(session_id, ID)},
+};
+static const arcp__members members = ARCP__MEMBERS(rows);
+
+/* ---- where a job stands ---- */
+
+static void make_span_id(arcp__jobs *jobs, uint8_t out[8])
+{
+    arcp__context_random(jobs->context, out, 8);
+    out[0] |= 1; /* never all zero */
+}
+
+static void put_own(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE],
+                    char out[ARCP__TRACEPARENT_SIZE + 1])
+{
+    uint8_t bytes[8];
+    make_span_id(jobs, bytes);
+    arcp__traceparent_format(trace_id, bytes, out);
+    out[ARCP__TRACEPARENT_SIZE] = '\0';
+}
+
+static void put_text(char *to, size_t size, arcp_span text)
+{
+    assert(text.size < size);
+    if (text.size != 0) {
+        memcpy(to, text.data, text.size);
+    }
+    to[text.size] = '\0';
+}
+
+/* `asked_by` is a valid traceparent, or empty. */
+static void begin(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE], arcp_span asked_by,
+                  arcp__trace *out)
+{
+    uint8_t bytes[8];
+    *out = (arcp__trace){.began_wall_ns = jobs->context->now.wall_ns};
+    out->is_recorded =
+        jobs->makes_spans && (asked_by.size == 0 || arcp__traceparent_is_sampled(asked_by));
+    if (out->is_recorded) {
+        if (asked_by.size != 0) {
+            put_text(out->parent_id, sizeof(out->parent_id),
+                     arcp_span_first(arcp_span_from(asked_by, 36), ARCP__SPAN_ID_SIZE));
+        }
+        make_span_id(jobs, bytes);
+        arcp__hex_format(bytes, sizeof(bytes), out->session_id);
+        put_own(jobs, trace_id, out->traceparent);
+    } else if (asked_by.size != 0) {
+        put_text(out->traceparent, sizeof(out->traceparent), asked_by);
+    } else {
+        /* Nobody asked for it by a span of theirs, and there will be none of ours: one that is the
+         * same for everything of the trace. */
+        const uint64_t hash = arcp__hash_bytes(trace_id, ARCP__TRACE_ID_SIZE) | 1;
+        memcpy(bytes, &hash, sizeof(bytes));
+        arcp__traceparent_format(trace_id, bytes, out->traceparent);
+    }
+}
+
+/* The trace that an envelope names, and its context, whose traceparent is valid or empty; false: it
+ * names no trace. */
+static bool read_ids(arcp__context *context, const arcp__envelope *envelope,
+                     char trace_id[ARCP__TRACE_ID_SIZE], trace_context *out)
+{
+    char of_parent[ARCP__TRACE_ID_SIZE];
+    *out = (trace_context){0};
+    if (!arcp__decode_row(&context->json, &context->scratch, envelope->extensions,
+                          &extension_members, out) ||
+        !arcp__traceparent_is_valid(out->traceparent)) {
+        out->traceparent = envelope->trace_id;
+    }
+    const bool is_named = arcp__trace_id_parse(envelope->trace_id, trace_id);
+    /* A context of another trace than the envelope's is none. */
+    if (!arcp__traceparent_is_valid(out->traceparent) ||
+        !arcp__trace_id_parse(out->traceparent, of_parent) ||
+        (is_named && memcmp(of_parent, trace_id, sizeof(of_parent)) != 0)) {
+        *out = (trace_context){0};
+        return is_named;
+    }
+    memcpy(trace_id, of_parent, sizeof(of_parent));
+    return true;
+}
+
+void arcp__trace_asked(arcp__context *context, const arcp__envelope *envelope,
+                       char trace_id[ARCP__TRACE_ID_SIZE])
+{
+    trace_context asked;
+    if (!read_ids(context, envelope, trace_id, &asked)) {
+        trace_id[0] = '\0';
+    }
+}
+
+/* [arcp:11-1] */
+void arcp__trace_read(arcp__jobs *jobs, const arcp__envelope *envelope,
+                      char trace_id[ARCP__TRACE_ID_SIZE], arcp__trace *out, arcp_span *tracestate)
+{
+    trace_context asked;
+    if (!read_ids(jobs->context, envelope, trace_id, &asked)) {
+        uint8_t bytes[ARCP__TRACE_ID_SIZE / 2];
+        arcp__context_random(jobs->context, bytes, sizeof(bytes));
+        bytes[0] |= 1; /* never all zero */
+        arcp__hex_format(bytes, sizeof(bytes), trace_id);
+    }
+    *tracestate = arcp_span_first(asked.tracestate, TRACESTATE_MAX);
+    begin(jobs, trace_id, asked.traceparent, out);
+}
+
+static arcp_span span_id_of(const arcp__trace *trace)
+{
+    return arcp_span_make(trace->traceparent + 36, ARCP__SPAN_ID_SIZE);
+}
+
+/* [arcp:11-2] */
+void arcp__trace_of_child(arcp__jobs *jobs, const arcp__job *parent, arcp__trace *out)
+{
+    const arcp__trace *above = &parent->live->trace;
+    *out = (arcp__trace){.is_recorded = above->is_recorded,
+                         .began_wall_ns = jobs->context->now.wall_ns};
+    if (above->is_recorded) {
+        put_text(out->parent_id, sizeof(out->parent_id), span_id_of(above));
+        put_own(jobs, parent->trace_id, out->traceparent);
+    } else {
+        memcpy(out->traceparent, above->traceparent, sizeof(out->traceparent));
+    }
+}
+
+/* ---- over a restart ---- */
+
+void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer)
+{
+    if (trace->is_recorded) {
+        arcp__put_object(writer, "trace");
+        arcp__encode_row(writer, &members, trace);
+        arcp_json_end_object(writer);
+    }
+}
+
+/* An id of ours, or none. */
+static bool is_id(const char *text)
+{
+    return text[0] == '\0' || strlen(text) == ARCP__SPAN_ID_SIZE;
+}
+
+void arcp__trace_restore(arcp__jobs *jobs, const arcp_json *row, arcp_json_ref stored,
+                         arcp__job *job)
+{
+    arcp__trace trace = {.began_wall_ns = job->created_wall_ns};
+    job->live->trace = trace;
+    if (jobs->makes_spans &&
+        arcp__decode_row(row, &jobs->context->scratch, stored, &members, &trace) &&
+        arcp__traceparent_is_valid(arcp_span_cstr(trace.traceparent))) {
+        trace.is_recorded = is_id(trace.parent_id) && is_id(trace.session_id);
+        job->live->trace = trace;
+    }
+}
+
+/* ---- spans ---- */
+
+/* A span in the making: attributes and where its texts are kept. */
+typedef struct draft {
+    arcp__otlp_span span;
+    arcp__otlp_attribute attributes[ATTRIBUTES_MAX];
+    arcp_span capabilities[CAPABILITIES_MAX];
+    arcp_span budgets[CURRENCIES_MAX];
+    char budget_texts[CURRENCIES_MAX][ARCP__CURRENCY_BYTES_MAX + 1 + ARCP_DECIMAL_TEXT_MAX];
+    char expires_at[ARCP__TIMESTAMP_SIZE];
+} draft;
+
+static void add_text(draft *out, const char *name, arcp_span text)
+{
+    assert(out->span.attribute_count < ATTRIBUTES_MAX);
+    out->attributes[out->span.attribute_count++] =
+        (arcp__otlp_attribute){.name = name, .text = arcp_span_first(text, TEXT_MAX)};
+}
+
+static void add_cstr(draft *out, const char *name, const char *text)
+{
+    add_text(out, name, arcp_span_cstr(text));
+}
+
+static void add_list(draft *out, const char *name, const arcp_span *texts, size_t count)
+{
+    assert(out->span.attribute_count < ATTRIBUTES_MAX);
+    out->attributes[out->span.attribute_count++] =
+        (arcp__otlp_attribute){.name = name, .texts = texts, .text_count = count};
+}
+
+static void emit(arcp__jobs *jobs, draft *made)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    made->span.attributes = made->attributes;
+    made->span.end_wall_ns = jobs->context->now.wall_ns;
+    arcp__otlp_span_format(&made->span, &text);
+    arcp__effect_push(jobs->log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_SPAN}, &text, false);
+}
+
+/* [arcp:11-3] */
+static void add_lease(draft *out, const arcp_lease *lease)
+{
+    size_t count = arcp_lease_capability_count(lease);
+    count = count < CAPABILITIES_MAX ? count : CAPABILITIES_MAX;
+    for (size_t at = 0; at < count; at++) {
+        out->capabilities[at] = arcp_span_first(arcp_lease_capability_name(lease, at), TEXT_MAX);
+    }
+    add_list(out, "arcp.lease.capabilities", out->capabilities, count);
+    if (arcp_lease_has_expiry(lease)) {
+        arcp__timestamp_format(arcp_lease_expires_wall_ns(lease), out->expires_at);
+        add_text(out, "arcp.lease.expires_at",
+                 arcp_span_make(out->expires_at, sizeof(out->expires_at)));
+    }
+}
+
+/* As a lease writes it: USD:3.75. [arcp:11-3] */
+static void add_budget(draft *out, const arcp_budget *budget)
+{
+    size_t count = budget == NULL ? 0 : arcp_budget_count(budget);
+    count = count < CURRENCIES_MAX ? count : CURRENCIES_MAX;
+    for (size_t at = 0; at < count; at++) {
+        char amount[ARCP_DECIMAL_TEXT_MAX];
+        size_t size = arcp_decimal_format(arcp_budget_remaining(budget, at), amount);
+        arcp_span currency =
+            arcp_span_first(arcp_budget_currency(budget, at), ARCP__CURRENCY_BYTES_MAX);
+        char *text = out->budget_texts[at];
+        (void)snprintf(text, sizeof(out->budget_texts[at]), "%.*s:%.*s", (int)currency.size,
+                       currency.data, (int)size, amount);
+        out->budgets[at] = arcp_span_cstr(text);
+    }
+    add_list(out, "arcp.budget.remaining", out->budgets, count);
+}
+
+/* ---- jobs ---- */
+
+/* What a job's spans say; one that was refused is not a job yet. */
+typedef struct subject {
+    const arcp__trace *trace;
+    const char *trace_id, *tracestate, *session_id, *job_id, *agent, *parent_job_id;
+    const arcp_lease *lease;   /* may be NULL */
+    const arcp_budget *budget; /* may be NULL */
+    const char *status;        /* as the wire calls it */
+    arcp_status code;          /* of an error */
+    bool is_error;
+} subject;
+
+static void describe(const subject *about, draft *out)
+{
+    out->span.trace_id = arcp_span_make(about->trace_id, ARCP__TRACE_ID_SIZE);
+    out->span.tracestate = arcp_span_cstr(about->tracestate);
+    out->span.start_wall_ns = about->trace->began_wall_ns;
+    if (about->is_error) {
+        out->span.status = ARCP__OTLP_ERROR;
+        out->span.status_message = arcp_status_wire_code(about->code);
+    }
+    add_cstr(out, "arcp.session_id", about->session_id);
+    add_cstr(out, "arcp.job_id", about->job_id);
+    add_cstr(out, "arcp.agent", about->agent);
+    add_cstr(out, "arcp.job.status", about->status);
+    add_cstr(out, "error.type", about->code == ARCP_OK ? NULL : arcp_status_wire_code(about->code));
+}
+
+static void emit_job(arcp__jobs *jobs, const subject *about)
+{
+    const arcp__trace *trace = about->trace;
+    draft made = {.span = {.name = "arcp.job", .kind = ARCP__OTLP_INTERNAL}};
+    bool has_session = trace->session_id[0] != '\0';
+    describe(about, &made);
+    made.span.span_id = span_id_of(trace);
+    made.span.parent_id = arcp_span_cstr(has_session ? trace->session_id : trace->parent_id);
+    add_cstr(&made, "arcp.parent_job_id", about->parent_job_id);
+    if (about->lease != NULL) {
+        add_lease(&made, about->lease);
+    }
+    add_budget(&made, about->budget);
+    emit(jobs, &made);
+    if (has_session) {
+        draft session = {.span = {.name = "arcp.session", .kind = ARCP__OTLP_SERVER}};
+        describe(about, &session);
+        session.span.span_id = arcp_span_cstr(trace->session_id);
+        session.span.parent_id = arcp_span_cstr(trace->parent_id);
+        session.span.parent_is_remote = trace->parent_id[0] != '\0';
+        emit(jobs, &session);
+    }
+}
+
+void arcp__span_job_ended(arcp__jobs *jobs, const arcp__job *job)
+{
+    if (!job->live->trace.is_recorded) {
+        return;
+    }
+    emit_job(jobs, &(subject){.trace = &job->live->trace,
+                              .trace_id = job->trace_id,
+                              .tracestate = job->live->tracestate,
+                              .session_id = job->session_id,
+                              .job_id = job->id,
+                              .agent = job->agent_text,
+                              .parent_job_id = job->parent_id,
+                              .lease = job->live->lease,
+                              .budget = job->live->authority == NULL
+                                            ? NULL
+                                            : arcp_authority_budget(job->live->authority),
+                              .status = arcp_job_status_name(job->status),
+                              .code = job->end_code,
+                              .is_error = job->status == ARCP_JOB_ERROR ||
+                                          job->status == ARCP_JOB_TIMED_OUT});
+}
+
+void arcp__span_refused(arcp__jobs *jobs, const arcp__admission *admission, arcp_status code)
+{
+    if (!admission->trace.is_recorded) {
+        return;
+    }
+    emit_job(jobs,
+             &(subject){.trace = &admission->trace,
+                        .trace_id = admission->trace_id,
+                        .tracestate = admission->tracestate,
+                        .session_id = admission->submitter->session_id,
+                        .job_id = admission->job_id,
+                        .agent = admission->agent,
+                        .parent_job_id = admission->parent == NULL ? NULL : admission->parent->id,
+                        .lease = admission->lease,
+                        .status = "refused",
+                        .code = code,
+                        .is_error = true});
+}
