@@ -111,7 +111,7 @@ static void try_template(arcp__template_use use, const char *text,
         } else if (use == ARCP__TEMPLATE_BODY) {
             check_body(made, request, came);
         }
-        if (arcp__template_is_constant(made) && use != ARCP__TEMPLATE_BODY) {
+        if (made->is_constant && use != ARCP__TEMPLATE_BODY) {
             check_constant(made, came);
         }
     }

@@ -1,9 +1,7 @@
 /* arcpd: the runtime as a daemon. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,19 +9,75 @@
 #include <unistd.h>
 
 #include "arcpd/arcpd.h"
-#include "arcpd/config.h"
-#include "base/alloc.h"
 #include "process/process.h"
 
 /* A hello is small, and what a stranger sends is kept until it is whole. */
 #define FIRST_FRAME_BYTES_MAX 65536u
 
+typedef struct arcpd {
+    arcp__config config;
+    bool store_is_memory;
+    uint64_t frame_bytes_max; /* of listeners and standard input, which keep theirs */
+    arcp__logger logger;
+    arcp__audit_trail audit;
+    arcp__trace_export traces;
+    arcp__status status;
+    uv_loop_t loop;
+    uv_signal_t terminate, interrupt, hangup, child;
+    uv_timer_t last_call; /* from the end of standard input, with --stdio */
+    arcp_runtime *runtime;
+    arcp__directories directories;
+    arcp_store *store; /* until the runtime has taken it over */
+    arcp__credentials credentials;
+    arcp__arguments arguments;
+    arcp_launch_limit files; /* that this process was started with */
+    int argc;
+    char **argv_copy;
+    bool is_stopping, stopped;
+    bool has_other_users; /* when it began: agents that run as somebody else */
+    bool had_children;    /* when it began: the program that became arcpd started them */
+    int exit_status;
+} arcpd;
+
 enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* ---- the configuration ---- */
+
+/* Whether an agent runs as somebody else. */
+static bool has_users(const arcp__config *config)
+{
+    bool found = false;
+    for (size_t at = 0; at < config->agent_count && !found; at++) {
+        found = config->agents[at].user != NULL;
+    }
+    return found;
+}
+
+/* The file first, then the flags, which win; checked as a whole. */
+static arcp_status read_config(const arcpd *state, arcp__config *config, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    if (state->arguments.config_path != NULL) {
+        status = arcp__config_read(config, state->arguments.config_path, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__arguments_apply(state->argc, state->argv_copy, config, err);
+    }
+    if (status == ARCP_OK && config->listen.count == 0 && !config->use_stdio) {
+        status = arcp__text_list_add(&config->listen, "ws://127.0.0.1:7777/arcp", err);
+    }
+    return status == ARCP_OK ? arcp__config_check(config, err) : status;
+}
+
+static void log_warning(void *user, const char *line)
+{
+    arcp__logger_log(user, ARCP_LOG_WARN, line);
+}
 
 /* ---- the runtime ---- */
 
 /* A store that is named well and cannot be used is not a wrong command line. */
-static arcp_status open_store(arcp__daemon *state, arcp_store **out, arcp_error *err)
+static arcp_status open_store(arcpd *state, arcp_store **out, arcp_error *err)
 {
     arcp_buf url = ARCP_BUF_INIT;
     arcp_status status = arcp__store_url(&state->config, &state->directories, &url, err);
@@ -41,13 +95,13 @@ static arcp_status open_store(arcp__daemon *state, arcp_store **out, arcp_error 
  * starts it again. */
 static void on_failed(void *user)
 {
-    arcp__daemon *state = user;
+    arcpd *state = user;
     state->exit_status = EXIT_FAILED;
     state->stopped = true;
     uv_stop(&state->loop);
 }
 
-static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers, arcp_error *err)
+static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_error *err)
 {
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     state->store_is_memory = !state->store->ops->durable;
@@ -81,14 +135,108 @@ static arcp_status make_runtime(arcp__daemon *state, arcp__verifiers *verifiers,
                              found.message);
     }
     if (status == ARCP_OK) {
-        status = arcp__daemon_take_verifiers(state, verifiers, err);
+        status = arcp__verifiers_give(verifiers, state->runtime, err);
     }
     return status == ARCP_OK
                ? arcp__service_offer(state->runtime, &state->config, &state->files, err)
                : status;
 }
 
-static arcp_status listen_everywhere(arcp__daemon *state, arcp_buf *ready, arcp_error *err)
+/* ---- SIGHUP: the configuration is read again while everything goes on ---- */
+
+static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_facts *tokens,
+                         arcp_error *err)
+{
+    arcp__verifiers verifiers = {NULL, 0};
+    /* We go on listening where we did at the start. */
+    arcp_status status = arcp__listen_is_safe(fresh, &state->config.listen, err);
+    if (status == ARCP_OK) {
+        status = arcp__verifiers_make(fresh, state->directories.state, &verifiers, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    *tokens = arcp__verifiers_look(&verifiers);
+    status = arcp__service_offer(state->runtime, fresh, &state->files, err);
+    if (status == ARCP_OK) {
+        status = arcp_runtime_reload_tls(state->runtime, err);
+    }
+    if (status == ARCP_OK) {
+        status = arcp__verifiers_give(&verifiers, state->runtime, err);
+    }
+    arcp__verifiers_fini(&verifiers);
+    if (status != ARCP_OK) {
+        /* As it was: it worked before. */
+        const arcp_status ignored =
+            arcp__service_offer(state->runtime, &state->config, &state->files, NULL);
+        (void)ignored;
+    }
+    return status;
+}
+
+/* Tokens, agents, policies, peer profiles, certificates, limits and the log's form again. What is
+ * wrong leaves everything as it was, and the log says so. */
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    arcpd *state = handle->data;
+    arcp__config fresh;
+    arcp_error error = {0};
+    arcp_buf changes = ARCP_BUF_INIT;
+    arcp__logger *logger = &state->logger;
+    arcp__token_facts tokens = {.token_bytes_min = SIZE_MAX};
+    arcp__config_init(&fresh);
+    arcp_status status = read_config(state, &fresh, &error);
+    if (status == ARCP_OK) {
+        status = apply(state, &fresh, &tokens, &error);
+    }
+    state->status.reload_failed = status != ARCP_OK;
+    if (status != ARCP_OK) {
+        arcp__audit_trail_reload(&state->audit, &state->config.settings);
+        arcp__audit_trail_policy(&state->audit, "SIGHUP", &fresh, &error);
+        arcp__logger_say(logger, ARCP_LOG_ERROR,
+                         "not reloaded, the configuration of before stays in effect: %s",
+                         error.message);
+        arcp__config_fini(&fresh);
+        return;
+    }
+    arcp__config_keep_started(&fresh, &state->config, state->frame_bytes_max, &changes);
+    if (state->store_is_memory) {
+        arcp_settings_fit_memory(&fresh.settings);
+    }
+    arcp_runtime_set_settings(state->runtime, &fresh.settings);
+    arcp__audit_trail_reload(&state->audit, &fresh.settings);
+    arcp__audit_trail_policy(&state->audit, "SIGHUP", &fresh, NULL);
+    logger->level = fresh.log_level;
+    logger->format = fresh.log_format;
+    arcp__config_fini(&state->config);
+    state->config = fresh;
+    if (has_users(&state->config) && !state->has_other_users) {
+        arcp__logger_say(logger, ARCP_LOG_WARN,
+                         "agents have a user of their own now: they may not be able to reach their "
+                         "directories before a restart");
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&text, "changed, and takes a restart: ");
+    arcp_buf_append(&text, arcp_buf_span(&changes));
+    arcp_buf_append_byte(&text, '\0');
+    if (changes.failed || text.failed) {
+        arcp__logger_log(logger, ARCP_LOG_WARN,
+                         "out of memory: whether a key has changed that takes a restart is not "
+                         "known");
+    } else if (changes.size != 0) {
+        arcp__logger_log(logger, ARCP_LOG_WARN, text.data);
+    }
+    arcp_buf_fini(&text);
+    arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, log_warning, logger);
+    arcp__logger_say(logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
+                     changes.failed || changes.size != 0 ? ", but for the keys of the warning above"
+                                                         : "");
+    arcp_buf_fini(&changes);
+}
+
+/* ---- start ---- */
+
+static arcp_status listen_everywhere(arcpd *state, arcp_buf *ready, arcp_error *err)
 {
     const arcp__config *config = &state->config;
     arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
@@ -113,7 +261,7 @@ static arcp_status listen_everywhere(arcp__daemon *state, arcp_buf *ready, arcp_
 
 static void on_stopped(void *user)
 {
-    arcp__daemon *state = user;
+    arcpd *state = user;
     const char *why = NULL;
     if (!arcp_runtime_is_ready(state->runtime, &why) && strcmp(why, "stopping") != 0) {
         state->exit_status = EXIT_FAILED; /* the store could not be written: the log says so */
@@ -124,7 +272,7 @@ static void on_stopped(void *user)
 
 static void on_terminate(uv_signal_t *handle, int number)
 {
-    arcp__daemon *state = handle->data;
+    arcpd *state = handle->data;
     const char *name = number == SIGTERM ? "SIGTERM" : "SIGINT";
     if (state->is_stopping) {
         arcp__logger_say(&state->logger, ARCP_LOG_INFO, "%s again: running jobs are ended now",
@@ -139,21 +287,15 @@ static void on_terminate(uv_signal_t *handle, int number)
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
-static void on_hangup(uv_signal_t *handle, int number)
-{
-    (void)number;
-    arcp__daemon_reload(handle->data);
-}
-
 /* We are a child subreaper: what agents left behind is ours to wait for. */
 static void on_child(uv_signal_t *handle, int number)
 {
-    const arcp__daemon *state = handle->data;
+    const arcpd *state = handle->data;
     (void)number;
     arcp_runtime_reap_orphans(state->runtime);
 }
 
-static void watch_signals(arcp__daemon *state)
+static void watch_signals(arcpd *state)
 {
     const struct {
         uv_signal_t *handle;
@@ -176,7 +318,7 @@ static void watch_signals(arcp__daemon *state)
 /* Whoever still has jobs, on whatever link, has had the grace. */
 static void on_last_call(uv_timer_t *timer)
 {
-    arcp__daemon *state = timer->data;
+    arcpd *state = timer->data;
     arcp__logger_log(&state->logger, ARCP_LOG_INFO,
                      "standard input has ended, and shutdown.grace_sec is over: running jobs are "
                      "ended now");
@@ -188,18 +330,18 @@ static void on_last_call(uv_timer_t *timer)
  * they say goes out. When no more can come the connection is closed. */
 static void on_stdio_input_over(void *user)
 {
-    arcp__daemon *state = user;
+    arcpd *state = user;
     uint64_t grace_ms = state->config.settings.shutdown_grace_sec * 1000;
     (void)uv_timer_start(&state->last_call, on_last_call, grace_ms, 0);
 }
 
 static void on_stdio_closed(void *user)
 {
-    arcp__daemon *state = user;
+    arcpd *state = user;
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
-static arcp_status serve_stdio(arcp__daemon *state, arcp_error *err)
+static arcp_status serve_stdio(arcpd *state, arcp_error *err)
 {
     arcp_stdio_options options = ARCP_STDIO_OPTIONS_INIT;
     options.frame_bytes_max = (size_t)state->config.settings.limits_frame_bytes;
@@ -219,7 +361,7 @@ static arcp_status serve_stdio(arcp__daemon *state, arcp_error *err)
     return arcp_runtime_serve(state->runtime, connection, &serve, err);
 }
 
-static arcp_status start(arcp__daemon *state, arcp_error *err)
+static arcp_status start(arcpd *state, arcp_error *err)
 {
     const arcp__config *config = &state->config;
     const char *directory = state->directories.state;
@@ -227,7 +369,7 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
     arcp_buf urls = ARCP_BUF_INIT;
     arcp__verifiers verifiers = {NULL, 0};
     state->frame_bytes_max = config->settings.limits_frame_bytes;
-    state->has_other_users = arcp__config_has_users(config);
+    state->has_other_users = has_users(config);
     arcp_status status = arcp__directories_find(&state->directories, state->has_other_users, err);
     if (status == ARCP_OK && state->directories.closed[0] != '\0') {
         arcp__logger_say(
@@ -241,7 +383,7 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
     }
     if (status == ARCP_OK) {
         const arcp__token_facts tokens = arcp__verifiers_look(&verifiers);
-        arcp__daemon_warn(state, &tokens);
+        arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, log_warning, logger);
     }
     /* An arcpd that is refused its store writes nothing into the audit log. */
     if (status == ARCP_OK) {
@@ -291,7 +433,7 @@ static arcp_status start(arcp__daemon *state, arcp_error *err)
 
 /* ---- process ---- */
 
-static void clean_up(arcp__daemon *state)
+static void clean_up(arcpd *state)
 {
     void *const handles[] = {&state->terminate, &state->interrupt, &state->hangup, &state->child,
                              &state->last_call};
@@ -334,7 +476,7 @@ static void raise_descriptors(arcp_launch_limit *started_with)
 
 int main(int argc, char **argv)
 {
-    static arcp__daemon state; /* too large for a stack, and there is one process */
+    static arcpd state; /* too large for a stack, and there is one process */
     arcp_error error = {0};
     /* Agents may have our user: they cannot trace us, nor read what secrets are in our memory. It
      * holds until we become another program, so that agents are as they were. */
@@ -373,7 +515,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "arcpd: out of memory\n");
         return EXIT_FAILED;
     }
-    arcp_status status = arcp__daemon_read_config(&state, &state.config, &error);
+    arcp_status status = read_config(&state, &state.config, &error);
     arcp__arguments_wipe(argc, argv);
     if (status == ARCP_OK && state.arguments.only_checks) {
         status = arcp__check_config(&state.config, &error);

@@ -121,13 +121,14 @@ void arcp__arguments_wipe(int argc, char *const *argv);
  * they are enough for where we listen. */
 
 typedef struct arcp__verifiers {
-    arcp_token_verifier **items; /* owned, and so are they until a runtime takes them */
+    arcp_token_verifier **items; /* owned, and so are they */
     size_t count;
 } arcp__verifiers;
 
 void arcp__verifiers_fini(arcp__verifiers *verifiers);
-/* Somebody took them over: forgets them. */
-void arcp__verifiers_taken(arcp__verifiers *verifiers);
+/* The runtime takes them over in any case. */
+ARCP_MUST_CHECK arcp_status arcp__verifiers_give(arcp__verifiers *verifiers, arcp_runtime *runtime,
+                                                 arcp_error *err);
 
 /* Whether the operator gave tokens, or a way to verify them. */
 bool arcp__config_has_tokens(const arcp__config *config);
@@ -346,51 +347,5 @@ ARCP_MUST_CHECK arcp_status arcp__status_open(arcp__status *status, uv_loop_t *l
                                               const arcp__config *config, const char *directory,
                                               arcp_error *err);
 void arcp__status_close(arcp__status *status);
-
-/* ---- arcpd.c and reload.c: what arcpd is while it runs; the other files leave it alone ---- */
-
-typedef struct arcp__daemon {
-    arcp__config config;
-    bool store_is_memory;
-    uint64_t frame_bytes_max; /* of listeners and standard input, which keep theirs */
-    arcp__logger logger;
-    arcp__audit_trail audit;
-    arcp__trace_export traces;
-    arcp__status status;
-    uv_loop_t loop;
-    uv_signal_t terminate, interrupt, hangup, child;
-    uv_timer_t last_call; /* from the end of standard input, with --stdio */
-    arcp_runtime *runtime;
-    arcp__directories directories;
-    arcp_store *store; /* until the runtime has taken it over */
-    arcp__credentials credentials;
-    arcp__arguments arguments;
-    arcp_launch_limit files; /* that this process was started with */
-    int argc;
-    char **argv_copy;
-    bool is_stopping, stopped;
-    bool has_other_users; /* when it began: agents that run as somebody else */
-    bool had_children;    /* when it began: the program that became arcpd started them */
-    int exit_status;
-} arcp__daemon;
-
-/* The file first, then the flags, which win; checked as a whole. */
-ARCP_MUST_CHECK arcp_status arcp__daemon_read_config(const arcp__daemon *daemon,
-                                                     arcp__config *config, arcp_error *err);
-
-/* The warnings about the configuration, into the log. */
-void arcp__daemon_warn(arcp__daemon *daemon, const arcp__token_facts *tokens);
-
-/* Takes the verifiers over in any case. */
-ARCP_MUST_CHECK arcp_status arcp__daemon_take_verifiers(arcp__daemon *daemon,
-                                                        arcp__verifiers *verifiers,
-                                                        arcp_error *err);
-
-/* Whether an agent runs as somebody else. */
-bool arcp__config_has_users(const arcp__config *config);
-
-/* Tokens, agents, policies, peer profiles, certificates, limits and the log's form again. What is
- * wrong leaves everything as it was, and the log says so. */
-void arcp__daemon_reload(arcp__daemon *daemon);
 
 #endif

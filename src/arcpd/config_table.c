@@ -20,14 +20,17 @@
     ARCP__CONFIG_LIST(name, pairs, owner, member, counted, &arcp__config_##kind##_item)
 #define TEXTS(name, owner, member, counted)                                                        \
     LIST(name, owner, member, counted, &arcp__config_text_item)
-/* A group whose values stand in the struct of its own owner. */
-#define GROUP(name, its_fields) .key = (name), .type = &arcp__config_group, .fields = (its_fields)
-/* A group of the runtime's settings. */
-#define SETTINGS(name)                                                                             \
-    GROUP(name, (&(const arcp__config_fields){.others = &settings, .group = (name)}))
-#define ITEM(owner, its_fields)                                                                    \
-    .type = &arcp__config_group, .size = sizeof(owner), .fields = (its_fields)
 #define ROWS(array) .rows = (array), .count = sizeof(array) / sizeof((array)[0])
+/* A group, of these fields; its values stand in the struct of its own owner. */
+#define GROUP(name, ...)                                                                           \
+    .key = (name), .type = &arcp__config_group, .fields = &(const arcp__config_fields)             \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+/* A group of the runtime's settings. */
+#define SETTINGS(name) GROUP(name, .others = &settings, .group = (name))
+/* What a list has of a struct. */
+#define ITEM(owner, ...) GROUP("", __VA_ARGS__), .size = sizeof(owner)
 
 /* ---- the runtime's settings ---- */
 
@@ -96,9 +99,8 @@ static arcp_status check_token(arcp__yaml_reader *r, void *owner)
                : ARCP_OK;
 }
 
-static const arcp__config_fields token_fields = {ROWS(token_rows), .is_flow = true,
-                                                 .check = check_token};
-static const arcp__config_row token_item = {ITEM(arcp_token_row, &token_fields)};
+static const arcp__config_row token_item = {
+    ITEM(arcp_token_row, ROWS(token_rows), .is_flow = true, .check = check_token)};
 
 /* ---- keys for JSON Web Tokens ---- */
 
@@ -123,8 +125,8 @@ static arcp_status check_jwt(arcp__yaml_reader *r, void *owner)
                : ARCP_OK;
 }
 
-static const arcp__config_fields jwt_fields = {ROWS(jwt_rows), .check = check_jwt};
-static const arcp__config_row jwt_item = {ITEM(arcp_jwt_options, &jwt_fields)};
+static const arcp__config_row jwt_item = {
+    ITEM(arcp_jwt_options, ROWS(jwt_rows), .check = check_jwt)};
 
 /* ---- agents ---- */
 
@@ -193,8 +195,8 @@ static arcp_status check_agent(arcp__yaml_reader *r, void *owner)
     return ARCP_OK;
 }
 
-static const arcp__config_fields agent_fields = {ROWS(agent_rows), .check = check_agent};
-static const arcp__config_row agent_item = {ITEM(arcp__config_agent, &agent_fields)};
+static const arcp__config_row agent_item = {
+    ITEM(arcp__config_agent, ROWS(agent_rows), .check = check_agent)};
 
 /* ---- policy ---- */
 
@@ -218,9 +220,8 @@ static const arcp__config_row policy_rows[] = {
     {ROW("max_budget", ceiling_budget, arcp_policy, ceiling), .applies = has_budget_only},
     {ROW("max_lifetime_sec", number, arcp_policy, max_lifetime_sec)},
 };
-static const arcp__config_fields policy_fields = {ROWS(policy_rows), .is_flow = true,
-                                                  .check = arcp__config_policy_check};
-static const arcp__config_row policy_item = {ITEM(arcp_policy, &policy_fields)};
+static const arcp__config_row policy_item = {
+    ITEM(arcp_policy, ROWS(policy_rows), .is_flow = true, .check = arcp__config_policy_check)};
 
 /* ---- peer profiles ---- */
 
@@ -242,9 +243,8 @@ static arcp_status check_profile(arcp__yaml_reader *r, void *owner)
     return ARCP_OK;
 }
 
-static const arcp__config_fields profile_fields = {ROWS(profile_rows), .is_flow = true,
-                                                   .check = check_profile};
-static const arcp__config_row profile_item = {ITEM(arcp__config_profile, &profile_fields)};
+static const arcp__config_row profile_item = {
+    ITEM(arcp__config_profile, ROWS(profile_rows), .is_flow = true, .check = check_profile)};
 
 /* ---- credentials ---- */
 
@@ -286,9 +286,8 @@ static arcp_status check_error(arcp__yaml_reader *r, void *owner)
                : ARCP_OK;
 }
 
-static const arcp__config_fields error_fields = {ROWS(error_rows), .is_flow = true,
-                                                 .check = check_error};
-static const arcp__config_row error_item = {ITEM(arcp__upstream_rule, &error_fields)};
+static const arcp__config_row error_item = {
+    ITEM(arcp__upstream_rule, ROWS(error_rows), .is_flow = true, .check = check_error)};
 
 static arcp_status accept_pointer(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
@@ -306,7 +305,6 @@ static const arcp__config_row response_rows[] = {
     {POINTER("profile", ARCP__HTTP_PROFILE)},   {POINTER("lifetime_sec", ARCP__HTTP_LIFETIME)},
     {POINTER("spent", ARCP__HTTP_SPENT)},
 };
-static const arcp__config_fields response_fields = {ROWS(response_rows), .is_flow = true};
 
 static arcp_status accept_url(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
@@ -323,7 +321,7 @@ static const arcp__config_row request_rows[] = {
     {ROW("url", text, arcp__http_request, url), .accept = accept_url},
     {PAIRS("headers", arcp__http_request, headers, header_count, secret), .separator = ": "},
     {ROW("body", json, arcp__http_request, body), .flags = SECRET},
-    {GROUP("response", &response_fields)},
+    {GROUP("response", ROWS(response_rows), .is_flow = true)},
 };
 static const arcp__config_fields request_fields = {ROWS(request_rows)};
 
@@ -353,7 +351,6 @@ static const arcp__config_row upstream_rows[] = {
     {LIST("gone", arcp__config, credentials.http.gone, credentials.http.gone_count, &gone_item),
      .maximum = ARCP__GONE_MAX, .item_name = "statuses", .otherwise = "[404, 410]"},
 };
-static const arcp__config_fields upstream_fields = {ROWS(upstream_rows)};
 
 const char *arcp__config_request_key(arcp__http_request_kind kind)
 {
@@ -383,7 +380,7 @@ static const arcp__config_row credentials_rows[] = {
           &arcp__config_secret_item),
      .flags = RESTART, .applies = is_static},
     {CREDENTIAL("values_file", text, values_file), .flags = RESTART, .applies = is_static},
-    {GROUP("http", &upstream_fields), .flags = RESTART, .applies = is_http},
+    {GROUP("http", ROWS(upstream_rows)), .flags = RESTART, .applies = is_http},
 };
 
 /* What is missing; NULL: nothing. */
@@ -428,10 +425,6 @@ static arcp_status check_credentials(arcp__yaml_reader *r, void *owner)
     return what == NULL ? ARCP_OK : arcp__yaml_refuse(r, "%s", what);
 }
 
-static const arcp__config_fields credentials_fields = {ROWS(credentials_rows), .others = &settings,
-                                                       .group = "credentials",
-                                                       .check = check_credentials};
-
 /* ---- audit ---- */
 
 /* null means no log, as "" does; a file without the key has one. */
@@ -448,8 +441,6 @@ static const arcp__config_row audit_rows[] = {
     {ROW("path", text, arcp__config, audit_path), .flags = RESTART, .otherwise = "audit.jsonl",
      .accept = accept_audit_path},
 };
-static const arcp__config_fields audit_fields = {ROWS(audit_rows), .others = &settings,
-                                                 .group = "audit"};
 
 /* ---- tracing ---- */
 
@@ -496,9 +487,7 @@ static const arcp__config_row otlp_rows[] = {
     {OTLP("queue_bytes", number, queue_bytes), .initial = 4194304, .minimum = 65536,
      .maximum = 1073741824},
 };
-static const arcp__config_fields otlp_fields = {ROWS(otlp_rows)};
-static const arcp__config_row tracing_rows[] = {{GROUP("otlp", &otlp_fields)}};
-static const arcp__config_fields tracing_fields = {ROWS(tracing_rows)};
+static const arcp__config_row tracing_rows[] = {{GROUP("otlp", ROWS(otlp_rows))}};
 
 /* ---- the file ---- */
 
@@ -506,17 +495,14 @@ const char *const arcp__config_log_levels[] = {"debug", "info", "warn", "error",
 static const char *const formats[] = {"text", "json", NULL};
 
 static const arcp__config_row http_rows[] = {{ROW("listen", text, arcp__config, http_listen)}};
-static const arcp__config_fields http_fields = {ROWS(http_rows)};
 
 static const arcp__config_row tls_rows[] = {
     {ROW("certificate", text, arcp__config, tls_certificate)},
     {ROW("key", text, arcp__config, tls_key)}};
-static const arcp__config_fields tls_fields = {ROWS(tls_rows)};
 
 static const arcp__config_row log_rows[] = {
     {ROW("level", word, arcp__config, log_level), .initial = 1, .words = arcp__config_log_levels},
     {ROW("format", word, arcp__config, log_format), .words = formats}};
-static const arcp__config_fields log_fields = {ROWS(log_rows)};
 
 static const arcp__config_row top_rows[] = {
     {TEXTS("listen", arcp__config, listen.items, listen.count), .flags = RESTART},
@@ -533,16 +519,17 @@ static const arcp__config_row top_rows[] = {
     {SETTINGS("budget")},
     {SETTINGS("model_use")},
     {SETTINGS("authorization")},
-    {GROUP("credentials", &credentials_fields)},
-    {GROUP("audit", &audit_fields)},
+    {GROUP("credentials", ROWS(credentials_rows), .others = &settings, .group = "credentials",
+           .check = check_credentials)},
+    {GROUP("audit", ROWS(audit_rows), .others = &settings, .group = "audit")},
     {SETTINGS("shutdown")},
-    {GROUP("tracing", &tracing_fields), .flags = RESTART},
+    {GROUP("tracing", ROWS(tracing_rows)), .flags = RESTART},
     {LIST("policy", arcp__config, policies, policy_count, &policy_item)},
     {LIST("peer_profiles", arcp__config, profiles, profile_count, &profile_item)},
     {TEXTS("origins", arcp__config, origins.items, origins.count), .flags = RESTART},
     {TEXTS("hosts", arcp__config, hosts.items, hosts.count), .flags = RESTART},
-    {GROUP("http", &http_fields), .flags = RESTART},
-    {GROUP("tls", &tls_fields), .flags = RESTART},
-    {GROUP("log", &log_fields)},
+    {GROUP("http", ROWS(http_rows)), .flags = RESTART},
+    {GROUP("tls", ROWS(tls_rows)), .flags = RESTART},
+    {GROUP("log", ROWS(log_rows))},
 };
 const arcp__config_fields arcp__config_top = {ROWS(top_rows)};

@@ -19,11 +19,28 @@ static arcp_status check_state(const char *path, arcp_error *err)
     return arcp__trusted_path_check("state directory", path, ARCP__TRUSTED_DIRECTORY, err);
 }
 
-static arcp_status make_directory(const char *path, arcp_error *err)
+/* Sets the mode of a directory that stands under its own name: never of what a symbolic link in
+ * its place points to. */
+static arcp_status set_mode(const char *path, mode_t mode, arcp_error *err)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const bool done = fd >= 0 && fchmod(fd, mode) == 0;
+    const int number = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return done ? ARCP_OK
+                : arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be used: %s", path,
+                                 number == ELOOP || number == ENOTDIR ? "it is no directory"
+                                                                      : strerror(number));
+}
+
+/* Makes what is missing on the way, too. TO_PASS: others may, whoever made it. */
+static arcp_status make_directory(const char *path, mode_t mode, arcp_error *err)
 {
     char part[4096];
-    size_t size = strlen(path);
-    if (size == 0 || size >= sizeof(part)) {
+    const size_t size = strlen(path);
+    if (size == 0 || size >= sizeof part) {
         return arcp_error_set(err, ARCP_E_IO, "the state directory's path is too long");
     }
     memcpy(part, path, size + 1);
@@ -38,23 +55,8 @@ static arcp_status make_directory(const char *path, arcp_error *err)
         return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
                               strerror(errno));
     }
-    return check_state(path, err);
-}
-
-/* Sets the mode of a directory that stands under its own name: never of what a symbolic link in
- * its place points to. */
-static arcp_status set_mode(const char *path, mode_t mode, arcp_error *err)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool done = fd >= 0 && fchmod(fd, mode) == 0;
-    int number = errno;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return done ? ARCP_OK
-                : arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be used: %s", path,
-                                 number == ELOOP || number == ENOTDIR ? "it is no directory"
-                                                                      : strerror(number));
+    const arcp_status status = check_state(path, err);
+    return status == ARCP_OK && mode == TO_PASS ? set_mode(path, mode, err) : status;
 }
 
 /* *is_given: the place was named, and not chosen by us. */
@@ -82,9 +84,8 @@ static arcp_status name_state(arcp__directories *out, bool *is_given, arcp_error
 
 static arcp_status make_work(arcp__directories *out, const char *state, arcp_error *err)
 {
-    (void)snprintf(out->work, sizeof(out->work), "%s/work", state);
-    arcp_status status = make_directory(out->work, err);
-    return status == ARCP_OK ? set_mode(out->work, TO_PASS, err) : status;
+    (void)snprintf(out->work, sizeof out->work, "%s/work", state);
+    return make_directory(out->work, TO_PASS, err);
 }
 
 /* The first directory on the way that other users may not pass. */
@@ -108,31 +109,6 @@ static void find_closed(arcp__directories *out)
     }
 }
 
-/* A path to `work` that other users may go. */
-static arcp_status let_pass(arcp__directories *out, bool is_given, arcp_error *err)
-{
-    char real[PATH_MAX]; /* systemd's is a link to where it stands */
-    arcp_status status = realpath(out->state, real) == NULL
-                             ? arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be used: %s",
-                                              out->state, strerror(errno))
-                             : set_mode(real, TO_PASS, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    find_closed(out);
-    if (out->closed[0] != '\0' && !is_given) {
-        status = make_directory(SHARED_STATE, err);
-        if (status == ARCP_OK) {
-            status = set_mode(SHARED_STATE, TO_PASS, err);
-        }
-        if (status == ARCP_OK) {
-            status = make_work(out, SHARED_STATE, err);
-        }
-        find_closed(out);
-    }
-    return status;
-}
-
 arcp_status arcp__directories_look(arcp__directories *out, arcp_error *err)
 {
     bool ignored = false;
@@ -142,15 +118,35 @@ arcp_status arcp__directories_look(arcp__directories *out, arcp_error *err)
 
 arcp_status arcp__directories_find(arcp__directories *out, bool has_other_users, arcp_error *err)
 {
+    char real[PATH_MAX]; /* systemd's is a link to where it stands */
     bool is_given = false;
     arcp_status status = name_state(out, &is_given, err);
     if (status == ARCP_OK) {
-        status = make_directory(out->state, err);
+        status = make_directory(out->state, FOR_OWNER, err);
     }
     if (status == ARCP_OK) {
         status = make_work(out, out->state, err);
     }
-    return status == ARCP_OK && has_other_users ? let_pass(out, is_given, err) : status;
+    if (status != ARCP_OK || !has_other_users) {
+        return status;
+    }
+    if (realpath(out->state, real) == NULL) {
+        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be used: %s", out->state,
+                              strerror(errno));
+    }
+    status = set_mode(real, TO_PASS, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    find_closed(out);
+    if (out->closed[0] != '\0' && !is_given) {
+        status = make_directory(SHARED_STATE, TO_PASS, err);
+        if (status == ARCP_OK) {
+            status = make_work(out, SHARED_STATE, err);
+        }
+        find_closed(out);
+    }
+    return status;
 }
 
 bool arcp__path_in(const char *directory, const char *name, char *out, size_t size)

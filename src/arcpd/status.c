@@ -1,9 +1,7 @@
 #include "arcpd/arcpd.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <arcp/sys/transport.h>
 
@@ -18,26 +16,12 @@ static uint64_t file_bytes(const char *path, const char *suffix)
     return stat(name, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
-/* The second number of statm is resident pages. */
-static uint64_t resident_bytes(void)
-{
-    char line[128] = "";
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file != NULL) {
-        if (fgets(line, sizeof(line), file) == NULL) {
-            line[0] = '\0';
-        }
-        (void)fclose(file);
-    }
-    const char *second = strchr(line, ' ');
-    uint64_t pages = second == NULL ? 0 : strtoull(second, NULL, 10);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void write_metrics(const arcp__status *status, arcp_buf *out)
 {
     const char *labels[] = {"version", ARCP_VERSION_STRING, NULL};
     const char *path = status->store_path;
+    size_t resident_bytes = 0;
+    (void)uv_resident_set_memory(&resident_bytes);
     if (path[0] != '\0') {
         arcp__exposition_one(out, "arcp_store_bytes", "gauge",
                              "Size of the database and its log on disk.",
@@ -79,7 +63,7 @@ static void write_metrics(const arcp__status *status, arcp_buf *out)
                          "after a reload that was refused.",
                          !status->reload_failed);
     arcp__exposition_one(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
-                         resident_bytes());
+                         resident_bytes);
 }
 
 /* ---- serving ---- */

@@ -69,34 +69,20 @@ static arcp_status own_token(const char *state_directory, arcp_token_verifier **
 
 void arcp__verifiers_fini(arcp__verifiers *verifiers)
 {
-    for (size_t at = 0; at < verifiers->count; at++) {
-        arcp_token_verifier_free(verifiers->items[at]);
+    for (size_t i = 0; i < verifiers->count; i++) {
+        arcp_token_verifier_free(verifiers->items[i]);
     }
-    arcp__verifiers_taken(verifiers);
-}
-
-void arcp__verifiers_taken(arcp__verifiers *verifiers)
-{
     arcp__free(verifiers->items);
     *verifiers = (arcp__verifiers){NULL, 0};
 }
 
-/* Takes over what was made, if it was. */
-static arcp_status add(arcp__verifiers *verifiers, arcp_status status, arcp_token_verifier *made,
-                       arcp_error *err)
+arcp_status arcp__verifiers_give(arcp__verifiers *verifiers, arcp_runtime *runtime, arcp_error *err)
 {
-    if (status != ARCP_OK) {
-        return status;
-    }
-    arcp_token_verifier **items =
-        arcp__realloc_array(verifiers->items, verifiers->count + 1, sizeof(arcp_token_verifier *));
-    if (items == NULL) {
-        arcp_token_verifier_free(made);
-        return no_memory(err);
-    }
-    verifiers->items = items;
-    items[verifiers->count++] = made;
-    return ARCP_OK;
+    const arcp_status status =
+        arcp_runtime_set_token_verifiers(runtime, verifiers->items, verifiers->count, err);
+    verifiers->count = 0;
+    arcp__verifiers_fini(verifiers);
+    return status;
 }
 
 bool arcp__config_has_tokens(const arcp__config *config)
@@ -104,24 +90,29 @@ bool arcp__config_has_tokens(const arcp__config *config)
     return config->token_count != 0 || config->token_file != NULL || config->jwt_count != 0;
 }
 
+/* What is configured, with room for one more. */
 static arcp_status make_configured(const arcp__config *config, arcp__verifiers *out,
                                    arcp_error *err)
 {
-    arcp_token_verifier *made = NULL;
     arcp_status status = ARCP_OK;
+    out->items = arcp__alloc_array(config->jwt_count + 3, sizeof(arcp_token_verifier *));
+    if (out->items == NULL) {
+        return no_memory(err);
+    }
     if (config->token_count != 0) {
-        status = arcp_token_verifier_new_table(config->tokens, config->token_count, &made, err);
-        status = add(out, status, made, err);
+        status = arcp_token_verifier_new_table(config->tokens, config->token_count,
+                                               &out->items[out->count], err);
+        out->count += status == ARCP_OK;
     }
     if (status == ARCP_OK && config->token_file != NULL) {
-        status = arcp_token_verifier_new_file(config->token_file, &made, err);
-        status = add(out, status, made, err);
+        status = arcp_token_verifier_new_file(config->token_file, &out->items[out->count], err);
+        out->count += status == ARCP_OK;
     }
     for (size_t i = 0; status == ARCP_OK && i < config->jwt_count; i++) {
         arcp_jwt_options jwt = config->jwt[i];
         jwt.struct_size = sizeof jwt;
-        status = arcp_token_verifier_new_jwt(&jwt, &made, err);
-        status = add(out, status, made, err);
+        status = arcp_token_verifier_new_jwt(&jwt, &out->items[out->count], err);
+        out->count += status == ARCP_OK;
     }
     return status;
 }
@@ -129,8 +120,8 @@ static arcp_status make_configured(const arcp__config *config, arcp__verifiers *
 arcp__token_facts arcp__verifiers_look(const arcp__verifiers *verifiers)
 {
     arcp__token_facts facts = {.token_bytes_min = SIZE_MAX};
-    for (size_t at = 0; at < verifiers->count; at++) {
-        arcp__token_table_look(verifiers->items[at], &facts);
+    for (size_t i = 0; i < verifiers->count; i++) {
+        arcp__token_table_look(verifiers->items[i], &facts);
     }
     return facts;
 }
@@ -139,7 +130,7 @@ arcp_status arcp__verifiers_check(const arcp__config *config, arcp__token_facts 
                                   arcp_error *err)
 {
     arcp__verifiers made = {NULL, 0};
-    arcp_status status = make_configured(config, &made, err);
+    const arcp_status status = make_configured(config, &made, err);
     *facts = arcp__verifiers_look(&made);
     facts->principal = NULL;
     arcp__verifiers_fini(&made);
@@ -150,14 +141,13 @@ arcp_status arcp__verifiers_make(const arcp__config *config, const char *state_d
                                  arcp__verifiers *out, arcp_error *err)
 {
     arcp__verifiers fresh = {NULL, 0};
-    arcp_token_verifier *made = NULL;
     arcp_status status = make_configured(config, &fresh, err);
     if (status == ARCP_OK && config->no_auth) {
-        status = arcp_token_verifier_new_anonymous(&made, err);
-        status = add(&fresh, status, made, err);
+        status = arcp_token_verifier_new_anonymous(&fresh.items[fresh.count], err);
+        fresh.count += status == ARCP_OK;
     } else if (status == ARCP_OK && !arcp__config_has_tokens(config) && !config->use_stdio) {
-        status = own_token(state_directory, &made, err);
-        status = add(&fresh, status, made, err);
+        status = own_token(state_directory, &fresh.items[fresh.count], err);
+        fresh.count += status == ARCP_OK;
     }
     if (status != ARCP_OK) {
         arcp__verifiers_fini(&fresh);

@@ -11,15 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
+
 #define OTHERS_WRITE 022u
 #define OTHERS_READ  004u
 #define NAMES_BYTES  16384
-
-static bool is_not_looked_at(const char *path)
-{
-    return strcmp(path, "/dev/null") == 0 || strcmp(path, "/dev/stdin") == 0 ||
-           strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
-}
 
 /* A group for its owner alone: many systems make one for each user and a umask of 002. */
 static bool is_private_group(uid_t owner, gid_t group)
@@ -83,9 +79,7 @@ static arcp_status check_place(const char *what, const char *path, arcp_error *e
 {
     char directory[PATH_MAX];
     char real[PATH_MAX + 2];
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(directory, sizeof(directory), "%.*s",
-                   slash == NULL ? 1 : (int)(slash - path) + 1, slash == NULL ? "." : path);
+    arcp__directory_of(path, directory);
     if (realpath(directory, real) == NULL) {
         return errno == ENOENT ? ARCP_OK
                                : arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s",
@@ -95,33 +89,39 @@ static arcp_status check_place(const char *what, const char *path, arcp_error *e
     return check_above(what, real, err);
 }
 
-/* Where the path is a symbolic link, its owner and whoever can rename it choose the file: they are
- * looked at, too. Links behind it, and on the way to it, are not. */
-static arcp_status check_link(const char *what, const char *path, arcp_error *err)
+/* Looks at the file or directory that the path leads to, opened as `fd`. */
+static arcp_status check_opened(const char *what, const char *path, int fd, arcp__trusted_kind kind,
+                                arcp_error *err)
 {
+    const bool is_directory = kind == ARCP__TRUSTED_DIRECTORY;
     struct stat about;
-    if (lstat(path, &about) != 0 || !S_ISLNK(about.st_mode)) {
-        return ARCP_OK;
+    char real[PATH_MAX];
+    if (realpath(path, real) == NULL || fstat(fd, &about) != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s", what, path,
+                              strerror(errno));
     }
-    about.st_mode = S_IFLNK; /* a link's permissions mean nothing */
-    const arcp_status status = check_one(what, path, &about, false, err);
-    return status == ARCP_OK ? check_place(what, path, err) : status;
-}
-
-static arcp_status check_itself(const char *what, const char *path, const struct stat *about,
-                                arcp__trusted_kind kind, arcp_error *err)
-{
-    bool is_directory = kind == ARCP__TRUSTED_DIRECTORY;
-    if (is_directory ? !S_ISDIR(about->st_mode) : !S_ISREG(about->st_mode)) {
+    if (is_directory ? !S_ISDIR(about.st_mode) : !S_ISREG(about.st_mode)) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: %s is no %s", what, path,
                               is_directory ? "directory" : "regular file");
     }
-    arcp_status status = check_one(what, path, about, false, err);
-    if (status == ARCP_OK && kind == ARCP__TRUSTED_SECRET && (about->st_mode & OTHERS_READ) != 0) {
+    arcp_status status = check_one(what, path, &about, false, err);
+    if (status == ARCP_OK && kind == ARCP__TRUSTED_SECRET && (about.st_mode & OTHERS_READ) != 0) {
         status = arcp_error_set(err, ARCP_E_USAGE,
                                 "%s: %s is a secret that everybody may read (mode %04o): chmod o= "
                                 "it",
-                                what, path, (unsigned)(about->st_mode & 07777));
+                                what, path, (unsigned)(about.st_mode & 07777));
+    }
+    if (status == ARCP_OK) {
+        status = check_above(what, real, err);
+    }
+    /* Where the path is a symbolic link, its owner and whoever can rename it choose the file: they
+     * are looked at, too. Links behind it, and on the way to it, are not. */
+    if (status == ARCP_OK && lstat(path, &about) == 0 && S_ISLNK(about.st_mode)) {
+        about.st_mode = S_IFLNK; /* a link's permissions mean nothing */
+        status = check_one(what, path, &about, false, err);
+        if (status == ARCP_OK) {
+            status = check_place(what, path, err);
+        }
     }
     return status;
 }
@@ -129,29 +129,15 @@ static arcp_status check_itself(const char *what, const char *path, const struct
 arcp_status arcp__trusted_path_check(const char *what, const char *path, arcp__trusted_kind kind,
                                      arcp_error *err)
 {
-    struct stat about;
-    if (is_not_looked_at(path)) {
+    if (strcmp(path, "/dev/null") == 0 || strcmp(path, "/dev/stdin") == 0 ||
+        strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0) {
         return ARCP_OK;
     }
-    int fd = open(path, O_PATH | O_CLOEXEC);
+    const int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0) {
         return errno == ENOENT ? check_place(what, path, err) : ARCP_OK;
     }
-    char real[PATH_MAX];
-    bool is_found = realpath(path, real) != NULL;
-    arcp_status status = ARCP_OK;
-    if (fstat(fd, &about) != 0 || !is_found) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s", what, path,
-                                strerror(errno));
-    } else {
-        status = check_itself(what, path, &about, kind, err);
-    }
-    if (status == ARCP_OK) {
-        status = check_above(what, real, err);
-    }
-    if (status == ARCP_OK) {
-        status = check_link(what, path, err);
-    }
+    const arcp_status status = check_opened(what, path, fd, kind, err);
     (void)close(fd);
     return status;
 }

@@ -151,25 +151,6 @@ static arcp_status not_yaml(const arcp__yaml_reader *r, const yaml_parser_t *par
                           parser->problem_mark.line + 1, problem);
 }
 
-/* Reads the document, and refuses a second one: libyaml would silently ignore all but the first. */
-static arcp_status load(arcp__yaml_reader *r, const arcp__config_fields *fields,
-                        yaml_parser_t *parser)
-{
-    arcp_status status = ARCP_OK;
-    for (int document = 0; status == ARCP_OK && document < 2; document++) {
-        if (!yaml_parser_load(parser, &r->document)) {
-            return not_yaml(r, parser);
-        }
-        r->node = yaml_document_get_root_node(&r->document);
-        if (r->node != NULL) {
-            status = document == 0 ? arcp__config_fields_read(r, fields, r->root)
-                                   : arcp__yaml_refuse(r, "a second document: want one in a file");
-        }
-        yaml_document_delete(&r->document);
-    }
-    return status;
-}
-
 /* Whether nothing is nested too deep, told by events: libyaml's time for a document grows with the
  * square of its depth, so that it must not see what comes behind the bound. */
 static arcp_status check_depth(arcp__yaml_reader *r, arcp_span text)
@@ -222,7 +203,19 @@ arcp_status arcp__config_text_read(arcp__yaml_reader *r, const arcp__config_fiel
         return arcp__yaml_no_memory(r);
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
-    status = load(r, fields, &parser);
+    /* A second document is refused: libyaml would silently ignore all but the first. */
+    for (int i = 0; status == ARCP_OK && i < 2; i++) {
+        if (!yaml_parser_load(&parser, &r->document)) {
+            status = not_yaml(r, &parser);
+            break;
+        }
+        r->node = yaml_document_get_root_node(&r->document);
+        if (r->node != NULL) {
+            status = i == 0 ? arcp__config_fields_read(r, fields, r->root)
+                            : arcp__yaml_refuse(r, "a second document: want one in a file");
+        }
+        yaml_document_delete(&r->document);
+    }
     yaml_parser_delete(&parser);
     return status;
 }

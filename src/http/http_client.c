@@ -16,7 +16,6 @@
 typedef struct transfer {
     struct transfer *previous, *next;
     arcp__http_client *client;
-    uint64_t id;
     CURL *easy;
     struct curl_slist *headers;
     arcp__http_message message;
@@ -97,7 +96,8 @@ static void finish(arcp__http_client *self, transfer *done, CURLcode code)
     long status = 0;
     curl_off_t retry_after_sec = 0;
     char problem[160];
-    arcp__http_answer answer = {.result = ARCP__HTTP_ANSWERED};
+    arcp__http_answer answer = {
+        .id = done->message.id, .kind = done->message.kind, .result = ARCP__HTTP_ANSWERED};
     (void)curl_easy_getinfo(done->easy, CURLINFO_RESPONSE_CODE, &status);
     if (code != CURLE_OK || status == 0) {
         (void)snprintf(problem, sizeof(problem), "%s %s", self->options.peer,
@@ -108,9 +108,8 @@ static void finish(arcp__http_client *self, transfer *done, CURLcode code)
     answer.retry_after_sec = retry_after_sec > 0 ? (uint64_t)retry_after_sec : 0;
     answer.status = (int)status;
     answer.body = arcp_buf_span(&done->answer);
-    uint64_t id = done->id;
     DL_DELETE2(self->transfers, done, previous, next);
-    self->options.done(self->options.user, id, &answer);
+    self->options.done(self->options.user, &answer);
     transfer_free(done);
 }
 
@@ -156,24 +155,6 @@ static void on_poll_closed(uv_handle_t *handle)
     release_handle(self);
 }
 
-static watch *watch_new(arcp__http_client *self, curl_socket_t socket)
-{
-    watch *at = arcp__alloc(sizeof(*at));
-    if (at == NULL) {
-        return NULL;
-    }
-    at->client = self;
-    at->socket = socket;
-    if (uv_poll_init_socket(self->options.loop, &at->poll, socket) != 0) {
-        arcp__free(at);
-        return NULL;
-    }
-    at->poll.data = at;
-    self->open_handles++;
-    (void)curl_multi_assign(self->multi, socket, at);
-    return at;
-}
-
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *socket_user)
 {
     arcp__http_client *self = user;
@@ -188,11 +169,20 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, voi
         return 0;
     }
     if (at == NULL) {
-        at = watch_new(self, socket);
+        at = arcp__alloc(sizeof *at);
+        if (at == NULL || uv_poll_init_socket(self->options.loop, &at->poll, socket) != 0) {
+            arcp__free(at);
+            return -1;
+        }
+        at->client = self;
+        at->socket = socket;
+        at->poll.data = at;
+        self->open_handles++;
+        (void)curl_multi_assign(self->multi, socket, at);
     }
-    int events =
+    const int events =
         (what != CURL_POLL_OUT ? UV_READABLE : 0) | (what != CURL_POLL_IN ? UV_WRITABLE : 0);
-    return at != NULL && uv_poll_start(&at->poll, events, on_poll) == 0 ? 0 : -1;
+    return uv_poll_start(&at->poll, events, on_poll) == 0 ? 0 : -1;
 }
 
 static void on_time(uv_timer_t *timer)
@@ -227,27 +217,21 @@ static size_t on_answer(char *bytes, size_t size, size_t count, void *user)
 
 /* ---- a request ---- */
 
-static bool add_headers(transfer *self)
-{
-    arcp_span text = arcp_buf_span(&self->message.headers);
-    for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1) {
-        struct curl_slist *longer = curl_slist_append(self->headers, text.data + at);
-        if (longer == NULL) {
-            return false;
-        }
-        self->headers = longer;
-    }
-    return true;
-}
-
 static bool set_up(transfer *self)
 {
     const arcp__http_client_options *options = &self->client->options;
     const arcp__http_message *message = &self->message;
     CURL *easy = self->easy;
-    long own_connection = options->keeps_connections ? 0 : 1;
-    bool good = add_headers(self) &&
-                curl_easy_setopt(easy, CURLOPT_URL, message->url.data) == CURLE_OK &&
+    const arcp_span headers = arcp_buf_span(&message->headers);
+    const long own_connection = options->keeps_connections ? 0 : 1;
+    for (size_t at = 0; at < headers.size; at += strlen(headers.data + at) + 1) {
+        struct curl_slist *longer = curl_slist_append(self->headers, headers.data + at);
+        if (longer == NULL) {
+            return false;
+        }
+        self->headers = longer;
+    }
+    bool good = curl_easy_setopt(easy, CURLOPT_URL, message->url.data) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_HTTPHEADER, self->headers) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_PRIVATE, self) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
@@ -271,8 +255,8 @@ static bool set_up(transfer *self)
     return good;
 }
 
-arcp_status arcp__http_client_send(arcp__http_client *self, uint64_t id,
-                                   arcp__http_message *message, arcp_error *err)
+arcp_status arcp__http_client_send(arcp__http_client *self, arcp__http_message *message,
+                                   arcp_error *err)
 {
     transfer *added = arcp__alloc(sizeof(*added));
     if (added == NULL) {
@@ -281,7 +265,6 @@ arcp_status arcp__http_client_send(arcp__http_client *self, uint64_t id,
     }
     added->client = self;
     added->answer.secret = true;
-    added->id = id;
     added->message = *message;
     *message = (arcp__http_message)ARCP__HTTP_MESSAGE_INIT;
     added->easy = curl_easy_init();

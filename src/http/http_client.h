@@ -11,6 +11,8 @@ typedef struct arcp__http_client arcp__http_client;
 
 /* What is sent. The buffers are taken over; texts in them end with a NUL. */
 typedef struct arcp__http_message {
+    uint64_t id; /* the caller's, and so is `kind`: the answer has them */
+    unsigned kind;
     const char *method;
     arcp_buf url;
     arcp_buf headers; /* each with its NUL, one after the other */
@@ -19,7 +21,7 @@ typedef struct arcp__http_message {
 
 #define ARCP__HTTP_MESSAGE_INIT                                                                    \
     {                                                                                              \
-        NULL, ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT                     \
+        0, 0, NULL, ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT               \
     }
 
 typedef enum arcp__http_result {
@@ -29,6 +31,8 @@ typedef enum arcp__http_result {
 } arcp__http_result;
 
 typedef struct arcp__http_answer {
+    uint64_t id;
+    unsigned kind;
     arcp__http_result result;
     int status;
     arcp_span body;           /* borrowed during the call; wiped afterwards */
@@ -36,7 +40,7 @@ typedef struct arcp__http_answer {
     uint64_t retry_after_sec; /* as the answer asks; 0: it does not */
 } arcp__http_answer;
 
-typedef void (*arcp__http_done_fn)(void *user, uint64_t id, const arcp__http_answer *answer);
+typedef void (*arcp__http_done_fn)(void *user, const arcp__http_answer *answer);
 
 /* Texts are borrowed for the client's life. */
 typedef struct arcp__http_client_options {
@@ -58,7 +62,7 @@ ARCP_MUST_CHECK arcp_status arcp__http_client_new(const arcp__http_client_option
 /* Gives requests under way up, without an answer; memory goes when the loop ran. */
 void arcp__http_client_free(arcp__http_client *self);
 /* The message is taken over, also on failure (ARCP_E_NO_MEMORY: nothing was sent). */
-ARCP_MUST_CHECK arcp_status arcp__http_client_send(arcp__http_client *self, uint64_t id,
+ARCP_MUST_CHECK arcp_status arcp__http_client_send(arcp__http_client *self,
                                                    arcp__http_message *message, arcp_error *err);
 void arcp__http_message_fini(arcp__http_message *message);
 

@@ -10,13 +10,10 @@
 #include "base/digits.h"
 
 #define FILE_BYTES_MAX 4096u
+#define ENV_NAME_MAX   255u
+#define PATH_BYTES_MAX 1023u
 
-struct arcp__template {
-    arcp__template_use use;
-    bool names_key;   /* it has {alias}, {id} or {value} */
-    bool is_constant; /* it names nothing of a request */
-    arcp_buf text;    /* with {env:} and {file:} replaced, and so secret; a body is JSON */
-};
+static const arcp_json_limits body_limits = {32, 1000, 1u << 20};
 
 /* ---- what can stand in braces ---- */
 
@@ -108,73 +105,47 @@ static void append_value(const arcp_provision_request *request, variable which, 
 
 /* ---- reading a text piece by piece ---- */
 
+/* A `{...}` in a text: where it begins and where the text goes on, and what is in it. */
+typedef struct brace {
+    size_t begin, end;
+    arcp_span name;
+    variable which; /* VAR_COUNT: none */
+} brace;
+
 /* The next `{...}` of lower-case letters, '_' or a prefix with ':'; other braces are text. */
-static bool next_brace(arcp_span text, size_t from, size_t *begin, size_t *end)
+static bool next_brace(arcp_span text, size_t from, brace *out)
 {
-    for (size_t at = from; at < text.size; at++) {
-        if (text.data[at] != '{' || at + 1 >= text.size || text.data[at + 1] < 'a' ||
-            text.data[at + 1] > 'z') {
+    for (size_t at = from; at + 1 < text.size; at++) {
+        if (text.data[at] != '{' || text.data[at + 1] < 'a' || text.data[at + 1] > 'z') {
             continue;
         }
         const char *close = memchr(text.data + at, '}', text.size - at);
         if (close == NULL) {
             return false;
         }
-        *begin = at;
-        *end = (size_t)(close - text.data);
+        out->begin = at;
+        out->end = (size_t)(close - text.data) + 1;
+        out->name = arcp_span_make(text.data + at + 1, out->end - at - 2);
+        out->which = find_variable(out->name);
         return true;
     }
     return false;
 }
 
-static arcp_span inside(arcp_span text, size_t begin, size_t end)
-{
-    return arcp_span_make(text.data + begin + 1, end - begin - 1);
-}
-
 /* ---- making: the environment and files ---- */
 
-/* A name that was cut would be another one. */
-static arcp_status copy_name(arcp_span name, char *out, size_t size, arcp_error *err)
+/* The last line's end is no part of it. */
+static arcp_status append_file(const char *path, arcp_buf *out, arcp_error *err)
 {
-    if (name.size >= size) {
-        return arcp_error_set(err, ARCP_E_USAGE, "a name of more than %zu bytes stands in {...}",
-                              size - 1);
-    }
-    (void)snprintf(out, size, "%.*s", (int)name.size, name.size == 0 ? "" : name.data);
-    return ARCP_OK;
-}
-
-static arcp_status append_env(arcp_span name, arcp_buf *out, arcp_error *err)
-{
-    char text[256];
-    arcp_status status = copy_name(name, text, sizeof(text), err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    const char *value = getenv(text);
-    if (value == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "the environment has no %s", text);
-    }
-    arcp_buf_append_cstr(out, value);
-    return ARCP_OK;
-}
-
-static arcp_status append_file(arcp_span name, arcp_buf *out, arcp_error *err)
-{
-    char path[1024];
     char piece[FILE_BYTES_MAX + 1];
-    arcp_status status = copy_name(name, path, sizeof(path), err);
-    if (status != ARCP_OK) {
-        return status;
-    }
+    arcp_status status = ARCP_OK;
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: %s", path, strerror(errno));
     }
     (void)setvbuf(file, NULL, _IONBF, 0); /* so that no buffer of its own keeps the bytes */
-    size_t size = fread(piece, 1, sizeof(piece), file);
-    bool is_read = ferror(file) == 0;
+    size_t size = fread(piece, 1, sizeof piece, file);
+    const bool is_read = ferror(file) == 0;
     (void)fclose(file);
     if (!is_read || size > FILE_BYTES_MAX) { /* a part of a key is no key */
         status = arcp_error_set(err, ARCP_E_USAGE, "%s %s", path,
@@ -185,8 +156,31 @@ static arcp_status append_file(arcp_span name, arcp_buf *out, arcp_error *err)
         size--;
     }
     arcp_buf_append(out, arcp_span_make(piece, size));
-    arcp_wipe(piece, sizeof(piece));
+    arcp_wipe(piece, sizeof piece);
     return status;
+}
+
+/* What {env:NAME} or {file:PATH} stands for. */
+static arcp_status append_value_of(arcp_span name, arcp_buf *out, arcp_error *err)
+{
+    const bool is_env = arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:"));
+    const arcp_span rest = arcp_span_from(name, is_env ? 4 : 5);
+    const size_t size_max = is_env ? ENV_NAME_MAX : PATH_BYTES_MAX;
+    char text[PATH_BYTES_MAX + 1];
+    if (rest.size > size_max) { /* cut it would be another one */
+        return arcp_error_set(err, ARCP_E_USAGE, "a name of more than %zu bytes stands in {...}",
+                              size_max);
+    }
+    (void)snprintf(text, sizeof text, "%.*s", (int)rest.size, rest.size == 0 ? "" : rest.data);
+    if (!is_env) {
+        return append_file(text, out, err);
+    }
+    const char *value = getenv(text);
+    if (value == NULL) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the environment has no %s", text);
+    }
+    arcp_buf_append_cstr(out, value);
+    return ARCP_OK;
 }
 
 /* The text is read for braces once more with each request, a header ends with its line, and a URL
@@ -194,10 +188,9 @@ static arcp_status append_file(arcp_span name, arcp_buf *out, arcp_error *err)
 static arcp_status check_fixed(arcp_span name, arcp_span value, arcp__template_use use,
                                arcp_error *err)
 {
-    size_t begin = 0;
-    size_t end = 0;
-    arcp_span shown = arcp_span_first(name, 200);
-    if (next_brace(value, 0, &begin, &end)) {
+    brace ignored;
+    const arcp_span shown = arcp_span_first(name, 200);
+    if (next_brace(value, 0, &ignored)) {
         return arcp_error_set(err, ARCP_E_USAGE, "what {%.*s} stands for has {...} in it",
                               (int)shown.size, shown.data);
     }
@@ -216,9 +209,7 @@ static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf
 {
     arcp_buf value = ARCP_BUF_SECRET_INIT;
     arcp_buf quoted = ARCP_BUF_SECRET_INIT;
-    arcp_status status = arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:"))
-                             ? append_env(arcp_span_from(name, 4), &value, err)
-                             : append_file(arcp_span_from(name, 5), &value, err);
+    arcp_status status = append_value_of(name, &value, err);
     if (status == ARCP_OK) {
         status = check_fixed(name, arcp_buf_span(&value), use, err);
     }
@@ -230,49 +221,47 @@ static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf
     } else if (status == ARCP_OK) {
         arcp_buf_append(out, arcp_buf_span(&value));
     }
-    arcp_buf *const both[] = {&value, &quoted};
-    for (size_t at = 0; at < 2; at++) {
-        out->failed = out->failed || both[at]->failed;
-        arcp_buf_fini(both[at]);
-    }
+    out->failed = out->failed || value.failed || quoted.failed;
+    arcp_buf_fini(&value);
+    arcp_buf_fini(&quoted);
     return status;
 }
 
+/* Takes the text with what is fixed put in. */
 static arcp_status prepare(arcp__template *self, const char *text, arcp_error *err)
 {
-    arcp_span whole = arcp_span_cstr(text);
+    const arcp_span whole = arcp_span_cstr(text);
     size_t from = 0;
-    size_t begin = 0;
-    size_t end = 0;
-    arcp_status status = ARCP_OK;
-    while (status == ARCP_OK && next_brace(whole, from, &begin, &end)) {
-        arcp_span name = inside(whole, begin, end);
-        arcp_buf_append(&self->text, arcp_span_make(whole.data + from, begin - from));
-        if (arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:")) ||
-            arcp_span_starts_with(name, ARCP_SPAN_LITERAL("file:"))) {
-            status = append_fixed(name, self->use, &self->text, err);
-        } else if (find_variable(name) == VAR_COUNT) {
+    brace next;
+    for (; next_brace(whole, from, &next); from = next.end) {
+        arcp_status status = ARCP_OK;
+        arcp_buf_append(&self->text, arcp_span_make(whole.data + from, next.begin - from));
+        if (arcp_span_starts_with(next.name, ARCP_SPAN_LITERAL("env:")) ||
+            arcp_span_starts_with(next.name, ARCP_SPAN_LITERAL("file:"))) {
+            status = append_fixed(next.name, self->use, &self->text, err);
+        } else if (next.which == VAR_COUNT) {
             status = arcp_error_set(err, ARCP_E_USAGE, "there is no {%.*s}",
-                                    (int)arcp_span_first(name, 64).size, name.data);
+                                    (int)arcp_span_first(next.name, 64).size, next.name.data);
         } else {
             self->is_constant = false;
-            self->names_key = self->names_key || is_of_key(find_variable(name));
-            arcp_buf_append(&self->text, arcp_span_make(whole.data + begin, end + 1 - begin));
+            self->names_key = self->names_key || is_of_key(next.which);
+            arcp_buf_append(&self->text,
+                            arcp_span_make(whole.data + next.begin, next.end - next.begin));
         }
-        from = end + 1;
+        if (status != ARCP_OK) {
+            return status;
+        }
     }
     arcp_buf_append(&self->text, arcp_span_from(whole, from));
-    return status;
-}
-
-static arcp_status check_json(const arcp__template *self, arcp_error *err)
-{
+    if (self->text.failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = {32, 1000, 1u << 20};
-    arcp_error why = {0};
-    arcp_status status = arcp_json_scan(&json, arcp_buf_span(&self->text), &limits, &why);
+    const bool is_wrong =
+        self->use == ARCP__TEMPLATE_BODY &&
+        arcp_json_scan(&json, arcp_buf_span(&self->text), &body_limits, NULL) != ARCP_OK;
     arcp_json_fini(&json);
-    return status == ARCP_OK ? ARCP_OK : arcp_error_set(err, ARCP_E_USAGE, "the body is no JSON");
+    return is_wrong ? arcp_error_set(err, ARCP_E_USAGE, "the body is no JSON") : ARCP_OK;
 }
 
 arcp_status arcp__template_new(const char *text, arcp__template_use use, arcp__template **out,
@@ -285,13 +274,7 @@ arcp_status arcp__template_new(const char *text, arcp__template_use use, arcp__t
     self->use = use;
     self->is_constant = true;
     self->text.secret = true;
-    arcp_status status = prepare(self, text, err);
-    if (status == ARCP_OK && self->text.failed) {
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    if (status == ARCP_OK && use == ARCP__TEMPLATE_BODY) {
-        status = check_json(self, err);
-    }
+    const arcp_status status = prepare(self, text, err);
     if (status != ARCP_OK) {
         arcp__template_free(self);
         return status;
@@ -300,18 +283,12 @@ arcp_status arcp__template_new(const char *text, arcp__template_use use, arcp__t
     return ARCP_OK;
 }
 
-bool arcp__template_is_constant(const arcp__template *self)
-{
-    return self->is_constant;
-}
-
 void arcp__template_free(arcp__template *self)
 {
-    if (self == NULL) {
-        return;
+    if (self != NULL) {
+        arcp_buf_fini(&self->text);
+        arcp__free(self);
     }
-    arcp_buf_fini(&self->text);
-    arcp__free(self);
 }
 
 /* ---- expanding ---- */
@@ -340,16 +317,14 @@ static bool expand_text(arcp_span text, arcp__template_use use,
                         const arcp_provision_request *request, bool *names_key, arcp_buf *out)
 {
     size_t from = 0;
-    size_t begin = 0;
-    size_t end = 0;
     bool clean = true;
-    while (next_brace(text, from, &begin, &end)) {
+    brace next;
+    for (; next_brace(text, from, &next); from = next.end) {
         arcp_buf value = ARCP_BUF_SECRET_INIT;
-        variable which = find_variable(inside(text, begin, end));
-        arcp_buf_append(out, arcp_span_make(text.data + from, begin - from));
-        append_value(request, which, &value);
-        clean = clean && may_stand(use, which, arcp_buf_span(&value));
-        *names_key = *names_key || (is_of_key(which) && value.size != 0);
+        arcp_buf_append(out, arcp_span_make(text.data + from, next.begin - from));
+        append_value(request, next.which, &value);
+        clean = clean && may_stand(use, next.which, arcp_buf_span(&value));
+        *names_key = *names_key || (is_of_key(next.which) && value.size != 0);
         for (size_t at = 0; at < value.size; at++) {
             unsigned char byte = (unsigned char)value.data[at];
             clean = clean && (use != ARCP__TEMPLATE_HEADER || (byte >= 0x20 && byte != 0x7f));
@@ -361,33 +336,9 @@ static bool expand_text(arcp_span text, arcp__template_use use,
         }
         clean = clean && !value.failed;
         arcp_buf_fini(&value);
-        from = end + 1;
     }
     arcp_buf_append(out, arcp_span_from(text, from));
     return clean && !out->failed;
-}
-
-/* What the whole string stands for, VAR_COUNT when it is more than one name. */
-static variable whole_variable(arcp_span text)
-{
-    size_t begin = 0;
-    size_t end = 0;
-    bool whole = next_brace(text, 0, &begin, &end) && begin == 0 && end + 1 == text.size;
-    return whole ? find_variable(inside(text, begin, end)) : VAR_COUNT;
-}
-
-static bool names_absent(arcp_span text, const arcp_provision_request *request)
-{
-    size_t from = 0;
-    size_t begin = 0;
-    size_t end = 0;
-    while (next_brace(text, from, &begin, &end)) {
-        if (!is_present(request, find_variable(inside(text, begin, end)))) {
-            return true;
-        }
-        from = end + 1;
-    }
-    return false;
 }
 
 typedef struct body_writer {
@@ -405,15 +356,27 @@ static arcp_span string_at(body_writer *self, arcp_json_ref ref)
     return arcp_json_string(self->json, ref, &self->scratch);
 }
 
+/* Whether it names something that the request does not have. */
 static bool is_left_out(body_writer *self, arcp_json_ref ref)
 {
-    return arcp_json_is(self->json, ref, ARCP_JSON_STRING) &&
-           names_absent(string_at(self, ref), self->request);
+    brace next = {.end = 0};
+    if (!arcp_json_is(self->json, ref, ARCP_JSON_STRING)) {
+        return false;
+    }
+    const arcp_span text = string_at(self, ref);
+    while (next_brace(text, next.end, &next)) {
+        if (!is_present(self->request, next.which)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void write_string(body_writer *self, arcp_span text)
 {
-    variable which = whole_variable(text);
+    brace first;
+    const bool is_whole = next_brace(text, 0, &first) && first.begin == 0 && first.end == text.size;
+    const variable which = is_whole ? first.which : VAR_COUNT;
     if (which == VAR_BUDGET) {
         arcp_json_write_raw(&self->writer, self->request->budget);
     } else if (which == VAR_TTL_SEC) {
@@ -464,11 +427,6 @@ static void write_body(body_writer *self, arcp_json_ref ref)
     }
 }
 
-bool arcp__template_names_key(const arcp__template *self)
-{
-    return self->names_key;
-}
-
 bool arcp__template_expand(const arcp__template *self, const arcp_provision_request *request,
                            bool *names_key, arcp_buf *out)
 {
@@ -477,10 +435,9 @@ bool arcp__template_expand(const arcp__template *self, const arcp_provision_requ
         return expand_text(text, self->use, request, names_key, out);
     }
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = {32, 1000, 1u << 20};
     body_writer writer = {
         .json = &json, .request = request, .scratch = ARCP_BUF_SECRET_INIT, .clean = true};
-    bool done = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
+    bool done = arcp_json_scan(&json, text, &body_limits, NULL) == ARCP_OK;
     if (done) {
         arcp_json_writer_init(&writer.writer, out);
         write_body(&writer, ARCP_JSON_ROOT);
@@ -494,42 +451,33 @@ bool arcp__template_expand(const arcp__template *self, const arcp_provision_requ
 
 /* ---- pointers ---- */
 
-static size_t unescape(const char *token, size_t size, char *out, size_t out_size)
-{
-    size_t used = 0;
-    for (size_t at = 0; at < size && used < out_size; at++) {
-        if (token[at] == '~' && at + 1 < size && (token[at + 1] == '0' || token[at + 1] == '1')) {
-            out[used++] = token[++at] == '0' ? '~' : '/';
-        } else {
-            out[used++] = token[at];
-        }
-    }
-    return used;
-}
-
-static arcp_json_ref element(const arcp_json *json, arcp_json_ref array, arcp_span token)
-{
-    uint64_t index = 0;
-    if (!arcp__digits_parse(token, &index)) {
-        return ARCP_JSON_ABSENT;
-    }
-    arcp_json_ref ref = arcp_json_first(json, array);
-    for (; ref != ARCP_JSON_ABSENT && index > 0; index--) {
-        ref = arcp_json_next(json, array, ref);
-    }
-    return ref;
-}
-
 arcp_json_ref arcp__json_pointer(const arcp_json *json, const char *pointer)
 {
     arcp_json_ref ref = ARCP_JSON_ROOT;
     while (ref != ARCP_JSON_ABSENT && *pointer == '/') {
         char name[256];
-        size_t size = strcspn(++pointer, "/");
-        arcp_span token = arcp_span_make(name, unescape(pointer, size, name, sizeof(name)));
-        ref = arcp_json_is(json, ref, ARCP_JSON_ARRAY) ? element(json, ref, token)
-                                                       : arcp_json_member(json, ref, token);
-        pointer += size;
+        size_t size = 0;
+        for (pointer++; *pointer != '\0' && *pointer != '/'; pointer++) {
+            char byte = *pointer;
+            if (byte == '~' && (pointer[1] == '0' || pointer[1] == '1')) {
+                pointer++;
+                byte = *pointer == '0' ? '~' : '/';
+            }
+            if (size < sizeof name) {
+                name[size++] = byte;
+            }
+        }
+        const arcp_span token = arcp_span_make(name, size);
+        if (!arcp_json_is(json, ref, ARCP_JSON_ARRAY)) {
+            ref = arcp_json_member(json, ref, token);
+            continue;
+        }
+        uint64_t index = 0;
+        const arcp_json_ref array = ref;
+        ref = arcp__digits_parse(token, &index) ? arcp_json_first(json, array) : ARCP_JSON_ABSENT;
+        for (; ref != ARCP_JSON_ABSENT && index > 0; index--) {
+            ref = arcp_json_next(json, array, ref);
+        }
     }
     return *pointer == '\0' ? ref : ARCP_JSON_ABSENT;
 }

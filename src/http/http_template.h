@@ -18,18 +18,19 @@ typedef enum arcp__template_use {
     ARCP__TEMPLATE_BODY    /* JSON */
 } arcp__template_use;
 
-typedef struct arcp__template arcp__template;
+typedef struct arcp__template {
+    arcp__template_use use;
+    bool names_key;   /* it has {alias}, {id} or {value}: what says which value is meant */
+    bool is_constant; /* it comes to the same for every request: it names nothing of one */
+    arcp_buf text;    /* with {env:} and {file:} replaced, and so secret; a body is JSON */
+} arcp__template;
 
 /* ARCP_E_USAGE: an unknown name, an environment variable or file that is not there, or a
  * body that is no JSON; the message says which. */
 ARCP_MUST_CHECK arcp_status arcp__template_new(const char *text, arcp__template_use use,
                                                arcp__template **out, arcp_error *err);
-/* Whether it comes to the same for every request: it names nothing of one. */
-bool arcp__template_is_constant(const arcp__template *self);
 /* Wipes it: it may hold a key from the environment. NULL is accepted. */
 void arcp__template_free(arcp__template *self);
-/* Whether it has {alias}, {id} or {value}: what says which value of the upstream is meant. */
-bool arcp__template_names_key(const arcp__template *self);
 /* Appends what the template comes to; the caller wipes it. False: it has something that must
  * not stand there (a control character in a header, "." or ".." in a URL), a URL or header names
  * an alias, id or value that the request does not have, or memory is short. Anything else that

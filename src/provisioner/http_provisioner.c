@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "http/http_client.h"
 #include "http/http_template.h"
 
@@ -21,13 +20,8 @@ typedef struct prepared {
     arcp__template *url, *body;
     arcp__template *headers[HEADERS_MAX];
     size_t header_count;
+    bool names_key; /* it says which value of the upstream is meant */
 } prepared;
-
-typedef struct call {
-    struct call *next;
-    uint64_t id;
-    arcp__http_request_kind kind;
-} call;
 
 typedef struct http_provisioner {
     arcp_provisioner base;
@@ -36,23 +30,11 @@ typedef struct http_provisioner {
     arcp_provisioner_callbacks callbacks;
     arcp__http_client *client;
     prepared requests[ARCP__HTTP_REQUEST_COUNT];
-    call *calls;
 } http_provisioner;
 
 static const char *const kind_names[] = {"issue", "revoke", "rotate", "usage"};
 
 /* ---- asking ---- */
-
-/* Whether a request of this kind says which value of the upstream is meant. */
-static bool is_about_a_key(const prepared *how)
-{
-    bool names_key = arcp__template_names_key(how->url) ||
-                     (how->body != NULL && arcp__template_names_key(how->body));
-    for (size_t at = 0; at < how->header_count; at++) {
-        names_key = names_key || arcp__template_names_key(how->headers[at]);
-    }
-    return names_key;
-}
 
 /* [arcp:11-2] */
 static bool make_message(const http_provisioner *self, arcp__http_request_kind kind,
@@ -79,7 +61,7 @@ static bool make_message(const http_provisioner *self, arcp__http_request_kind k
     out->method = how->method;
     /* A body leaves out what the job does not have. Without any name the upstream would do
      * nothing, call it done, and a value that lives would be taken for dead. */
-    good = good && (names_key || !is_about_a_key(how));
+    good = good && (names_key || !how->names_key);
     return good && !out->url.failed && !out->headers.failed && !out->body.failed;
 }
 
@@ -95,20 +77,9 @@ static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
                               "it names is missing or must not stand there",
                               kind_names[kind]);
     }
-    call *added = arcp__alloc(sizeof(*added));
-    if (added == NULL) {
-        arcp__http_message_fini(&message);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    added->id = request->call_id;
-    added->kind = kind;
-    arcp_status status = arcp__http_client_send(self->client, added->id, &message, err);
-    if (status != ARCP_OK) {
-        arcp__free(added);
-        return status;
-    }
-    LL_PREPEND(self->calls, added);
-    return ARCP_OK;
+    message.id = request->call_id;
+    message.kind = kind;
+    return arcp__http_client_send(self->client, &message, err);
 }
 
 static arcp_status ask_issue(arcp_provisioner *base, const arcp_provision_request *request,
@@ -144,16 +115,6 @@ static arcp_status translate(const arcp_provisioner *base, const arcp_upstream_e
                                       error);
 }
 
-static bool is_gone(const http_provisioner *self, int status)
-{
-    for (size_t at = 0; at < self->options.gone_count; at++) {
-        if (self->options.gone[at] == status) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A string, or a number as it is written. */
 static arcp_span text_at(const arcp_json *json, const arcp__http_request *request,
                          arcp__http_pointer which, arcp_buf *scratch, const char *otherwise)
@@ -168,12 +129,11 @@ static arcp_span text_at(const arcp_json *json, const arcp__http_request *reques
 }
 
 /* What a 2xx says; the result borrows from json and scratch. */
-static void read_answer(const http_provisioner *self, const call *asked, const arcp_json *json,
+static void read_answer(const http_provisioner *self, unsigned kind, const arcp_json *json,
                         arcp_buf *scratch, arcp_provision_result *result)
 {
-    const arcp__http_request *how = &self->options.requests[asked->kind];
-    result->outcome = ARCP_PROVISION_DONE;
-    if (asked->kind == ARCP__HTTP_USAGE) {
+    const arcp__http_request *how = &self->options.requests[kind];
+    if (kind == ARCP__HTTP_USAGE) {
         result->spent = text_at(json, how, ARCP__HTTP_SPENT, scratch, NULL);
         return;
     }
@@ -190,69 +150,62 @@ static void read_answer(const http_provisioner *self, const call *asked, const a
     }
 }
 
-static arcp_provision_outcome outcome_of(const http_provisioner *self, const call *asked,
+static arcp_provision_outcome outcome_of(const http_provisioner *self,
                                          const arcp__http_answer *answer)
 {
-    bool is_new = asked->kind == ARCP__HTTP_ISSUE || asked->kind == ARCP__HTTP_ROTATE;
+    const bool is_new = answer->kind == ARCP__HTTP_ISSUE || answer->kind == ARCP__HTTP_ROTATE;
+    const int status = answer->status;
     if (answer->result != ARCP__HTTP_ANSWERED) {
         return is_new && answer->result == ARCP__HTTP_NOT_SENT ? ARCP_PROVISION_REFUSED
                                                                : ARCP_PROVISION_UNKNOWN;
     }
-    if (answer->status >= 200 && answer->status < 300) {
+    if (status >= 200 && status < 300) {
         return ARCP_PROVISION_DONE;
     }
-    if (!is_new) {
-        return is_gone(self, answer->status) ? ARCP_PROVISION_ABSENT : ARCP_PROVISION_UNKNOWN;
+    if (is_new) {
+        return status >= 400 && status < 500 && status != 408 && status != 409
+                   ? ARCP_PROVISION_REFUSED
+                   : ARCP_PROVISION_UNKNOWN;
     }
-    bool refused = answer->status >= 400 && answer->status < 500 && answer->status != 408 &&
-                   answer->status != 409;
-    return refused ? ARCP_PROVISION_REFUSED : ARCP_PROVISION_UNKNOWN;
+    for (size_t i = 0; i < self->options.gone_count; i++) {
+        if (self->options.gone[i] == status) {
+            return ARCP_PROVISION_ABSENT;
+        }
+    }
+    return ARCP_PROVISION_UNKNOWN;
 }
 
-static void tell(http_provisioner *self, const call *asked, const arcp__http_answer *answer)
+static void on_answer(void *user, const arcp__http_answer *answer)
 {
+    http_provisioner *self = user;
     char message[96] = "";
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf scratch = ARCP_BUF_SECRET_INIT;
     arcp_json_limits limits = {32, 10000, UINT32_MAX - 1};
-    arcp_provision_result result = {.struct_size = sizeof(result),
-                                    .call_id = asked->id,
-                                    .outcome = outcome_of(self, asked, answer),
+    arcp_provision_result result = {.struct_size = sizeof result,
+                                    .call_id = answer->id,
+                                    .outcome = outcome_of(self, answer),
                                     .status = ARCP_E_INTERNAL_ERROR,
                                     .message = answer->problem};
-    if (result.outcome == ARCP_PROVISION_DONE && asked->kind != ARCP__HTTP_REVOKE) {
+    if (result.outcome == ARCP_PROVISION_DONE && answer->kind != ARCP__HTTP_REVOKE) {
         if (arcp_buf_reserve(&scratch, answer->body.size + 1) &&
             arcp_json_scan(&json, answer->body, &limits, NULL) == ARCP_OK) {
-            read_answer(self, asked, &json, &scratch, &result);
+            read_answer(self, answer->kind, &json, &scratch, &result);
         } else {
             result.outcome = ARCP_PROVISION_UNKNOWN;
             result.message = "the upstream's answer is no JSON";
         }
     } else if (answer->result == ARCP__HTTP_ANSWERED) {
-        arcp_upstream_error error = {sizeof(error), answer->status, answer->body};
-        arcp_status translated = translate(&self->base, &error);
+        const arcp_upstream_error error = {sizeof error, answer->status, answer->body};
+        const arcp_status translated = translate(&self->base, &error);
         result.status = translated == ARCP_OK ? ARCP_E_INTERNAL_ERROR : translated;
-        (void)snprintf(message, sizeof(message), "the upstream answered %s with %d",
-                       kind_names[asked->kind], answer->status);
+        (void)snprintf(message, sizeof message, "the upstream answered %s with %d",
+                       kind_names[answer->kind], answer->status);
         result.message = message;
     }
     self->callbacks.done(self->callbacks.user, &result);
     arcp_buf_fini(&scratch);
     arcp_json_fini(&json);
-}
-
-static void on_answer(void *user, uint64_t id, const arcp__http_answer *answer)
-{
-    http_provisioner *self = user;
-    for (call **at = &self->calls; *at != NULL; at = &(*at)->next) {
-        call *asked = *at;
-        if (asked->id == id) {
-            *at = asked->next;
-            tell(self, asked, answer);
-            arcp__free(asked);
-            return;
-        }
-    }
 }
 
 /* ---- life ---- */
@@ -266,11 +219,6 @@ static void provisioner_free(arcp_provisioner *base)
 {
     http_provisioner *self = (http_provisioner *)base;
     arcp__http_client_free(self->client);
-    while (self->calls != NULL) {
-        call *first = self->calls;
-        self->calls = first->next;
-        arcp__free(first);
-    }
     for (size_t kind = 0; kind < ARCP__HTTP_REQUEST_COUNT; kind++) {
         prepared *how = &self->requests[kind];
         arcp__template_free(how->url);
@@ -299,9 +247,9 @@ static arcp_status prepare(http_provisioner *self, size_t kind, arcp_error *err)
     if (from->url == NULL) {
         return ARCP_OK;
     }
-    to->method = from->method != NULL ? from->method : (from->body != NULL ? "POST" : "GET");
-    if (from->method == NULL && from->body == NULL && kind != ARCP__HTTP_USAGE) {
-        to->method = "POST";
+    to->method = from->method;
+    if (to->method == NULL) {
+        to->method = from->body == NULL && kind == ARCP__HTTP_USAGE ? "GET" : "POST";
     }
     arcp_status status =
         blame(arcp__template_new(from->url, ARCP__TEMPLATE_URL, &to->url, err), kind, "url", err);
@@ -313,11 +261,17 @@ static arcp_status prepare(http_provisioner *self, size_t kind, arcp_error *err)
         status = arcp_error_set(err, ARCP_E_USAGE, "credentials.http.%s.headers: at most %u",
                                 kind_names[kind], HEADERS_MAX);
     }
-    for (size_t at = 0; status == ARCP_OK && at < from->header_count; at++) {
-        status = blame(
-            arcp__template_new(from->headers[at], ARCP__TEMPLATE_HEADER, &to->headers[at], err),
-            kind, "headers", err);
-        to->header_count += status == ARCP_OK ? 1 : 0;
+    if (status == ARCP_OK) {
+        to->names_key = to->url->names_key || (to->body != NULL && to->body->names_key);
+    }
+    for (size_t i = 0; status == ARCP_OK && i < from->header_count; i++) {
+        status =
+            blame(arcp__template_new(from->headers[i], ARCP__TEMPLATE_HEADER, &to->headers[i], err),
+                  kind, "headers", err);
+        if (status == ARCP_OK) {
+            to->header_count++;
+            to->names_key = to->names_key || to->headers[i]->names_key;
+        }
     }
     return status;
 }

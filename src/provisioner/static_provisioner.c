@@ -1,25 +1,35 @@
 /* A pool of values. An issue takes the next unused one off the pool, writes its sum down on a
  * thread of the loop's pool, one after the other, and only then hands it out: killed in
- * between, the value is used up, and nobody has it. */
+ * between, the value is used up, and nobody has it.
+ *
+ * What was used stands in a file that only grows: SHA-256 sums, one a line. */
 #include "provisioner/static_provisioner.h"
 
 #include <arcp/secret.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/sha.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "provisioner/used_values.h"
+#include "base/hex.h"
+
+#define SUM_SIZE  64 /* hex digits */
+#define LINE_SIZE (SUM_SIZE + 1)
 
 typedef struct pool_value {
     arcp_secret *secret; /* NULL: used */
-    char sum[ARCP__USED_SUM_SIZE];
+    char sum[SUM_SIZE];
 } pool_value;
 
 typedef struct call {
     struct call *next;
     uint64_t id;
     arcp_secret *secret; /* of an issue that goes on; NULL: nothing to write down */
-    char sum[ARCP__USED_SUM_SIZE];
+    char sum[SUM_SIZE];
     arcp_provision_outcome outcome;
     const char *message; /* static */
     bool is_written;
@@ -29,7 +39,7 @@ typedef struct static_provisioner {
     arcp_provisioner base;
     arcp__static_provisioner_options options;
     arcp_provisioner_callbacks callbacks;
-    arcp__used_values used;
+    int used_fd;
     pool_value *values;
     size_t value_count;
     size_t next_value;
@@ -55,9 +65,71 @@ static void release_memory(static_provisioner *self)
     for (size_t at = 0; at < self->value_count; at++) {
         arcp_secret_free(self->values[at].secret);
     }
-    arcp__used_values_close(&self->used);
+    if (self->used_fd >= 0) {
+        (void)close(self->used_fd);
+    }
     arcp__free(self->values);
     arcp__free(self);
+}
+
+/* ---- the file of what was used ---- */
+
+/* A line that was cut off by a crash was never relied upon: nothing was handed out for it. */
+static bool drop_torn_line(int fd)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        return false;
+    }
+    const off_t whole = facts.st_size - facts.st_size % LINE_SIZE;
+    return whole == facts.st_size || ftruncate(fd, whole) == 0;
+}
+
+/* Appends a sum, durably. Blocks for the disk. */
+static bool write_used(int fd, const char *sum)
+{
+    char line[LINE_SIZE];
+    memcpy(line, sum, SUM_SIZE);
+    line[SUM_SIZE] = '\n';
+    if (write(fd, line, sizeof line) == (ssize_t)sizeof line) {
+        return fdatasync(fd) == 0;
+    }
+    (void)drop_torn_line(fd); /* a part of a line would shift all later ones */
+    return false;
+}
+
+static pool_value *find_value(const static_provisioner *self, const char *sum)
+{
+    for (size_t i = 0; i < self->value_count; i++) {
+        if (memcmp(self->values[i].sum, sum, SUM_SIZE) == 0) {
+            return &self->values[i];
+        }
+    }
+    return NULL;
+}
+
+/* Opens the file, or makes it (mode 0600), and drops the values that stand in it. */
+static arcp_status read_used(static_provisioner *self, const char *path, arcp_error *err)
+{
+    self->used_fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (self->used_fd < 0 || !drop_torn_line(self->used_fd) || fsync(self->used_fd) != 0) {
+        return arcp_error_set(err, ARCP_E_IO, "%s: %s", path, strerror(errno));
+    }
+    for (off_t at = 0;; at += LINE_SIZE) {
+        char line[LINE_SIZE];
+        const ssize_t size = pread(self->used_fd, line, sizeof line, at);
+        if (size < 0) {
+            return arcp_error_set(err, ARCP_E_IO, "the file of used values: %s", strerror(errno));
+        }
+        if (size < (ssize_t)sizeof line) {
+            return ARCP_OK;
+        }
+        pool_value *used = find_value(self, line);
+        if (used != NULL) {
+            arcp_secret_free(used->secret);
+            used->secret = NULL;
+        }
+    }
 }
 
 /* ---- one call after the other ---- */
@@ -66,7 +138,7 @@ static void on_work(uv_work_t *work)
 {
     static_provisioner *self = work->data;
     call *first = self->calls;
-    first->is_written = first->secret == NULL || arcp__used_values_add(&self->used, first->sum);
+    first->is_written = first->secret == NULL || write_used(self->used_fd, first->sum);
 }
 
 static void begin(static_provisioner *self);
@@ -104,50 +176,51 @@ static void on_worked(uv_work_t *work, int status)
 static void begin(static_provisioner *self)
 {
     if (!self->is_working && self->calls != NULL) {
-        self->is_working = uv_queue_work(self->options.loop, &self->work, on_work, on_worked) == 0;
+        self->is_working = true; /* it fails only without a function */
+        (void)uv_queue_work(self->options.loop, &self->work, on_work, on_worked);
     }
 }
 
-static arcp_status add_call(static_provisioner *self, call *added, arcp_error *err)
+static arcp_status add_call(static_provisioner *self, const call *asked, arcp_error *err)
 {
+    call *added = arcp__alloc(sizeof *added);
+    if (added == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *added = *asked;
     LL_APPEND(self->calls, added);
     begin(self);
-    return self->is_working ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    return ARCP_OK;
 }
 
 static arcp_status take_one(arcp_provisioner *base, const arcp_provision_request *request,
                             arcp_error *err)
 {
     static_provisioner *self = (static_provisioner *)base;
-    call *added = arcp__alloc(sizeof(*added));
-    if (added == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    while (self->next_value < self->value_count && self->values[self->next_value].secret == NULL) {
+        self->next_value++;
     }
-    added->id = request->call_id;
-    added->outcome = ARCP_PROVISION_REFUSED;
-    added->message = "the pool of credentials is used up";
-    while (self->next_value < self->value_count && added->secret == NULL) {
-        pool_value *value = &self->values[self->next_value++];
-        if (value->secret != NULL) {
-            added->secret = value->secret;
-            added->outcome = ARCP_PROVISION_DONE;
-            memcpy(added->sum, value->sum, sizeof(added->sum));
-            value->secret = NULL;
-        }
+    if (self->next_value == self->value_count) {
+        const call none = {.id = request->call_id,
+                           .outcome = ARCP_PROVISION_REFUSED,
+                           .message = "the pool of credentials is used up"};
+        return add_call(self, &none, err);
     }
-    return add_call(self, added, err);
+    pool_value *value = &self->values[self->next_value];
+    call asked = {.id = request->call_id, .secret = value->secret, .outcome = ARCP_PROVISION_DONE};
+    memcpy(asked.sum, value->sum, sizeof asked.sum);
+    const arcp_status status = add_call(self, &asked, err);
+    if (status == ARCP_OK) {
+        value->secret = NULL;
+    }
+    return status;
 }
 
 static arcp_status give_back(arcp_provisioner *base, const arcp_provision_request *request,
                              arcp_error *err)
 {
-    call *added = arcp__alloc(sizeof(*added));
-    if (added == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    added->id = request->call_id;
-    added->outcome = ARCP_PROVISION_DONE;
-    return add_call((static_provisioner *)base, added, err);
+    const call asked = {.id = request->call_id, .outcome = ARCP_PROVISION_DONE};
+    return add_call((static_provisioner *)base, &asked, err);
 }
 
 static arcp_status translate_error(const arcp_provisioner *base, const arcp_upstream_error *error)
@@ -183,41 +256,21 @@ static const arcp_provisioner_ops ops = {
 
 /* ---- making one ---- */
 
-static void mark_used(void *user, const char *sum)
-{
-    static_provisioner *self = user;
-    for (size_t at = 0; at < self->value_count; at++) {
-        if (memcmp(self->values[at].sum, sum, ARCP__USED_SUM_SIZE) == 0) {
-            arcp_secret_free(self->values[at].secret);
-            self->values[at].secret = NULL;
-        }
-    }
-}
-
-/* A value that is in the list twice is still one value. */
-static bool is_listed(const static_provisioner *self, const char *sum)
-{
-    for (size_t at = 0; at < self->value_count; at++) {
-        if (memcmp(self->values[at].sum, sum, ARCP__USED_SUM_SIZE) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static arcp_status take_values(static_provisioner *self,
                                const arcp__static_provisioner_options *options, arcp_error *err)
 {
-    self->values = arcp__alloc_array(options->value_count + 1, sizeof(*self->values));
-    for (size_t at = 0; self->values != NULL && at < options->value_count; at++) {
-        char sum[ARCP__USED_SUM_SIZE];
-        arcp_span value = arcp_span_cstr(options->values[at]);
-        arcp__used_value_sum(value, sum);
-        if (is_listed(self, sum)) {
-            continue;
+    self->values = arcp__alloc_array(options->value_count + 1, sizeof *self->values);
+    for (size_t i = 0; self->values != NULL && i < options->value_count; i++) {
+        unsigned char digest[SHA256_DIGEST_LENGTH];
+        char sum[SUM_SIZE];
+        const arcp_span value = arcp_span_cstr(options->values[i]);
+        (void)SHA256((const unsigned char *)value.data, value.size, digest);
+        arcp__hex_format(digest, sizeof digest, sum);
+        if (find_value(self, sum) != NULL) {
+            continue; /* in the list twice it is still one value */
         }
         pool_value *added = &self->values[self->value_count++];
-        memcpy(added->sum, sum, sizeof(sum));
+        memcpy(added->sum, sum, sizeof sum);
         added->secret = arcp_secret_new(value);
         if (added->secret == NULL) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -238,13 +291,10 @@ arcp_status arcp__static_provisioner_new(const arcp__static_provisioner_options 
     self->base.ops = &ops;
     self->base.terms = &self->options.terms;
     self->work.data = self;
-    self->used.fd = -1;
+    self->used_fd = -1;
     arcp_status status = take_values(self, options, err);
     if (status == ARCP_OK) {
-        status = arcp__used_values_open(options->used_file, &self->used, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__used_values_read(&self->used, mark_used, self, err);
+        status = read_used(self, options->used_file, err);
     }
     if (status != ARCP_OK) {
         release_memory(self);

@@ -1,23 +1,13 @@
 #include "provisioner/upstream_error.h"
 
-#include <ctype.h>
 #include <string.h>
-
-static bool equal_folded(const char *text, const char *part, size_t size)
-{
-    for (size_t at = 0; at < size; at++) {
-        if (tolower((unsigned char)text[at]) != tolower((unsigned char)part[at])) {
-            return false;
-        }
-    }
-    return true;
-}
+#include <strings.h>
 
 static bool contains(arcp_span text, const char *part)
 {
-    size_t size = strlen(part);
-    for (size_t at = 0; at + size <= text.size; at++) {
-        if (equal_folded(text.data + at, part, size)) {
+    const size_t size = strlen(part);
+    for (size_t i = 0; i + size <= text.size; i++) {
+        if (strncasecmp(text.data + i, part, size) == 0) {
             return true;
         }
     }

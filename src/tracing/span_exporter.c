@@ -16,6 +16,7 @@
 #include <arcp/json.h>
 
 #include "base/alloc.h"
+#include "base/digits.h"
 #include "base/random.h"
 #include "base/thread.h"
 #include "core/otlp.h"
@@ -71,23 +72,19 @@ static void settle(exporter *self, size_t exported, size_t dropped, const char *
     }
 }
 
-static void drop_everything(exporter *self)
-{
-    (void)pthread_mutex_lock(&self->lock);
-    self->stats.dropped += self->queue.waiting_count + self->queue.taken_count;
-    arcp__span_queue_release(&self->queue);
-    arcp_buf_clear(&self->queue.waiting);
-    self->queue.waiting_count = 0;
-    (void)pthread_mutex_unlock(&self->lock);
-}
-
+/* Drops what is left, and lets the loop end. */
 static void finish(exporter *self)
 {
     if (self->state == DONE) {
         return;
     }
     self->state = DONE;
-    drop_everything(self);
+    (void)pthread_mutex_lock(&self->lock);
+    self->stats.dropped += self->queue.waiting_count + self->queue.taken_count;
+    arcp__span_queue_release(&self->queue);
+    arcp_buf_clear(&self->queue.waiting);
+    self->queue.waiting_count = 0;
+    (void)pthread_mutex_unlock(&self->lock);
     arcp__http_client_free(self->client);
     self->client = NULL;
     uv_close((uv_handle_t *)&self->wake, NULL);
@@ -124,7 +121,7 @@ static arcp_status post(exporter *self, arcp_error *err)
         arcp__http_message_fini(&message);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    return arcp__http_client_send(self->client, 1, &message, err);
+    return arcp__http_client_send(self->client, &message, err);
 }
 
 static uint64_t pause_ms(const exporter *self, uint64_t retry_after_sec)
@@ -156,26 +153,22 @@ static void pause_batch(exporter *self, uint64_t retry_after_sec, const char *wh
     (void)uv_timer_start(&self->timer, on_timer, pause, 0);
 }
 
-static void send_batch(exporter *self)
+/* Sends a batch, or ends. */
+static void on_timer(uv_timer_t *timer)
 {
+    exporter *self = timer->data;
     arcp_error error = {0};
+    if (self->is_over) {
+        finish(self);
+        return;
+    }
     (void)pthread_mutex_lock(&self->lock);
-    bool has_batch = self->queue.taken_count != 0 ||
-                     arcp__span_queue_take(&self->queue, (size_t)self->options.batch_bytes);
+    const bool has_batch = self->queue.taken_count != 0 ||
+                           arcp__span_queue_take(&self->queue, (size_t)self->options.batch_bytes);
     (void)pthread_mutex_unlock(&self->lock);
     self->state = SENDING;
     if (!has_batch || post(self, &error) != ARCP_OK) {
         pause_batch(self, 0, "there is no memory for spans");
-    }
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    exporter *self = timer->data;
-    if (self->is_over) {
-        finish(self);
-    } else {
-        send_batch(self);
     }
 }
 
@@ -190,12 +183,8 @@ static size_t rejected_of(arcp_span body)
         arcp_json_ref partial =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("partialSuccess"));
         arcp_json_ref ref = arcp_json_member(&json, partial, ARCP_SPAN_LITERAL("rejectedSpans"));
-        arcp_span text = arcp_json_string(&json, ref, &scratch); /* 64 bits are written as text */
-        for (size_t at = 0;
-             at < text.size && text.data[at] >= '0' && text.data[at] <= '9' && count < UINT32_MAX;
-             at++) {
-            count = count * 10 + (uint64_t)(text.data[at] - '0');
-        }
+        /* 64 bits are written as text. */
+        (void)arcp__digits_parse(arcp_json_string(&json, ref, &scratch), &count);
         if (arcp_json_is(&json, ref, ARCP_JSON_NUMBER)) {
             (void)arcp_json_u64(&json, ref, &count);
         }
@@ -205,13 +194,12 @@ static size_t rejected_of(arcp_span body)
     return (size_t)count;
 }
 
-static void on_answer(void *user, uint64_t id, const arcp__http_answer *answer)
+static void on_answer(void *user, const arcp__http_answer *answer)
 {
     exporter *self = user;
     char why[96];
     size_t count = self->queue.taken_count; /* only this thread changes it */
     int status = answer->result == ARCP__HTTP_ANSWERED ? answer->status : 0;
-    (void)id;
     (void)snprintf(why, sizeof(why), "the collector answered %d", status);
     if (status == 0 || status == 429 || status == 502 || status == 503 || status == 504) {
         pause_batch(self, answer->retry_after_sec, status == 0 ? answer->problem : why);
@@ -257,26 +245,21 @@ static void on_deadline(uv_timer_t *timer)
     finish(timer->data);
 }
 
-static void begin_flush(exporter *self, uint64_t flush_ms)
-{
-    self->is_flushing = true;
-    uv_update_time(&self->loop);
-    self->deadline_ms = uv_now(&self->loop) + flush_ms;
-    (void)uv_timer_start(&self->deadline, on_deadline, flush_ms, 0);
-    if (self->state == PAUSED && !self->is_over) {
-        (void)uv_timer_start(&self->timer, on_timer, 0, 0);
-    }
-}
-
 static void on_wake(uv_async_t *async)
 {
     exporter *self = async->data;
     (void)pthread_mutex_lock(&self->lock);
-    bool must_stop = self->must_stop;
-    uint64_t flush_ms = self->flush_ms;
+    const bool must_stop = self->must_stop;
+    const uint64_t flush_ms = self->flush_ms;
     (void)pthread_mutex_unlock(&self->lock);
     if (must_stop && !self->is_flushing) {
-        begin_flush(self, flush_ms);
+        self->is_flushing = true;
+        uv_update_time(&self->loop);
+        self->deadline_ms = uv_now(&self->loop) + flush_ms;
+        (void)uv_timer_start(&self->deadline, on_deadline, flush_ms, 0);
+        if (self->state == PAUSED && !self->is_over) {
+            (void)uv_timer_start(&self->timer, on_timer, 0, 0);
+        }
     }
     if (self->state == IDLE || self->state == WAITING) {
         go_on(self);
@@ -349,7 +332,7 @@ static arcp_status add_header(exporter *self, const char *text, arcp_error *err)
     bool names_key = false; /* of a credential: there is none */
     arcp_error why = {0};
     arcp_status status = arcp__template_new(text, ARCP__TEMPLATE_HEADER, &header, &why);
-    if (status == ARCP_OK && !arcp__template_is_constant(header)) {
+    if (status == ARCP_OK && !header->is_constant) {
         status =
             arcp_error_set(&why, ARCP_E_USAGE, "only {env:NAME} and {file:PATH} may stand here");
     }
