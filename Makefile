@@ -8,9 +8,9 @@ FUZZ_SECONDS ?= 300
 DIR ?= .
 # What `make bench-peers` is told besides: see tools/bench-peers.
 PEERS ?=
-# How many compilers run at once, and tests: these wait much, so one more.
+# How many compilers run at once, and tests: these wait more than they compute.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-TEST_JOBS ?= $(shell echo $$(($(JOBS) + 1)))
+TEST_JOBS ?= $(shell echo $$(($(JOBS) * 2)))
 
 CMAKE_QUIET = --log-level=WARNING
 build = cmake --preset $(1) $(CMAKE_QUIET) $(2) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)

@@ -49,6 +49,7 @@ static void a_program_that_has_ended_has_left_room_for_the_next(void **state)
     runtime_rig_cancel(&f.rig); /* which is a line: it reads that and ends */
     (void)runtime_rig_wait(&f.rig, "\"message\":\"begun\"");
     assert_false(f.submits);
+    runtime_rig_cancel(&f.rig); /* else the stop waits for it */
     runtime_rig_stop(&f.rig);
 }
 

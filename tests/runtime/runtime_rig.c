@@ -147,17 +147,26 @@ static void on_deadline(uv_timer_t *timer)
     rig->timed_out = true;
 }
 
+static void on_look(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
 void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user)
 {
-    uv_timer_t deadline;
+    uv_timer_t deadline, look;
     (void)uv_timer_init(&rig->loop, &deadline);
     deadline.data = rig;
     rig->timed_out = false;
     (void)uv_timer_start(&deadline, on_deadline, 20000, 0);
+    /* What is waited for may come about before the loop begins to wait: look again soon. */
+    (void)uv_timer_init(&rig->loop, &look);
+    (void)uv_timer_start(&look, on_look, 5, 5);
     while (!done(user) && !rig->timed_out) {
         (void)uv_run(&rig->loop, UV_RUN_ONCE);
     }
     uv_close((uv_handle_t *)&deadline, NULL);
+    uv_close((uv_handle_t *)&look, NULL);
     (void)uv_run(&rig->loop, UV_RUN_NOWAIT);
     if (rig->timed_out) {
         fail_msg("nothing happened for 20 s; so far:\n%.*s", (int)rig->frames.size,
