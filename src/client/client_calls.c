@@ -47,18 +47,6 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
     return ARCP_OK;
 }
 
-arcp_status arcp__client_tell_end(arcp_client *client, arcp_failure *failure)
-{
-    const arcp_failure *why = &client->session->failure;
-    if (why->error.status == ARCP_OK) {
-        return arcp__client_failure_set(failure, ARCP_E_CLOSED, "the client is closed");
-    }
-    if (why->error.status == ARCP_E_DEADLINE) { /* would read as if only this wait was over */
-        return arcp__client_failure_set(failure, ARCP_E_CLOSED, "%s", why->error.message);
-    }
-    return arcp__client_failure_copy(failure, why);
-}
-
 bool arcp__client_is_over(const arcp_client *client)
 {
     return client->session->state == ARCP__SESSION_CLOSED;

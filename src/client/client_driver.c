@@ -235,24 +235,6 @@ static bool send_frames(arcp_client *client)
 
 /* ---- the program's side ---- */
 
-/* On a program's own loop: calls back. */
-static void hand_event(arcp_client *client, arcp__client_item *item)
-{
-    arcp_job *job = item->event.job;
-    bool shown = true;
-    if (job != NULL) {
-        arcp__client_job_hand_over(job, item);
-        shown = !(job->outcome_only && item->event.type == ARCP_CLIENT_JOB_EVENT);
-    }
-    if (shown) {
-        client->on_event(client->user, client, &item->event);
-    }
-    if (job != NULL && !client->is_freed) {
-        arcp__client_session_reap(job);
-    }
-    arcp__client_item_free(item);
-}
-
 static void hand_item(arcp_client *client, arcp__client_item *item)
 {
     const arcp__client_session *session = client->session;
@@ -275,9 +257,19 @@ static void hand_item(arcp_client *client, arcp__client_item *item)
     }
     if (client->has_thread) {
         arcp__client_queue_unread(client, item);
-    } else {
-        hand_event(client, item);
+        return;
     }
+    arcp_job *job = item->event.job;
+    if (job != NULL) {
+        arcp__client_job_hand_over(job, item);
+    }
+    if (job == NULL || !job->outcome_only || type != ARCP_CLIENT_JOB_EVENT) {
+        client->on_event(client->user, client, &item->event);
+    }
+    if (job != NULL && !client->is_freed) {
+        arcp__client_session_reap(job);
+    }
+    arcp__client_item_free(item);
 }
 
 /* Returns whether there was anything. */

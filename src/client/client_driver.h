@@ -105,8 +105,6 @@ void arcp__client_end_wait(arcp_client *client);
 arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait *wait,
                                    arcp_failure *failure);
 bool arcp__client_is_over(const arcp_client *client);
-/* Why nothing more will come. */
-arcp_status arcp__client_tell_end(arcp_client *client, arcp_failure *failure);
 
 /* ---- client_blocking.c ---- */
 

@@ -30,37 +30,11 @@ static void deliver(arcp__client_session *session, arcp_job *job, arcp__client_i
 
 /* ---- events ---- */
 
-static arcp__client_item *event_item(const arcp__client_session *session, arcp_job *job)
-{
-    const arcp__client_message *in = &session->in;
-    arcp__client_item *item = arcp__client_item_new(
-        ARCP_CLIENT_JOB_EVENT, job, in->text.size + in->event.kind.size + in->event.ts.size);
-    if (item == NULL) {
-        return NULL;
-    }
-    arcp_client_event *event = &item->event;
-    event->payload = arcp__client_item_place(item, in->text);
-    event->kind_text = arcp__client_item_place(item, in->event.kind);
-    event->ts = arcp__client_item_place(item, in->event.ts);
-    event->kind = arcp_event_kind_from_wire(event->kind_text);
-    event->event_seq = in->event_seq;
-    arcp_span body = arcp_json_raw(&session->json, in->event.body);
-    if (body.size != 0) {
-        event->body = arcp_span_make(event->payload.data + (body.data - in->text.data), body.size);
-    }
-    if (event->kind == ARCP_EVENT_STATUS) { /* of this phase the body has a credential's value */
-        arcp_json_ref phase =
-            arcp_json_member(&session->json, in->event.body, ARCP_SPAN_LITERAL("phase"));
-        item->is_secret =
-            arcp_json_string_equals(&session->json, phase, ARCP_SPAN_LITERAL("credential_rotated"));
-    }
-    return item;
-}
-
 void arcp__client_on_job_event(arcp__client_session *session)
 {
-    const arcp_span id = session->in.job_id;
-    if (id.size == 0) {
+    const arcp_json *json = &session->json;
+    const arcp__client_message *in = &session->in;
+    if (in->job_id.size == 0) {
         arcp__client_notice(session, "ignored an event that names no job");
         return;
     }
@@ -70,22 +44,38 @@ void arcp__client_on_job_event(arcp__client_session *session)
     }
     job->was_heard = true;
     if (job->ended) {
-        arcp__client_notice(session, "ignored an event of job %.*s, which has ended", (int)id.size,
-                            id.data);
+        arcp__client_notice(session, "ignored an event of job %.*s, which has ended",
+                            (int)in->job_id.size, in->job_id.data);
         return;
     }
-    arcp__client_item *item = event_item(session, job);
+    arcp__client_item *item = arcp__client_item_new(
+        ARCP_CLIENT_JOB_EVENT, job, in->text.size + in->event.kind.size + in->event.ts.size);
     if (item == NULL) {
         session->failed = true;
         return;
     }
+    arcp_client_event *event = &item->event;
+    event->payload = arcp__client_item_place(item, in->text);
+    event->kind_text = arcp__client_item_place(item, in->event.kind);
+    event->ts = arcp__client_item_place(item, in->event.ts);
+    event->kind = arcp_event_kind_from_wire(event->kind_text);
+    event->event_seq = in->event_seq;
+    arcp_span body = arcp_json_raw(json, in->event.body);
+    if (body.size != 0) {
+        event->body = arcp_span_make(event->payload.data + (body.data - in->text.data), body.size);
+    }
+    if (event->kind == ARCP_EVENT_STATUS) { /* of this phase the body has a credential's value */
+        arcp_json_ref phase = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("phase"));
+        item->is_secret =
+            arcp_json_string_equals(json, phase, ARCP_SPAN_LITERAL("credential_rotated"));
+    }
+    if (event->kind == ARCP_EVENT_METRIC) {
+        arcp__client_job_note_metric(session, job);
+    }
     if (job->status == ARCP_JOB_PENDING) {
         job->status = ARCP_JOB_RUNNING;
     }
-    if (item->event.kind == ARCP_EVENT_METRIC) {
-        arcp__client_job_note_metric(session, job);
-    }
-    if (session->failed || (job->outcome_only && item->event.kind != ARCP_EVENT_RESULT_CHUNK)) {
+    if (session->failed || (job->outcome_only && event->kind != ARCP_EVENT_RESULT_CHUNK)) {
         arcp__client_item_free(item);
         return;
     }
@@ -93,22 +83,6 @@ void arcp__client_on_job_event(arcp__client_session *session)
 }
 
 /* ---- ends ---- */
-
-/* A job.error that answers a request is never a job's end: it refuses the request. NULL: the answer
- * to something that was given up. */
-static void refuse(arcp__client_session *session, arcp__client_request *request)
-{
-    if (request == NULL) {
-        return;
-    }
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    arcp__client_failure_read(session, &failure);
-    if (!session->failed) {
-        arcp__client_over_refused(session, request, &failure);
-        arcp__client_session_announce_held(session);
-    }
-    arcp_failure_fini(&failure);
-}
 
 void arcp__client_on_job_end(arcp__client_session *session)
 {
@@ -120,8 +94,16 @@ void arcp__client_on_job_end(arcp__client_session *session)
         } else if (!binding.names_request) {
             binding = arcp__client_bind_refusal(session);
         }
+        /* What answers a request is never a job's end: it refuses the request. Without one it
+         * answers something that was given up. */
+        if (binding.names_request && binding.request != NULL) {
+            arcp_failure failure = ARCP_FAILURE_INIT;
+            arcp__client_failure_read(session, &failure);
+            arcp__client_over_refused(session, binding.request, &failure);
+            arcp__client_session_announce_held(session);
+            arcp_failure_fini(&failure);
+        }
         if (binding.names_request) {
-            refuse(session, binding.request);
             return;
         }
     }

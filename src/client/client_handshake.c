@@ -65,23 +65,6 @@ static bool take_terms(arcp__client_session *session)
     return true;
 }
 
-/* The runtime began another session instead of resuming ours. */
-static void ask_again(arcp__client_session *session, arcp_span new_id)
-{
-    if (session->state == ARCP__SESSION_RESUMING) {
-        arcp__client_break(session, ARCP_E_RESUME_WINDOW_EXPIRED,
-                           "the runtime did not resume the session but began a new one");
-        return;
-    }
-    arcp_buf_clear(&session->interim_id);
-    arcp_buf_append(&session->interim_id, new_id);
-    if (session->interim_id.failed || !arcp__client_send_resume(session)) {
-        session->failed = true;
-        return;
-    }
-    arcp__client_enter(session, ARCP__SESSION_RESUMING, session->wait_until_ns);
-}
-
 void arcp__client_on_welcome(arcp__client_session *session)
 {
     const arcp__client_message *in = &session->in;
@@ -96,11 +79,22 @@ void arcp__client_on_welcome(arcp__client_session *session)
         return;
     }
     bool resumes = session->has_session;
-    if (resumes && !arcp_span_equal(id, arcp_buf_span(&session->id))) {
-        ask_again(session, id);
+    bool is_other = resumes && !arcp_span_equal(id, arcp_buf_span(&session->id));
+    arcp_buf_clear(&session->interim_id);
+    if (is_other && session->state == ARCP__SESSION_RESUMING) {
+        arcp__client_break(session, ARCP_E_RESUME_WINDOW_EXPIRED,
+                           "the runtime did not resume the session but began a new one");
         return;
     }
-    arcp_buf_clear(&session->interim_id);
+    if (is_other) { /* it did so instead of resuming ours: it is asked again, from there */
+        arcp_buf_append(&session->interim_id, id);
+        if (session->interim_id.failed || !arcp__client_send_resume(session)) {
+            session->failed = true;
+            return;
+        }
+        arcp__client_enter(session, ARCP__SESSION_RESUMING, session->wait_until_ns);
+        return;
+    }
     if (!resumes) {
         arcp_buf_clear(&session->id);
         arcp_buf_append(&session->id, id);
@@ -135,50 +129,35 @@ static bool concerns_session(arcp_status status)
 
 /* In the draft a session.error is fatal: the transport closes after it. Some runtimes refuse
  * requests with it and go on. So it refuses the request it belongs to, if there is one, and
- * else is remembered as the reason should the connection close. */
-static void on_live_error(arcp__client_session *session, const arcp_failure *failure)
-{
-    arcp__client_binding binding = arcp__client_bind_by_name(session);
-    if (binding.request == NULL && !binding.names_request &&
-        !concerns_session(failure->error.status)) {
-        binding.request = arcp__client_bind_error(session);
-    }
-    if (binding.request != NULL) {
-        arcp__client_over_refused(session, binding.request, failure);
-    }
-    if (session->failed) {
-        return;
-    }
-    if (!binding.names_request && session->state == ARCP__SESSION_CLOSING) {
-        session->wait_until_ns = session->now.mono_ns; /* session.close is not known: bye */
-    } else if (!binding.names_request && session->trouble.error.status == ARCP_OK) {
-        (void)arcp__client_failure_copy(&session->trouble, failure);
-    }
-    arcp__client_session_announce_held(session);
-}
-
-/* [arcp:EG-8] [arcp:EG-13] */
+ * else is remembered as the reason should the connection close. [arcp:EG-8] [arcp:EG-13] */
 void arcp__client_on_session_error(arcp__client_session *session)
 {
     arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp__client_binding binding = {NULL, false};
+    bool is_handshaking = arcp__client_is_handshaking(session);
     arcp__client_failure_read(session, &failure);
-    if (session->failed) {
-        arcp_failure_fini(&failure);
-        return;
-    }
-    if (!arcp__client_is_handshaking(session)) {
-        on_live_error(session, &failure);
-        arcp_failure_fini(&failure);
-        return;
-    }
-    /* While resuming, a runtime that knows no session.resume says so in its own way. */
-    if (session->state == ARCP__SESSION_RESUMING && !concerns_session(failure.error.status)) {
+    bool is_general = concerns_session(failure.error.status);
+    if (!is_handshaking) {
+        binding = arcp__client_bind_by_name(session);
+        if (binding.request == NULL && !binding.names_request && !is_general) {
+            binding.request = arcp__client_bind_error(session);
+        }
+        if (binding.request != NULL) {
+            arcp__client_over_refused(session, binding.request, &failure);
+        }
+        arcp__client_session_announce_held(session);
+    } else if (session->state == ARCP__SESSION_RESUMING && !is_general) {
+        /* A runtime that knows no session.resume says so in its own way. */
         (void)arcp__client_failure_set(&failure, ARCP_E_RESUME_WINDOW_EXPIRED,
                                        "the runtime did not resume the session");
     }
-    if (session->trouble.error.status == ARCP_OK) {
-        (void)arcp__client_failure_copy(&session->trouble, &failure);
+    if (!session->failed && !binding.names_request) {
+        if (session->state == ARCP__SESSION_CLOSING) {
+            session->wait_until_ns = session->now.mono_ns; /* session.close is not known: bye */
+        } else if (session->trouble.error.status == ARCP_OK) {
+            (void)arcp__client_failure_copy(&session->trouble, &failure);
+        }
+        session->action = is_handshaking ? ARCP__SESSION_CLOSE : session->action;
     }
-    session->action = ARCP__SESSION_CLOSE;
     arcp_failure_fini(&failure);
 }

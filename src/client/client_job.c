@@ -24,15 +24,6 @@ arcp_job *arcp__client_job_new(arcp_span id)
     return job;
 }
 
-void arcp__client_job_drop_held(arcp_job *job)
-{
-    while (job->held != NULL) {
-        arcp__client_item *item = job->held;
-        DL_DELETE(job->held, item);
-        arcp__client_item_free(item);
-    }
-}
-
 void arcp__client_job_hold(arcp_job *job)
 {
     atomic_fetch_add_explicit(&job->refs, 1, memory_order_relaxed);

@@ -149,8 +149,6 @@ void arcp__client_job_hold(arcp_job *job);
 void arcp__client_job_drop(arcp_job *job); /* NULL is accepted */
 void arcp__client_job_hold_handle(arcp_job *job);
 void arcp__client_job_drop_handle(arcp_job *job); /* NULL is accepted */
-/* Frees what is held for the job. Held items hold the job: without this it stays. */
-void arcp__client_job_drop_held(arcp_job *job);
 
 /* Fills what is not known yet from the job.accepted or job.subscribed under way. False when out of
  * memory. */

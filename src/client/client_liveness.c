@@ -4,6 +4,8 @@
  * runtimes only ever answer. Any frame that comes is a sign of life; two intervals without one
  * are the end of the connection, not of the session. While the program does not read, frames
  * wait in the transport, and silence means nothing. */
+#include <stdio.h>
+
 #include "client/client_session.h"
 
 /* [arcp:6.4-1] */
@@ -56,7 +58,11 @@ static int64_t ack_due(const arcp__client_session *session)
 
 static void acknowledge(arcp__client_session *session, uint64_t event_seq)
 {
-    if (arcp__client_send_ack(session, event_seq)) {
+    char payload[64];
+    (void)snprintf(payload, sizeof(payload), "{\"last_processed_seq\":%llu}",
+                   (unsigned long long)event_seq);
+    const arcp__client_envelope ack = {.type = "session.ack", .payload = arcp_span_cstr(payload)};
+    if (arcp__client_send(session, ack)) { /* [arcp:6.5-6] */
         session->acked_seq = event_seq;
     }
     /* When memory is short the next turn tries again: an ack is only advice. */

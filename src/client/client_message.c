@@ -137,22 +137,6 @@ static bool is_understood(arcp__client_session *session)
            arcp_span_starts_with(version, ARCP_SPAN_LITERAL("1."));
 }
 
-static void read_payload(arcp__client_session *session)
-{
-    arcp__client_message *in = &session->in;
-    if (!arcp_json_is(&session->json, in->payload, ARCP_JSON_OBJECT)) {
-        in->payload = ARCP_JSON_ABSENT;
-    }
-    in->text = in->payload == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("{}")
-                                               : arcp_json_raw(&session->json, in->payload);
-    in->job_id = in->envelope_job_id;
-    if (in->type != ARCP_MESSAGE_JOB_EVENT) {
-        read(session, ARCP_JSON_ROOT, &named_members);
-        read(session, in->payload, &answer_members);
-    }
-    read(session, in->payload, &payloads[in->type]);
-}
-
 /* [arcp:5-1] [arcp:5-2] */
 arcp_status arcp__client_message_read(arcp__client_session *session, arcp_span text,
                                       arcp_error *err)
@@ -186,7 +170,17 @@ arcp_status arcp__client_message_read(arcp__client_session *session, arcp_span t
             in->is_older = true;
         }
     }
-    read_payload(session);
+    if (!arcp_json_is(&session->json, in->payload, ARCP_JSON_OBJECT)) {
+        in->payload = ARCP_JSON_ABSENT;
+    }
+    in->text = in->payload == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("{}")
+                                               : arcp_json_raw(&session->json, in->payload);
+    in->job_id = in->envelope_job_id;
+    if (in->type != ARCP_MESSAGE_JOB_EVENT) {
+        read(session, ARCP_JSON_ROOT, &named_members);
+        read(session, in->payload, &answer_members);
+    }
+    read(session, in->payload, &payloads[in->type]);
     if (in->job_id.size > ARCP__ID_BYTES_MAX) {
         in->job_id = arcp_span_make(NULL, 0);
     }

@@ -25,25 +25,16 @@
 static arcp__client_request *own_request(arcp__client_session *session,
                                          arcp__client_request_kind kind, const arcp_job *job)
 {
-    arcp__client_request *request = arcp__client_request_new(session, kind);
+    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    options.job_id = job->id;
+    const arcp__client_ask ask = {.kind = kind, .subscribe = &options, .job_id = job->id};
+    arcp__client_request *request = arcp__client_request_new(session, &ask, NULL);
     if (request == NULL) {
         session->failed = true;
         return NULL;
     }
     request->is_own = true;
     request->abandoned = true;
-    request->job_id = arcp__copy_cstr(job->id.data, job->id.size);
-    if (kind == ARCP__CLIENT_ASK_PING) {
-        arcp__client_payload_ping(session, request->id, &request->payload);
-    } else {
-        const arcp_subscribe_options options = {.job_id = job->id};
-        arcp__client_payload_subscribe(&options, &request->payload);
-    }
-    if (request->job_id == NULL || request->payload.failed) {
-        session->failed = true;
-        arcp__client_request_free(session, request);
-        return NULL;
-    }
     return request;
 }
 
@@ -154,7 +145,7 @@ void arcp__client_over_answered(arcp__client_session *session, const arcp__clien
 void arcp__client_over_refused(arcp__client_session *session, arcp__client_request *request,
                                const arcp_failure *failure)
 {
-    if (request->is_own && failure->error.status == ARCP_E_JOB_NOT_FOUND) {
+    if (!session->failed && request->is_own && failure->error.status == ARCP_E_JOB_NOT_FOUND) {
         declare(session, job_of(session, request), ARCP_JOB_STATUS_COUNT);
     }
     if (!session->failed) {
@@ -180,6 +171,7 @@ void arcp__client_over_expire(arcp__client_session *session, arcp__client_reques
     arcp__client_request_free(session, request);
 }
 
+/* [arcp:7.6-13] */
 arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp_time now,
                                              arcp_span job_id, arcp_error *err)
 {
@@ -195,7 +187,13 @@ arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp
             arcp__client_request_free(session, request);
         }
     }
-    return arcp__client_send_unsubscribe(session, job_id)
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_text(&writer, "job_id", job_id);
+    arcp_json_end_object(&writer);
+    const arcp__client_envelope e = {
+        .type = "job.unsubscribe", .job_id = job_id, .payload = arcp_buf_span(&payload)};
+    bool is_sent = !payload.failed && arcp__client_send(session, e);
+    arcp_buf_fini(&payload);
+    return is_sent ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }

@@ -35,6 +35,7 @@ static bool hand_over(arcp_client *client, arcp__client_item *item)
 static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__client_wait *wait,
                              arcp__client_item **out, arcp_failure *failure)
 {
+    const arcp_failure *end = &client->session->failure;
     arcp_status status = ARCP_OK;
     while (status == ARCP_OK) {
         arcp__client_item *item = job != NULL ? job->unread : client->unread;
@@ -45,8 +46,13 @@ static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__cli
             }
         } else if (job != NULL && atomic_load(&job->over)) {
             status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the job has ended");
+        } else if (arcp__client_is_over(client) && end->error.status == ARCP_OK) {
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the client is closed");
+        } else if (arcp__client_is_over(client) && end->error.status == ARCP_E_DEADLINE) {
+            /* As it is it would read as if only this wait was over. */
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "%s", end->error.message);
         } else if (arcp__client_is_over(client)) {
-            status = arcp__client_tell_end(client, failure);
+            status = arcp__client_failure_copy(failure, end);
         } else if (client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR >
                    client->given->unread_bytes_max) {
             status = arcp__client_failure_set(

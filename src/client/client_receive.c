@@ -66,52 +66,35 @@ static uint64_t *own_numbering(arcp__client_session *session)
     return is_early && in->event_seq <= asked->early_seq + 1 ? &asked->early_seq : NULL;
 }
 
-/* Whether the frame is the next one of a numbering of its own, which it leaves. */
-static bool is_next_apart(arcp__client_session *session, uint64_t *last_seq)
-{
-    uint64_t seq = session->in.event_seq;
-    if (seq > *last_seq + 1) {
-        arcp__client_break(session, ARCP_E_IO, "event %llu of a subscription came, %llu was next",
-                           (unsigned long long)seq, (unsigned long long)*last_seq + 1);
-    }
-    if (seq != *last_seq + 1) {
-        return false;
-    }
-    *last_seq = seq;
-    session->in.event_seq = 0;
-    return true;
-}
-
-/* Whether the frame is the next one. A repeated one is dropped; a gap breaks the connection,
- * and the resume brings what was missed. [arcp:8.3-2] */
-static bool is_next(arcp__client_session *session)
-{
-    uint64_t seq = session->in.event_seq;
-    if (seq == 0 || seq == session->last_seq + 1) {
-        return true;
-    }
-    if (seq > session->last_seq) {
-        session->broken++;
-        arcp__client_break(session, session->broken > ARCP__BROKEN_MAX ? ARCP_E_CORRUPT : ARCP_E_IO,
-                           "event %llu came, %llu was next", (unsigned long long)seq,
-                           (unsigned long long)session->last_seq + 1);
-    }
-    return false;
-}
-
 static void receive_live(arcp__client_session *session)
 {
     arcp__client_message *in = &session->in;
+    const uint64_t seq = in->event_seq;
     bool is_error = in->type == ARCP_MESSAGE_SESSION_ERROR && !in->is_older;
     if (in->session_id.size != 0 && !is_error &&
         !arcp_span_equal(in->session_id, arcp_buf_span(&session->id))) {
         arcp__client_notice(session, "ignored a frame of another session");
         return;
     }
-    uint64_t seq = in->event_seq;
+    /* A repeated frame is dropped; a gap breaks the connection, and the resume brings what was
+     * missed. [arcp:8.3-2] */
     uint64_t *own = own_numbering(session);
-    if (own != NULL ? !is_next_apart(session, own) : !is_next(session)) {
+    const uint64_t next_seq = 1 + (own != NULL ? *own : session->last_seq);
+    if (own != NULL && seq > next_seq) {
+        arcp__client_break(session, ARCP_E_IO, "event %llu of a subscription came, %llu was next",
+                           (unsigned long long)seq, (unsigned long long)next_seq);
+    } else if (seq > next_seq) {
+        session->broken++;
+        arcp__client_break(session, session->broken > ARCP__BROKEN_MAX ? ARCP_E_CORRUPT : ARCP_E_IO,
+                           "event %llu came, %llu was next", (unsigned long long)seq,
+                           (unsigned long long)next_seq);
+    }
+    if (seq != 0 && seq != next_seq) {
         return;
+    }
+    if (own != NULL) { /* the frame leaves it */
+        *own = seq;
+        in->event_seq = 0;
     }
     dispatch(session);
     if (!session->failed && in->event_seq != 0) {

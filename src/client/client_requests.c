@@ -5,21 +5,269 @@
  * id when that is safe: a submit is, because it carries an idempotency key (the program's or
  * one of ours). One that cannot be repeated stays as sent: a runtime that has it answers after
  * the resume, else its deadline tells. */
+#include <stdarg.h>
+
 #include "base/alloc.h"
+#include "base/options.h"
 #include "client/client_job.h"
+#include "core/agent_name.h"
+#include "json/json_put.h"
+
+static arcp_status no_memory(arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+}
+
+/* ---- submit ---- */
+
+/* The features that a lease or its constraints lean on (§6.2: neither peer uses one outside the
+ * intersection). */
+static const struct {
+    const char *member;
+    arcp_feature feature;
+} leaning[] = {
+    {"cost.budget", ARCP_FEATURE_COST_BUDGET},
+    {"model.use", ARCP_FEATURE_MODEL_USE},
+    {"expires_at", ARCP_FEATURE_LEASE_EXPIRES_AT},
+};
+#define LEANING (sizeof(leaning) / sizeof(leaning[0]))
+
+/* Puts the JSON of *text on one line in `out`, into which *text points then. With `needs` it must
+ * be an object, and the features that it leans on are added. */
+static arcp_status one_line(arcp_span *text, const char *what, arcp_feature_set *needs,
+                            arcp_buf *out, arcp_error *err)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    arcp_error why = {0};
+    if (text->size == 0) {
+        return ARCP_OK;
+    }
+    arcp_status status = arcp_json_scan(&json, *text, &limits, &why);
+    if (status == ARCP_OK && needs != NULL &&
+        !arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        status =
+            arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0, "%s must be a JSON object", what);
+    } else if (status == ARCP_E_NO_MEMORY) {
+        status = no_memory(err);
+    } else if (status != ARCP_OK) {
+        status =
+            arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, why.offset, "%s: %s", what, why.message);
+    }
+    for (size_t row = 0; status == ARCP_OK && needs != NULL && row < LEANING; row++) {
+        arcp_json_ref ref =
+            arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(leaning[row].member));
+        *needs |= arcp_json_is_missing(&json, ref) ? 0 : ARCP_FEATURE_BIT(leaning[row].feature);
+    }
+    if (status == ARCP_OK) {
+        arcp_json_compact(&json, ARCP_JSON_ROOT, out);
+        *text = arcp_buf_span(out);
+        status = out->failed ? no_memory(err) : ARCP_OK;
+    }
+    arcp_json_fini(&json);
+    return status;
+}
+
+static void write_submit(const arcp_submit_options *options, arcp_span key, arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_text(&writer, "agent", options->agent);
+    arcp__put_raw(&writer, "input",
+                  options->input.size == 0 ? ARCP_SPAN_LITERAL("{}") : options->input);
+    if (options->built != NULL) {
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp_lease_format(options->built, &text);
+        arcp__put_raw(&writer, "lease_request", arcp_buf_span(&text));
+        if (arcp_lease_has_expiry(options->built)) {
+            arcp_buf_clear(&text);
+            arcp_lease_format_constraints(options->built, &text);
+            arcp__put_raw(&writer, "lease_constraints", arcp_buf_span(&text));
+        }
+        out->failed = out->failed || text.failed;
+        arcp_buf_fini(&text);
+    } else {
+        arcp__put_raw(&writer, "lease_request", options->lease);
+        arcp__put_raw(&writer, "lease_constraints", options->constraints);
+    }
+    arcp__put_text(&writer, "idempotency_key", key);
+    if (options->max_runtime_sec != 0) {
+        arcp__put_u64(&writer, "max_runtime_sec", options->max_runtime_sec);
+    }
+    arcp_json_end_object(&writer);
+}
+
+static arcp_status prepare_submit(arcp__client_session *session, arcp__client_request *request,
+                                  const arcp_submit_options *options, arcp_error *err)
+{
+    arcp_span name = {NULL, 0};
+    arcp_span version = {NULL, 0};
+    arcp_submit_options compact = *options;
+    arcp_buf texts[3] = {ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT};
+    arcp_span key = options->idempotency_key;
+    char made_key[5 + ARCP__ULID_SIZE] = "auto_";
+    if (key.size == 0 && !session->given.no_auto_key) {
+        arcp__ulid_next(&session->id_source, session->now.wall_ns / ARCP_NS_PER_MS, made_key + 5);
+        key = arcp_span_make(made_key, sizeof(made_key));
+    }
+    request->can_repeat = key.size != 0;
+    request->is_keyed = options->idempotency_key.size != 0;
+    request->sink = options->result;
+    request->outcome_only = options->outcome_only;
+    request->job_user = options->user;
+    arcp_status status = arcp__agent_name_parse(options->agent, &name, &version, err);
+    if (status == ARCP_OK) {
+        status = one_line(&compact.input, "input", NULL, &texts[0], err);
+    }
+    if (status == ARCP_OK) {
+        status = one_line(&compact.lease, "lease", &request->needs, &texts[1], err);
+    }
+    if (status == ARCP_OK) {
+        status = one_line(&compact.constraints, "constraints", &request->needs, &texts[2], err);
+    }
+    if (status == ARCP_OK) {
+        write_submit(&compact, key, &request->payload);
+    }
+    for (size_t at = 0; at < 3; at++) {
+        arcp_buf_fini(&texts[at]);
+    }
+    for (size_t row = 0; options->built != NULL && row < LEANING; row++) {
+        bool leans = leaning[row].feature == ARCP_FEATURE_LEASE_EXPIRES_AT
+                         ? arcp_lease_has_expiry(options->built)
+                         : arcp_lease_names(options->built, arcp_span_cstr(leaning[row].member));
+        request->needs |= leans ? ARCP_FEATURE_BIT(leaning[row].feature) : 0;
+    }
+    if (version.size != 0) {
+        request->needs |= ARCP_FEATURE_BIT(ARCP_FEATURE_AGENT_VERSIONS);
+    }
+    /* The trace of the job: the caller's, or a new one. [arcp:11-1] */
+    if (arcp__trace_id_parse(options->traceparent, request->trace_id)) {
+        arcp_json_writer writer = arcp__put_begin(&request->extensions);
+        arcp__put_object(&writer, "x-vendor.opentelemetry.tracecontext");
+        arcp__put_string(&writer, "traceparent", options->traceparent);
+        arcp__put_text(&writer, "tracestate", options->tracestate);
+        arcp_json_end_object(&writer);
+        arcp_json_end_object(&writer);
+    } else {
+        uint8_t bytes[ARCP__TRACE_ID_SIZE / 2];
+        session->id_source.random(session->id_source.user, bytes, sizeof(bytes));
+        bytes[0] |= 1; /* never all zero */
+        arcp__hex_format(bytes, sizeof(bytes), request->trace_id);
+    }
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static void write_list(const arcp_list_options *options, arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_object(&writer, "filter");
+    if (options->statuses != 0) {
+        arcp__put_array(&writer, "status");
+        for (int status = 0; status < ARCP_JOB_STATUS_COUNT; status++) {
+            if ((options->statuses & (UINT32_C(1) << status)) != 0) {
+                arcp_json_write_cstr(&writer, arcp_job_status_name((arcp_job_status)status));
+            }
+        }
+        arcp_json_end_array(&writer);
+    }
+    arcp__put_text(&writer, "agent", options->agent);
+    arcp__put_text(&writer, "created_after", options->created_after);
+    arcp__put_text(&writer, "created_before", options->created_before);
+    arcp_json_end_object(&writer);
+    if (options->limit != 0) {
+        arcp__put_u64(&writer, "limit", options->limit);
+    }
+    arcp__put_text(&writer, "cursor", options->cursor);
+    arcp_json_end_object(&writer);
+}
+
+/* Checks the options and writes the request down. [arcp:6.6-1] [arcp:7.4-1] [arcp:7.6-1] */
+static arcp_status prepare(arcp__client_session *session, arcp__client_request *request,
+                           const arcp__client_ask *ask, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    arcp_span job_id = ask->job_id;
+    const arcp_subscribe_options *subscribe = ask->subscribe;
+    arcp_json_writer writer;
+    switch (ask->kind) {
+    case ARCP__CLIENT_ASK_SUBMIT:
+        status =
+            arcp__options_check(ask->submit, sizeof(*ask->submit), "ARCP_SUBMIT_OPTIONS_INIT", err);
+        if (status == ARCP_OK) {
+            status = prepare_submit(session, request, ask->submit, err);
+        }
+        break;
+    case ARCP__CLIENT_ASK_SUBSCRIBE:
+        status =
+            arcp__options_check(subscribe, sizeof(*subscribe), "ARCP_SUBSCRIBE_OPTIONS_INIT", err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+        if (subscribe->job_id.size == 0) {
+            return arcp_error_set(err, ARCP_E_USAGE, "the job to subscribe to has no id");
+        }
+        job_id = subscribe->job_id;
+        request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_SUBSCRIBE);
+        request->sink = subscribe->result;
+        request->with_history = subscribe->history;
+        request->job_user = subscribe->user;
+        writer = arcp__put_begin(&request->payload); /* [arcp:7.6-2] */
+        arcp__put_text(&writer, "job_id", job_id);
+        if (subscribe->history) {
+            arcp__put_u64(&writer, "from_event_seq",
+                          subscribe->has_from_event_seq ? subscribe->from_event_seq : 0);
+        }
+        arcp__put_bool(&writer, "history", subscribe->history);
+        arcp_json_end_object(&writer);
+        break;
+    case ARCP__CLIENT_ASK_CANCEL:
+        if (job_id.size == 0) {
+            return arcp_error_set(err, ARCP_E_USAGE, "the job to cancel has no id");
+        }
+        writer = arcp__put_begin(&request->payload);
+        arcp__put_text(&writer, "job_id", job_id);
+        arcp__put_text(&writer, "reason", ask->reason);
+        arcp_json_end_object(&writer);
+        break;
+    case ARCP__CLIENT_ASK_LIST:
+        status = arcp__options_check(ask->list, sizeof(*ask->list), "ARCP_LIST_OPTIONS_INIT", err);
+        if (status == ARCP_OK) {
+            request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_LIST_JOBS);
+            write_list(ask->list, &request->payload);
+        }
+        break;
+    case ARCP__CLIENT_ASK_PING:
+        arcp__client_payload_ping(session, request->id, &request->payload);
+        break;
+    }
+    if (job_id.size != 0) {
+        request->job_id = arcp__copy_cstr(job_id.data, job_id.size);
+    }
+    bool lacks_memory = request->payload.failed || request->extensions.failed ||
+                        (job_id.size != 0 && request->job_id == NULL);
+    return status == ARCP_OK && lacks_memory ? no_memory(err) : status;
+}
+
+/* ---- making and freeing ---- */
 
 arcp__client_request *arcp__client_request_new(arcp__client_session *session,
-                                               arcp__client_request_kind kind)
+                                               const arcp__client_ask *ask, arcp_error *err)
 {
     arcp__client_request *request = arcp__alloc(sizeof(*request));
     arcp__client_item *reply_item = arcp__client_item_new(ARCP_CLIENT_NOTICE, NULL, 0);
     if (request == NULL || reply_item == NULL) {
+        (void)no_memory(err);
         arcp__free(request);
         arcp__client_item_free(reply_item);
         return NULL;
     }
-    *request = (arcp__client_request){
-        .kind = kind, .can_repeat = true, .timer = {.owner = request}, .reply_item = reply_item};
+    *request = (arcp__client_request){.kind = ask->kind,
+                                      .can_repeat = true,
+                                      .timer = {.owner = request},
+                                      .on_reply = ask->on_reply,
+                                      .user = ask->user,
+                                      .reply_item = reply_item};
     arcp__client_message_id(session, request->id);
     DL_APPEND(session->requests, request);
     if (session->unsent == NULL) {
@@ -27,8 +275,14 @@ arcp__client_request *arcp__client_request_new(arcp__client_session *session,
     }
     HASH_ADD(hh, session->by_id, id, ARCP__MESSAGE_ID_SIZE, request);
     int64_t due_ns = arcp__client_in_ms(session, session->given.request_timeout_ms);
+    arcp_status status = ARCP_OK;
     if (!ARCP__HASH_ADDED(request) ||
         arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
+        status = no_memory(err);
+    } else {
+        status = prepare(session, request, ask, err);
+    }
+    if (status != ARCP_OK) {
         arcp__client_request_free(session, request);
         return NULL;
     }
@@ -52,7 +306,7 @@ void arcp__client_request_free(arcp__client_session *session, arcp__client_reque
     arcp__free(request);
 }
 
-const char *arcp__client_request_type(arcp__client_request_kind kind)
+static const char *request_type(arcp__client_request_kind kind)
 {
     switch (kind) {
     case ARCP__CLIENT_ASK_SUBMIT:
@@ -134,7 +388,7 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         }
         if (why->status != ARCP_E_LIMIT && !request->is_own) {
             arcp__client_request_fail(session, request, why->status, "%s is not sent again: %s",
-                                      arcp__client_request_type(request->kind), why->message);
+                                      request_type(request->kind), why->message);
         } else if (largest == NULL || request->payload.size > largest->payload.size) {
             largest = request;
         }
@@ -143,7 +397,7 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         arcp__client_request_fail(
             session, largest, ARCP_E_LIMIT,
             "%s with %zu bytes is too large for the runtime (arcpd: limits.frame_bytes); %s",
-            arcp__client_request_type(largest->kind), largest->payload.size, why->message);
+            request_type(largest->kind), largest->payload.size, why->message);
     }
 }
 
@@ -178,23 +432,18 @@ void arcp__client_request_abandon(arcp__client_session *session, arcp__client_re
     }
     /* The answer to a ping that is sent now shows that the turn of what was asked before is over.
      * Without memory for it the place is kept for the time that it is kept for without. */
-    arcp__client_request *mark = arcp__client_request_new(session, ARCP__CLIENT_ASK_PING);
-    if (mark == NULL) {
-        return;
+    const arcp__client_ask ping = {.kind = ARCP__CLIENT_ASK_PING};
+    arcp__client_request *mark = arcp__client_request_new(session, &ping, NULL);
+    if (mark != NULL) {
+        mark->abandoned = true;
+        arcp__client_requests_flush(session);
     }
-    mark->abandoned = true;
-    arcp__client_payload_ping(session, mark->id, &mark->payload);
-    if (mark->payload.failed) {
-        arcp__client_request_free(session, mark);
-        return;
-    }
-    arcp__client_requests_flush(session);
 }
 
 void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request)
 {
     arcp_failure failure = ARCP_FAILURE_INIT;
-    const char *type = arcp__client_request_type(request->kind);
+    const char *type = request_type(request->kind);
     const char *unknown = request->kind == ARCP__CLIENT_ASK_SUBMIT
                               ? "; whether the job was started is not known"
                               : "";
@@ -242,11 +491,33 @@ void arcp__client_session_announce_held(arcp__client_session *session)
 
 /* ---- sending ---- */
 
+static bool send_request(arcp__client_session *session, arcp__client_request *request)
+{
+    arcp__client_envelope e = {.type = request_type(request->kind),
+                               .id = arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
+                               .payload = arcp_buf_span(&request->payload),
+                               .extensions = arcp_buf_span(&request->extensions)};
+    if (request->kind == ARCP__CLIENT_ASK_CANCEL) {
+        e.job_id = arcp_span_cstr(request->job_id);
+    }
+    if (request->kind == ARCP__CLIENT_ASK_SUBMIT) {
+        e.trace_id = arcp_span_make(request->trace_id, ARCP__TRACE_ID_SIZE);
+    }
+    if (!arcp__client_send(session, e)) {
+        return false;
+    }
+    request->state = ARCP__REQUEST_SENT;
+    request->sends++;
+    request->sent_at = arcp__client_progress(session);
+    request->sent_ns = session->now.mono_ns;
+    return true;
+}
+
 void arcp__client_requests_flush(arcp__client_session *session)
 {
     while (session->state == ARCP__SESSION_LIVE && session->unsent != NULL) {
         arcp__client_request *request = session->unsent;
-        const char *type = arcp__client_request_type(request->kind);
+        const char *type = request_type(request->kind);
         session->unsent = request->next;
         if (request->state != ARCP__REQUEST_UNSENT) {
             continue;
@@ -263,17 +534,36 @@ void arcp__client_requests_flush(arcp__client_session *session)
             arcp__client_request_fail(session, request, ARCP_E_CLOSED,
                                       "the connection dropped %u times in a row on %s",
                                       request->vain, type);
-        } else if (!arcp__client_send_request(session, request)) {
+        } else if (!send_request(session, request)) {
             session->unsent = request;
             arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a request");
             return;
-        } else {
-            request->state = ARCP__REQUEST_SENT;
-            request->sends++;
-            request->sent_at = arcp__client_progress(session);
-            request->sent_ns = session->now.mono_ns;
         }
     }
+}
+
+arcp_status arcp__client_session_ask(arcp__client_session *session, arcp_time now,
+                                     const arcp__client_ask *ask, arcp__client_request **out,
+                                     arcp_error *err)
+{
+    arcp_error why = session->failure.error;
+    session->now = now;
+    if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_CLOSING) {
+        return why.status != ARCP_OK ? arcp_error_set(err, why.status, "%s", why.message)
+                                     : arcp_error_set(err, ARCP_E_CLOSED, "the client is closed");
+    }
+    arcp__client_request *request = arcp__client_request_new(session, ask, &why);
+    if (request == NULL) {
+        if (err != NULL) {
+            *err = why;
+        }
+        return why.status;
+    }
+    if (out != NULL) {
+        *out = request;
+    }
+    arcp__client_requests_flush(session);
+    return ARCP_OK;
 }
 
 void arcp__client_requests_unsend(arcp__client_session *session)

@@ -35,17 +35,12 @@ static arcp_status write_all(int fd, arcp_span bytes, arcp_error *err)
     return ARCP_OK;
 }
 
-static uint64_t sink_limit(const arcp_result_sink *sink)
-{
-    if (sink->bytes_max != 0) {
-        return sink->bytes_max;
-    }
-    return sink->mode == ARCP_RESULT_MEMORY ? MEMORY_BYTES_DEFAULT : UINT64_MAX;
-}
-
 static arcp_status put(arcp__client_result_stream *stream, arcp_span bytes, arcp_error *err)
 {
-    uint64_t limit = sink_limit(&stream->sink);
+    uint64_t limit = stream->sink.bytes_max;
+    if (limit == 0) {
+        limit = stream->sink.mode == ARCP_RESULT_MEMORY ? MEMORY_BYTES_DEFAULT : UINT64_MAX;
+    }
     if (bytes.size > limit - stream->bytes) {
         return arcp_error_set(err, ARCP_E_LIMIT,
                               "the streamed result is larger than the %llu bytes it may have",
@@ -82,58 +77,60 @@ static const arcp__member chunk_rows[] = {
 };
 static const arcp__members chunk_members = ARCP__MEMBERS(chunk_rows);
 
-/* The chunk must be of the one result, and the next of it. [arcp:8.4-3] */
-static arcp_status check_order(arcp__client_result_stream *stream, const chunk *in, arcp_error *err)
+static arcp_status take(arcp__client_result_stream *stream, const arcp_json *json, arcp_error *err)
 {
+    chunk in = {0};
+    if (!arcp__decode_row(json, &stream->decoded, ARCP_JSON_ROOT, &chunk_members, &in)) {
+        return arcp_error_set(err, ARCP_E_CORRUPT,
+                              "a result chunk has no result_id or no chunk_seq");
+    }
+    /* The chunk must be of the one result, and the next of it. [arcp:8.4-3] */
+    const unsigned long long seq = in.seq;
     if (stream->complete) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came after the last one",
-                              (unsigned long long)in->seq);
+                              seq);
     }
-    if (in->seq != stream->next_seq) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came, %llu was next",
-                              (unsigned long long)in->seq, (unsigned long long)stream->next_seq);
+    if (in.seq != stream->next_seq) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came, %llu was next", seq,
+                              (unsigned long long)stream->next_seq);
     }
     if (stream->result_id == NULL) {
-        stream->result_id = arcp__copy_cstr(in->result_id.data, in->result_id.size);
-        return stream->result_id != NULL ? ARCP_OK
-                                         : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        stream->result_id = arcp__copy_cstr(in.result_id.data, in.result_id.size);
     }
-    return arcp_span_equal_cstr(in->result_id, stream->result_id)
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has another result_id",
-                                (unsigned long long)in->seq);
-}
-
-/* [arcp:8.4-9] */
-static arcp_status decode(arcp__client_result_stream *stream, const chunk *in, arcp_span *out,
-                          arcp_error *err)
-{
-    if (in->data.data == NULL) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has no data",
-                              (unsigned long long)in->seq);
-    }
-    if (arcp_span_equal_cstr(in->encoding, "utf8")) {
-        *out = in->data;
-        return ARCP_OK;
-    }
-    if (!arcp_span_equal_cstr(in->encoding, "base64")) {
-        return arcp_error_set(err, ARCP_E_CORRUPT,
-                              "result chunk %llu is encoded neither as utf8 nor as base64",
-                              (unsigned long long)in->seq);
-    }
-    const size_t before = stream->decoded.size; /* somebody escaped base64 without need */
-    arcp_error why = {0};
-    const arcp_status status =
-        arcp__base64_decode(in->data, ARCP__BASE64_STANDARD, &stream->decoded, &why);
-    if (status == ARCP_E_NO_MEMORY) {
+    if (stream->result_id == NULL || stream->decoded.failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    if (status != ARCP_OK) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu is not base64: %s",
-                              (unsigned long long)in->seq, why.message);
+    if (!arcp_span_equal_cstr(in.result_id, stream->result_id)) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has another result_id", seq);
     }
-    *out = arcp_span_from(arcp_buf_span(&stream->decoded), before);
-    return ARCP_OK;
+    if (in.data.data == NULL) {
+        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu has no data", seq);
+    }
+    arcp_span bytes = in.data;
+    if (arcp_span_equal_cstr(in.encoding, "base64")) { /* [arcp:8.4-9] */
+        const size_t before = stream->decoded.size;    /* somebody escaped base64 without need */
+        arcp_error why = {0};
+        const arcp_status status =
+            arcp__base64_decode(in.data, ARCP__BASE64_STANDARD, &stream->decoded, &why);
+        if (status == ARCP_E_NO_MEMORY) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+        if (status != ARCP_OK) {
+            return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu is not base64: %s", seq,
+                                  why.message);
+        }
+        bytes = arcp_span_from(arcp_buf_span(&stream->decoded), before);
+    } else if (!arcp_span_equal_cstr(in.encoding, "utf8")) {
+        return arcp_error_set(err, ARCP_E_CORRUPT,
+                              "result chunk %llu is encoded neither as utf8 nor as base64", seq);
+    }
+    const arcp_status status = bytes.size == 0 ? ARCP_OK : put(stream, bytes, err);
+    if (status == ARCP_OK) {
+        stream->next_seq++;
+        /* A chunk that does not say `more` is not the last one: the terminal frame would tell. */
+        stream->complete = arcp_json_is(json, in.more, ARCP_JSON_FALSE);
+    }
+    return status;
 }
 
 void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_span body)
@@ -141,27 +138,12 @@ void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_sp
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_error *err = &stream->error;
-    chunk in = {0};
-    arcp_span bytes = {NULL, 0};
     if (err->status != ARCP_OK) {
         return;
     }
     arcp_buf_clear(&stream->decoded);
-    arcp_status status = arcp_json_scan(&json, body, &limits, err);
-    if (status == ARCP_OK &&
-        !arcp__decode_row(&json, &stream->decoded, ARCP_JSON_ROOT, &chunk_members, &in)) {
-        status =
-            arcp_error_set(err, ARCP_E_CORRUPT, "a result chunk has no result_id or no chunk_seq");
-    } else if (status == ARCP_OK && stream->decoded.failed) {
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    status = status == ARCP_OK ? check_order(stream, &in, err) : status;
-    status = status == ARCP_OK ? decode(stream, &in, &bytes, err) : status;
-    status = status == ARCP_OK && bytes.size != 0 ? put(stream, bytes, err) : status;
-    if (status == ARCP_OK) {
-        stream->next_seq++;
-        /* A chunk that does not say `more` is not the last one: the terminal frame would tell. */
-        stream->complete = arcp_json_is(&json, in.more, ARCP_JSON_FALSE);
+    if (arcp_json_scan(&json, body, &limits, err) == ARCP_OK) {
+        (void)take(stream, &json, err);
     }
     arcp_json_fini(&json);
 }

@@ -138,7 +138,11 @@ void arcp__client_session_free(arcp__client_session *session)
         HASH_DELETE(hh, session->jobs, job);
         job->session = NULL;
         job->owner = NULL;
-        arcp__client_job_drop_held(job);
+        while (job->held != NULL) { /* they hold the job: without this it stays */
+            item = job->held;
+            DL_DELETE(job->held, item);
+            arcp__client_item_free(item);
+        }
         arcp__client_job_drop(job);
     }
     arcp__free(session->gone);
@@ -347,6 +351,9 @@ arcp_status arcp__client_session_set_resume_token(arcp__client_session *session,
     return ARCP_OK;
 }
 
+/* Some runtimes do not take a goodbye without a reason. */
+#define DONE ARCP_SPAN_LITERAL("{\"reason\":\"done\"}")
+
 /* [arcp:6.7-1] */
 void arcp__client_session_close(arcp__client_session *session, arcp_time now)
 {
@@ -364,8 +371,9 @@ void arcp__client_session_close(arcp__client_session *session, arcp_time now)
     arcp__client_enter(session, ARCP__SESSION_CLOSING,
                        arcp__client_in_ms(session, ARCP__CLOSE_WAIT_MS));
     arcp__client_requests_fail(session, NULL);
+    const arcp__client_envelope goodbye = {.type = "session.close", .payload = DONE};
     if (!is_live || session->action == ARCP__SESSION_ABORT ||
-        !arcp__client_send_goodbye(session, "session.close")) {
+        !arcp__client_send(session, goodbye)) {
         session->action = ARCP__SESSION_ABORT;
     }
 }
@@ -392,6 +400,7 @@ int64_t arcp__client_session_deadline(const arcp__client_session *session)
 
 void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
 {
+    const arcp__client_envelope bye = {.type = "session.bye", .payload = DONE};
     session->now = now;
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_IDLE) {
         return;
@@ -428,7 +437,7 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
              * own close is waited for, and in the end not even that. */
             session->wait_until_ns = arcp__client_in_ms(session, 4 * (int64_t)ARCP__CLOSE_WAIT_MS);
             session->action = ARCP__SESSION_CLOSE;
-            if (session->bye_sent || !arcp__client_send_goodbye(session, "session.bye")) {
+            if (session->bye_sent || !arcp__client_send(session, bye)) {
                 session->action = ARCP__SESSION_ABORT;
                 session->wait_until_ns = ARCP_TIME_NEVER;
             }

@@ -40,7 +40,7 @@
  *
  *     session, receive
  *     handshake, events, replies, liveness
- *     over (jobs whose end is not told), ask (what the program wants)
+ *     over (jobs whose end is not told)
  *     binding (whose answer), requests
  *     jobs (known, past, gone), frames (what is sent), message (what is read)
  *     items (what is handed over)
@@ -426,23 +426,18 @@ ARCP_MUST_CHECK arcp_status arcp__client_message_read(arcp__client_session *sess
 /* ---- client_frames.c: what a client sends ---- */
 
 void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE]);
+/* What is empty is left out, but an id: then the frame gets a new one. */
+typedef struct arcp__client_envelope {
+    const char *type;
+    arcp_span id, job_id, trace_id, payload, extensions;
+} arcp__client_envelope;
+
 /* Each queues a frame. False when out of memory; the queue is as it was then. */
-ARCP_MUST_CHECK bool arcp__client_send_request(arcp__client_session *session,
-                                               const arcp__client_request *request);
+ARCP_MUST_CHECK bool arcp__client_send(arcp__client_session *session, arcp__client_envelope e);
 /* session.hello, or the session.resume that asks again. */
 ARCP_MUST_CHECK bool arcp__client_send_hello(arcp__client_session *session);
 ARCP_MUST_CHECK bool arcp__client_send_resume(arcp__client_session *session);
 ARCP_MUST_CHECK bool arcp__client_send_ping(arcp__client_session *session);
-ARCP_MUST_CHECK bool arcp__client_send_ack(arcp__client_session *session, uint64_t event_seq);
-ARCP_MUST_CHECK bool arcp__client_send_unsubscribe(arcp__client_session *session, arcp_span job_id);
-/* session.close or session.bye. */
-ARCP_MUST_CHECK bool arcp__client_send_goodbye(arcp__client_session *session, const char *type);
-
-/* Payloads of requests. */
-void arcp__client_payload_submit(const arcp_submit_options *options, arcp_span key, arcp_buf *out);
-void arcp__client_payload_subscribe(const arcp_subscribe_options *options, arcp_buf *out);
-void arcp__client_payload_cancel(arcp_span job_id, arcp_span reason, arcp_buf *out);
-void arcp__client_payload_list(const arcp_list_options *options, arcp_buf *out);
 void arcp__client_payload_ping(const arcp__client_session *session, const char *nonce,
                                arcp_buf *out);
 
@@ -461,11 +456,10 @@ void arcp__client_session_announce(arcp__client_session *session, arcp_job *job,
 
 /* ---- client_requests.c ---- */
 
-/* A request in the tables with its deadline set; nothing is sent. NULL when out of memory. */
+/* A request in the tables with its deadline set; nothing is sent. NULL when it cannot be asked. */
 arcp__client_request *arcp__client_request_new(arcp__client_session *session,
-                                               arcp__client_request_kind kind);
+                                               const arcp__client_ask *ask, arcp_error *err);
 void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request);
-const char *arcp__client_request_type(arcp__client_request_kind kind);
 /* Sends what has not been sent yet, if the session is live. */
 void arcp__client_requests_flush(arcp__client_session *session);
 /* The connection is gone: what can be repeated counts as not sent. */
@@ -544,7 +538,7 @@ arcp__client_handler arcp__client_on_job_event, arcp__client_on_job_end;
 /* ---- client_page.c ---- */
 
 /* The page of the session.jobs under way; NULL when out of memory. */
-ARCP_MUST_CHECK arcp_job_page *arcp__client_job_page_new(const arcp__client_session *session);
+ARCP_MUST_CHECK arcp_job_page *arcp__client_job_page_new(arcp__client_session *session);
 
 /* ---- client_liveness.c ---- */
 
