@@ -13,11 +13,6 @@
 
 /* ---- unread events ---- */
 
-static size_t item_bytes(const arcp__client_item *item)
-{
-    return sizeof(*item) + item->size;
-}
-
 bool arcp__client_wants_to_read(const arcp_client *client)
 {
     if (client->unread_bytes > client->given->unread_bytes_max) {
@@ -61,7 +56,7 @@ void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
         if (job != NULL) {
             DL_APPEND2(job->unread, item, job_prev, job_next);
         }
-        client->unread_bytes += item_bytes(item);
+        client->unread_bytes += sizeof(*item) + item->size;
     }
     if (client->waiting != 0) {
         uv_cond_broadcast(&client->changed);
@@ -74,7 +69,7 @@ void arcp__client_take_unread(arcp_client *client, arcp__client_item *item)
     if (item->event.job != NULL) {
         DL_DELETE2(item->event.job->unread, item, job_prev, job_next);
     }
-    client->unread_bytes -= item_bytes(item);
+    client->unread_bytes -= sizeof(*item) + item->size;
 }
 
 void arcp__client_drop_unread(arcp_client *client, arcp_job *job)
@@ -108,10 +103,7 @@ static void on_wake(uv_async_t *wake)
 static void *run_loop(void *user)
 {
     arcp_client *client = user;
-    uv_mutex_lock(&client->mutex);
-    arcp__client_session_start(client->session, arcp__clock_now());
-    arcp__client_pump(client);
-    uv_mutex_unlock(&client->mutex);
+    arcp__client_timer_fired(&client->timer);
     (void)uv_run(&client->own_loop, UV_RUN_DEFAULT);
 
     arcp__client_drop_connection(client);
@@ -178,17 +170,15 @@ arcp_status arcp_client_connect(const arcp_client_options *options, arcp_client 
         return arcp__client_failure_from_error(failure, &err);
     }
     arcp__client_wait wait;
-    uv_mutex_lock(&client->mutex);
     arcp__client_begin_wait(client, ARCP_WAIT_FOREVER, &wait);
     while (client->session->state != ARCP__SESSION_LIVE && !arcp__client_is_over(client)) {
         /* Bounded by the session's own deadlines. */
         (void)arcp__client_wait_more(client, &wait, NULL);
     }
-    arcp__client_end_wait(client);
     if (arcp__client_is_over(client)) {
         status = arcp__client_failure_copy(failure, &client->session->failure);
     }
-    uv_mutex_unlock(&client->mutex);
+    arcp__client_end_wait(client);
     if (status != ARCP_OK) {
         arcp_client_free(client);
         return status;
@@ -202,6 +192,7 @@ void arcp_client_close(arcp_client *client)
     arcp__client_lock(client);
     arcp__client_session_close(client->session, arcp__clock_now());
     arcp__client_settle(client);
+    arcp__client_unlock(client);
     if (!client->has_thread) {
         return;
     }
@@ -211,7 +202,6 @@ void arcp_client_close(arcp_client *client)
            arcp__client_wait_more(client, &wait, NULL) == ARCP_OK) {
     }
     arcp__client_end_wait(client);
-    uv_mutex_unlock(&client->mutex);
 }
 
 void arcp_client_free(arcp_client *client)

@@ -8,11 +8,9 @@
 
 void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__client_wait *wait)
 {
-    int64_t now_ns = arcp__clock_now().mono_ns;
+    uv_mutex_lock(&client->mutex);
     int64_t ms = timeout_ms == ARCP_WAIT_DEFAULT ? client->given->request_timeout_ms : timeout_ms;
-    wait->until_ns = ms > (ARCP_TIME_NEVER - now_ns) / ARCP_NS_PER_MS
-                         ? ARCP_TIME_NEVER
-                         : now_ns + ms * ARCP_NS_PER_MS;
+    wait->until_ns = arcp__client_after(arcp__clock_now().mono_ns, arcp__client_ms(ms));
     /* One that came while nobody waited, or as the reply to what was waited for came, is for
      * this call. */
     bool is_late = client->waiting == 0 && client->interruptions != client->interruptions_told;
@@ -26,6 +24,7 @@ void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__clie
 void arcp__client_end_wait(arcp_client *client)
 {
     client->waiting--;
+    uv_mutex_unlock(&client->mutex);
 }
 
 arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait *wait,
@@ -54,11 +53,14 @@ bool arcp__client_is_over(const arcp_client *client)
 
 /* ---- requests ---- */
 
-static arcp_status start(arcp_client *client, const arcp__client_ask *ask, arcp_error *err)
+static arcp_status start(arcp_client *client, arcp__client_ask ask, arcp_reply_fn on_reply,
+                         void *user, arcp_error *err)
 {
+    ask.on_reply = on_reply;
+    ask.user = user;
     arcp__client_lock(client);
     arcp_status status =
-        arcp__client_session_ask(client->session, arcp__clock_now(), ask, NULL, err);
+        arcp__client_session_ask(client->session, arcp__clock_now(), &ask, NULL, err);
     arcp__client_settle(client);
     arcp__client_unlock(client);
     return status;
@@ -100,32 +102,29 @@ static arcp_status ask_and_wait(arcp_client *client, arcp__client_ask ask, int64
     arcp_error err = {0};
     ask.on_reply = fill_slot;
     ask.user = &slot;
-    uv_mutex_lock(&client->mutex);
+    arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp_status status =
         arcp__client_session_ask(client->session, arcp__clock_now(), &ask, &request, &err);
     if (status != ARCP_OK) {
-        uv_mutex_unlock(&client->mutex);
+        arcp__client_end_wait(client);
         return arcp__client_failure_from_error(slot.failure, &err);
     }
-    arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp__client_settle(client);
     while (!slot.done && status == ARCP_OK) {
         status = arcp__client_wait_more(client, &wait, slot.failure);
     }
-    arcp__client_end_wait(client);
     if (!slot.done) {
         arcp__client_request_abandon(client->session, request);
     }
-    uv_mutex_unlock(&client->mutex);
+    arcp__client_end_wait(client);
     return slot.done ? slot.status : status;
 }
 
 arcp_status arcp_client_submit_start(arcp_client *client, const arcp_submit_options *options,
                                      arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_ask ask = {
-        .kind = ARCP__CLIENT_ASK_SUBMIT, .submit = options, .on_reply = on_reply, .user = user};
-    return start(client, &ask, err);
+    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBMIT, .submit = options};
+    return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *options,
@@ -138,11 +137,8 @@ arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *o
 arcp_status arcp_client_subscribe_start(arcp_client *client, const arcp_subscribe_options *options,
                                         arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
-                                  .subscribe = options,
-                                  .on_reply = on_reply,
-                                  .user = user};
-    return start(client, &ask, err);
+    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBSCRIBE, .subscribe = options};
+    return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_options *options,
@@ -155,12 +151,9 @@ arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_opti
 arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id, arcp_span reason,
                                      arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_CANCEL,
-                                  .job_id = job_id,
-                                  .reason = reason,
-                                  .on_reply = on_reply,
-                                  .user = user};
-    return start(client, &ask, err);
+    const arcp__client_ask ask = {
+        .kind = ARCP__CLIENT_ASK_CANCEL, .job_id = job_id, .reason = reason};
+    return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id, arcp_span reason,
@@ -174,9 +167,8 @@ arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id, arcp_span 
 arcp_status arcp_client_list_start(arcp_client *client, const arcp_list_options *options,
                                    arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_ask ask = {
-        .kind = ARCP__CLIENT_ASK_LIST, .list = options, .on_reply = on_reply, .user = user};
-    return start(client, &ask, err);
+    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_LIST, .list = options};
+    return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *options,
@@ -189,9 +181,8 @@ arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *optio
 arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, void *user,
                                    arcp_error *err)
 {
-    const arcp__client_ask ask = {
-        .kind = ARCP__CLIENT_ASK_PING, .on_reply = on_reply, .user = user};
-    return start(client, &ask, err);
+    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_PING};
+    return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *round_trip_ns,

@@ -307,6 +307,7 @@ void arcp__client_timer_fired(uv_timer_t *timer)
     arcp_client *client = timer->data;
     arcp__client_lock(client);
     client->timer_due_ns = ARCP_TIME_NEVER;
+    arcp__client_session_start(client->session, arcp__clock_now()); /* at the first turn */
     arcp__client_session_tick(client->session, arcp__clock_now());
     arcp__client_pump(client);
     arcp__client_unlock(client);
@@ -395,15 +396,6 @@ void arcp__client_release_on_loop(arcp_client *client)
     uv_close((uv_handle_t *)&client->timer, free_on_loop);
 }
 
-/* Nothing is called back from inside arcp_client_open: the first turn begins on the loop. */
-static void on_begin(uv_timer_t *timer)
-{
-    arcp_client *client = timer->data;
-    client->timer_due_ns = ARCP_TIME_NEVER;
-    arcp__client_session_start(client->session, arcp__clock_now());
-    arcp__client_pump(client);
-}
-
 arcp_status arcp_client_open(const arcp_client_options *options, struct uv_loop_s *loop,
                              arcp_client_event_fn on_event, void *user, arcp_client **out,
                              arcp_error *err)
@@ -419,7 +411,8 @@ arcp_status arcp_client_open(const arcp_client_options *options, struct uv_loop_
     (void)uv_timer_init(loop, &client->timer);
     client->timer.data = client;
     client->timer_due_ns = 0;
-    (void)uv_timer_start(&client->timer, on_begin, 0, 0);
+    /* Nothing is called back from inside: the first turn begins on the loop. */
+    (void)uv_timer_start(&client->timer, arcp__client_timer_fired, 0, 0);
     *out = client;
     return ARCP_OK;
 }

@@ -74,16 +74,17 @@ void arcp__client_timer_fired(uv_timer_t *timer);
 /* Cuts the connection, without a further callback. */
 void arcp__client_drop_connection(arcp_client *client);
 
+/* NULL is accepted: a job may outlive its client. */
 static inline void arcp__client_lock(arcp_client *client)
 {
-    if (client->has_thread) {
+    if (client != NULL && client->has_thread) {
         uv_mutex_lock(&client->mutex);
     }
 }
 
 static inline void arcp__client_unlock(arcp_client *client)
 {
-    if (client->has_thread) {
+    if (client != NULL && client->has_thread) {
         uv_mutex_unlock(&client->mutex);
     }
 }
@@ -91,7 +92,7 @@ static inline void arcp__client_unlock(arcp_client *client)
 /* The end of a client on a program's loop; what libuv still holds goes with its callback. */
 void arcp__client_release_on_loop(arcp_client *client);
 
-/* ---- client_calls.c: with the lock held ---- */
+/* ---- client_calls.c ---- */
 
 /* One call's wait: how long, and whether it was interrupted. */
 typedef struct arcp__client_wait {
@@ -99,6 +100,7 @@ typedef struct arcp__client_wait {
     uint64_t interruptions;
 } arcp__client_wait;
 
+/* Takes the lock, which the end gives back. */
 void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__client_wait *wait);
 void arcp__client_end_wait(arcp_client *client);
 /* Sleeps until something changes. ARCP_E_DEADLINE when the time is up, ARCP_E_INTERRUPTED. */

@@ -121,22 +121,6 @@ arcp_status arcp_client_agents(arcp_client *client,
 
 /* ---- jobs ---- */
 
-static arcp_client *lock_job(const arcp_job *job)
-{
-    arcp_client *client = job->owner;
-    if (client != NULL) {
-        arcp__client_lock(client);
-    }
-    return client;
-}
-
-static void unlock_job(arcp_client *client)
-{
-    if (client != NULL) {
-        arcp__client_unlock(client);
-    }
-}
-
 arcp_job *arcp_job_ref(arcp_job *job)
 {
     arcp__client_job_hold_handle(job);
@@ -148,7 +132,8 @@ void arcp_job_release(arcp_job *job)
     if (job == NULL) {
         return;
     }
-    arcp_client *client = lock_job(job);
+    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp__client_lock(client);
     arcp__client_job_hold(job);
     arcp__client_job_drop_handle(job);
     if (atomic_load(&job->handles) == 0) {
@@ -160,14 +145,15 @@ void arcp_job_release(arcp_job *job)
         arcp__client_session_reap(job);
     }
     arcp__client_job_drop(job);
-    unlock_job(client);
+    arcp__client_unlock(client);
 }
 
 static arcp_span tell(const arcp_job *job, const arcp_span *what)
 {
-    arcp_client *client = lock_job(job);
+    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp__client_lock(client);
     arcp_span text = *what;
-    unlock_job(client);
+    arcp__client_unlock(client);
     return text;
 }
 
@@ -223,9 +209,10 @@ void arcp_job_set_user(arcp_job *job, void *user)
 
 arcp_job_status arcp_job_current_status(arcp_job *job)
 {
-    arcp_client *client = lock_job(job);
+    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp__client_lock(client);
     arcp_job_status status = job->status;
-    unlock_job(client);
+    arcp__client_unlock(client);
     return status;
 }
 
@@ -236,12 +223,13 @@ const arcp_outcome *arcp_job_outcome(arcp_job *job)
 
 bool arcp_job_budget_at(arcp_job *job, size_t index, arcp_job_budget *out)
 {
-    arcp_client *client = lock_job(job);
+    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp__client_lock(client);
     bool exists = index < job->budget_count;
     if (exists) {
         *out = job->budgets[index];
     }
-    unlock_job(client);
+    arcp__client_unlock(client);
     return exists;
 }
 
@@ -250,10 +238,11 @@ size_t arcp_job_take_credentials(arcp_job *job,
                                  void (*visit)(void *user, const arcp_credential *credential),
                                  void *user)
 {
-    arcp_client *client = lock_job(job);
+    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp__client_lock(client);
     arcp_secret *kept = job->credentials;
     job->credentials = NULL;
-    unlock_job(client);
+    arcp__client_unlock(client);
     size_t count = kept == NULL ? 0 : arcp__client_credentials_visit(kept, visit, user);
     arcp_secret_free(kept);
     return count;

@@ -12,6 +12,9 @@
 static int64_t ping_due(const arcp__client_session *session)
 {
     int64_t quiet = session->sent_ns;
+    if (session->heartbeat_ns == 0) {
+        return ARCP_TIME_NEVER;
+    }
     if (session->reading && session->received_ns < quiet) {
         quiet = session->received_ns;
     }
@@ -24,7 +27,7 @@ static int64_t ping_due(const arcp__client_session *session)
 /* [arcp:6.4-4] [arcp:EG-12] */
 static int64_t lost_due(const arcp__client_session *session)
 {
-    if (!session->reading) {
+    if (!session->reading || session->heartbeat_ns == 0) {
         return ARCP_TIME_NEVER;
     }
     return arcp__client_after(arcp__client_after(session->received_ns, session->heartbeat_ns),
@@ -104,24 +107,19 @@ arcp_status arcp__client_session_ack(arcp__client_session *session, arcp_time no
 int64_t arcp__client_liveness_deadline(const arcp__client_session *session)
 {
     int64_t due = ack_due(session);
-    if (session->heartbeat_ns != 0) {
-        int64_t ping = ping_due(session);
-        int64_t lost = lost_due(session);
-        due = ping < due ? ping : due;
-        due = lost < due ? lost : due;
-    }
-    return due;
+    due = ping_due(session) < due ? ping_due(session) : due;
+    return lost_due(session) < due ? lost_due(session) : due;
 }
 
 void arcp__client_liveness_tick(arcp__client_session *session)
 {
     int64_t now_ns = session->now.mono_ns;
-    if (session->heartbeat_ns != 0 && now_ns >= lost_due(session)) {
+    if (now_ns >= lost_due(session)) {
         arcp__client_break(
             session, ARCP_E_HEARTBEAT_LOST,
             "nothing was heard from the runtime for two heartbeat intervals (%lld ms)",
             2 * (long long)(session->heartbeat_ns / ARCP_NS_PER_MS));
-    } else if (session->heartbeat_ns != 0 && now_ns >= ping_due(session)) {
+    } else if (now_ns >= ping_due(session)) {
         session->pinged_ns = now_ns;
         if (!arcp__client_send_ping(session)) {
             arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a ping");

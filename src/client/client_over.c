@@ -78,11 +78,10 @@ void arcp__client_over_fence(arcp__client_session *session, const arcp_job *job)
     arcp__client_requests_flush(session);
 }
 
+/* The job of a request of the client's own. */
 static arcp_job *job_of(arcp__client_session *session, const arcp__client_request *request)
 {
-    return request->job_id == NULL
-               ? NULL
-               : arcp__client_session_find_job(session, arcp_span_cstr(request->job_id));
+    return arcp__client_session_find_job(session, arcp_span_cstr(request->job_id));
 }
 
 /* Ends the job for the program; `told` is COUNT where not even its status is known. */

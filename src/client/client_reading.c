@@ -69,16 +69,14 @@ arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
                                    const arcp_client_event **out, arcp_failure *failure)
 {
     arcp__client_wait wait;
-    uv_mutex_lock(&client->mutex);
+    arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp__client_item_free(client->current);
     client->current = NULL;
-    arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp_status status = next_item(client, NULL, &wait, &client->current, failure);
-    arcp__client_end_wait(client);
     if (status == ARCP_OK) {
         *out = &client->current->event;
     }
-    uv_mutex_unlock(&client->mutex);
+    arcp__client_end_wait(client);
     return status;
 }
 
@@ -95,14 +93,13 @@ static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client
                                         atomic_load(&job->over) ? "the job has ended"
                                                                 : "the client is gone");
     }
-    uv_mutex_lock(&client->mutex);
+    arcp__client_begin_wait(client, timeout_ms, &wait);
     if (job->is_being_read) {
-        uv_mutex_unlock(&client->mutex);
+        arcp__client_end_wait(client);
         return arcp__client_failure_set(failure, ARCP_E_USAGE,
                                         "another thread is reading the job's events");
     }
     job->is_being_read = true;
-    arcp__client_begin_wait(client, timeout_ms, &wait);
     do {
         /* Kept without its reference to the job: a job must not keep itself alive. */
         arcp__client_item_free(job->current);
@@ -111,12 +108,11 @@ static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client
             status = next_item(client, job, &wait, &job->current, failure);
         }
     } while (out == NULL && status == ARCP_OK && job->current != NULL);
-    arcp__client_end_wait(client);
     if (out != NULL && status == ARCP_OK) {
         *out = &job->current->event;
     }
     job->is_being_read = false;
-    uv_mutex_unlock(&client->mutex);
+    arcp__client_end_wait(client);
     return status;
 }
 
@@ -189,13 +185,11 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
     }
     arcp__client_wait wait;
     arcp_status status = ARCP_OK;
-    uv_mutex_lock(&client->mutex);
     arcp__client_begin_wait(client, pause, &wait);
     while (status == ARCP_OK && !arcp__client_is_over(client)) {
         status = arcp__client_wait_more(client, &wait, NULL);
     }
     arcp__client_end_wait(client);
-    uv_mutex_unlock(&client->mutex);
     if (status == ARCP_E_INTERRUPTED) {
         return arcp__client_failure_set(failure, ARCP_E_INTERRUPTED, "the wait was interrupted");
     }

@@ -13,6 +13,12 @@
 #include "core/agent_name.h"
 #include "json/json_put.h"
 
+static const char *const types[] = {
+    [ARCP__CLIENT_ASK_SUBMIT] = "job.submit", [ARCP__CLIENT_ASK_SUBSCRIBE] = "job.subscribe",
+    [ARCP__CLIENT_ASK_CANCEL] = "job.cancel", [ARCP__CLIENT_ASK_LIST] = "session.list_jobs",
+    [ARCP__CLIENT_ASK_PING] = "session.ping",
+};
+
 static arcp_status no_memory(arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -306,23 +312,6 @@ void arcp__client_request_free(arcp__client_session *session, arcp__client_reque
     arcp__free(request);
 }
 
-static const char *request_type(arcp__client_request_kind kind)
-{
-    switch (kind) {
-    case ARCP__CLIENT_ASK_SUBMIT:
-        return "job.submit";
-    case ARCP__CLIENT_ASK_SUBSCRIBE:
-        return "job.subscribe";
-    case ARCP__CLIENT_ASK_CANCEL:
-        return "job.cancel";
-    case ARCP__CLIENT_ASK_LIST:
-        return "session.list_jobs";
-    case ARCP__CLIENT_ASK_PING:
-        return "session.ping";
-    }
-    return "";
-}
-
 /* ---- ending ---- */
 
 static void queue_reply(arcp__client_session *session, arcp__client_request *request,
@@ -388,7 +377,7 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         }
         if (why->status != ARCP_E_LIMIT && !request->is_own) {
             arcp__client_request_fail(session, request, why->status, "%s is not sent again: %s",
-                                      request_type(request->kind), why->message);
+                                      types[request->kind], why->message);
         } else if (largest == NULL || request->payload.size > largest->payload.size) {
             largest = request;
         }
@@ -397,7 +386,7 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         arcp__client_request_fail(
             session, largest, ARCP_E_LIMIT,
             "%s with %zu bytes is too large for the runtime (arcpd: limits.frame_bytes); %s",
-            request_type(largest->kind), largest->payload.size, why->message);
+            types[largest->kind], largest->payload.size, why->message);
     }
 }
 
@@ -443,7 +432,7 @@ void arcp__client_request_abandon(arcp__client_session *session, arcp__client_re
 void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request)
 {
     arcp_failure failure = ARCP_FAILURE_INIT;
-    const char *type = request_type(request->kind);
+    const char *type = types[request->kind];
     const char *unknown = request->kind == ARCP__CLIENT_ASK_SUBMIT
                               ? "; whether the job was started is not known"
                               : "";
@@ -493,7 +482,7 @@ void arcp__client_session_announce_held(arcp__client_session *session)
 
 static bool send_request(arcp__client_session *session, arcp__client_request *request)
 {
-    arcp__client_envelope e = {.type = request_type(request->kind),
+    arcp__client_envelope e = {.type = types[request->kind],
                                .id = arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
                                .payload = arcp_buf_span(&request->payload),
                                .extensions = arcp_buf_span(&request->extensions)};
@@ -517,7 +506,7 @@ void arcp__client_requests_flush(arcp__client_session *session)
 {
     while (session->state == ARCP__SESSION_LIVE && session->unsent != NULL) {
         arcp__client_request *request = session->unsent;
-        const char *type = request_type(request->kind);
+        const char *type = types[request->kind];
         session->unsent = request->next;
         if (request->state != ARCP__REQUEST_UNSENT) {
             continue;

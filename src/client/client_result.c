@@ -47,13 +47,11 @@ static arcp_status put(arcp__client_result_stream *stream, arcp_span bytes, arcp
                               (unsigned long long)limit);
     }
     stream->bytes += bytes.size;
-    switch (stream->sink.mode) {
-    case ARCP_RESULT_FD:
+    if (stream->sink.mode == ARCP_RESULT_FD) {
         return write_all(stream->sink.fd, bytes, err);
-    case ARCP_RESULT_CALLBACK:
+    }
+    if (stream->sink.mode == ARCP_RESULT_CALLBACK) {
         return stream->sink.write(stream->sink.user, bytes, err);
-    case ARCP_RESULT_MEMORY:
-        break;
     }
     arcp_buf_append(&stream->memory, bytes);
     if (arcp_buf_status(&stream->memory) != ARCP_OK) {

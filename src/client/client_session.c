@@ -290,19 +290,13 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
     session->frames_taken = session->frames.size;
     arcp_span frame = {NULL, 0};
     (void)arcp__client_session_next_frame(session, &frame); /* drops them */
-    switch (session->state) {
-    case ARCP__SESSION_IDLE:
-    case ARCP__SESSION_WAITING:
-    case ARCP__SESSION_CLOSED:
+    if (session->state == ARCP__SESSION_IDLE || session->state == ARCP__SESSION_WAITING ||
+        session->state == ARCP__SESSION_CLOSED) {
         return;
-    case ARCP__SESSION_CLOSING:
+    }
+    if (session->state == ARCP__SESSION_CLOSING) {
         finish(session, NULL);
         return;
-    case ARCP__SESSION_CONNECTING:
-    case ARCP__SESSION_HELLO:
-    case ARCP__SESSION_RESUMING:
-    case ARCP__SESSION_LIVE:
-        break;
     }
     if (session->trouble.error.status == ARCP_OK) {
         (void)arcp__client_failure_from_error(&session->trouble, why);
@@ -419,36 +413,24 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
         arcp__client_session_announce_held(session);
     }
     arcp__client_end_input(session);
-    if (now.mono_ns >= session->wait_until_ns) {
-        switch (session->state) {
-        case ARCP__SESSION_WAITING:
-            dial(session);
-            break;
-        case ARCP__SESSION_CONNECTING:
-        case ARCP__SESSION_HELLO:
-        case ARCP__SESSION_RESUMING:
+    bool is_late = now.mono_ns >= session->wait_until_ns;
+    if (is_late && session->state == ARCP__SESSION_WAITING) {
+        dial(session);
+    } else if (is_late && session->state == ARCP__SESSION_CLOSING) {
+        /* No answer to session.close: some runtimes know session.bye only. Then the transport's
+         * own close is waited for, and in the end not even that. */
+        session->wait_until_ns = arcp__client_in_ms(session, 4 * (int64_t)ARCP__CLOSE_WAIT_MS);
+        session->action = ARCP__SESSION_CLOSE;
+        if (session->bye_sent || !arcp__client_send(session, bye)) {
+            session->action = ARCP__SESSION_ABORT;
             session->wait_until_ns = ARCP_TIME_NEVER;
-            arcp__client_break(session, ARCP_E_DEADLINE,
-                               "the runtime did not complete the handshake in %lld ms",
-                               (long long)session->given.connect_timeout_ms);
-            break;
-        case ARCP__SESSION_CLOSING:
-            /* No answer to session.close: some runtimes know session.bye only. Then the transport's
-             * own close is waited for, and in the end not even that. */
-            session->wait_until_ns = arcp__client_in_ms(session, 4 * (int64_t)ARCP__CLOSE_WAIT_MS);
-            session->action = ARCP__SESSION_CLOSE;
-            if (session->bye_sent || !arcp__client_send(session, bye)) {
-                session->action = ARCP__SESSION_ABORT;
-                session->wait_until_ns = ARCP_TIME_NEVER;
-            }
-            session->bye_sent = true;
-            break;
-        case ARCP__SESSION_IDLE:
-        case ARCP__SESSION_LIVE:
-        case ARCP__SESSION_CLOSED:
-            session->wait_until_ns = ARCP_TIME_NEVER;
-            break;
         }
+        session->bye_sent = true;
+    } else if (is_late) {
+        session->wait_until_ns = ARCP_TIME_NEVER;
+        arcp__client_break(session, ARCP_E_DEADLINE,
+                           "the runtime did not complete the handshake in %lld ms",
+                           (long long)session->given.connect_timeout_ms);
     }
     if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
         arcp__client_liveness_tick(session);

@@ -42,7 +42,7 @@
  *     handshake, events, replies, liveness
  *     over (jobs whose end is not told)
  *     binding (whose answer), requests
- *     jobs (known, past, gone), frames (what is sent), message (what is read)
+ *     jobs (known, past, gone), frames (what is sent)
  *     items (what is handed over)
  *
  * docs/protocol.md; draft §6-§8. */
@@ -415,13 +415,6 @@ void arcp__client_break(arcp__client_session *session, arcp_status status, const
     ARCP_PRINTF(3, 4);
 /* The input is done: cuts the connection when memory ran out for it. */
 void arcp__client_end_input(arcp__client_session *session);
-
-/* ---- client_message.c: reading what a runtime sends ---- */
-
-/* Scans the frame into session->json and reads session->in. ARCP_E_INVALID_REQUEST for what is no
- * frame. */
-ARCP_MUST_CHECK arcp_status arcp__client_message_read(arcp__client_session *session, arcp_span text,
-                                                      arcp_error *err);
 
 /* ---- client_frames.c: what a client sends ---- */
 

@@ -1,5 +1,5 @@
 /* Frames that are none, of other versions, types and sessions (draft §5;
- * src/client/client_message.c). */
+ * src/client/client_receive.c). */
 #include "client/story.h"
 
 static const struct bad_frame {
