@@ -34,10 +34,9 @@ arcp_status arcp__sqlite_checkpoint_start(arcp__sqlite_checkpoint *checkpoint, a
                                           arcp_error *err)
 {
     *checkpoint = (arcp__sqlite_checkpoint){.writer = writer, .start_at = ARCP__SQLITE_LOG_PAGES};
-    arcp_status status = arcp__sqlite_open(&checkpoint->sqlite, writer->path, true,
-                                           "PRAGMA synchronous = FULL", err);
-    if (status != ARCP_OK) {
-        return status;
+    if (arcp__sqlite_open(&checkpoint->sqlite, writer->path, true, "PRAGMA synchronous = FULL",
+                          err) != ARCP_OK) {
+        return err->status;
     }
     pthread_mutex_init(&checkpoint->gate, NULL);
     pthread_mutex_init(&checkpoint->mutex, NULL);

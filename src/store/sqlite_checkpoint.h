@@ -36,8 +36,8 @@ typedef struct arcp__sqlite_checkpoint {
 } arcp__sqlite_checkpoint;
 
 /* Opens a connection and starts the thread. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_checkpoint_start(arcp__sqlite_checkpoint *checkpoint,
-                                                          arcp__sqlite *writer, arcp_error *err);
+arcp_status arcp__sqlite_checkpoint_start(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite *writer,
+                                          arcp_error *err);
 /* Ends the thread; nothing happens when it was never started. */
 void arcp__sqlite_checkpoint_stop(arcp__sqlite_checkpoint *checkpoint);
 

@@ -86,31 +86,32 @@ arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path, bool may_w
                               const char *setup, arcp_error *err)
 {
     *sqlite = (arcp__sqlite){.path = path};
+    if (err->status != ARCP_OK) {
+        return err->status;
+    }
     int flags = (may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX;
     int code = sqlite3_open_v2(path, &sqlite->db, flags, NULL);
-    arcp_status status = code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
-    if (status == ARCP_OK) {
+    if (code == SQLITE_OK) {
         sqlite3_extended_result_codes(sqlite->db, 1);
         sqlite3_busy_timeout(sqlite->db, ARCP__SQLITE_BUSY_TIMEOUT_MS);
-        status = arcp__sqlite_exec(sqlite, setup, err);
+    } else {
+        (void)arcp__sqlite_error(sqlite, code, err);
     }
-    if (status == ARCP_OK && arcp__sqlite_get(sqlite, ARCP__SQLITE_ROLLBACK, err) == NULL) {
-        status = err->status;
-    }
-    if (status != ARCP_OK) {
+    arcp__sqlite_exec(sqlite, setup, err);
+    if (arcp__sqlite_get(sqlite, ARCP__SQLITE_ROLLBACK, err) == NULL) {
         arcp__sqlite_close(sqlite);
     }
-    return status;
+    return err->status;
 }
 
 void arcp__sqlite_close(arcp__sqlite *sqlite)
 {
-    for (size_t at = 0; at < ARCP__SQLITE_STATEMENT_COUNT; at++) {
-        sqlite3_finalize(sqlite->statements[at]);
+    for (size_t i = 0; i < ARCP__SQLITE_STATEMENT_COUNT; i++) {
+        sqlite3_finalize(sqlite->statements[i]);
     }
     for (size_t table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
-        for (size_t at = 0; at < ARCP__SQLITE_ROW_COUNT; at++) {
-            sqlite3_finalize(sqlite->rows[table][at]);
+        for (size_t i = 0; i < ARCP__SQLITE_ROW_COUNT; i++) {
+            sqlite3_finalize(sqlite->rows[table][i]);
         }
     }
     sqlite3_close(sqlite->db);
@@ -119,91 +120,96 @@ void arcp__sqlite_close(arcp__sqlite *sqlite)
 
 arcp_status arcp__sqlite_exec(arcp__sqlite *sqlite, const char *sql, arcp_error *err)
 {
-    int code = sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
+    int code = err->status != ARCP_OK ? SQLITE_OK : sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? err->status : arcp__sqlite_error(sqlite, code, err);
 }
 
-arcp_status arcp__sqlite_integer(arcp__sqlite *sqlite, const char *sql, int64_t *out,
-                                 arcp_error *err)
+int64_t arcp__sqlite_integer(arcp__sqlite *sqlite, const char *sql, arcp_error *err)
+{
+    sqlite3_stmt *statement = arcp__sqlite_prepare(sqlite, sql, err);
+    int64_t value =
+        arcp__sqlite_next(sqlite, statement, err) ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return value;
+}
+
+static sqlite3_stmt *prepare(arcp__sqlite *sqlite, const char *sql, unsigned flags, arcp_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(sqlite->db, sql, -1, &statement, NULL);
-    if (code != SQLITE_OK) {
-        return arcp__sqlite_error(sqlite, code, err);
+    if (err->status == ARCP_OK) {
+        int code = sqlite3_prepare_v3(sqlite->db, sql, -1, flags, &statement, NULL);
+        if (code != SQLITE_OK) {
+            (void)arcp__sqlite_error(sqlite, code, err);
+        }
     }
-    bool has_row = false;
-    arcp_status status = arcp__sqlite_next(sqlite, statement, &has_row, err);
-    if (status == ARCP_OK) {
-        *out = has_row ? sqlite3_column_int64(statement, 0) : 0;
-    }
-    sqlite3_finalize(statement);
-    return status;
+    return statement;
 }
 
-static sqlite3_stmt *prepare(arcp__sqlite *sqlite, const char *sql, sqlite3_stmt **slot,
-                             arcp_error *err)
+sqlite3_stmt *arcp__sqlite_prepare(arcp__sqlite *sqlite, const char *sql, arcp_error *err)
 {
-    int code = sqlite3_prepare_v3(sqlite->db, sql, -1, SQLITE_PREPARE_PERSISTENT, slot, NULL);
-    if (code != SQLITE_OK) {
-        (void)arcp__sqlite_error(sqlite, code, err);
-    }
-    return *slot;
+    return prepare(sqlite, sql, 0, err);
 }
 
 sqlite3_stmt *arcp__sqlite_get(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_error *err)
 {
     sqlite3_stmt **slot = &sqlite->statements[which];
-    return *slot != NULL ? *slot : prepare(sqlite, statement_texts[which], slot, err);
+    if (*slot == NULL) {
+        *slot = prepare(sqlite, statement_texts[which], SQLITE_PREPARE_PERSISTENT, err);
+    }
+    return err->status == ARCP_OK ? *slot : NULL;
 }
 
 sqlite3_stmt *arcp__sqlite_get_row(arcp__sqlite *sqlite, arcp__sqlite_row which,
                                    arcp_store_table table, arcp_error *err)
 {
     sqlite3_stmt **slot = &sqlite->rows[table][which];
-    if (*slot != NULL) {
-        return *slot;
+    if (*slot == NULL) {
+        char sql[256];
+        (void)format_row(which, arcp_store_table_name(table), sql, sizeof(sql));
+        *slot = prepare(sqlite, sql, SQLITE_PREPARE_PERSISTENT, err);
     }
-    char sql[256];
-    (void)format_row(which, arcp_store_table_name(table), sql, sizeof(sql));
-    return prepare(sqlite, sql, slot, err);
+    return err->status == ARCP_OK ? *slot : NULL;
 }
 
-void arcp__sqlite_reset(sqlite3_stmt *statement)
+bool arcp__sqlite_next(const arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err)
 {
+    if (err->status != ARCP_OK) {
+        return false;
+    }
+    int code = sqlite3_step(statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        (void)arcp__sqlite_error(sqlite, code, err);
+    }
+    return code == SQLITE_ROW;
+}
+
+arcp_status arcp__sqlite_run(const arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err)
+{
+    (void)arcp__sqlite_next(sqlite, statement, err);
     sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-}
-
-arcp_status arcp__sqlite_next(const arcp__sqlite *sqlite, sqlite3_stmt *statement, bool *has_row,
-                              arcp_error *err)
-{
-    int code = sqlite3_step(statement);
-    *has_row = code == SQLITE_ROW;
-    return code == SQLITE_ROW || code == SQLITE_DONE ? ARCP_OK
-                                                     : arcp__sqlite_error(sqlite, code, err);
-}
-
-arcp_status arcp__sqlite_run(arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err)
-{
-    int code = sqlite3_step(statement);
-    arcp_status status = code == SQLITE_DONE ? ARCP_OK : arcp__sqlite_error(sqlite, code, err);
-    arcp__sqlite_reset(statement);
-    return status;
+    return err->status;
 }
 
 arcp_status arcp__sqlite_do(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_error *err)
 {
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
-    return statement == NULL ? err->status : arcp__sqlite_run(sqlite, statement, err);
+    return arcp__sqlite_run(sqlite, arcp__sqlite_get(sqlite, which, err), err);
+}
+
+arcp_status arcp__sqlite_commit(arcp__sqlite *sqlite, arcp_error *err)
+{
+    if (arcp__sqlite_do(sqlite, ARCP__SQLITE_COMMIT, err) != ARCP_OK) {
+        arcp__sqlite_rollback(sqlite);
+    }
+    return err->status;
 }
 
 void arcp__sqlite_rollback(arcp__sqlite *sqlite)
 {
-    if (sqlite3_get_autocommit(sqlite->db) == 0) {
+    if (sqlite->db != NULL && sqlite3_get_autocommit(sqlite->db) == 0) {
         /* Prepared when the connection was opened: there may be no memory to do it now. */
         sqlite3_stmt *statement = sqlite->statements[ARCP__SQLITE_ROLLBACK];
         (void)sqlite3_step(statement);
-        arcp__sqlite_reset(statement);
+        sqlite3_reset(statement);
     }
 }
 

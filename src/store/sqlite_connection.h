@@ -1,5 +1,8 @@
-/* A connection to the database with its statements. One thread at a time. Everywhere
- * below src/store/sqlite_*.h `err` must be given (not NULL). */
+/* A connection to the database with its statements. One thread at a time.
+ *
+ * Everywhere below src/store/sqlite_*.h `err` must be given (not NULL), and a failure in it stays:
+ * what takes an `err` that has one already does nothing but return its status. So steps that
+ * follow each other are written without a look in between, and looked at where they end. */
 #ifndef ARCP_STORE_SQLITE_CONNECTION_H
 #define ARCP_STORE_SQLITE_CONNECTION_H
 
@@ -33,8 +36,8 @@ typedef struct arcp__sqlite {
 
 /* Opens `path` and makes it ours to use: `setup` is run, statements separated by
  * semicolons. The file must be there. On failure nothing is open. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path,
-                                              bool may_write, const char *setup, arcp_error *err);
+arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path, bool may_write,
+                              const char *setup, arcp_error *err);
 /* A connection that was never opened is accepted. */
 void arcp__sqlite_close(arcp__sqlite *sqlite);
 
@@ -44,29 +47,27 @@ void arcp__sqlite_close(arcp__sqlite *sqlite);
 arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error *err);
 
 /* Runs statements without parameters or results. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_exec(arcp__sqlite *sqlite, const char *sql,
-                                              arcp_error *err);
-/* The one integer that `sql` answers with; 0 when it has no row. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_integer(arcp__sqlite *sqlite, const char *sql,
-                                                 int64_t *out, arcp_error *err);
+arcp_status arcp__sqlite_exec(arcp__sqlite *sqlite, const char *sql, arcp_error *err);
+/* The one integer that `sql` answers with; 0 when it has no row, or fails. */
+int64_t arcp__sqlite_integer(arcp__sqlite *sqlite, const char *sql, arcp_error *err);
 
-/* The statement, ready to be bound and stepped; NULL (and err->status) when it cannot be
- * prepared. Belongs to the connection. Finish every use with arcp__sqlite_reset. */
+/* A statement to be used once, and finalized (NULL, too). NULL when it cannot be prepared: binding
+ * does nothing then. */
+sqlite3_stmt *arcp__sqlite_prepare(arcp__sqlite *sqlite, const char *sql, arcp_error *err);
+/* A statement of the connection, ready to be bound and stepped; NULL as above. Finish every use
+ * with sqlite3_reset, so that no lock stays behind. */
 sqlite3_stmt *arcp__sqlite_get(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_error *err);
 sqlite3_stmt *arcp__sqlite_get_row(arcp__sqlite *sqlite, arcp__sqlite_row which,
                                    arcp_store_table table, arcp_error *err);
-/* Ends a use, so that no lock and no borrowed parameter stays behind. */
-void arcp__sqlite_reset(sqlite3_stmt *statement);
-/* Steps it once: whether it stands on a row. At its end it does not. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_next(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
-                                              bool *has_row, arcp_error *err);
+/* Steps it: true when it stands on a row; false at its end, or when it failed. */
+bool arcp__sqlite_next(const arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err);
 /* Steps a statement that answers no rows to its end and resets it. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_run(arcp__sqlite *sqlite, sqlite3_stmt *statement,
-                                             arcp_error *err);
+arcp_status arcp__sqlite_run(const arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err);
 /* arcp__sqlite_get and arcp__sqlite_run in one. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_do(arcp__sqlite *sqlite, arcp__sqlite_statement which,
-                                            arcp_error *err);
+arcp_status arcp__sqlite_do(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_error *err);
 
+/* Ends the transaction: as a whole, or, when `err` has a failure, without a trace. */
+arcp_status arcp__sqlite_commit(arcp__sqlite *sqlite, arcp_error *err);
 /* Leaves the transaction, if there is (still) one: some errors end it by themselves. */
 void arcp__sqlite_rollback(arcp__sqlite *sqlite);
 

@@ -42,64 +42,49 @@ static void remove_copy(const char *copy)
 
 /* ---- one database into another ---- */
 
-static arcp_status check_owner(arcp__sqlite *sqlite, arcp_error *err)
+static void check_owner(arcp__sqlite *sqlite, arcp_error *err)
 {
-    int64_t id = 0;
-    arcp_status status = arcp__sqlite_integer(sqlite, "PRAGMA application_id", &id, err);
-    if (status == ARCP_OK && id != ARCP__SQLITE_APPLICATION_ID) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "%s: not a store (application id %lld)",
-                                sqlite->path, (long long)id);
+    const int64_t id = arcp__sqlite_integer(sqlite, "PRAGMA application_id", err);
+    if (err->status == ARCP_OK && id != ARCP__SQLITE_APPLICATION_ID) {
+        (void)arcp_error_set(err, ARCP_E_USAGE, "%s: not a store (application id %lld)",
+                             sqlite->path, (long long)id);
     }
-    return status;
-}
-
-/* In one read transaction: what is committed meanwhile is not in it. */
-static arcp_status copy_pages(arcp__sqlite *from, arcp__sqlite *to, arcp_error *err)
-{
-    sqlite3_backup *copy = sqlite3_backup_init(to->db, "main", from->db, "main");
-    if (copy == NULL) {
-        return arcp__sqlite_error(to, sqlite3_errcode(to->db), err);
-    }
-    int code = sqlite3_backup_step(copy, -1);
-    int finished = sqlite3_backup_finish(copy);
-    if (code == SQLITE_DONE && finished == SQLITE_OK) {
-        return ARCP_OK;
-    }
-    return arcp__sqlite_error(to, code == SQLITE_DONE ? finished : code, err);
 }
 
 /* An empty file for a copy. ARCP_E_EXISTS: it is somebody else's. */
-static arcp_status make_empty(const char *path, arcp_error *err)
+static void make_empty(const char *path, arcp_error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
-        return io_error(path, "cannot be made", err);
+        (void)io_error(path, "cannot be made", err);
+        return;
     }
     close(fd);
-    return ARCP_OK;
 }
 
-/* Into an empty file. */
-static arcp_status copy_database(const char *path, const char *to, arcp_error *err)
+/* Into an empty file, in one read transaction: what is committed meanwhile is not in it. */
+static void copy_database(const char *path, const char *to, arcp_error *err)
 {
     arcp__sqlite source = {0};
     arcp__sqlite target = {0};
-    arcp_status status = arcp__sqlite_open(&source, path, false, "", err);
-    if (status == ARCP_OK) {
-        status = check_owner(&source, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_open(&target, to, true, "", err);
-    }
-    if (status == ARCP_OK) {
-        status = copy_pages(&source, &target, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_exec(&target, "PRAGMA journal_mode = DELETE", err); /* one file */
+    arcp__sqlite_open(&source, path, false, "", err);
+    check_owner(&source, err);
+    if (arcp__sqlite_open(&target, to, true, "", err) == ARCP_OK) {
+        int code = SQLITE_OK;
+        sqlite3_backup *copy = sqlite3_backup_init(target.db, "main", source.db, "main");
+        if (copy == NULL) {
+            code = sqlite3_errcode(target.db);
+        } else {
+            const int stepped = sqlite3_backup_step(copy, -1);
+            const int finished = sqlite3_backup_finish(copy);
+            code = stepped == SQLITE_DONE ? finished : stepped;
+        }
+        if (copy == NULL || code != SQLITE_OK) {
+            (void)arcp__sqlite_error(&target, code, err);
+        }
     }
     arcp__sqlite_close(&target);
     arcp__sqlite_close(&source);
-    return status;
 }
 
 /* ---- is it whole? ---- */
@@ -112,66 +97,44 @@ static void keep_first(void *user, const char *line)
     }
 }
 
-static arcp_status check_whole(const char *path, arcp__sqlite_found *out, arcp_error *err)
+static void check_whole(const char *path, arcp__sqlite_found *out, arcp_error *err)
 {
     arcp_error first = {0};
-    arcp_status status = arcp__sqlite_check(path, keep_first, &first, out, err);
-    if (status == ARCP_OK && out->damages != 0) {
+    if (err->status == ARCP_OK &&
+        arcp__sqlite_check(path, keep_first, &first, out, err) == ARCP_OK && out->damages != 0) {
         *err = first;
-        return first.status;
     }
-    return status;
+}
+
+static void sync_file(const char *path, arcp_error *err)
+{
+    if (err->status != ARCP_OK) {
+        return;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) != 0) {
+        (void)io_error(path, "cannot be synced", err);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
 }
 
 /* ---- backup ---- */
 
 /* SQLite reads a log up to its first damage, without a word. That of an owner who runs grows while
  * it is looked at, and the owner looked when it started. */
-static arcp_status check_log_unless_in_use(const char *path, arcp_error *err)
+static void check_log_unless_in_use(const char *path, arcp_error *err)
 {
-    arcp_status status = ARCP_OK;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        return io_error(path, "cannot be opened", err);
+        (void)io_error(path, "cannot be opened", err);
+        return;
     }
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        status = arcp__sqlite_log_check(path, err);
+        arcp__sqlite_log_check(path, err);
     }
     close(fd);
-    return status;
-}
-
-static arcp_status sync_file(const char *path, arcp_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0) {
-        arcp_status status = io_error(path, "cannot be synced", err);
-        if (fd >= 0) {
-            close(fd);
-        }
-        return status;
-    }
-    close(fd);
-    return ARCP_OK;
-}
-
-static arcp_status make_backup(const char *path, const char *partial, const char *to,
-                               arcp__sqlite_found *out, arcp_error *err)
-{
-    arcp_status status = check_log_unless_in_use(path, err);
-    if (status == ARCP_OK) {
-        status = copy_database(path, partial, err);
-    }
-    if (status == ARCP_OK) {
-        status = check_whole(partial, out, err);
-    }
-    if (status == ARCP_OK) {
-        status = sync_file(partial, err);
-    }
-    if (status == ARCP_OK && link(partial, to) != 0) {
-        status = io_error(to, "cannot be made", err);
-    }
-    return status;
 }
 
 arcp_status arcp__sqlite_backup(const char *path, const char *to, arcp__sqlite_found *out,
@@ -179,60 +142,94 @@ arcp_status arcp__sqlite_backup(const char *path, const char *to, arcp__sqlite_f
 {
     char partial[PATH_MAX];
     *out = (arcp__sqlite_found){0};
-    arcp_status status = make_name(partial, to, ".partial", err);
-    if (status != ARCP_OK) {
-        return status;
+    *err = (arcp_error){0};
+    if (make_name(partial, to, ".partial", err) != ARCP_OK) {
+        return err->status;
     }
     if (access(to, F_OK) == 0) {
         return arcp_error_set(err, ARCP_E_EXISTS, "%s is there already: give another name", to);
     }
-    status = make_empty(partial, err);
-    if (status == ARCP_E_EXISTS) {
+    make_empty(partial, err);
+    if (err->status == ARCP_E_EXISTS) {
         return arcp_error_set(err, ARCP_E_EXISTS,
                               "%s is there: another backup is being made, or one was not finished; "
                               "remove it",
                               partial);
     }
-    if (status != ARCP_OK) {
-        return status;
+    if (err->status != ARCP_OK) {
+        return err->status;
     }
-    status = make_backup(path, partial, to, out, err);
+    check_log_unless_in_use(path, err);
+    copy_database(path, partial, err);
+    check_whole(partial, out, err);
+    sync_file(partial, err);
+    if (err->status == ARCP_OK && link(partial, to) != 0) {
+        (void)io_error(to, "cannot be made", err);
+    }
     remove_copy(partial);
-    if (status == ARCP_OK) {
+    if (err->status == ARCP_OK) {
         (void)arcp__directory_sync(to);
     }
-    return status;
+    return err->status;
 }
 
 /* ---- restore ---- */
 
+/* Without symbolic links, as SQLite has it: the log stands beside the file. */
+static void resolve(const char *path, char out[PATH_MAX], arcp_error *err)
+{
+    struct stat info;
+    if (realpath(path, out) != NULL) {
+        return;
+    }
+    if (errno == ENOENT && lstat(path, &info) != 0) {
+        (void)make_name(out, path, "", err);
+    } else {
+        (void)io_error(path, "cannot be resolved", err);
+    }
+}
+
 /* The lock of the store that is replaced; -1 when there is none. */
-static arcp_status lock_old(const char *path, int *out, arcp_error *err)
+static int lock_old(const char *path, arcp_error *err)
 {
     char name[PATH_MAX];
     struct stat info;
-    *out = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*out < 0 && errno != ENOENT) {
-        return io_error(path, "cannot be opened", err);
+    if (make_name(name, path, "-wal", err) != ARCP_OK) {
+        return -1;
     }
-    if (*out >= 0 && flock(*out, LOCK_EX | LOCK_NB) != 0) {
-        return arcp_error_set(err, ARCP_E_EXISTS, "%s: in use by another process; stop it first",
-                              path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno != ENOENT) {
+        (void)io_error(path, "cannot be opened", err);
+    } else if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        (void)arcp_error_set(err, ARCP_E_EXISTS, "%s: in use by another process; stop it first",
+                             path);
+    } else if (stat(name, &info) == 0 && info.st_size != 0) {
+        (void)arcp_error_set(err, ARCP_E_EXISTS,
+                             "%s is in the way: it has the newest commits of the store that is "
+                             "there; move both away",
+                             name);
     }
-    arcp_status status = make_name(name, path, "-wal", err);
-    if (status == ARCP_OK && stat(name, &info) == 0 && info.st_size != 0) {
-        return arcp_error_set(err, ARCP_E_EXISTS,
-                              "%s is in the way: it has the newest commits of the store that is "
-                              "there; move both away",
-                              name);
-    }
-    return status;
+    return fd;
 }
 
-/* What the new store must not have, and the sums of what it has. */
-static arcp_status leave_out(arcp__sqlite *sqlite, const arcp__sqlite_restore_options *options,
-                             arcp_error *err)
+/* A backup of a version without checksums gets them; one with them must match them. */
+static void check_backup(const char *from, arcp__sqlite_found *out, arcp_error *err)
 {
+    arcp__sqlite sqlite = {0};
+    arcp__sqlite_open(&sqlite, from, false, "", err);
+    check_owner(&sqlite, err);
+    const int64_t version = arcp__sqlite_integer(&sqlite, "PRAGMA user_version", err);
+    arcp__sqlite_close(&sqlite);
+    if (version != 1) {
+        check_whole(from, out, err);
+    }
+}
+
+/* Brings an older one up to date, leaves out what the new store must not have, and gives free pages
+ * back. */
+static void prepare(const char *copy, const arcp__sqlite_restore_options *options, arcp_error *err)
+{
+    arcp__sqlite sqlite = {0};
     char sql[1024];
     (void)snprintf(sql, sizeof(sql),
                    "BEGIN IMMEDIATE; DELETE FROM \"%s\";"
@@ -241,141 +238,69 @@ static arcp_status leave_out(arcp__sqlite *sqlite, const arcp__sqlite_restore_op
                    "DELETE FROM streams WHERE substr(key, 1, length('%s')) = '%s';",
                    arcp_store_table_name(options->without), options->without_prefix,
                    options->without_prefix, options->without_prefix, options->without_prefix);
-    arcp_status status = arcp__sqlite_exec(sqlite, sql, err);
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_schema_seal_sums(sqlite, err);
-    }
-    return status == ARCP_OK ? arcp__sqlite_exec(sqlite, "COMMIT", err) : status;
-}
-
-/* An older one is brought up to date, and pages that are free are given back. */
-static arcp_status prepare(const char *copy, const arcp__sqlite_restore_options *options,
-                           arcp_error *err)
-{
-    arcp__sqlite sqlite = {0};
-    arcp_status status = arcp__sqlite_open(&sqlite, copy, true, "", err);
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_schema_open(&sqlite, err);
-    }
-    if (status == ARCP_OK) {
-        status = leave_out(&sqlite, options, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_exec(&sqlite,
-                                   "PRAGMA auto_vacuum = INCREMENTAL; VACUUM;"
-                                   "PRAGMA journal_mode = DELETE",
-                                   err);
-    }
+    arcp__sqlite_open(&sqlite, copy, true, "", err);
+    arcp__sqlite_schema_open(&sqlite, err);
+    arcp__sqlite_exec(&sqlite, sql, err);
+    arcp__sqlite_schema_seal_sums(&sqlite, err);
+    arcp__sqlite_commit(&sqlite, err);
+    arcp__sqlite_exec(&sqlite,
+                      "PRAGMA auto_vacuum = INCREMENTAL; VACUUM;"
+                      "PRAGMA journal_mode = DELETE",
+                      err);
     arcp__sqlite_close(&sqlite);
-    return status;
 }
 
 /* Of the store that it replaces, or of the directory. */
-static arcp_status give_owner(const char *copy, int old_fd, const char *path, arcp_error *err)
+static void give_owner(const char *copy, int old_fd, const char *path, arcp_error *err)
 {
     char directory[PATH_MAX];
     struct stat info;
     arcp__directory_of(path, directory);
     if ((old_fd >= 0 ? fstat(old_fd, &info) : stat(directory, &info)) != 0) {
-        return io_error(directory, "cannot be looked at", err);
+        (void)io_error(directory, "cannot be looked at", err);
+    } else if (geteuid() == 0 && lchown(copy, info.st_uid, info.st_gid) != 0) {
+        (void)io_error(copy, "cannot be given to its owner", err);
     }
-    if (geteuid() == 0 && lchown(copy, info.st_uid, info.st_gid) != 0) {
-        return io_error(copy, "cannot be given to its owner", err);
-    }
-    return ARCP_OK;
-}
-
-static bool is_name_of(const char *name, int fd)
-{
-    struct stat named;
-    struct stat opened;
-    return lstat(name, &named) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
-           named.st_ino == opened.st_ino;
 }
 
 /* A second name for the store that is there; a restore that was killed may have made it. */
-static arcp_status keep_old(int old_fd, const char *path, arcp_error *err)
+static void keep_old(int old_fd, const char *path, arcp_error *err)
 {
     char replaced[PATH_MAX];
-    arcp_status status = make_name(replaced, path, ".replaced", err);
-    if (status == ARCP_OK && link(path, replaced) != 0 &&
-        !(errno == EEXIST && is_name_of(replaced, old_fd))) {
-        status = io_error(replaced, "the store that is there cannot be kept", err);
+    struct stat named;
+    struct stat opened;
+    if (make_name(replaced, path, ".replaced", err) != ARCP_OK || link(path, replaced) == 0) {
+        return;
     }
-    return status;
+    const int number = errno;
+    if (number != EEXIST || lstat(replaced, &named) != 0 || fstat(old_fd, &opened) != 0 ||
+        named.st_dev != opened.st_dev || named.st_ino != opened.st_ino) {
+        errno = number;
+        (void)io_error(replaced, "the store that is there cannot be kept", err);
+    }
 }
 
-static arcp_status take_place(const char *copy, int old_fd, const char *path, arcp_error *err)
+static void take_place(const char *copy, int old_fd, const char *path, arcp_error *err)
 {
     char name[PATH_MAX];
-    arcp_status status = old_fd >= 0 ? keep_old(old_fd, path, err) : ARCP_OK;
+    if (old_fd >= 0) {
+        keep_old(old_fd, path, err);
+    }
     /* An empty log and an index. Before the store has its new file: who starts on that makes its
      * own. */
     static const char *const suffixes[] = {"-wal", "-shm"};
-    for (size_t i = 0; status == ARCP_OK && i < 2; i++) {
-        status = make_name(name, path, suffixes[i], err);
-        if (status == ARCP_OK) {
+    for (size_t i = 0; err->status == ARCP_OK && i < 2; i++) {
+        if (make_name(name, path, suffixes[i], err) == ARCP_OK) {
             (void)unlink(name);
         }
     }
     /* Where none was nobody is locked out: one that was made meanwhile stays. */
-    if (status == ARCP_OK && (old_fd >= 0 ? rename(copy, path) : link(copy, path)) != 0) {
-        status = io_error(path, "cannot be replaced", err);
+    if (err->status == ARCP_OK && (old_fd >= 0 ? rename(copy, path) : link(copy, path)) != 0) {
+        (void)io_error(path, "cannot be replaced", err);
     }
-    if (status == ARCP_OK) {
+    if (err->status == ARCP_OK) {
         (void)arcp__directory_sync(path);
     }
-    return status;
-}
-
-static arcp_status restore_into(const char *copy, int old_fd,
-                                const arcp__sqlite_restore_options *options,
-                                arcp__sqlite_found *out, arcp_error *err)
-{
-    arcp_status status = make_empty(copy, err);
-    if (status == ARCP_OK) {
-        status = copy_database(options->from, copy, err);
-    }
-    if (status == ARCP_OK) {
-        status = prepare(copy, options, err);
-    }
-    if (status == ARCP_OK) {
-        status = check_whole(copy, out, err);
-    }
-    if (status == ARCP_OK) {
-        status = give_owner(copy, old_fd, options->path, err);
-    }
-    if (status == ARCP_OK) {
-        status = sync_file(copy, err);
-    }
-    return status == ARCP_OK ? take_place(copy, old_fd, options->path, err) : status;
-}
-
-/* A backup of a version without checksums gets them; one with them must match them. */
-static arcp_status check_backup(const char *from, arcp__sqlite_found *out, arcp_error *err)
-{
-    arcp__sqlite sqlite = {0};
-    int64_t version = 0;
-    arcp_status status = arcp__sqlite_open(&sqlite, from, false, "", err);
-    if (status == ARCP_OK) {
-        status = check_owner(&sqlite, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_integer(&sqlite, "PRAGMA user_version", &version, err);
-    }
-    arcp__sqlite_close(&sqlite);
-    return status != ARCP_OK || version == 1 ? status : check_whole(from, out, err);
-}
-
-/* Without symbolic links, as SQLite has it: the log stands beside the file. */
-static arcp_status resolve(const char *path, char out[PATH_MAX], arcp_error *err)
-{
-    struct stat info;
-    if (realpath(path, out) != NULL) {
-        return ARCP_OK;
-    }
-    return errno == ENOENT && lstat(path, &info) != 0 ? make_name(out, path, "", err)
-                                                      : io_error(path, "cannot be resolved", err);
 }
 
 arcp_status arcp__sqlite_restore(const arcp__sqlite_restore_options *options,
@@ -383,27 +308,31 @@ arcp_status arcp__sqlite_restore(const arcp__sqlite_restore_options *options,
 {
     char path[PATH_MAX];
     char copy[PATH_MAX];
-    int old_fd = -1;
     *out = (arcp__sqlite_found){0};
-    arcp_status status = resolve(options->path, path, err);
-    arcp__sqlite_restore_options resolved = *options;
-    resolved.path = path;
-    if (status == ARCP_OK) {
-        status = make_name(copy, path, ".restoring", err);
+    *err = (arcp_error){0};
+    resolve(options->path, path, err);
+    if (err->status != ARCP_OK || make_name(copy, path, ".restoring", err) != ARCP_OK) {
+        return err->status;
     }
-    if (status == ARCP_OK) {
-        status = lock_old(path, &old_fd, err);
-    }
-    if (status == ARCP_OK) {
-        status = check_backup(options->from, out, err);
-    }
-    if (status == ARCP_OK) {
+    const int old_fd = lock_old(path, err);
+    check_backup(options->from, out, err);
+    if (err->status == ARCP_OK) {
         remove_copy(copy); /* of a restore that was killed */
-        status = restore_into(copy, old_fd, &resolved, out, err);
+        make_empty(copy, err);
+        copy_database(options->from, copy, err);
+        prepare(copy, options, err);
+        check_whole(copy, out, err);
+        if (err->status == ARCP_OK) {
+            give_owner(copy, old_fd, path, err);
+        }
+        sync_file(copy, err);
+        if (err->status == ARCP_OK) {
+            take_place(copy, old_fd, path, err);
+        }
         remove_copy(copy);
     }
     if (old_fd >= 0) {
         close(old_fd);
     }
-    return status;
+    return err->status;
 }

@@ -43,25 +43,6 @@ int64_t arcp__sqlite_crc_row(arcp_span table, arcp_span key, arcp_span value)
     return add_text(add_text(add_text(0, table), key), value);
 }
 
-arcp_status arcp__sqlite_crc_row_error(const arcp__sqlite *sqlite, arcp_store_table table,
-                                       arcp_span key, arcp_error *err)
-{
-    return arcp_error_set(
-        err, ARCP_E_CORRUPT,
-        "%s: damaged: table \"%s\", the row of \"%.*s\" does not match its checksum", sqlite->path,
-        arcp_store_table_name(table), (int)arcp_span_first(key, 128).size,
-        key.size == 0 ? "" : key.data);
-}
-
-arcp_status arcp__sqlite_crc_check_row(const arcp__sqlite *sqlite, arcp_store_table table,
-                                       arcp_span key, arcp_span value, int64_t crc, arcp_error *err)
-{
-    const char *name = arcp_store_table_name(table);
-    return arcp__sqlite_crc_row(arcp_span_cstr(name), key, value) == crc
-               ? ARCP_OK
-               : arcp__sqlite_crc_row_error(sqlite, table, key, err);
-}
-
 int64_t arcp__sqlite_crc_stream(int64_t id, arcp_span key, int64_t next, int64_t is_open)
 {
     return add_integer(add_integer(add_text(add_integer(0, id), key), next), is_open);
@@ -87,33 +68,16 @@ static void run_in_sql(sqlite3_context *context, int count, sqlite3_value **valu
                                                        arcp__sqlite_value_text(values[3])));
 }
 
-static void row_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
+/* The others go over their arguments in turn. */
+static void crc_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    sqlite3_result_int64(context, arcp__sqlite_crc_row(arcp__sqlite_value_text(values[0]),
-                                                       arcp__sqlite_value_text(values[1]),
-                                                       arcp__sqlite_value_text(values[2])));
-}
-
-static void stream_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
-{
-    sqlite3_result_int64(context, arcp__sqlite_crc_stream(sqlite3_value_int64(values[0]),
-                                                          arcp__sqlite_value_text(values[1]),
-                                                          sqlite3_value_int64(values[2]),
-                                                          sqlite3_value_int64(values[3])));
-}
-
-static void stream_name_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
-{
-    sqlite3_result_int64(context, arcp__sqlite_crc_stream_name(sqlite3_value_int64(values[0]),
-                                                               arcp__sqlite_value_text(values[1])));
-}
-
-static void sum_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
-{
-    sqlite3_result_int64(context, arcp__sqlite_crc_sum(arcp__sqlite_value_text(values[0]),
-                                                       sqlite3_value_int64(values[1]),
-                                                       sqlite3_value_int64(values[2]),
-                                                       sqlite3_value_int64(values[3])));
+    uint32_t crc = 0;
+    for (int i = 0; i < count; i++) {
+        crc = sqlite3_value_type(values[i]) == SQLITE_INTEGER
+                  ? add_integer(crc, sqlite3_value_int64(values[i]))
+                  : add_text(crc, arcp__sqlite_value_text(values[i]));
+    }
+    sqlite3_result_int64(context, crc);
 }
 
 arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err)
@@ -123,17 +87,18 @@ arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err
         int arguments;
         void (*call)(sqlite3_context *context, int count, sqlite3_value **values);
     } functions[] = {{"arcp_crc_run", 4, run_in_sql},
-                     {"arcp_crc_row", 3, row_in_sql},
-                     {"arcp_crc_stream", 4, stream_in_sql},
-                     {"arcp_crc_stream_name", 2, stream_name_in_sql},
-                     {"arcp_crc_sum", 4, sum_in_sql}};
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+                     {"arcp_crc_row", 3, crc_in_sql},
+                     {"arcp_crc_stream", 4, crc_in_sql},
+                     {"arcp_crc_stream_name", 2, crc_in_sql},
+                     {"arcp_crc_sum", 4, crc_in_sql}};
+    for (size_t i = 0; err->status == ARCP_OK && i < sizeof(functions) / sizeof(functions[0]);
+         i++) {
         int code = sqlite3_create_function(sqlite->db, functions[i].name, functions[i].arguments,
                                            SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                                            functions[i].call, NULL, NULL);
         if (code != SQLITE_OK) {
-            return arcp__sqlite_error(sqlite, code, err);
+            (void)arcp__sqlite_error(sqlite, code, err);
         }
     }
-    return ARCP_OK;
+    return err->status;
 }

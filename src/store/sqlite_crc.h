@@ -15,15 +15,6 @@ bool arcp__sqlite_crc_is_of_data(int64_t crc, arcp_span data);
 /* Of a row of a table. */
 int64_t arcp__sqlite_crc_row(arcp_span table, arcp_span key, arcp_span value);
 
-/* ARCP_E_CORRUPT: its checksum is another one. */
-arcp_status arcp__sqlite_crc_row_error(const arcp__sqlite *sqlite, arcp_store_table table,
-                                       arcp_span key, arcp_error *err);
-/* ARCP_E_CORRUPT unless it is the row's. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_crc_check_row(const arcp__sqlite *sqlite,
-                                                       arcp_store_table table, arcp_span key,
-                                                       arcp_span value, int64_t crc,
-                                                       arcp_error *err);
-
 /* Of a row of `streams`; a key of no bytes: it was dropped. */
 int64_t arcp__sqlite_crc_stream(int64_t id, arcp_span key, int64_t next, int64_t is_open);
 /* What a stream counts for in the sum of `streams`: which one it is. */
@@ -35,6 +26,6 @@ int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t
 /* Makes these functions of SQL: arcp_crc_run(id, count, bytes, data), arcp_crc_row(table, key,
  * value), arcp_crc_stream(id, key, next, open), arcp_crc_stream_name(id, key),
  * arcp_crc_sum(name, count, sum, changes). */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err);
+arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err);
 
 #endif

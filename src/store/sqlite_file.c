@@ -49,9 +49,8 @@ static arcp_status open_or_create(const char *path, int *out, arcp_error *err)
     int flags = O_RDWR | O_CLOEXEC;
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
-        arcp_status status = make_directories(path, err);
-        if (status != ARCP_OK) {
-            return status;
+        if (make_directories(path, err) != ARCP_OK) {
+            return err->status;
         }
         fd = open(path, flags | O_CREAT, 0600);
         if (fd >= 0) {
@@ -180,6 +179,9 @@ static bool find_log(const arcp__sqlite_file *file, struct stat *info)
 arcp_status arcp__sqlite_file_note_log(arcp__sqlite_file *file, arcp_error *err)
 {
     struct stat info;
+    if (err->status != ARCP_OK) {
+        return err->status;
+    }
     if (!find_log(file, &info)) {
         return arcp_error_set(err, ARCP_E_IO, "%s-wal: cannot be made: %s", file->path,
                               strerror(errno));

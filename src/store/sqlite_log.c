@@ -227,6 +227,9 @@ arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err)
 {
     log_file log = {.fd = -1};
     char resolved[PATH_MAX]; /* the log stands beside the file, not beside a link to it */
+    if (err->status != ARCP_OK) {
+        return err->status;
+    }
     snprintf(log.path, sizeof(log.path), "%s-wal",
              realpath(path, resolved) != NULL ? resolved : path);
     log.fd = open(log.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);

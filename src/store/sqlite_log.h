@@ -6,7 +6,8 @@
 
 /* Reads the log of the database at `path` (absolute, without links). ARCP_E_CORRUPT when commits
  * that were on the disk would not be found, with the offset of what hides them; ARCP_E_IO,
- * ARCP_E_NO_MEMORY. No log, and one whose end is torn, are ARCP_OK. Nothing is changed. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err);
+ * ARCP_E_NO_MEMORY. No log, and one whose end is torn, are ARCP_OK. Nothing is changed, and nothing
+ * is done when `err` has a failure. */
+arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err);
 
 #endif

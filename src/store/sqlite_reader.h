@@ -3,21 +3,20 @@
 #ifndef ARCP_STORE_SQLITE_READER_H
 #define ARCP_STORE_SQLITE_READER_H
 
-#include "store/handover.h"
 #include "store/sqlite_checkpoint.h"
+#include "store/store_queue.h"
 
 typedef struct arcp__sqlite_reader {
     arcp__sqlite sqlite;
-    arcp__handover *handover;            /* borrowed */
+    arcp__store_queue *queue;            /* borrowed */
     arcp__sqlite_checkpoint *checkpoint; /* borrowed */
 } arcp__sqlite_reader;
 
-/* Opens the connection; the database has its schema already. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_reader_open(arcp__sqlite_reader *reader, const char *path,
-                                                     arcp_error *err);
-void arcp__sqlite_reader_close(arcp__sqlite_reader *reader);
+/* Opens the connection; the database has its schema already. Closed by arcp__sqlite_close. */
+arcp_status arcp__sqlite_reader_open(arcp__sqlite_reader *reader, const char *path,
+                                     arcp_error *err);
 
-/* The thread of `user`, a reader; returns when the hand-over says so. */
+/* The thread of `user`, a reader; returns when the queue says so. */
 void *arcp__sqlite_reader_run(void *user);
 
 #endif

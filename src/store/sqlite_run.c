@@ -4,8 +4,20 @@
 
 /* ---- streams ---- */
 
-static arcp_status check_stream_id(const arcp__sqlite *sqlite, int64_t id, arcp_error *err)
+arcp_status arcp__sqlite_stream_take(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
+                                     arcp_span key, arcp__sqlite_stream_row *out, arcp_error *err)
 {
+    int64_t id = sqlite3_column_int64(statement, 0);
+    int64_t next = sqlite3_column_int64(statement, 1);
+    int64_t is_open = sqlite3_column_int64(statement, 2);
+    *out = (arcp__sqlite_stream_row){id, (uint64_t)next, is_open != 0};
+    if (arcp__sqlite_crc_stream(id, key, next, is_open) != sqlite3_column_int64(statement, 3)) {
+        return arcp_error_set(err, ARCP_E_CORRUPT,
+                              "%s: damaged: table \"streams\", the row of \"%.*s\" (id %lld) does "
+                              "not match its checksum",
+                              sqlite->path, (int)arcp_span_first(key, 128).size,
+                              key.size == 0 ? "" : key.data, (long long)id);
+    }
     if (id < 1 || id > ARCP__SQLITE_STREAM_MAX) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "%s: a stream with the id %lld", sqlite->path,
                               (long long)id);
@@ -13,68 +25,29 @@ static arcp_status check_stream_id(const arcp__sqlite *sqlite, int64_t id, arcp_
     return ARCP_OK;
 }
 
-arcp_status arcp__sqlite_stream_take(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
-                                     arcp_span key, int column, arcp__sqlite_stream_row *out,
-                                     arcp_error *err)
-{
-    int64_t id = sqlite3_column_int64(statement, 0);
-    int64_t next = sqlite3_column_int64(statement, column);
-    int64_t is_open = sqlite3_column_int64(statement, column + 1);
-    *out = (arcp__sqlite_stream_row){id, (uint64_t)next, is_open != 0};
-    if (arcp__sqlite_crc_stream(id, key, next, is_open) !=
-        sqlite3_column_int64(statement, column + 2)) {
-        return arcp_error_set(err, ARCP_E_CORRUPT,
-                              "%s: damaged: table \"streams\", the row of \"%.*s\" (id %lld) does "
-                              "not match its checksum",
-                              sqlite->path, (int)arcp_span_first(key, 128).size,
-                              key.size == 0 ? "" : key.data, (long long)id);
-    }
-    return check_stream_id(sqlite, id, err);
-}
-
-/* Steps a statement that answers with one stream or nothing, and resets it. */
-static arcp_status step_stream(arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_span key,
-                               arcp__sqlite_stream_row *out, arcp_error *err)
-{
-    bool has_row = false;
-    *out = (arcp__sqlite_stream_row){0};
-    arcp_status status = arcp__sqlite_next(sqlite, statement, &has_row, err);
-    if (has_row) {
-        status = arcp__sqlite_stream_take(sqlite, statement, key, 1, out, err);
-    }
-    arcp__sqlite_reset(statement);
-    return status;
-}
-
 arcp_status arcp__sqlite_stream_find(arcp__sqlite *sqlite, arcp_span key,
                                      arcp__sqlite_stream_row *out, arcp_error *err)
 {
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_FIND, err);
-    if (statement == NULL) {
-        return err->status;
+    sqlite3_stmt *statement = arcp__sqlite_get(
+        sqlite, key.size == 0 ? ARCP__SQLITE_STREAM_UNNAMED : ARCP__SQLITE_STREAM_FIND, err);
+    if (key.size != 0) {
+        arcp__sqlite_bind_text(statement, 1, key);
     }
-    arcp__sqlite_bind_text(statement, 1, key);
-    return step_stream(sqlite, statement, key, out, err);
-}
-
-arcp_status arcp__sqlite_stream_find_unnamed(arcp__sqlite *sqlite, int64_t *out, arcp_error *err)
-{
-    arcp__sqlite_stream_row row = {0};
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_UNNAMED, err);
-    if (statement == NULL) {
-        return err->status;
+    *out = (arcp__sqlite_stream_row){0};
+    if (arcp__sqlite_next(sqlite, statement, err)) {
+        (void)arcp__sqlite_stream_take(sqlite, statement, key, out, err);
     }
-    arcp_status status = step_stream(sqlite, statement, arcp_span_make(NULL, 0), &row, err);
-    *out = row.id;
-    return status;
+    sqlite3_reset(statement);
+    return err->status;
 }
 
 arcp_status arcp__sqlite_stream_check_end(const arcp__sqlite *sqlite, arcp_span key,
                                           const arcp__sqlite_stream_row *row, uint64_t end,
                                           arcp_error *err)
 {
-    if (row->id == 0 || end == row->next || (row->is_open && end > row->next)) {
-        return ARCP_OK;
+    if (err->status != ARCP_OK || row->id == 0 || end == row->next ||
+        (row->is_open && end > row->next)) {
+        return err->status;
     }
     return arcp_error_set(err, ARCP_E_CORRUPT,
                           "%s: damaged: stream \"%.*s\" ends at position %llu where %llu was "
@@ -83,49 +56,36 @@ arcp_status arcp__sqlite_stream_check_end(const arcp__sqlite *sqlite, arcp_span 
                           (unsigned long long)end, (unsigned long long)row->next);
 }
 
-static arcp_status is_taken(arcp__sqlite *sqlite, int64_t stream, bool *out, arcp_error *err)
-{
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_TAKEN, err);
-    if (statement == NULL) {
-        return err->status;
-    }
-    sqlite3_bind_int64(statement, 1, stream);
-    arcp_status status = arcp__sqlite_next(sqlite, statement, out, err);
-    arcp__sqlite_reset(statement);
-    return status;
-}
-
 /* One more than the newest; when ids are used up, the next one that is free again. */
 static arcp_status give_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_error *err)
 {
     if (ids->newest == 0) {
-        arcp_status status =
-            arcp__sqlite_integer(sqlite, "SELECT max(id) FROM streams", &ids->newest, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+        ids->newest = arcp__sqlite_integer(sqlite, "SELECT max(id) FROM streams", err);
     }
-    for (int64_t tries = 0; tries < ARCP__SQLITE_STREAM_MAX; tries++) {
-        bool taken = false;
+    for (int64_t tries = 0; err->status == ARCP_OK && tries < ARCP__SQLITE_STREAM_MAX; tries++) {
         ids->have_wrapped = ids->have_wrapped || ids->newest >= ARCP__SQLITE_STREAM_MAX;
         ids->newest = ids->newest >= ARCP__SQLITE_STREAM_MAX ? 1 : ids->newest + 1;
-        arcp_status status =
-            ids->have_wrapped ? is_taken(sqlite, ids->newest, &taken, err) : ARCP_OK;
-        if (status != ARCP_OK || !taken) {
-            return status;
+        if (!ids->have_wrapped) {
+            return ARCP_OK;
+        }
+        sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_TAKEN, err);
+        sqlite3_bind_int64(statement, 1, ids->newest);
+        bool is_taken = arcp__sqlite_next(sqlite, statement, err);
+        sqlite3_reset(statement);
+        if (!is_taken) {
+            return err->status;
         }
     }
-    return arcp_error_set(err, ARCP_E_LIMIT, "%s: %lld streams, there is no room for another",
-                          sqlite->path, (long long)ARCP__SQLITE_STREAM_MAX);
+    return err->status != ARCP_OK
+               ? err->status
+               : arcp_error_set(err, ARCP_E_LIMIT, "%s: %lld streams, there is no room for another",
+                                sqlite->path, (long long)ARCP__SQLITE_STREAM_MAX);
 }
 
 static arcp_status write_stream(arcp__sqlite *sqlite, arcp__sqlite_statement which,
                                 const arcp__sqlite_stream_row *row, arcp_span key, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
-    if (statement == NULL) {
-        return err->status;
-    }
     sqlite3_bind_int64(statement, 1, row->id);
     if (key.size != 0) {
         arcp__sqlite_bind_text(statement, 2, key);
@@ -140,16 +100,12 @@ static arcp_status write_stream(arcp__sqlite *sqlite, arcp__sqlite_statement whi
 arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp__sqlite_ids *ids,
                                        int64_t *out, arcp_error *err)
 {
-    arcp_status status = give_id(sqlite, ids, err);
-    if (status != ARCP_OK) {
-        return status;
+    if (give_id(sqlite, ids, err) != ARCP_OK) {
+        return err->status;
     }
-    arcp__sqlite_stream_row row = {ids->newest, 0, true};
-    status = write_stream(sqlite, ARCP__SQLITE_STREAM_INSERT, &row, key, err);
-    if (status == ARCP_OK) {
-        *out = ids->newest;
-    }
-    return status;
+    const arcp__sqlite_stream_row row = {ids->newest, 0, true};
+    *out = row.id;
+    return write_stream(sqlite, ARCP__SQLITE_STREAM_INSERT, &row, key, err);
 }
 
 arcp_status arcp__sqlite_stream_update(arcp__sqlite *sqlite, const arcp__sqlite_stream_row *row,
@@ -163,9 +119,6 @@ arcp_status arcp__sqlite_stream_update(arcp__sqlite *sqlite, const arcp__sqlite_
 arcp_status arcp__sqlite_stream_delete(arcp__sqlite *sqlite, int64_t stream, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_DELETE, err);
-    if (statement == NULL) {
-        return err->status;
-    }
     sqlite3_bind_int64(statement, 1, stream);
     return arcp__sqlite_run(sqlite, statement, err);
 }
@@ -201,6 +154,18 @@ arcp_status arcp__sqlite_run_range(const arcp__sqlite *sqlite, sqlite3_stmt *sta
     return ARCP_OK;
 }
 
+arcp_status arcp__sqlite_run_take(const arcp__sqlite *sqlite, sqlite3_stmt *statement,
+                                  arcp_span key, arcp__sqlite_range *out, arcp_span *data,
+                                  arcp_error *err)
+{
+    *data = arcp__sqlite_column_text(statement, 4);
+    if (arcp__sqlite_run_range(sqlite, statement, key, out, err) == ARCP_OK &&
+        !arcp__sqlite_crc_is_of_data(sqlite3_column_int64(statement, 3), *data)) {
+        return arcp__sqlite_run_error(sqlite, key, out->first, "does not match its checksum", err);
+    }
+    return err->status;
+}
+
 bool arcp__sqlite_run_is_mark(sqlite3_stmt *statement)
 {
     return sqlite3_column_int64(statement, 2) == MARK;
@@ -210,19 +175,14 @@ static arcp_status find(arcp__sqlite *sqlite, arcp__sqlite_statement which, int6
                         arcp_span key, uint64_t position, arcp__sqlite_range *out, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, which, err);
-    if (statement == NULL) {
-        return err->status;
-    }
     sqlite3_bind_int64(statement, 1, arcp__sqlite_run_id(stream, 0));
     sqlite3_bind_int64(statement, 2, arcp__sqlite_run_id(stream, position));
     *out = (arcp__sqlite_range){0, 0};
-    bool has_row = false;
-    arcp_status status = arcp__sqlite_next(sqlite, statement, &has_row, err);
-    if (has_row) {
-        status = arcp__sqlite_run_range(sqlite, statement, key, out, err);
+    if (arcp__sqlite_next(sqlite, statement, err)) {
+        (void)arcp__sqlite_run_range(sqlite, statement, key, out, err);
     }
-    arcp__sqlite_reset(statement);
-    return status;
+    sqlite3_reset(statement);
+    return err->status;
 }
 
 arcp_status arcp__sqlite_run_find_first(arcp__sqlite *sqlite, int64_t stream, arcp_span key,
@@ -242,9 +202,6 @@ static arcp_status insert_run(arcp__sqlite *sqlite, int64_t id, int64_t count, i
                               arcp_span data, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_INSERT, err);
-    if (statement == NULL) {
-        return err->status;
-    }
     sqlite3_bind_int64(statement, 1, id);
     sqlite3_bind_int64(statement, 2, count);
     sqlite3_bind_int64(statement, 3, bytes);
@@ -260,71 +217,44 @@ arcp_status arcp__sqlite_run_insert(arcp__sqlite *sqlite, int64_t stream, uint64
                       (int64_t)data.size, data, err);
 }
 
-/* What the budget reaches. */
-typedef struct affordable {
-    int64_t last;             /* id of the newest run that may go; 0: none */
-    arcp__sqlite_range range; /* its positions, of a stream that has a name */
-    bool is_all;
-} affordable;
-
-static arcp_status find_affordable(arcp__sqlite *sqlite, int64_t from, int64_t below, arcp_span key,
-                                   arcp__sqlite_budget *budget, affordable *out, arcp_error *err)
-{
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_SIZES, err);
-    if (statement == NULL) {
-        return err->status;
-    }
-    sqlite3_bind_int64(statement, 1, from);
-    sqlite3_bind_int64(statement, 2, below);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)budget->runs + 1); /* one may be a mark */
-    *out = (affordable){0};
-    arcp_status status = ARCP_OK;
-    int code = SQLITE_ROW;
-    while (status == ARCP_OK && budget->runs != 0 && budget->bytes != 0 &&
-           (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        int64_t bytes = sqlite3_column_int64(statement, 2);
-        if (arcp__sqlite_run_is_mark(statement)) {
-            out->last = key.size == 0 ? sqlite3_column_int64(statement, 0) : 0;
-            continue;
-        }
-        if (key.size != 0) {
-            status = arcp__sqlite_run_range(sqlite, statement, key, &out->range, err);
-        }
-        out->last = sqlite3_column_int64(statement, 0);
-        budget->runs--;
-        budget->bytes -=
-            bytes < 0 || (uint64_t)bytes > budget->bytes ? budget->bytes : (uint64_t)bytes;
-    }
-    if (code != SQLITE_ROW && code != SQLITE_DONE) {
-        status = arcp__sqlite_error(sqlite, code, err);
-    }
-    out->is_all = budget->runs != 0 && code == SQLITE_DONE;
-    arcp__sqlite_reset(statement);
-    return status;
-}
-
 arcp_status arcp__sqlite_run_delete(arcp__sqlite *sqlite, int64_t stream, uint64_t below,
                                     arcp_span key, arcp__sqlite_budget *budget, bool *is_all,
                                     arcp_error *err)
 {
-    int64_t from = arcp__sqlite_run_id(stream, 0);
-    affordable some = {0};
-    arcp_status status =
-        find_affordable(sqlite, from, from + (int64_t)below, key, budget, &some, err);
-    *is_all = some.is_all;
-    if (status != ARCP_OK || some.last == 0) {
-        return status;
+    const int64_t from = arcp__sqlite_run_id(stream, 0);
+    int64_t last = 0;                  /* id of the newest run that may go; 0: none */
+    arcp__sqlite_range range = {0, 0}; /* its positions, of a stream that has a name */
+    bool is_end = false;
+    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_SIZES, err);
+    sqlite3_bind_int64(statement, 1, from);
+    sqlite3_bind_int64(statement, 2, from + (int64_t)below);
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)budget->runs + 1); /* one may be a mark */
+    while (!is_end && budget->runs != 0 && budget->bytes != 0) {
+        if (!arcp__sqlite_next(sqlite, statement, err)) {
+            is_end = true;
+        } else if (arcp__sqlite_run_is_mark(statement)) {
+            last = key.size == 0 ? sqlite3_column_int64(statement, 0) : 0;
+        } else {
+            const int64_t bytes = sqlite3_column_int64(statement, 2);
+            if (key.size != 0) {
+                (void)arcp__sqlite_run_range(sqlite, statement, key, &range, err);
+            }
+            last = sqlite3_column_int64(statement, 0);
+            budget->runs--;
+            budget->bytes -=
+                bytes < 0 || (uint64_t)bytes > budget->bytes ? budget->bytes : (uint64_t)bytes;
+        }
     }
-    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_DELETE, err);
-    if (statement == NULL) {
+    sqlite3_reset(statement);
+    *is_all = budget->runs != 0 && is_end;
+    if (err->status != ARCP_OK || last == 0) {
         return err->status;
     }
+    statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_DELETE, err);
     sqlite3_bind_int64(statement, 1, from);
-    sqlite3_bind_int64(statement, 2, some.last);
-    status = arcp__sqlite_run(sqlite, statement, err);
-    if (status == ARCP_OK && key.size != 0) {
-        status =
-            insert_run(sqlite, from, (int64_t)some.range.end, MARK, arcp_span_make("", 0), err);
-    }
-    return status;
+    sqlite3_bind_int64(statement, 2, last);
+    arcp__sqlite_run(sqlite, statement, err);
+    return key.size == 0
+               ? err->status
+               : insert_run(sqlite, from, (int64_t)range.end, MARK, arcp_span_make("", 0), err);
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "store/sqlite_crc.h"
-#include "store/sqlite_sums.h"
 
 #define VERSION 2
 
@@ -65,7 +64,7 @@ static const struct {
 
 /* From version 1 on; never change a step that was released: append one. */
 static const arcp__sqlite_step steps[] = {
-    /* Checksums (sqlite_crc.h), where streams end (sqlite_stream.h), sums (sqlite_sums.h). What
+    /* Checksums (sqlite_crc.h), where streams end (sqlite_stream.h), sums (sqlite_table.h). What
      * was trimmed is a run without data now (sqlite_run.h). */
     {2,
      "DROP VIEW stream_runs;"
@@ -102,230 +101,145 @@ static const char *const sums[] = {
 
 arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err)
 {
-    arcp_status status = ARCP_OK;
-    for (size_t i = 0; status == ARCP_OK && i < sizeof(sums) / sizeof(sums[0]); i++) {
-        status = arcp__sqlite_exec(sqlite, sums[i], err);
+    for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+        arcp__sqlite_exec(sqlite, sums[i], err);
     }
-    return status;
-}
-
-static arcp_status refuse_newer(const arcp__sqlite *sqlite, int64_t version, size_t known,
-                                arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_USAGE,
-                          "%s: written by a newer version (schema %lld, this program knows %zu): "
-                          "upgrade it, or choose another store",
-                          sqlite->path, (long long)version, known);
-}
-
-/* The steps from `step` on that lead to the same version, in one transaction. `out` becomes how
- * many these are. */
-static arcp_status run_steps(arcp__sqlite *sqlite, const arcp__sqlite_step *step, size_t left,
-                             size_t *out, arcp_error *err)
-{
-    char mark[64];
-    size_t version = step->version;
-    snprintf(mark, sizeof(mark), "PRAGMA user_version = %zu", version);
-    arcp_status status = arcp__sqlite_exec(sqlite, "BEGIN IMMEDIATE", err);
-    for (*out = 0; status == ARCP_OK && *out < left && step[*out].version == version; ++*out) {
-        status = arcp__sqlite_exec(sqlite, step[*out].sql, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_exec(sqlite, mark, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_exec(sqlite, "COMMIT", err);
-    }
-    if (status != ARCP_OK) {
-        arcp__sqlite_rollback(sqlite);
-    }
-    return status;
+    return err->status;
 }
 
 /* The version that the database has, if it is one of 0 to `known`. */
-static arcp_status get_version(arcp__sqlite *sqlite, size_t known, int64_t *out, arcp_error *err)
+static int64_t get_version(arcp__sqlite *sqlite, size_t known, arcp_error *err)
 {
-    arcp_status status = arcp__sqlite_integer(sqlite, "PRAGMA user_version", out, err);
-    if (status == ARCP_OK && *out < 0) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the header says schema %lld",
-                              sqlite->path, (long long)*out);
+    int64_t version = arcp__sqlite_integer(sqlite, "PRAGMA user_version", err);
+    if (version < 0) {
+        (void)arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the header says schema %lld",
+                             sqlite->path, (long long)version);
+    } else if ((uint64_t)version > known) {
+        (void)arcp_error_set(err, ARCP_E_USAGE,
+                             "%s: written by a newer version (schema %lld, this program knows "
+                             "%zu): upgrade it, or choose another store",
+                             sqlite->path, (long long)version, known);
     }
-    if (status == ARCP_OK && (uint64_t)*out > known) {
-        status = refuse_newer(sqlite, *out, known, err);
-    }
-    return status;
+    return version;
 }
 
 arcp_status arcp__sqlite_schema_migrate(arcp__sqlite *sqlite, const arcp__sqlite_step *list,
                                         size_t count, arcp_error *err)
 {
-    int64_t version = 0;
-    arcp_status status = get_version(sqlite, list[count - 1].version, &version, err);
-    size_t done = 0;
-    for (size_t i = 0; status == ARCP_OK && i < count; i += done) {
-        done = 1;
-        if (list[i].version > (size_t)version) {
-            status = run_steps(sqlite, &list[i], count - i, &done, err);
-        }
+    const int64_t version = get_version(sqlite, list[count - 1].version, err);
+    size_t i = 0;
+    while (i < count && list[i].version <= (size_t)version) {
+        i++;
     }
-    return status;
+    /* Steps to the same version are one transaction. */
+    while (err->status == ARCP_OK && i < count) {
+        const size_t next = list[i].version;
+        char mark[64];
+        snprintf(mark, sizeof(mark), "PRAGMA user_version = %zu", next);
+        arcp__sqlite_exec(sqlite, "BEGIN IMMEDIATE", err);
+        for (; i < count && list[i].version == next; i++) {
+            arcp__sqlite_exec(sqlite, list[i].sql, err);
+        }
+        arcp__sqlite_exec(sqlite, mark, err);
+        arcp__sqlite_commit(sqlite, err);
+    }
+    return err->status;
 }
 
 /* A database that holds something and is not marked as ours belongs to somebody else. */
-static arcp_status check_owner(arcp__sqlite *sqlite, arcp_error *err)
+static void check_owner(arcp__sqlite *sqlite, arcp_error *err)
 {
-    int64_t id = 0;
-    arcp_status status = arcp__sqlite_integer(sqlite, "PRAGMA application_id", &id, err);
-    if (status != ARCP_OK || id == ARCP__SQLITE_APPLICATION_ID) {
-        return status;
+    const int64_t id = arcp__sqlite_integer(sqlite, "PRAGMA application_id", err);
+    if (err->status != ARCP_OK || id == ARCP__SQLITE_APPLICATION_ID) {
+        return;
     }
-    int64_t things = 0;
-    status = arcp__sqlite_integer(sqlite, "SELECT count(*) FROM sqlite_schema", &things, err);
-    if (status == ARCP_OK && (id != 0 || things != 0)) {
-        status = arcp_error_set(err, ARCP_E_USAGE,
-                                "%s: the database of another program (application id %lld)",
-                                sqlite->path, (long long)id);
+    const int64_t things = arcp__sqlite_integer(sqlite, "SELECT count(*) FROM sqlite_schema", err);
+    if (err->status == ARCP_OK && (id != 0 || things != 0)) {
+        (void)arcp_error_set(err, ARCP_E_USAGE,
+                             "%s: the database of another program (application id %lld)",
+                             sqlite->path, (long long)id);
     }
-    return status;
 }
 
 /* A table that came with a newer version needs no step of its own: tables hold rows of one
- * shape. One that is missing and has a sum was not missing when it was last written. */
-static arcp_status create_table(arcp__sqlite *sqlite, arcp_store_table table, arcp_error *err)
+ * shape. One that is missing and has a sum was not missing when it was last written. Nothing is
+ * written when it is there. */
+static void create_table(arcp__sqlite *sqlite, arcp_store_table table, arcp_error *err)
 {
     const char *name = arcp_store_table_name(table);
     char sql[320];
-    int64_t count = 0;
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM sqlite_schema WHERE name = '%s'", name);
-    arcp_status status = arcp__sqlite_integer(sqlite, sql, &count, err);
-    if (status != ARCP_OK || count != 0) {
-        return status;
+    if (arcp__sqlite_integer(sqlite, sql, err) != 0 || err->status != ARCP_OK) {
+        return;
     }
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM sums WHERE name = '%s'", name);
-    status = arcp__sqlite_integer(sqlite, sql, &count, err);
-    if (status == ARCP_OK && count != 0) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: table \"%s\" is missing",
-                              sqlite->path, name);
+    if (arcp__sqlite_integer(sqlite, sql, err) != 0) {
+        (void)arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: table \"%s\" is missing",
+                             sqlite->path, name);
     }
-    if (status == ARCP_OK) {
-        snprintf(sql, sizeof(sql),
-                 TABLE("%s") "; INSERT INTO sums VALUES('%s', 0, 0, 1, "
-                             "arcp_crc_sum('%s', 0, 0, 1))",
-                 name, name, name);
-        status = arcp__sqlite_exec(sqlite, sql, err);
-    }
-    return status;
+    snprintf(sql, sizeof(sql),
+             TABLE("%s") "; INSERT INTO sums VALUES('%s', 0, 0, 1, arcp_crc_sum('%s', 0, 0, 1))",
+             name, name, name);
+    arcp__sqlite_exec(sqlite, sql, err);
 }
 
-/* Nothing is written when all are there. */
-static arcp_status create_tables(arcp__sqlite *sqlite, arcp_error *err)
+static void check_object(arcp__sqlite *sqlite, const char *name, const char *sql, arcp_error *err)
 {
-    arcp_status status = arcp__sqlite_exec(sqlite, "BEGIN", err);
-    for (int table = 0; status == ARCP_OK && table < ARCP_STORE_TABLE_COUNT; table++) {
-        status = create_table(sqlite, (arcp_store_table)table, err);
-    }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_exec(sqlite, "COMMIT", err);
-    }
-    if (status != ARCP_OK) {
-        arcp__sqlite_rollback(sqlite);
-    }
-    return status;
-}
-
-static arcp_status check_object(arcp__sqlite *sqlite, const char *name, const char *sql,
-                                arcp_error *err)
-{
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(sqlite->db, "SELECT sql FROM sqlite_schema WHERE name = ?1", -1,
-                                  &statement, NULL);
-    if (code == SQLITE_OK) {
-        arcp__sqlite_bind_text(statement, 1, arcp_span_cstr(name));
-        code = sqlite3_step(statement);
-    }
-    arcp_status status = ARCP_OK;
-    if (code != SQLITE_ROW && code != SQLITE_DONE) {
-        status = arcp__sqlite_error(sqlite, code, err);
-    } else if (code == SQLITE_DONE ||
-               !arcp_span_equal_cstr(arcp__sqlite_column_text(statement, 0), sql)) {
-        status = arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the definition of \"%s\" is %s",
-                                sqlite->path, name, code == SQLITE_DONE ? "missing" : "another");
+    sqlite3_stmt *statement =
+        arcp__sqlite_prepare(sqlite, "SELECT sql FROM sqlite_schema WHERE name = ?1", err);
+    arcp__sqlite_bind_text(statement, 1, arcp_span_cstr(name));
+    const bool is_there = arcp__sqlite_next(sqlite, statement, err);
+    if (err->status == ARCP_OK &&
+        (!is_there || !arcp_span_equal_cstr(arcp__sqlite_column_text(statement, 0), sql))) {
+        (void)arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the definition of \"%s\" is %s",
+                             sqlite->path, name, is_there ? "another" : "missing");
     }
     sqlite3_finalize(statement);
-    return status;
-}
-
-/* Text in another encoding would not be found. */
-static arcp_status check_encoding(arcp__sqlite *sqlite, arcp_error *err)
-{
-    int64_t is_utf8 = 0;
-    arcp_status status = arcp__sqlite_integer(
-        sqlite, "SELECT count(*) FROM pragma_encoding WHERE encoding = 'UTF-8'", &is_utf8, err);
-    if (status == ARCP_OK && is_utf8 == 0) {
-        status =
-            arcp_error_set(err, ARCP_E_CORRUPT,
-                           "%s: damaged: the header says that text is not UTF-8", sqlite->path);
-    }
-    return status;
 }
 
 arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err)
 {
-    arcp_status status = check_encoding(sqlite, err);
-    for (size_t i = 0; status == ARCP_OK && i < sizeof(objects) / sizeof(objects[0]); i++) {
-        status = check_object(sqlite, objects[i].name, objects[i].sql, err);
+    /* Text in another encoding would not be found. */
+    const int64_t is_utf8 = arcp__sqlite_integer(
+        sqlite, "SELECT count(*) FROM pragma_encoding WHERE encoding = 'UTF-8'", err);
+    if (err->status == ARCP_OK && is_utf8 == 0) {
+        (void)arcp_error_set(err, ARCP_E_CORRUPT,
+                             "%s: damaged: the header says that text is not UTF-8", sqlite->path);
     }
-    return status;
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+        check_object(sqlite, objects[i].name, objects[i].sql, err);
+    }
+    return err->status;
 }
 
 /* SQLite answers with the mode that it could set. */
-static arcp_status use_log(arcp__sqlite *sqlite, arcp_error *err)
+static void use_log(arcp__sqlite *sqlite, arcp_error *err)
 {
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(sqlite->db, "PRAGMA journal_mode = WAL", -1, &statement, NULL);
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
-    }
-    arcp_status status = ARCP_OK;
-    if (code != SQLITE_ROW) {
-        status = arcp__sqlite_error(sqlite, code, err);
-    } else if (!arcp_span_equal_cstr(arcp__sqlite_column_text(statement, 0), "wal")) {
-        status = arcp_error_set(err, ARCP_E_IO,
-                                "%s: the file system cannot hold a shared write-ahead log",
-                                sqlite->path);
+    sqlite3_stmt *statement = arcp__sqlite_prepare(sqlite, "PRAGMA journal_mode = WAL", err);
+    if (arcp__sqlite_next(sqlite, statement, err) &&
+        !arcp_span_equal_cstr(arcp__sqlite_column_text(statement, 0), "wal")) {
+        (void)arcp_error_set(err, ARCP_E_IO,
+                             "%s: the file system cannot hold a shared write-ahead log",
+                             sqlite->path);
     }
     sqlite3_finalize(statement);
-    return status;
-}
-
-static arcp_status create(arcp__sqlite *sqlite, arcp_error *err)
-{
-    static const arcp__sqlite_step step = {
-        VERSION, "PRAGMA application_id = 1095910224;" /* ARCP__SQLITE_APPLICATION_ID */
-        STREAMS ";" RUNS ";" SUMS ";" STREAM_RUNS ";" SEAL_SUM("streams", "crc")};
-    return arcp__sqlite_schema_migrate(sqlite, &step, 1, err);
 }
 
 arcp_status arcp__sqlite_schema_open(arcp__sqlite *sqlite, arcp_error *err)
 {
-    int64_t version = 0;
-    arcp_status status = arcp__sqlite_crc_add_functions(sqlite, err);
-    if (status == ARCP_OK) {
-        status = check_owner(sqlite, err);
+    static const arcp__sqlite_step newest = {
+        VERSION, "PRAGMA application_id = 1095910224;" /* ARCP__SQLITE_APPLICATION_ID */
+        STREAMS ";" RUNS ";" SUMS ";" STREAM_RUNS ";" SEAL_SUM("streams", "crc")};
+    arcp__sqlite_crc_add_functions(sqlite, err);
+    check_owner(sqlite, err);
+    const bool is_new = get_version(sqlite, VERSION, err) == 0;
+    use_log(sqlite, err);
+    arcp__sqlite_schema_migrate(sqlite, is_new ? &newest : steps,
+                                is_new ? 1 : sizeof(steps) / sizeof(steps[0]), err);
+    arcp__sqlite_exec(sqlite, "BEGIN", err);
+    for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
+        create_table(sqlite, (arcp_store_table)table, err);
     }
-    if (status == ARCP_OK) {
-        status = get_version(sqlite, VERSION, &version, err);
-    }
-    if (status == ARCP_OK) {
-        status = use_log(sqlite, err);
-    }
-    if (status == ARCP_OK) {
-        status = version == 0 ? create(sqlite, err)
-                              : arcp__sqlite_schema_migrate(sqlite, steps,
-                                                            sizeof(steps) / sizeof(steps[0]), err);
-    }
-    if (status == ARCP_OK) {
-        status = create_tables(sqlite, err);
-    }
-    return status == ARCP_OK ? arcp__sqlite_schema_check(sqlite, err) : status;
+    arcp__sqlite_commit(sqlite, err);
+    return arcp__sqlite_schema_check(sqlite, err);
 }

@@ -27,14 +27,14 @@ static inline uint64_t arcp__sqlite_run_position(int64_t run_id)
 
 /* Creates the schema in an empty database, or brings an older one up to date. ARCP_E_USAGE
  * for another program's database or a newer version's; it is then untouched. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_open(arcp__sqlite *sqlite, arcp_error *err);
+arcp_status arcp__sqlite_schema_open(arcp__sqlite *sqlite, arcp_error *err);
 
 /* Whether what the schema says of each table is what it said when it was made. ARCP_E_CORRUPT. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err);
+arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err);
 
 /* Computes the sums anew, for rows whose checksums were compared. The functions of sqlite_crc.h
  * must have been added. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err);
+arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err);
 
 /* A step leads to its version from the one before; steps to the same version are one. */
 typedef struct arcp__sqlite_step {
@@ -44,8 +44,7 @@ typedef struct arcp__sqlite_step {
 
 /* The part that tests call with steps of their own (at least one, ascending): each in a
  * transaction; what fails leaves the last version that worked. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_schema_migrate(arcp__sqlite *sqlite,
-                                                        const arcp__sqlite_step *steps,
-                                                        size_t count, arcp_error *err);
+arcp_status arcp__sqlite_schema_migrate(arcp__sqlite *sqlite, const arcp__sqlite_step *list,
+                                        size_t count, arcp_error *err);
 
 #endif

@@ -2,32 +2,19 @@
 
 #include <assert.h>
 
-#include "store/sqlite_run.h"
+#include "store/sqlite_crc.h"
+#include "store/store_queue.h"
 
-#define LINE_FEED '\n'
+#define LINE_FEED     '\n'
+#define RUN_BYTES_MAX 65536u
+#define COLLECT_RUNS  64u /* deleted in one go */
+#define COLLECT_BYTES 4194304u
 
-static void forget(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
+static const arcp_span no_key = {NULL, 0};
+
+static arcp_span key_of(const arcp__sqlite_stream *stream)
 {
-    if (stream->is_trimming) {
-        DL_DELETE2(streams->trims, stream, trim_prev, trim_next);
-    }
-    if (streams->recent == stream) {
-        streams->recent = NULL;
-    }
-    arcp__sqlite_stream_unlist_open(streams, stream);
-    DL_DELETE2(streams->by_use, stream, prev, next_used);
-    assert(streams->by_key != NULL);
-    HASH_DEL(streams->by_key, stream);
-    arcp__free(stream);
-}
-
-void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams)
-{
-    while (streams->by_use != NULL) {
-        forget(streams, streams->by_use);
-    }
-    arcp__free(streams->appends);
-    arcp_buf_fini(&streams->joined);
+    return arcp_span_make(stream->key, stream->key_size);
 }
 
 static arcp_status no_memory(arcp_error *err)
@@ -35,7 +22,36 @@ static arcp_status no_memory(arcp_error *err)
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory in the store's writer");
 }
 
-void arcp__sqlite_stream_touch(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
+static arcp__sqlite_sum *sum_of(const arcp__sqlite_streams *streams)
+{
+    return &streams->tables->now[ARCP__SQLITE_SUM_STREAMS];
+}
+
+/* ---- what is remembered ---- */
+
+static void list_open(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
+{
+    DL_APPEND2(streams->open, stream, open_prev, open_next);
+    stream->is_open = true;
+}
+
+static void unlist_open(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
+{
+    if (stream->is_open) {
+        DL_DELETE2(streams->open, stream, open_prev, open_next);
+        stream->is_open = false;
+    }
+}
+
+static void stop_trimming(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
+{
+    if (stream->is_trimming) {
+        DL_DELETE2(streams->trims, stream, trim_prev, trim_next);
+        stream->is_trimming = false;
+    }
+}
+
+static void touch(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
 {
     if (!stream->is_touched) {
         stream->is_touched = true;
@@ -44,25 +60,36 @@ void arcp__sqlite_stream_touch(arcp__sqlite_streams *streams, arcp__sqlite_strea
     }
 }
 
-static arcp_status learn(arcp__sqlite_streams *streams, arcp_span key, arcp__sqlite_stream **out,
-                         arcp_error *err)
+static void forget(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
+{
+    stop_trimming(streams, stream);
+    unlist_open(streams, stream);
+    if (streams->recent == stream) {
+        streams->recent = NULL;
+    }
+    DL_DELETE2(streams->by_use, stream, prev, next_used);
+    assert(streams->by_key != NULL);
+    HASH_DEL(streams->by_key, stream);
+    arcp__free(stream);
+}
+
+/* NULL when it failed. */
+static arcp__sqlite_stream *learn(arcp__sqlite_streams *streams, arcp_span key, arcp_error *err)
 {
     arcp__sqlite_stream_row row = {0};
     arcp__sqlite_range last = {0, 0};
-    arcp_status status = arcp__sqlite_stream_find(streams->sqlite, key, &row, err);
-    if (status == ARCP_OK && row.id != 0) {
-        status = arcp__sqlite_run_find_last(streams->sqlite, row.id, key, ARCP_STORE_POSITION_MAX,
-                                            &last, err);
+    arcp__sqlite_stream_find(streams->sqlite, key, &row, err);
+    if (row.id != 0) {
+        arcp__sqlite_run_find_last(streams->sqlite, row.id, key, ARCP_STORE_POSITION_MAX, &last,
+                                   err);
     }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_stream_check_end(streams->sqlite, key, &row, last.end, err);
-    }
-    if (status != ARCP_OK) {
-        return status;
+    if (arcp__sqlite_stream_check_end(streams->sqlite, key, &row, last.end, err) != ARCP_OK) {
+        return NULL;
     }
     arcp__sqlite_stream *stream = arcp__alloc(sizeof(*stream) + key.size);
     if (stream == NULL) {
-        return no_memory(err);
+        (void)no_memory(err);
+        return NULL;
     }
     stream->id = row.id;
     stream->written = row.next;
@@ -72,188 +99,288 @@ static arcp_status learn(arcp__sqlite_streams *streams, arcp_span key, arcp__sql
     HASH_ADD_KEYPTR(hh, streams->by_key, stream->key, stream->key_size, stream);
     if (!ARCP__HASH_ADDED(stream)) {
         arcp__free(stream);
-        return no_memory(err);
+        (void)no_memory(err);
+        return NULL;
     }
     DL_APPEND2(streams->by_use, stream, prev, next_used);
     if (row.is_open) {
-        arcp__sqlite_stream_list_open(streams, stream);
+        list_open(streams, stream);
     }
-    *out = stream;
-    return ARCP_OK;
+    return stream;
 }
 
-static arcp_status get(arcp__sqlite_streams *streams, arcp_span key, arcp__sqlite_stream **out,
-                       arcp_error *err)
+/* NULL when it failed. */
+static arcp__sqlite_stream *get(arcp__sqlite_streams *streams, arcp_span key, arcp_error *err)
 {
     /* Most operations are on the same stream as the one before them. */
     arcp__sqlite_stream *stream = streams->recent;
-    if (stream == NULL || !arcp_span_equal(key, arcp_span_make(stream->key, stream->key_size))) {
-        HASH_FIND(hh, streams->by_key, key.data, key.size, stream);
-        if (stream == NULL) {
-            arcp_status status = learn(streams, key, &stream, err);
-            if (status != ARCP_OK) {
-                return status;
-            }
-        } else {
-            DL_DELETE2(streams->by_use, stream, prev, next_used);
-            DL_APPEND2(streams->by_use, stream, prev, next_used);
-        }
-        streams->recent = stream;
+    if (stream != NULL && arcp_span_equal(key, key_of(stream))) {
+        return stream;
     }
-    *out = stream;
-    return ARCP_OK;
+    HASH_FIND(hh, streams->by_key, key.data, key.size, stream);
+    if (stream == NULL) {
+        stream = learn(streams, key, err);
+    } else {
+        DL_DELETE2(streams->by_use, stream, prev, next_used);
+        DL_APPEND2(streams->by_use, stream, prev, next_used);
+    }
+    streams->recent = stream;
+    return stream;
 }
 
-/* ---- planning ---- */
-
-void arcp__sqlite_streams_begin_batch(arcp__sqlite_streams *streams)
+arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite,
+                                      arcp__sqlite_tables *tables, arcp_error *err)
 {
-    streams->batch++;
+    *streams = (arcp__sqlite_streams){
+        .sqlite = sqlite, .tables = tables, .runs_deleted = ARCP__SQLITE_SHRINK_RUNS};
+    arcp__sqlite_sum found = {0};
+    sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_ALL, err);
+    while (arcp__sqlite_next(sqlite, statement, err)) {
+        arcp__sqlite_stream_row row = {0};
+        arcp_span key = arcp__sqlite_column_text(statement, 4);
+        (void)arcp__sqlite_stream_take(sqlite, statement, key, &row, err);
+        arcp__sqlite_sum_add(&found, arcp__sqlite_crc_stream_name(row.id, key));
+        streams->has_dropped = streams->has_dropped || key.size == 0;
+        streams->has_unlisted = streams->has_unlisted || row.is_open;
+    }
+    sqlite3_reset(statement);
+    return arcp__sqlite_sum_check(sqlite, ARCP__SQLITE_SUM_STREAMS, &found, sum_of(streams), err);
 }
 
-arcp_status arcp__sqlite_streams_plan(arcp__sqlite_streams *streams, const arcp_store_op *op,
-                                      uint64_t *next, arcp_error *err)
+void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams)
 {
-    arcp__sqlite_stream *stream = NULL;
-    arcp_status status = get(streams, op->key, &stream, err);
-    if (status != ARCP_OK) {
-        return status;
+    while (streams->by_use != NULL) {
+        forget(streams, streams->by_use);
     }
-    if (stream->plan_batch != streams->batch) {
-        stream->plan_batch = streams->batch;
-        stream->plan_next = stream->next;
-    }
-    *next = stream->plan_next;
-    if (op->kind == ARCP_STORE_APPEND) {
-        stream->plan_next++;
-    } else if (op->kind == ARCP_STORE_DROP) {
-        stream->plan_next = 0;
-    }
-    return ARCP_OK;
+    arcp__arena_fini(&streams->appends);
+    arcp_buf_fini(&streams->joined);
 }
 
 /* ---- writing runs ---- */
 
-/* The run's records with line feeds between them. */
-static arcp_span join_run(arcp__sqlite_streams *streams, const arcp__sqlite_stream *stream)
+/* Before a stream's first run since the log started over: its row says that there may be more than
+ * it counts. */
+static arcp_status open_stream(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
+                               arcp_error *err)
 {
-    const arcp__sqlite_append *append = &streams->appends[stream->run.first - 1];
-    if (stream->run.count == 1) {
-        return append->record;
+    if (stream->is_open) {
+        return ARCP_OK;
     }
-    arcp_buf_clear(&streams->joined);
-    (void)arcp_buf_reserve(&streams->joined, stream->run.bytes);
-    arcp_buf_append(&streams->joined, append->record);
-    while (append->next != 0) {
-        append = &streams->appends[append->next - 1];
-        arcp_buf_append_byte(&streams->joined, LINE_FEED);
-        arcp_buf_append(&streams->joined, append->record);
+    const arcp_span key = key_of(stream);
+    if (stream->id == 0) {
+        arcp__sqlite_stream_insert(streams->sqlite, key, &streams->ids, &stream->id, err);
+        arcp__sqlite_sum_add(sum_of(streams), arcp__sqlite_crc_stream_name(stream->id, key));
+    } else {
+        const arcp__sqlite_stream_row row = {stream->id, stream->written, true};
+        arcp__sqlite_stream_update(streams->sqlite, &row, key, err);
     }
-    return arcp_buf_span(&streams->joined);
+    if (err->status == ARCP_OK) {
+        list_open(streams, stream);
+    }
+    return err->status;
 }
 
 static arcp_status flush_run(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
                              arcp_error *err)
 {
-    if (stream->run.count == 0) {
-        return ARCP_OK;
+    const arcp__sqlite_open_run run = stream->run;
+    if (run.count == 0 || open_stream(streams, stream, err) != ARCP_OK) {
+        return err->status;
     }
-    arcp_status status = arcp__sqlite_stream_open(streams, stream, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    arcp_span joined = join_run(streams, stream);
-    if (arcp_buf_status(&streams->joined) != ARCP_OK) {
+    arcp_span data = run.first->record;
+    if (run.count > 1) {
+        /* With line feeds between the records. */
         arcp_buf_clear(&streams->joined);
-        return no_memory(err);
+        (void)arcp_buf_reserve(&streams->joined, run.bytes);
+        arcp_buf_append(&streams->joined, data);
+        for (const arcp__sqlite_append *append = run.first->next; append != NULL;
+             append = append->next) {
+            arcp_buf_append_byte(&streams->joined, LINE_FEED);
+            arcp_buf_append(&streams->joined, append->record);
+        }
+        if (arcp_buf_status(&streams->joined) != ARCP_OK) {
+            arcp_buf_clear(&streams->joined);
+            return no_memory(err);
+        }
+        data = arcp_buf_span(&streams->joined);
     }
-    uint64_t first = stream->next - stream->run.count;
-    size_t count = stream->run.count;
     stream->run = (arcp__sqlite_open_run){0};
     streams->runs_inserted++;
-    streams->bytes_inserted += joined.size;
-    return arcp__sqlite_run_insert(streams->sqlite, stream->id, first, count, joined, err);
-}
-
-static bool reserve_append(arcp__sqlite_streams *streams)
-{
-    if (streams->append_count < streams->append_capacity) {
-        return true;
-    }
-    size_t capacity = streams->append_capacity == 0 ? 256 : streams->append_capacity * 2;
-    void *appends = arcp__realloc_array(streams->appends, capacity, sizeof(*streams->appends));
-    if (appends == NULL) {
-        return false;
-    }
-    streams->appends = appends;
-    streams->append_capacity = capacity;
-    return true;
+    streams->bytes_inserted += data.size;
+    return arcp__sqlite_run_insert(streams->sqlite, stream->id, stream->next - run.count, run.count,
+                                   data, err);
 }
 
 static arcp_status append(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
                           arcp_span record, arcp_error *err)
 {
-    if (stream->run.count != 0 && stream->run.bytes + record.size > ARCP__SQLITE_RUN_BYTES_MAX) {
-        arcp_status status = flush_run(streams, stream, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+    arcp__sqlite_open_run *run = &stream->run;
+    if (run->count != 0 && run->bytes + record.size > RUN_BYTES_MAX &&
+        flush_run(streams, stream, err) != ARCP_OK) {
+        return err->status;
     }
-    if (!reserve_append(streams)) {
+    arcp__sqlite_append *entry = arcp__arena_take(&streams->appends, sizeof(*entry));
+    if (entry == NULL) {
         return no_memory(err);
     }
-    streams->appends[streams->append_count++] = (arcp__sqlite_append){record, 0};
-    if (stream->run.last == 0) {
-        stream->run.first = streams->append_count;
+    *entry = (arcp__sqlite_append){record, NULL};
+    if (run->count == 0) {
+        run->first = entry;
     } else {
-        streams->appends[stream->run.last - 1].next = streams->append_count;
+        run->last->next = entry;
     }
-    stream->run.last = streams->append_count;
-    stream->run.count++;
-    stream->run.bytes += record.size + 1;
+    run->last = entry;
+    run->count++;
+    run->bytes += record.size + 1;
     stream->next++;
     return ARCP_OK;
 }
 
-arcp_status arcp__sqlite_streams_flush(arcp__sqlite_streams *streams, arcp_error *err)
+/* ---- forgetting ---- */
+
+/* A short stream goes at once. A long one loses its name, and its runs bit by bit. */
+static arcp_status drop(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream, arcp_error *err)
 {
-    for (arcp__sqlite_stream *stream = streams->touched; stream != NULL;
-         stream = stream->next_touched) {
-        arcp_status status = flush_run(streams, stream, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+    const int64_t id = stream->id;
+    stop_trimming(streams, stream);
+    unlist_open(streams, stream);
+    stream->run = (arcp__sqlite_open_run){0};
+    stream->id = 0;
+    stream->next = 0;
+    stream->written = 0;
+    stream->oldest_end = 0;
+    stream->trim = 0;
+    if (id == 0) {
+        return ARCP_OK;
     }
-    return ARCP_OK;
+    arcp__sqlite_budget budget = {COLLECT_RUNS, COLLECT_BYTES};
+    bool is_all = false;
+    if (arcp__sqlite_run_delete(streams->sqlite, id, ARCP_STORE_POSITION_MAX + 1, no_key, &budget,
+                                &is_all, err) != ARCP_OK) {
+        return err->status;
+    }
+    streams->runs_deleted += COLLECT_RUNS - budget.runs;
+    arcp__sqlite_sum_remove(sum_of(streams), arcp__sqlite_crc_stream_name(id, key_of(stream)));
+    if (is_all) {
+        return arcp__sqlite_stream_delete(streams->sqlite, id, err);
+    }
+    streams->has_dropped = true;
+    arcp__sqlite_sum_add(sum_of(streams), arcp__sqlite_crc_stream_name(id, no_key));
+    const arcp__sqlite_stream_row row = {id, 0, false};
+    return arcp__sqlite_stream_update(streams->sqlite, &row, no_key, err);
 }
 
 arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp_store_op *op,
                                        arcp_error *err)
 {
-    arcp__sqlite_stream *stream = NULL;
-    arcp_status status = get(streams, op->key, &stream, err);
-    if (status != ARCP_OK) {
-        return status;
+    arcp__sqlite_stream *stream = get(streams, op->key, err);
+    if (stream == NULL) {
+        return err->status;
     }
-    arcp__sqlite_stream_touch(streams, stream);
-    if (op->kind == ARCP_STORE_APPEND) {
-        return append(streams, stream, op->value, err);
-    }
+    touch(streams, stream);
     if (op->kind == ARCP_STORE_DROP) {
-        return arcp__sqlite_stream_drop(streams, stream, err);
+        return drop(streams, stream, err);
     }
-    arcp__sqlite_stream_trim(streams, stream, op->position);
+    if (op->kind == ARCP_STORE_APPEND) {
+        return op->position == stream->next ? append(streams, stream, op->value, err)
+                                            : arcp__store_position_error(op, stream->next, err);
+    }
+    /* A TRIM is noted, for the records that there are now. Nothing is to be deleted as long as the
+     * oldest run reaches beyond. */
+    const uint64_t below = op->position < stream->next ? op->position : stream->next;
+    if (below <= stream->trim || below < stream->oldest_end || stream->id == 0) {
+        return ARCP_OK;
+    }
+    stream->trim = below;
+    if (!stream->is_trimming) {
+        DL_APPEND2(streams->trims, stream, trim_prev, trim_next);
+        stream->is_trimming = true;
+    }
     return ARCP_OK;
+}
+
+/* Everything before the run that holds the trim position may go. The last run always
+ * stays, because it says which position is next. */
+static void collect_trimmed(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
+                            arcp__sqlite_budget *budget, arcp_error *err)
+{
+    arcp__sqlite *sqlite = streams->sqlite;
+    const arcp_span key = key_of(stream);
+    arcp__sqlite_range kept = {0, 0};
+    arcp__sqlite_range oldest = {0, 0};
+    bool is_all = false;
+    touch(streams, stream);
+    arcp__sqlite_run_find_last(sqlite, stream->id, key, stream->trim, &kept, err);
+    arcp__sqlite_run_delete(sqlite, stream->id, kept.first, key, budget, &is_all, err);
+    if (err->status == ARCP_OK && is_all) {
+        stop_trimming(streams, stream);
+        arcp__sqlite_run_find_first(sqlite, stream->id, key, &oldest, err);
+        stream->oldest_end = oldest.end;
+    }
+}
+
+static void collect_dropped(arcp__sqlite_streams *streams, arcp__sqlite_budget *budget,
+                            arcp_error *err)
+{
+    arcp__sqlite_stream_row row = {0};
+    bool is_all = false;
+    arcp__sqlite_stream_find(streams->sqlite, no_key, &row, err);
+    if (err->status == ARCP_OK && row.id == 0) {
+        streams->has_dropped = false;
+        return;
+    }
+    arcp__sqlite_run_delete(streams->sqlite, row.id, ARCP_STORE_POSITION_MAX + 1, no_key, budget,
+                            &is_all, err);
+    if (err->status == ARCP_OK && is_all) {
+        arcp__sqlite_sum_remove(sum_of(streams), arcp__sqlite_crc_stream_name(row.id, no_key));
+        arcp__sqlite_stream_delete(streams->sqlite, row.id, err);
+    }
+}
+
+bool arcp__sqlite_streams_has_garbage(const arcp__sqlite_streams *streams)
+{
+    return streams->collect_pause == 0 && (streams->trims != NULL || streams->has_dropped);
 }
 
 /* ---- the end of the transaction ---- */
 
+arcp_status arcp__sqlite_streams_finish(arcp__sqlite_streams *streams, arcp_error *err)
+{
+    for (arcp__sqlite_stream *stream = streams->touched; err->status == ARCP_OK && stream != NULL;
+         stream = stream->next_touched) {
+        (void)flush_run(streams, stream, err);
+    }
+    if (err->status != ARCP_OK) {
+        return err->status;
+    }
+    /* Twice what came, so that what is forgotten never piles up; and always a little. */
+    arcp__sqlite_budget budget = {streams->runs_inserted * 2, streams->bytes_inserted * 2};
+    budget.runs = budget.runs > COLLECT_RUNS ? budget.runs : COLLECT_RUNS;
+    budget.bytes = budget.bytes > COLLECT_BYTES ? budget.bytes : COLLECT_BYTES;
+    const size_t before = budget.runs;
+    while (budget.runs != 0 && budget.bytes != 0 && arcp__sqlite_streams_has_garbage(streams)) {
+        if (streams->trims != NULL) {
+            collect_trimmed(streams, streams->trims, &budget, err);
+        } else {
+            collect_dropped(streams, &budget, err);
+        }
+        if (err->status != ARCP_OK) {
+            streams->collect_pause = ARCP__SQLITE_COLLECT_PAUSE;
+            return err->status;
+        }
+        /* Looking costs about as much as deleting one. */
+        budget.runs -= budget.runs != 0;
+    }
+    streams->runs_deleted += before - budget.runs;
+    return ARCP_OK;
+}
+
 static void begin_next(arcp__sqlite_streams *streams)
 {
     streams->touched = NULL;
-    streams->append_count = 0;
     streams->runs_inserted = 0;
     streams->bytes_inserted = 0;
+    arcp__arena_reset(&streams->appends);
 }
 
 void arcp__sqlite_streams_committed(arcp__sqlite_streams *streams)
@@ -266,7 +393,6 @@ void arcp__sqlite_streams_committed(arcp__sqlite_streams *streams)
     }
     begin_next(streams);
     streams->collect_pause -= streams->collect_pause != 0;
-    arcp__sqlite_sums_committed(&streams->sums);
     while (HASH_COUNT(streams->by_key) > ARCP__SQLITE_STREAMS_KEPT_MAX &&
            !streams->by_use->is_open) {
         forget(streams, streams->by_use);
@@ -281,6 +407,47 @@ void arcp__sqlite_streams_abandoned(arcp__sqlite_streams *streams)
         streams->has_unlisted = streams->has_unlisted || stream->is_open;
         forget(streams, stream);
     }
-    arcp__sqlite_sums_abandoned(&streams->sums);
     begin_next(streams);
+}
+
+/* ---- closing ---- */
+
+/* Lists the open streams that are not: a killed writer's, and those that were forgotten. One that
+ * is damaged stays open: it is told when it is read. */
+static void list_unlisted(arcp__sqlite_streams *streams, arcp_error *err)
+{
+    sqlite3_stmt *statement = arcp__sqlite_get(streams->sqlite, ARCP__SQLITE_STREAM_OPEN, err);
+    while (arcp__sqlite_next(streams->sqlite, statement, err)) {
+        (void)get(streams, arcp__sqlite_column_text(statement, 0), err);
+        if (err->status == ARCP_E_CORRUPT) {
+            *err = (arcp_error){0};
+        }
+    }
+    sqlite3_reset(statement);
+}
+
+arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams, arcp_error *err)
+{
+    if (err->status != ARCP_OK || (streams->open == NULL && !streams->has_unlisted)) {
+        return err->status;
+    }
+    arcp__sqlite_do(streams->sqlite, ARCP__SQLITE_BEGIN_WRITE, err);
+    if (streams->has_unlisted) {
+        list_unlisted(streams, err);
+    }
+    for (arcp__sqlite_stream *stream = streams->open; err->status == ARCP_OK && stream != NULL;
+         stream = stream->open_next) {
+        const arcp__sqlite_stream_row row = {stream->id, stream->next, false};
+        arcp__sqlite_stream_update(streams->sqlite, &row, key_of(stream), err);
+    }
+    if (arcp__sqlite_commit(streams->sqlite, err) != ARCP_OK) {
+        return err->status;
+    }
+    for (arcp__sqlite_stream *stream = streams->open; stream != NULL; stream = stream->open_next) {
+        stream->written = stream->next;
+        stream->is_open = false;
+    }
+    streams->open = NULL;
+    streams->has_unlisted = false;
+    return ARCP_OK;
 }

@@ -5,32 +5,31 @@
  * per record. A stream's next position is learnt from the database when it is first
  * needed and remembered for the streams used last.
  *
- * Order of calls, all between BEGIN and COMMIT:
- *   per batch: begin_batch, plan for each operation (the batch can still be refused then,
- *   and leaves no trace), then apply for each operation;
- *   at the end: flush, collect, and flush of the sums; then committed, or after a rollback
- * abandoned. */
+ * Order of calls, all between BEGIN and COMMIT: apply for each operation, then finish; then
+ * committed, or after a rollback abandoned. */
 #ifndef ARCP_STORE_SQLITE_STREAM_H
 #define ARCP_STORE_SQLITE_STREAM_H
 
 #include <arcp/buf.h>
 
+#include "base/arena.h"
 #include "base/hash.h"
-#include "store/sqlite_row.h"
 #include "store/sqlite_run.h"
-#include "store/sqlite_sums.h"
+#include "store/sqlite_table.h"
 
-#define ARCP__SQLITE_RUN_BYTES_MAX    65536u
 #define ARCP__SQLITE_STREAMS_KEPT_MAX 16384u /* streams that are remembered */
-#define ARCP__SQLITE_COLLECT_RUNS     64u    /* deleted in one go */
-#define ARCP__SQLITE_COLLECT_BYTES    4194304u
-#define ARCP__SQLITE_COLLECT_PAUSE    1000u /* transactions without, after it failed */
-#define ARCP__SQLITE_SHRINK_RUNS      256u  /* deleted ones, until free pages are looked for */
+#define ARCP__SQLITE_COLLECT_PAUSE    1000u  /* transactions without, after it failed */
+#define ARCP__SQLITE_SHRINK_RUNS      256u   /* deleted ones, until free pages are looked for */
+
+/* A record of the transaction that is not in a row yet. */
+typedef struct arcp__sqlite_append {
+    arcp_span record;
+    struct arcp__sqlite_append *next; /* of the same run */
+} arcp__sqlite_append;
 
 /* Records that will be one row. */
 typedef struct arcp__sqlite_open_run {
-    size_t first; /* indexes into `appends`, + 1; 0: none */
-    size_t last;
+    arcp__sqlite_append *first, *last;
     size_t count;
     size_t bytes; /* with a line feed per record */
 } arcp__sqlite_open_run;
@@ -44,8 +43,6 @@ typedef struct arcp__sqlite_stream {
     int64_t id;          /* 0: not in the database */
     uint64_t written;    /* the end that its row says */
     uint64_t next;       /* position, this transaction's appends included */
-    uint64_t plan_next;  /* of the batch being planned */
-    uint64_t plan_batch; /* which batch plan_next belongs to */
     uint64_t oldest_end; /* position after the oldest run; 0: not known */
     uint64_t trim;       /* below it records may be forgotten */
     bool is_touched;     /* by this transaction */
@@ -56,30 +53,20 @@ typedef struct arcp__sqlite_stream {
     char key[];
 } arcp__sqlite_stream;
 
-/* A record of the transaction that is not in a row yet. */
-typedef struct arcp__sqlite_append {
-    arcp_span record;
-    size_t next; /* of the same run, + 1 */
-} arcp__sqlite_append;
-
 typedef struct arcp__sqlite_streams {
-    arcp__sqlite *sqlite; /* borrowed */
+    arcp__sqlite *sqlite;        /* borrowed */
+    arcp__sqlite_tables *tables; /* borrowed; has the sum of the streams */
     arcp__sqlite_stream *by_key;
     arcp__sqlite_stream *by_use;
     arcp__sqlite_stream *recent; /* of the last operation */
     arcp__sqlite_stream *touched;
     arcp__sqlite_stream *trims;
     arcp__sqlite_stream *open;
-    arcp__sqlite_append *appends; /* owned */
-    size_t append_count;
-    size_t append_capacity;
-    arcp_buf joined; /* one run's records */
-    uint64_t batch;  /* counts begin_batch */
+    arcp__arena appends; /* of the transaction */
+    arcp_buf joined;     /* one run's records */
     arcp__sqlite_ids ids;
     size_t runs_inserted; /* by this transaction */
     uint64_t bytes_inserted;
-    arcp__sqlite_sums sums;
-    arcp__sqlite_met_row met;
     bool has_dropped;  /* perhaps there are dropped streams to delete */
     bool has_unlisted; /* perhaps there are open streams that are not listed in `open` */
     unsigned collect_pause;
@@ -87,47 +74,27 @@ typedef struct arcp__sqlite_streams {
 } arcp__sqlite_streams;
 
 /* Reads the row of every stream. ARCP_E_CORRUPT when one is damaged, or missing. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams,
-                                                      arcp__sqlite *sqlite, arcp_error *err);
+arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite,
+                                      arcp__sqlite_tables *tables, arcp_error *err);
 void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams);
 
-void arcp__sqlite_streams_begin_batch(arcp__sqlite_streams *streams);
-/* `next` becomes the stream's next position at this point of the batch, where an APPEND
- * must be. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_plan(arcp__sqlite_streams *streams,
-                                                      const arcp_store_op *op, uint64_t *next,
-                                                      arcp_error *err);
-ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams,
-                                                       const arcp_store_op *op, arcp_error *err);
-/* Writes the runs that are still open. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_flush(arcp__sqlite_streams *streams,
-                                                       arcp_error *err);
-/* Deletes some of what was trimmed and dropped: a piece at a time, so that a long stream
- * does not hold up a commit, and at least as much as the transaction added. When it
- * fails, has_garbage says no for a while. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_collect(arcp__sqlite_streams *streams,
-                                                         arcp_error *err);
+/* An APPEND, TRIM or DROP. ARCP_E_CORRUPT for an APPEND that is not at the stream's next position.
+ */
+arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp_store_op *op,
+                                       arcp_error *err);
+/* Writes the runs that are still open. Then deletes some of what was trimmed and dropped: a piece
+ * at a time, so that a long stream does not hold up a commit, and at least as much as the
+ * transaction added. When that fails, has_garbage says no for a while. */
+arcp_status arcp__sqlite_streams_finish(arcp__sqlite_streams *streams, arcp_error *err);
 bool arcp__sqlite_streams_has_garbage(const arcp__sqlite_streams *streams);
-
-/* Writes where the open streams end, in a transaction of its own, so that a loss of what comes
- * last in one shows. Streams are open as long as their newest runs are in the log, which has
- * checksums: before the log starts over, and at the end, they are closed. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams,
-                                                           arcp_error *err);
-
-/* Parts of one object: sqlite_stream.c, sqlite_end.c and sqlite_garbage.c. */
-ARCP_MUST_CHECK arcp_status arcp__sqlite_stream_open(arcp__sqlite_streams *streams,
-                                                     arcp__sqlite_stream *stream, arcp_error *err);
-void arcp__sqlite_stream_list_open(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream);
-void arcp__sqlite_stream_unlist_open(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream);
-void arcp__sqlite_stream_touch(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream);
-ARCP_MUST_CHECK arcp_status arcp__sqlite_stream_drop(arcp__sqlite_streams *streams,
-                                                     arcp__sqlite_stream *stream, arcp_error *err);
-void arcp__sqlite_stream_trim(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
-                              uint64_t position);
 
 void arcp__sqlite_streams_committed(arcp__sqlite_streams *streams);
 /* Forgets the streams that the transaction touched; they are learnt again. */
 void arcp__sqlite_streams_abandoned(arcp__sqlite_streams *streams);
+
+/* Writes where the open streams end, in a transaction of its own, so that a loss of what comes
+ * last in one shows. Streams are open as long as their newest runs are in the log, which has
+ * checksums: before the log starts over, and at the end, they are closed. */
+arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams, arcp_error *err);
 
 #endif

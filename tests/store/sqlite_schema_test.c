@@ -36,8 +36,8 @@ static int tear_down(void **state)
 static int64_t number(fixture *self, const char *sql)
 {
     arcp_error err = {0};
-    int64_t value = -1;
-    check_ok(arcp__sqlite_integer(&self->sqlite, sql, &value, &err), &err);
+    int64_t value = arcp__sqlite_integer(&self->sqlite, sql, &err);
+    check_ok(err.status, &err);
     return value;
 }
 
@@ -82,6 +82,7 @@ static void a_step_that_fails_leaves_the_version_before_it(void **state)
     assert_int_equal(number(self, "PRAGMA user_version"), 1);
     assert_int_equal(number(self, "SELECT a FROM t"), 1);
     assert_int_not_equal(sqlite3_get_autocommit(self->sqlite.db), 0);
+    err = (arcp_error){0};
     check_ok(arcp__sqlite_schema_migrate(&self->sqlite, steps, 4, &err), &err);
     assert_int_equal(number(self, "SELECT c FROM u"), 3);
 }
