@@ -44,13 +44,14 @@ static arcp_status make_directories(const char *path, arcp_error *err)
     return ARCP_OK;
 }
 
-static arcp_status open_or_create(const char *path, int *out, arcp_error *err)
+/* -1 when it failed. */
+static int open_or_create(const char *path, arcp_error *err)
 {
     int flags = O_RDWR | O_CLOEXEC;
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
         if (make_directories(path, err) != ARCP_OK) {
-            return err->status;
+            return -1;
         }
         fd = open(path, flags | O_CREAT, 0600);
         if (fd >= 0) {
@@ -58,23 +59,9 @@ static arcp_status open_or_create(const char *path, int *out, arcp_error *err)
         }
     }
     if (fd < 0) {
-        return io_error(path, "cannot be opened for writing", errno, err);
+        (void)io_error(path, "cannot be opened for writing", errno, err);
     }
-    *out = fd;
-    return ARCP_OK;
-}
-
-/* Tries for half a second: of an owner that was killed, a child that has not reached its
- * program yet may hold the file a moment longer. Returns 0 or the error. */
-static int lock_soon(int fd)
-{
-    for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
-        if (errno != EWOULDBLOCK || tries == 25) {
-            return errno;
-        }
-        (void)poll(NULL, 0, 20);
-    }
-    return 0;
+    return fd;
 }
 
 static arcp_status lock_file(const char *path, int fd, arcp_error *err)
@@ -86,17 +73,21 @@ static arcp_status lock_file(const char *path, int fd, arcp_error *err)
     if (!S_ISREG(info.st_mode)) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: not a regular file", path);
     }
-    int code = lock_soon(fd);
-    if (code == 0) {
-        return ARCP_OK;
+    /* Tries for half a second: of an owner that was killed, a child that has not reached its
+     * program yet may hold the file a moment longer. */
+    for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (errno != EWOULDBLOCK) {
+            return io_error(path, "cannot be locked", errno, err);
+        }
+        if (tries == 25) {
+            return arcp_error_set(err, ARCP_E_EXISTS,
+                                  "%s: in use by another process (fuser shows which); stop that "
+                                  "one, or choose another store",
+                                  path);
+        }
+        (void)poll(NULL, 0, 20);
     }
-    if (code == EWOULDBLOCK) {
-        return arcp_error_set(err, ARCP_E_EXISTS,
-                              "%s: in use by another process (fuser shows which); stop that one, "
-                              "or choose another store",
-                              path);
-    }
-    return io_error(path, "cannot be locked", code, err);
+    return ARCP_OK;
 }
 
 /* An owner makes the log when the database is on the disk: without that, its newest commits are
@@ -105,8 +96,8 @@ static arcp_status refuse_lone_log(const char *path, arcp_error *err)
 {
     struct stat info;
     char log[PATH_MAX + 8];
-    if (stat(path, &info) == 0 ? info.st_size != 0 : errno != ENOENT) {
-        return ARCP_OK;
+    if (err->status != ARCP_OK || (stat(path, &info) == 0 ? info.st_size != 0 : errno != ENOENT)) {
+        return err->status;
     }
     snprintf(log, sizeof(log), "%s-wal", path);
     if (stat(log, &info) != 0 || info.st_size == 0) {
@@ -128,35 +119,25 @@ arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arc
         return arcp_error_set(err, ARCP_E_USAGE, "the store's path is longer than %d bytes",
                               PATH_MAX - 1);
     }
-    int fd = -1;
-    arcp_status status = refuse_lone_log(path, err);
-    if (status == ARCP_OK) {
-        status = open_or_create(path, &fd, err);
+    int fd = refuse_lone_log(path, err) == ARCP_OK ? open_or_create(path, err) : -1;
+    if (fd < 0) {
+        return err->status;
     }
-    if (status != ARCP_OK) {
-        return status;
-    }
-    status = lock_file(path, fd, err);
     char resolved[PATH_MAX];
-    if (status == ARCP_OK && realpath(path, resolved) == NULL) {
-        status = io_error(path, "cannot be resolved", errno, err);
+    if (lock_file(path, fd, err) == ARCP_OK && realpath(path, resolved) == NULL) {
+        (void)io_error(path, "cannot be resolved", errno, err);
     }
-    if (status == ARCP_OK) {
-        status = refuse_lone_log(resolved, err);
+    refuse_lone_log(resolved, err);
+    arcp__sqlite_log_check(resolved, err);
+    char *copy = err->status == ARCP_OK ? arcp__copy_cstr(resolved, strlen(resolved)) : NULL;
+    if (copy == NULL) {
+        close(fd);
+        return err->status != ARCP_OK
+                   ? err->status
+                   : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
     }
-    if (status == ARCP_OK) {
-        status = arcp__sqlite_log_check(resolved, err);
-    }
-    if (status == ARCP_OK) {
-        char *copy = arcp__copy_cstr(resolved, strlen(resolved));
-        if (copy != NULL) {
-            *out = (arcp__sqlite_file){.fd = fd, .path = copy};
-            return ARCP_OK;
-        }
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store");
-    }
-    close(fd);
-    return status;
+    *out = (arcp__sqlite_file){.fd = fd, .path = copy};
+    return ARCP_OK;
 }
 
 void arcp__sqlite_file_close(arcp__sqlite_file *file)
