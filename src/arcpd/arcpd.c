@@ -1,6 +1,7 @@
 /* arcpd: the runtime as a daemon. */
 #include <errno.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -499,6 +500,8 @@ int main(int argc, char **argv)
     }
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
+    /* SQLite would count its memory, under a mutex at each allocation, and nobody reads it here. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     /* What agents leave behind comes to us instead of init, and is ended and waited for. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     siginfo_t child = {0};
