@@ -39,8 +39,8 @@ void arcp__audit_head_init(arcp__audit_head *head)
     memset(head->hash, '0', sizeof(head->hash));
 }
 
-static void chain_hash(const char previous[ARCP__AUDIT_HASH_SIZE], arcp_span body,
-                       char out[ARCP__AUDIT_HASH_SIZE])
+void arcp__audit_line_hash(const char previous[ARCP__AUDIT_HASH_SIZE], arcp_span body,
+                           char out[ARCP__AUDIT_HASH_SIZE])
 {
     const arcp_span parts[] = {arcp_span_make(previous, ARCP__AUDIT_HASH_SIZE), body,
                                ARCP_SPAN_LITERAL("}")};
@@ -59,7 +59,7 @@ void arcp__audit_chain_append(arcp__audit_head *head, arcp_span record, arcp_buf
         return;
     }
     char hash[ARCP__AUDIT_HASH_SIZE];
-    chain_hash(head->hash, arcp_span_from(arcp_buf_span(out), start), hash);
+    arcp__audit_line_hash(head->hash, arcp_span_from(arcp_buf_span(out), start), hash);
     arcp_buf_append_cstr(out, HASH_PREFIX);
     arcp_buf_append(out, arcp_span_make(hash, sizeof(hash)));
     arcp_buf_append_cstr(out, "\"}\n");
@@ -67,17 +67,6 @@ void arcp__audit_chain_append(arcp__audit_head *head, arcp_span record, arcp_buf
         head->seq++;
         memcpy(head->hash, hash, sizeof(hash));
     }
-}
-
-static bool is_hex(arcp_span text)
-{
-    for (size_t at = 0; at < text.size; at++) {
-        char byte = text.data[at];
-        if (!((byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f'))) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* {"seq":DIGITS, with the number in one spelling and not 0. */
@@ -99,12 +88,12 @@ bool arcp__audit_line_read(arcp_span line, arcp__audit_line_view *out)
     arcp_span tail = arcp_span_from(line, line.size - ARCP__AUDIT_TAIL_SIZE);
     out->body = arcp_span_first(line, line.size - ARCP__AUDIT_TAIL_SIZE);
     out->hash = arcp_span_make(tail.data + sizeof(HASH_PREFIX) - 1, ARCP__AUDIT_HASH_SIZE);
-    return arcp_span_starts_with(tail, ARCP_SPAN_LITERAL(HASH_PREFIX)) && is_hex(out->hash) &&
+    for (size_t i = 0; i < out->hash.size; i++) {
+        const char digit = out->hash.data[i];
+        if (!((digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f'))) {
+            return false;
+        }
+    }
+    return arcp_span_starts_with(tail, ARCP_SPAN_LITERAL(HASH_PREFIX)) &&
            arcp_span_ends_with(tail, ARCP_SPAN_LITERAL("\"}"));
-}
-
-void arcp__audit_line_hash(const char previous[ARCP__AUDIT_HASH_SIZE],
-                           const arcp__audit_line_view *line, char out[ARCP__AUDIT_HASH_SIZE])
-{
-    chain_hash(previous, line->body, out);
 }

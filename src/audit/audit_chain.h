@@ -44,9 +44,9 @@ typedef struct arcp__audit_line_view {
 } arcp__audit_line_view;
 bool arcp__audit_line_read(arcp_span line, arcp__audit_line_view *out);
 
-/* The hash that the line must have after `previous`. */
-void arcp__audit_line_hash(const char previous[ARCP__AUDIT_HASH_SIZE],
-                           const arcp__audit_line_view *line, char out[ARCP__AUDIT_HASH_SIZE]);
+/* The hash that a line with this body must have after `previous`. */
+void arcp__audit_line_hash(const char previous[ARCP__AUDIT_HASH_SIZE], arcp_span body,
+                           char out[ARCP__AUDIT_HASH_SIZE]);
 
 /* SHA-256 of bytes as hex digits. */
 void arcp__audit_sha256(arcp_span bytes, char out[ARCP__AUDIT_HASH_SIZE]);

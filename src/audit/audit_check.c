@@ -5,7 +5,7 @@
 
 /* No line of ours comes near; a file without line feeds is not read into memory. */
 #define LINE_BYTES_MAX ((size_t)1 << 20)
-/* A start goes back so far at most (audit_end.c). */
+/* A start goes back so far at most (audit_file.c). */
 #define TORN_BYTES_MAX ((size_t)1 << 20)
 
 static const char *const names[] = {
@@ -67,18 +67,6 @@ static void settle_torn(arcp__audit_check *check)
     arcp_buf_clear(&check->torn_text);
 }
 
-static void add_torn(arcp__audit_check *check, arcp_span line)
-{
-    if (check->torn_count++ == 0) {
-        check->torn_line = check->line;
-    } else {
-        arcp_buf_append_byte(&check->torn_text, '\n');
-    }
-    if (check->torn_text.size + line.size <= TORN_BYTES_MAX) {
-        arcp_buf_append(&check->torn_text, line);
-    }
-}
-
 /* ---- lines about the log itself ---- */
 
 typedef struct note {
@@ -100,6 +88,12 @@ static bool read_hash(const arcp_json *json, const char *name, char out[ARCP__AU
     return true;
 }
 
+static bool member_equals(const arcp_json *json, const char *name, const char *text)
+{
+    return arcp_json_string_equals(
+        json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)), arcp_span_cstr(text));
+}
+
 static void read_note(arcp_span line, note *out)
 {
     arcp_json json = ARCP_JSON_INIT;
@@ -109,77 +103,20 @@ static void read_note(arcp_span line, note *out)
     if (memmem(line.data, line.size, "\"event\":\"log\"", 13) == NULL) {
         return;
     }
-    if (arcp_json_scan(&json, line, &limits, NULL) == ARCP_OK) {
-        arcp_json_ref event = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("event"));
-        arcp_json_ref decision =
-            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("decision"));
-        bool is_log = arcp_json_string_equals(&json, event, ARCP_SPAN_LITERAL("log"));
-        out->is_closed =
-            is_log && arcp_json_string_equals(&json, decision, ARCP_SPAN_LITERAL("closed"));
-        out->is_torn =
-            is_log && arcp_json_string_equals(&json, decision, ARCP_SPAN_LITERAL("torn")) &&
-            arcp_json_u64(&json,
-                          arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("torn_bytes")),
-                          &out->torn_bytes) &&
-            read_hash(&json, "torn_sha256", out->torn_hash);
-        out->has_previous = is_log && read_hash(&json, "previous", out->previous);
+    if (arcp_json_scan(&json, line, &limits, NULL) == ARCP_OK &&
+        member_equals(&json, "event", "log")) {
+        const arcp_json_ref bytes =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("torn_bytes"));
+        out->is_closed = member_equals(&json, "decision", "closed");
+        out->is_torn = member_equals(&json, "decision", "torn") &&
+                       arcp_json_u64(&json, bytes, &out->torn_bytes) &&
+                       read_hash(&json, "torn_sha256", out->torn_hash);
+        out->has_previous = read_hash(&json, "previous", out->previous);
     }
     arcp_json_fini(&json);
 }
 
 /* ---- the chain ---- */
-
-static void begin_chain(arcp__audit_check *check, const arcp__audit_line_view *view,
-                        const note *about)
-{
-    check->first.seq = view->seq;
-    check->head.seq = view->seq - 1;
-    if (about->has_previous) {
-        memcpy(check->head.hash, about->previous, sizeof(check->head.hash));
-    }
-    memcpy(check->first.hash, check->head.hash, sizeof(check->first.hash));
-}
-
-/* Each file of ours begins with a line that repeats the hash before it; one that does not had
- * another beginning, and nothing vouches for the line that is its first now. */
-static void report_beheaded(arcp__audit_check *check, const arcp__audit_line_view *view)
-{
-    char message[160];
-    (void)snprintf(message, sizeof(message),
-                   "what stood before number %llu is missing: no log begins with such a line",
-                   (unsigned long long)view->seq);
-    report(check, ARCP__AUDIT_PROBLEM_MISSING, view->seq, message);
-}
-
-/* After a gap the line before is not there; the file's first line knows its hash. */
-static void report_missing(arcp__audit_check *check, const arcp__audit_line_view *view,
-                           const note *about)
-{
-    char message[160];
-    unsigned long long from = check->head.seq + 1;
-    unsigned long long to = view->seq - 1;
-    if (from == to) {
-        (void)snprintf(message, sizeof(message), "line number %llu is missing before this one",
-                       from);
-    } else {
-        (void)snprintf(message, sizeof(message),
-                       "lines number %llu to %llu are missing before this one", from, to);
-    }
-    report(check, ARCP__AUDIT_PROBLEM_MISSING, view->seq, message);
-    if (about->has_previous) {
-        memcpy(check->head.hash, about->previous, sizeof(check->head.hash));
-    }
-}
-
-static void check_hash(arcp__audit_check *check, const arcp__audit_line_view *view, bool follows)
-{
-    char hash[ARCP__AUDIT_HASH_SIZE];
-    arcp__audit_line_hash(check->head.hash, view, hash);
-    if (follows && memcmp(hash, view->hash.data, sizeof(hash)) != 0) {
-        report(check, ARCP__AUDIT_PROBLEM_EDITED, view->seq,
-               "the line does not give its hash: it, or the hash of the one before, was altered");
-    }
-}
 
 /* The note behind vouches for the last bytes before it: their size and hash. A note of an earlier
  * release is about the last line alone. */
@@ -195,61 +132,91 @@ static void check_torn(arcp__audit_check *check, const note *about)
             memcmp(about->torn_hash, hash, sizeof(hash)) == 0) {
             check->torn++;
             check->torn_count--;
-            for (size_t at = 0; at < last.size; at++) {
-                check->torn_count -= last.data[at] == '\n' ? 1 : 0;
+            for (size_t i = 0; i < last.size; i++) {
+                check->torn_count -= last.data[i] == '\n' ? 1 : 0;
             }
         }
     }
     settle_torn(check);
 }
 
-/* A line that somebody wrote down elsewhere is still what it was. */
-static void check_wanted(arcp__audit_check *check, const arcp__audit_line_view *view)
+/* A line that is none: perhaps the next one vouches for it. */
+static void add_torn(arcp__audit_check *check, arcp_span line)
 {
-    if (view->seq != check->wanted.seq || check->wanted.seq == 0) {
-        return;
+    if (check->torn_count++ == 0) {
+        check->torn_line = check->line;
+    } else {
+        arcp_buf_append_byte(&check->torn_text, '\n');
     }
-    check->has_wanted = true;
-    if (memcmp(view->hash.data, check->wanted.hash, sizeof(check->wanted.hash)) != 0) {
-        report(check, ARCP__AUDIT_PROBLEM_HEAD, view->seq,
-               "the line has another hash than was asked for: the chain was made anew");
+    if (check->torn_text.size + line.size <= TORN_BYTES_MAX) {
+        arcp_buf_append(&check->torn_text, line);
     }
 }
 
 static void check_line(arcp__audit_check *check, arcp_span line)
 {
     arcp__audit_line_view view;
+    note about;
+    char message[160];
     check->line++;
     if (!arcp__audit_line_read(line, &view)) {
         add_torn(check, line);
         return;
     }
-    note about;
     read_note(line, &about);
     check_torn(check, &about);
     check->lines++;
     check->is_closed = about.is_closed;
-    bool follows = true;
-    if (check->first.seq == 0) {
-        /* Without the line before and without its hash there is nothing to compare with. */
-        begin_chain(check, &view, &about);
-        follows = about.has_previous || view.seq == 1;
-        if (!follows) {
-            report_beheaded(check, &view);
-        }
-    } else if (view.seq <= check->head.seq) {
-        char message[120];
-        (void)snprintf(message, sizeof(message), "number %llu stands behind number %llu",
-                       (unsigned long long)view.seq, (unsigned long long)check->head.seq);
-        report(check, ARCP__AUDIT_PROBLEM_ORDER, view.seq, message);
+    const bool is_first = check->first.seq == 0;
+    const bool is_next = view.seq == check->head.seq + 1;
+    const unsigned long long seq = view.seq;
+    const unsigned long long head = check->head.seq;
+    if (!is_first && seq <= head) {
+        (void)snprintf(message, sizeof(message), "number %llu stands behind number %llu", seq,
+                       head);
+        report(check, ARCP__AUDIT_PROBLEM_ORDER, seq, message);
         return;
-    } else if (view.seq != check->head.seq + 1) {
-        report_missing(check, &view, &about);
-        follows = about.has_previous;
     }
-    check_hash(check, &view, follows);
-    check_wanted(check, &view);
-    check->head.seq = view.seq;
+    if (is_first && !is_next && !about.has_previous) {
+        /* Each file of ours begins with a line that repeats the hash before it; one that does not
+         * had another beginning, and nothing vouches for the line that is its first now. */
+        (void)snprintf(message, sizeof(message),
+                       "what stood before number %llu is missing: no log begins with such a line",
+                       seq);
+        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
+    } else if (!is_first && seq == head + 2) {
+        (void)snprintf(message, sizeof(message), "line number %llu is missing before this one",
+                       head + 1);
+        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
+    } else if (!is_first && !is_next) {
+        (void)snprintf(message, sizeof(message),
+                       "lines number %llu to %llu are missing before this one", head + 1, seq - 1);
+        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
+    }
+    /* Where the line before is not there, the file's first line knows its hash. */
+    if ((is_first || !is_next) && about.has_previous) {
+        memcpy(check->head.hash, about.previous, sizeof(check->head.hash));
+    }
+    if (is_first) {
+        check->first.seq = seq;
+        memcpy(check->first.hash, check->head.hash, sizeof(check->first.hash));
+    }
+    /* Without the line before and without its hash there is nothing to compare with. */
+    char hash[ARCP__AUDIT_HASH_SIZE];
+    arcp__audit_line_hash(check->head.hash, view.body, hash);
+    if ((is_next || about.has_previous) && memcmp(hash, view.hash.data, sizeof(hash)) != 0) {
+        report(check, ARCP__AUDIT_PROBLEM_EDITED, seq,
+               "the line does not give its hash: it, or the hash of the one before, was altered");
+    }
+    /* A head that was recorded elsewhere: the line must exist and have its hash. */
+    if (seq == check->wanted.seq) {
+        check->has_wanted = true;
+        if (memcmp(view.hash.data, check->wanted.hash, sizeof(check->wanted.hash)) != 0) {
+            report(check, ARCP__AUDIT_PROBLEM_HEAD, seq,
+                   "the line has another hash than was asked for: the chain was made anew");
+        }
+    }
+    check->head.seq = seq;
     memcpy(check->head.hash, view.hash.data, sizeof(check->head.hash));
 }
 

@@ -1,5 +1,6 @@
 #include "audit/audit_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/audit_end.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/directory.h"
@@ -108,19 +108,14 @@ arcp_status arcp__audit_file_sync(arcp__audit_file *file, arcp_error *err)
     return ARCP_OK;
 }
 
-arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, arcp_span members,
+arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, const char *members,
                                   arcp_error *err)
 {
     char ts[ARCP__TIMESTAMP_SIZE];
     arcp_buf record = ARCP_BUF_INIT;
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
-    arcp_buf_append_format(&record, "{\"ts\":\"%.*s\",\"event\":\"log\",\"decision\":\"%s\"",
-                           (int)sizeof(ts), ts, decision);
-    if (members.size != 0) {
-        arcp_buf_append_byte(&record, ',');
-        arcp_buf_append(&record, members);
-    }
-    arcp_buf_append_byte(&record, '}');
+    arcp_buf_append_format(&record, "{\"ts\":\"%.*s\",\"event\":\"log\",\"decision\":\"%s\"%s%s}",
+                           (int)sizeof(ts), ts, decision, members[0] == '\0' ? "" : ",", members);
     bool added = !record.failed && arcp__audit_file_add(file, arcp_buf_span(&record));
     arcp_buf_fini(&record);
     return added ? arcp__audit_file_write(file, err) : no_memory(err);
@@ -129,44 +124,163 @@ arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, 
 /* The first line of a file, or of a run: repeats the hash it follows. */
 static arcp_status note_opened(arcp__audit_file *file, const char *why, arcp_error *err)
 {
-    arcp_buf members = ARCP_BUF_INIT;
-    arcp_buf_append_format(&members, "\"reason\":\"%s\",\"previous\":\"%.*s\"", why,
-                           ARCP__AUDIT_HASH_SIZE, file->head.hash);
-    arcp_status status = members.failed
-                             ? no_memory(err)
-                             : arcp__audit_file_note(file, "opened", arcp_buf_span(&members), err);
-    arcp_buf_fini(&members);
+    char members[224];
+    (void)snprintf(members, sizeof(members), "\"reason\":\"%s\",\"previous\":\"%.*s\"", why,
+                   ARCP__AUDIT_HASH_SIZE, file->head.hash);
+    return arcp__audit_file_note(file, "opened", members, err);
+}
+
+/* ---- how a file ends ---- */
+
+/* Longer than any line: what peers chose is cut (src/log/audit.c). */
+#define WINDOW_BYTES ((uint64_t)1 << 20)
+
+/* Where the chain of a file stands, and whether a write was cut off. */
+typedef struct file_end {
+    arcp__audit_head head; /* of the last whole line; init when there is none */
+    uint64_t size;         /* of the file */
+    bool is_foreign;       /* there are whole lines at its end, and none is of a chain */
+    bool is_unended;       /* the last line lacks nothing but its line feed */
+    arcp_buf torn;         /* what follows the last whole line of the chain; owned */
+} file_end;
+
+static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error *err)
+{
+    uint64_t at = size > WINDOW_BYTES ? size - WINDOW_BYTES : 0;
+    char chunk[16384];
+    while (at < size) {
+        ssize_t got = pread(fd, chunk, sizeof(chunk), (off_t)at);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return arcp_error_set(err, ARCP_E_IO, "the end of the audit file cannot be read: %s",
+                                  got == 0 ? "it became shorter" : strerror(errno));
+        }
+        arcp_buf_append(out, arcp_span_make(chunk, (size_t)got));
+        at += (uint64_t)got;
+    }
+    return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+static const char *last_line_feed(arcp_span text)
+{
+    return text.size == 0 ? NULL : memrchr(text.data, '\n', text.size);
+}
+
+/* The last line that is one: a power failure may leave several behind it that are none. */
+static void read_last_line(arcp_span window, file_end *out)
+{
+    arcp_span lines = window;
+    for (const char *feed = last_line_feed(lines); feed != NULL; feed = last_line_feed(lines)) {
+        lines = arcp_span_first(lines, (size_t)(feed - lines.data));
+        const char *before = last_line_feed(lines);
+        arcp_span line =
+            before == NULL ? lines : arcp_span_from(lines, (size_t)(before - lines.data) + 1);
+        arcp__audit_line_view view;
+        if (arcp__audit_line_read(line, &view)) {
+            out->head.seq = view.seq;
+            memcpy(out->head.hash, view.hash.data, sizeof(out->head.hash));
+            arcp_buf_append(&out->torn, arcp_span_from(window, lines.size + 1));
+            return;
+        }
+    }
+    out->is_foreign = last_line_feed(window) != NULL;
+    arcp_buf_append(&out->torn, window);
+}
+
+/* The end of an open file; out->torn is freed by the caller either way. */
+static arcp_status read_end(int fd, file_end *out, arcp_error *err)
+{
+    struct stat about;
+    arcp_buf window = ARCP_BUF_INIT;
+    *out = (file_end){.torn = ARCP_BUF_INIT};
+    arcp__audit_head_init(&out->head);
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return arcp_error_set(err, ARCP_E_IO, "the audit file is no regular file");
+    }
+    out->size = (uint64_t)about.st_size;
+    arcp_status status = read_window(fd, out->size, &window, err);
+    if (status == ARCP_OK) {
+        read_last_line(arcp_buf_span(&window), out);
+        /* A write that was cut off right before its line feed wrote a whole line. */
+        char hash[ARCP__AUDIT_HASH_SIZE];
+        arcp__audit_line_view view;
+        if (!out->is_foreign && arcp__audit_line_read(arcp_buf_span(&out->torn), &view) &&
+            view.seq == out->head.seq + 1) {
+            arcp__audit_line_hash(out->head.hash, view.body, hash);
+            if (memcmp(hash, view.hash.data, sizeof(hash)) == 0) {
+                out->is_unended = true;
+                out->head.seq = view.seq;
+                memcpy(out->head.hash, hash, sizeof(hash));
+                arcp_buf_clear(&out->torn);
+            }
+        }
+        if (out->torn.failed) {
+            status = no_memory(err);
+        }
+    }
+    arcp_buf_fini(&window);
     return status;
+}
+
+/* The furthest head of the files beside `path` whose names begin with its name and '.' or
+ * '-': what a rotation left when its new file was never made. */
+static void read_siblings(const char *path, arcp__audit_head *out)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const arcp_span name = arcp_span_cstr(slash == NULL ? path : slash + 1);
+    arcp__directory_of(path, folder);
+    DIR *directory = opendir(folder);
+    if (directory == NULL) {
+        return;
+    }
+    for (const struct dirent *entry = readdir(directory); entry != NULL;
+         entry = readdir(directory)) {
+        const arcp_span text = arcp_span_cstr(entry->d_name);
+        if (text.size <= name.size + 1 || !arcp_span_starts_with(text, name) ||
+            (text.data[name.size] != '.' && text.data[name.size] != '-')) {
+            continue;
+        }
+        const int fd =
+            openat(dirfd(directory), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0) {
+            continue;
+        }
+        file_end end;
+        if (read_end(fd, &end, NULL) == ARCP_OK && end.head.seq > out->seq) {
+            *out = end.head;
+        }
+        arcp_buf_fini(&end.torn);
+        (void)close(fd);
+    }
+    (void)closedir(directory);
 }
 
 /* ---- opening ---- */
 
-/* So that a power failure does not take the name of a file that was made or renamed. */
-static arcp_status sync_directory(const arcp__audit_file *file, arcp_error *err)
-{
-    const int number = arcp__directory_sync(file->path);
-    return number == 0 ? ARCP_OK
-                       : failed(file, "kept: its directory cannot be synced", number, err);
-}
-
 static arcp_status open_path(arcp__audit_file *file, int flags, arcp_error *err)
 {
+    arcp_status status = ARCP_OK;
     file->fd =
         open(file->path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
     if (file->fd < 0) {
         return failed(file, "opened", errno, err);
     }
     if (flock(file->fd, LOCK_EX | LOCK_NB) != 0) {
-        int number = errno;
-        (void)close(file->fd);
-        file->fd = -1;
-        return number == EWOULDBLOCK
-                   ? arcp_error_set(err, ARCP_E_EXISTS,
-                                    "another process writes the audit file %s: give each its own",
-                                    file->path)
-                   : failed(file, "locked", number, err);
+        status = errno != EWOULDBLOCK
+                     ? failed(file, "locked", errno, err)
+                     : arcp_error_set(err, ARCP_E_EXISTS,
+                                      "another process writes the audit file %s: give each its own",
+                                      file->path);
+    } else if ((flags & O_CREAT) != 0) {
+        /* So that a power failure does not take the name of a file that was made or renamed. */
+        const int number = arcp__directory_sync(file->path);
+        if (number != 0) {
+            status = failed(file, "kept: its directory cannot be synced", number, err);
+        }
     }
-    arcp_status status = (flags & O_CREAT) != 0 ? sync_directory(file, err) : ARCP_OK;
     if (status != ARCP_OK) {
         (void)close(file->fd);
         file->fd = -1;
@@ -194,33 +308,29 @@ static arcp_status set_aside(arcp__audit_file *file, arcp_error *err)
 static arcp_status note_torn(arcp__audit_file *file, arcp_span torn, arcp_error *err)
 {
     char hash[ARCP__AUDIT_HASH_SIZE];
-    arcp_buf members = ARCP_BUF_INIT;
     bool is_ended = torn.data[torn.size - 1] == '\n';
     torn.size -= is_ended ? 1 : 0;
     arcp__audit_sha256(torn, hash);
-    arcp_buf_append_format(&members, "\"torn_bytes\":%zu,\"torn_sha256\":\"%.*s\"", torn.size,
-                           (int)sizeof(hash), hash);
     if (!is_ended) {
         arcp_buf_append_byte(&file->out, '\n');
     }
-    arcp_status status = members.failed || file->out.failed
-                             ? no_memory(err)
-                             : arcp__audit_file_note(file, "torn", arcp_buf_span(&members), err);
-    arcp_buf_fini(&members);
-    return status;
+    char members[160];
+    (void)snprintf(members, sizeof(members), "\"torn_bytes\":%zu,\"torn_sha256\":\"%.*s\"",
+                   torn.size, (int)sizeof(hash), hash);
+    return file->out.failed ? no_memory(err) : arcp__audit_file_note(file, "torn", members, err);
 }
 
 static arcp_status take_up(arcp__audit_file *file, arcp_error *err)
 {
-    arcp__audit_end end;
+    file_end end;
     const char *why = "start";
-    arcp_status status = arcp__audit_end_read(file->fd, &end, err);
+    arcp_status status = read_end(file->fd, &end, err);
+    if (status == ARCP_OK && end.size == 0) {
+        read_siblings(file->path, &end.head);
+    }
     file->head = end.head;
     file->size = end.size;
     file->synced_size = end.size;
-    if (status == ARCP_OK && end.size == 0 && !end.is_foreign) {
-        arcp__audit_end_of_siblings(file->path, &file->head);
-    }
     file->written_head = file->head;
     file->synced_head = file->head;
     if (status == ARCP_OK && end.is_foreign) {
@@ -231,12 +341,15 @@ static arcp_status take_up(arcp__audit_file *file, arcp_error *err)
     } else if (status == ARCP_OK && end.is_unended) {
         arcp_buf_append_byte(&file->out, '\n');
     }
-    arcp__audit_end_fini(&end);
+    arcp_buf_fini(&end.torn);
     return status == ARCP_OK ? note_opened(file, why, err) : status;
 }
 
 static void forget(arcp__audit_file *file)
 {
+    if (file->fd >= 0) {
+        (void)close(file->fd);
+    }
     arcp_buf_fini(&file->out);
     arcp_buf_fini(&file->unsynced);
     arcp__free(file->path);
@@ -246,16 +359,12 @@ static void forget(arcp__audit_file *file)
 arcp_status arcp__audit_file_open(arcp__audit_file *file, const char *path, arcp_error *err)
 {
     *file = (arcp__audit_file){.fd = -1, .out = ARCP_BUF_INIT, .unsynced = ARCP_BUF_INIT};
-    arcp__audit_head_init(&file->head);
     file->path = arcp__copy_cstr(path, strlen(path));
     arcp_status status = file->path == NULL ? no_memory(err) : open_path(file, O_CREAT, err);
     if (status == ARCP_OK) {
         status = take_up(file, err);
     }
     if (status != ARCP_OK) {
-        if (file->fd >= 0) {
-            (void)close(file->fd);
-        }
         forget(file);
     }
     return status;
@@ -281,7 +390,7 @@ static arcp_status begin(arcp__audit_file *file, const char *why, arcp_error *er
 /* Ends the old file: what follows stands in another one. */
 static arcp_status end_file(arcp__audit_file *file, arcp_error *err)
 {
-    arcp_status status = arcp__audit_file_note(file, "closed", arcp_span_make(NULL, 0), err);
+    arcp_status status = arcp__audit_file_note(file, "closed", "", err);
     return status == ARCP_OK ? arcp__audit_file_sync(file, err) : status;
 }
 
@@ -332,7 +441,6 @@ void arcp__audit_file_close(arcp__audit_file *file)
             arcp_status last = arcp__audit_file_sync(file, NULL);
             (void)last; /* there is no later try */
         }
-        (void)close(file->fd);
     }
     const arcp__audit_head head = file->written_head;
     forget(file);

@@ -47,7 +47,7 @@ ARCP_MUST_CHECK arcp_status arcp__audit_file_reopen(arcp__audit_file *file, arcp
 /* Adds and writes a line about the log itself; `members` is JSON, `"name":value,...`, or
  * empty. */
 ARCP_MUST_CHECK arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision,
-                                                  arcp_span members, arcp_error *err);
+                                                  const char *members, arcp_error *err);
 
 /* Notes that the log was closed, and closes it; what fails is left. `head` stays: that of the last
  * line that is in the file. */

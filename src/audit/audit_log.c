@@ -66,22 +66,7 @@ static bool has_work(const arcp__audit_log *log)
            log->must_stop || log->lost_unnoted != 0;
 }
 
-static bool is_hurried(const arcp__audit_log *log)
-{
-    return log->queue.size == 0 || log->hurried_upto > log->written_upto ||
-           log->syncs_asked != log->syncs_done || log->must_stop || log->is_failing;
-}
-
-static void wait_for_company(arcp__audit_log *log)
-{
-    int64_t until = now_ns() + LINGER_NS;
-    struct timespec at = instant(until);
-    while (!is_hurried(log) && now_ns() < until) {
-        (void)pthread_cond_timedwait(&log->wake, &log->lock, &at);
-    }
-}
-
-/* Sleeps until there is something to do; the lock is held. */
+/* Sleeps until there is something to do, and then for company; the lock is held. */
 static void wait_for_work(arcp__audit_log *log)
 {
     int64_t until = log->sync_at_ns;
@@ -99,7 +84,13 @@ static void wait_for_work(arcp__audit_log *log)
         }
         log->is_asleep = false;
     }
-    wait_for_company(log);
+    until = now_ns() + LINGER_NS;
+    struct timespec at = instant(until);
+    while (log->queue.size != 0 && log->hurried_upto <= log->written_upto &&
+           log->syncs_asked == log->syncs_done && !log->must_stop && !log->is_failing &&
+           now_ns() < until) {
+        (void)pthread_cond_timedwait(&log->wake, &log->lock, &at);
+    }
 }
 
 /* Only when the last round's lines are in the file, and no sync of them failed: memory stays
@@ -125,33 +116,6 @@ static void take_queue(arcp__audit_log *log, round *out)
     log->lost_unnoted = 0;
 }
 
-/* Numbers and chains what was taken; how many records found no memory. */
-static uint64_t chain_records(arcp__audit_log *log)
-{
-    uint64_t lost = 0;
-    arcp_span left = arcp_buf_span(&log->work);
-    while (left.size != 0) {
-        const char *feed = memchr(left.data, '\n', left.size);
-        size_t size = (size_t)(feed - left.data);
-        if (!arcp__audit_file_add(&log->file, arcp_span_first(left, size))) {
-            lost++;
-        }
-        left = arcp_span_from(left, size + 1);
-    }
-    arcp_buf_clear(&log->work);
-    return lost;
-}
-
-static arcp_status note_lost(arcp__audit_log *log, uint64_t lost, arcp_error *err)
-{
-    char members[48];
-    if (lost == 0) {
-        return ARCP_OK;
-    }
-    (void)snprintf(members, sizeof(members), "\"lost_records\":%llu", (unsigned long long)lost);
-    return arcp__audit_file_note(&log->file, "lost", arcp_span_cstr(members), err);
-}
-
 static arcp_status sync_when_due(arcp__audit_log *log, const round *what, arcp_error *err)
 {
     if (log->file.unsynced.size != 0 && log->sync_at_ns == ARCP_TIME_NEVER) {
@@ -168,10 +132,20 @@ static arcp_status sync_when_due(arcp__audit_log *log, const round *what, arcp_e
 
 static arcp_status write_round(arcp__audit_log *log, round *what, arcp_error *err)
 {
-    uint64_t unchained = chain_records(log);
+    uint64_t unchained = 0; /* records that found no memory */
+    for (arcp_span left = arcp_buf_span(&log->work); left.size != 0;) {
+        const char *feed = memchr(left.data, '\n', left.size);
+        const size_t size = (size_t)(feed - left.data);
+        unchained += arcp__audit_file_add(&log->file, arcp_span_first(left, size)) ? 0 : 1;
+        left = arcp_span_from(left, size + 1);
+    }
+    arcp_buf_clear(&log->work);
     arcp_status status = arcp__audit_file_write(&log->file, err);
-    if (status == ARCP_OK) {
-        status = note_lost(log, what->lost, err);
+    if (status == ARCP_OK && what->lost != 0) {
+        char members[48];
+        (void)snprintf(members, sizeof(members), "\"lost_records\":%llu",
+                       (unsigned long long)what->lost);
+        status = arcp__audit_file_note(&log->file, "lost", members, err);
         what->lost = 0; /* noted, if not in the file then in what waits for it */
     }
     what->lost += unchained;
@@ -185,21 +159,6 @@ static arcp_status write_round(arcp__audit_log *log, round *what, arcp_error *er
     return status == ARCP_OK ? sync_when_due(log, what, err) : status;
 }
 
-static void finish_round(arcp__audit_log *log, const round *what, arcp_status status)
-{
-    bool is_failing = status != ARCP_OK;
-    log->lost_unnoted += what->lost;
-    log->is_failing = is_failing;
-    if (is_failing) {
-        log->must_reopen = log->must_reopen || what->must_reopen;
-    } else {
-        log->written = log->file.head;
-        log->syncs_done = what->syncs;
-        log->written_upto = log->swapped_upto;
-    }
-    (void)pthread_cond_broadcast(&log->done);
-}
-
 static void *run(void *user)
 {
     arcp__audit_log *log = user;
@@ -210,14 +169,22 @@ static void *run(void *user)
         round what;
         arcp_error error = {0};
         wait_for_work(log);
-        bool must_stop = log->must_stop;
-        bool had_lost = log->lost_unnoted != 0;
+        const bool must_stop = log->must_stop;
+        const bool had_lost = log->lost_unnoted != 0;
         take_queue(log, &what);
         (void)pthread_mutex_unlock(&log->lock);
-        arcp_status status = write_round(log, &what, &error);
-        bool is_failing = status != ARCP_OK;
+        const bool is_failing = write_round(log, &what, &error) != ARCP_OK;
         (void)pthread_mutex_lock(&log->lock);
-        finish_round(log, &what, status);
+        log->lost_unnoted += what.lost;
+        log->is_failing = is_failing;
+        if (is_failing) {
+            log->must_reopen = log->must_reopen || what.must_reopen;
+        } else {
+            log->written = log->file.head;
+            log->syncs_done = what.syncs;
+            log->written_upto = log->swapped_upto;
+        }
+        (void)pthread_cond_broadcast(&log->done);
         go_on = !must_stop || (!is_failing && log->queue.size != 0);
         if (is_failing != was_failing || (had_lost && !is_failing)) {
             /* After the state has changed: who is told may look. */
