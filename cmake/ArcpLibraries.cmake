@@ -1,8 +1,8 @@
 # The three installed libraries, put together from the modules' objects, shared and static:
 #
 #   libarcp           base json core                                                                      needs libc only
-#   libarcp-runtime   context log credential job engine stream web transport store file launch process identity runtime  needs libarcp
-#   libarcp-client    context log credential job engine stream web transport client                                      needs libarcp
+#   libarcp-runtime   context log credential job session engine stream web transport store file launch process identity runtime  needs libarcp
+#   libarcp-client    context log credential job session engine stream web transport client                                      needs libarcp
 #
 # The upper two use internals (arcp__*) of libarcp. The shared libarcp hands these out under
 # a version node of its own that names the exact release, so that libraries of two releases
@@ -68,13 +68,13 @@ file(RELATIVE_PATH ARCP_PC_PREFIX
 string(REGEX REPLACE "/$" "" ARCP_PC_PREFIX "${ARCP_PC_PREFIX}")
 
 arcp_library(arcp MODULES base json core MAP libarcp.map.in EXPORT_NAME arcp)
-arcp_library(arcp-runtime MODULES context log credential job engine stream web transport store file launch process identity runtime
+arcp_library(arcp-runtime MODULES context log credential job session engine stream web transport store file launch process identity runtime
   MAP libarcp-upper.map.in
   EXPORT_NAME runtime LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO PkgConfig::SQLITE arcp_wslay arcp_http_parser
         Threads::Threads
   SYSTEM_LIBRARIES uv ssl crypto sqlite3 wslay http_parser pthread)
-arcp_library(arcp-client MODULES context log credential job engine stream web transport client MAP libarcp-upper.map.in
+arcp_library(arcp-client MODULES context log credential job session engine stream web transport client MAP libarcp-upper.map.in
   EXPORT_NAME client LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO arcp_wslay arcp_http_parser Threads::Threads
   SYSTEM_LIBRARIES uv ssl crypto wslay http_parser pthread)

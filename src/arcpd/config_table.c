@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "engine/peer_profile.h"
 #include "launch/launch.h"
+#include "session/peer_profile.h"
 
 #define RESTART ARCP__CONFIG_RESTART
 #define SECRET  ARCP__CONFIG_SECRET

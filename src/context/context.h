@@ -122,8 +122,11 @@ bool arcp__frame_fits_job(const arcp__context *context, size_t accepted_size);
 /* How much text fits although each byte of it may need six. */
 size_t arcp__frame_room_of_text(const arcp__context *context);
 
-/* ---- row.c: a stored row that cannot be read; fill *err ---- */
+/* ---- row.c: a stored row or stream that cannot be read; fill *err ---- */
 arcp_status arcp__row_damaged(const char *what, arcp_span key, arcp_error *err);
 arcp_status arcp__row_out_of_memory(arcp_error *err);
+/* Less is stored than was shown: nobody may be told that this is all. */
+arcp_status arcp__stream_short(const char *prefix, const char *id, const char *unit, uint64_t end,
+                               uint64_t said, arcp_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* The life of an engine, and its figures. What it is told is in input.c. */
-#include "engine/restore.h"
+#include "engine/state.h"
 
 arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine **out,
                              arcp_error *err)
@@ -28,12 +28,21 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
     engine->jobs = (arcp__jobs){.context = &engine->context,
                                 .log = engine->log,
                                 .credentials = &engine->credentials,
-                                .user = engine,
+                                .user = &engine->sessions,
                                 .timer_kind = ARCP__TIMER_JOB,
                                 .work_directory = options->work_directory,
                                 .makes_spans = options->makes_spans,
                                 .has_no_log = options->has_no_log,
                                 .ended_leases_max = ARCP__ENDED_LEASES_MAX};
+    engine->sessions = (arcp__sessions){.context = &engine->context,
+                                        .log = engine->log,
+                                        .credentials = &engine->credentials,
+                                        .jobs = &engine->jobs,
+                                        .runtime_name = options->runtime_name,
+                                        .runtime_version = options->runtime_version,
+                                        .timer_kinds = {.link = ARCP__TIMER_LINK,
+                                                        .session = ARCP__TIMER_SESSION,
+                                                        .refusals = ARCP__TIMER_REFUSALS}};
     if (!arcp__context_init(&engine->context, &options->settings, options->now, options->random,
                             options->random_user)) {
         arcp__context_no_memory(&engine->context);
@@ -66,25 +75,16 @@ void arcp__engine_free(arcp__engine *engine)
     }
     arcp__restore_free(engine);
     drop_effects(engine);
-    while (engine->links != NULL) {
-        arcp__link_disconnect(engine, engine->links);
-    }
+    arcp__links_free(&engine->sessions);
     drop_effects(engine);
     while (engine->jobs.admissions != NULL) {
         arcp__admission_free(&engine->jobs, engine->jobs.admissions);
     }
-    arcp__free(engine->refusals);
     arcp__credentials_fini(&engine->credentials);
-    for (arcp__session *session = engine->sessions, *next = NULL; session != NULL; session = next) {
-        next = session->hh.next;
-        arcp__session_end(engine, session, "the engine ends");
-    }
-    arcp__free(engine->mail);
+    arcp__sessions_fini(&engine->sessions);
     drop_effects(engine);
     arcp__restore_free(engine);
     arcp__jobs_fini(&engine->jobs);
-    arcp__engine_clear_peer_profiles(engine);
-    arcp_buf_fini(&engine->sending);
     arcp__log_free(engine->log);
     arcp__context_fini(&engine->context);
     arcp__free(engine);
@@ -122,6 +122,17 @@ void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn 
 {
     engine->jobs.submit_policy = ask;
     engine->jobs.submit_policy_user = user;
+}
+
+arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, const arcp__peer_profile_rule *rule,
+                                          arcp_error *err)
+{
+    return arcp__peer_profile_add(&engine->sessions, rule, err);
+}
+
+void arcp__engine_clear_peer_profiles(arcp__engine *engine)
+{
+    arcp__peer_profiles_clear(&engine->sessions);
 }
 
 void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
@@ -162,10 +173,10 @@ bool arcp__engine_is_hopeless(const arcp__engine *engine)
 bool arcp__engine_is_finished(const arcp__engine *engine)
 {
     if (engine->context.failed) {
-        return engine->is_closing_links && engine->next_to_close == NULL;
+        return engine->sessions.is_closing_links && engine->sessions.next_to_close == NULL;
     }
     if (!engine->stopped || engine->jobs.running != 0 || engine->jobs.live_agents != 0 ||
-        engine->links != NULL || arcp__effect_is_ready(engine->log)) {
+        engine->sessions.links != NULL || arcp__effect_is_ready(engine->log)) {
         return false;
     }
     /* What could not be stored was shown to nobody: the next start finds what it would find
@@ -179,8 +190,8 @@ void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
     *out = (arcp__engine_stats){
         .credentials_outstanding = arcp__credentials_count(&engine->credentials),
         .credentials_stuck = engine->credentials.stuck_count,
-        .sessions = engine->session_count,
-        .sessions_connected = engine->connected_count,
+        .sessions = engine->sessions.count,
+        .sessions_connected = engine->sessions.connected_count,
         .jobs_running = engine->jobs.running,
         .jobs_kept = HASH_COUNT(engine->jobs.all) - engine->jobs.running,
         .events = engine->jobs.metrics.event_count,

@@ -30,11 +30,10 @@
 #include "base/ulid.h"
 #include "core/job_port.h"
 #include "credential/credential.h"
-#include "job/job.h"
 #include "log/log.h"
+#include "session/session.h"
 
 typedef struct arcp__engine arcp__engine;
-typedef struct arcp__link arcp__link; /* one transport connection, as the engine sees it */
 
 typedef struct arcp__engine_options {
     const char *runtime_name;    /* in the welcome; borrowed for the engine's life */
@@ -84,30 +83,13 @@ void arcp__engine_clear_policies(arcp__engine *engine);
  * of the options are: it decides from its arguments, does no I/O and does not call the engine. */
 void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn ask, void *user);
 
-/* Which peer profile a session gets (docs/protocol.md, Peer profiles): both globs must match, an
- * empty one matches everything. Rows added later are looked at first; the shipped rows
- * last. ARCP_E_USAGE for a profile that does not exist. */
-typedef struct arcp__peer_profile_rule {
-    arcp_span client_glob;    /* over hello.client.name */
-    arcp_span principal_glob; /* over the principal's name */
-    arcp_span profile;
-} arcp__peer_profile_rule;
+/* Which peer profile a session gets. */
 void arcp__engine_clear_peer_profiles(arcp__engine *engine);
 ARCP_MUST_CHECK arcp_status arcp__engine_add_peer_profile(arcp__engine *engine,
                                                           const arcp__peer_profile_rule *rule,
                                                           arcp_error *err);
 
 /* ---- links ---- */
-
-typedef struct arcp__link_options {
-    void *user;          /* comes back in effects */
-    bool is_local;       /* loopback, pipe or memory */
-    bool is_encrypted;   /* by the transport */
-    arcp_span principal; /* not empty: any token is accepted, for this principal (stdio) */
-    const char
-        *peer; /* its address, for lines about it; borrowed until disconnect; NULL: unknown */
-    uint32_t waited_ms; /* of limits.hello_timeout_sec, before the engine heard of it */
-} arcp__link_options;
 
 /* A connection whose transport handshake is complete. NULL when out of memory. */
 arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
@@ -128,15 +110,6 @@ void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link,
  * as by a bye when its session has nothing left to tell it: no request without its answer, no job
  * that runs, no event that has not left. Its silence is not taken for a loss. */
 void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link);
-/* A peer that was turned away, by the owner or by the engine. */
-typedef struct arcp__refusal {
-    const char *peer; /* ADDRESS:PORT; NULL: unknown */
-    const char *rule; /* what decided; static */
-    int code;         /* an HTTP status or a close code; 0: none */
-    bool is_audited;  /* it is a decision about who may come in */
-    bool is_logged;   /* the operator's log has it too */
-    bool is_trouble;  /* the fault is not the peer's: a warning */
-} arcp__refusal;
 /* Tells the operator, but not each time that an address is refused for the same. */
 void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
                           const char *reason);

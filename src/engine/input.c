@@ -4,7 +4,7 @@
  * When an allocation fails in the middle, the engine has failed for good: what the input began may
  * be half done, so no later input is looked at, no batch and no effect leaves the engine, and its
  * links are closed. Its owner starts another one from the store. */
-#include "engine/restore.h"
+#include "engine/state.h"
 
 /* False when the engine has failed. */
 static bool begin(arcp__engine *engine, arcp_time now)
@@ -16,12 +16,13 @@ static bool begin(arcp__engine *engine, arcp_time now)
 static void settle(arcp__engine *engine)
 {
     do {
-        arcp__mail_deliver(engine);
+        arcp__mail_deliver(&engine->sessions);
         arcp__jobs_end_over(&engine->jobs);
-        arcp__sessions_take_turns(engine);
+        arcp__sessions_take_turns(&engine->sessions);
         /* Not only when a batch is done: a store that stalls finishes none. */
         arcp__jobs_update_pressure(&engine->jobs);
-    } while ((engine->mail_end != 0 || engine->jobs.over_limit != NULL) && !engine->context.failed);
+    } while ((engine->sessions.mail_end != 0 || engine->jobs.over_limit != NULL) &&
+             !engine->context.failed);
     if (engine->restore == NULL && !engine->context.closing) {
         arcp__jobs_forget_oldest(&engine->jobs);
     }
@@ -35,7 +36,7 @@ arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
     if (!begin(engine, now)) {
         return NULL;
     }
-    arcp__link *link = arcp__link_new(engine, options);
+    arcp__link *link = arcp__link_new(&engine->sessions, options);
     settle(engine);
     return link;
 }
@@ -45,14 +46,14 @@ bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link,
     if (!begin(engine, now)) {
         return false;
     }
-    arcp__link_receive(engine, link, frame);
+    arcp__link_receive(&engine->sessions, link, frame);
     settle(engine);
     return arcp__link_takes_more(link);
 }
 
 bool arcp__engine_frame_took(arcp__engine *engine, arcp_time now, arcp__link *link, int64_t took_ns)
 {
-    return begin(engine, now) && arcp__link_took(engine, link, took_ns);
+    return begin(engine, now) && arcp__link_took(&engine->sessions, link, took_ns);
 }
 
 bool arcp__engine_takes_frames(arcp__engine *engine, arcp__link *link)
@@ -63,7 +64,7 @@ bool arcp__engine_takes_frames(arcp__engine *engine, arcp__link *link)
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
 {
     if (begin(engine, now)) {
-        arcp__link_drained(engine, link, unsent);
+        arcp__link_drained(&engine->sessions, link, unsent);
         settle(engine);
     }
 }
@@ -71,7 +72,7 @@ void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link,
 void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link)
 {
     if (begin(engine, now)) {
-        arcp__link_input_over(engine, link);
+        arcp__link_input_over(&engine->sessions, link);
         settle(engine);
     }
 }
@@ -79,30 +80,32 @@ void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *li
 void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link)
 {
     if (begin(engine, now)) {
-        arcp__link_disconnect(engine, link);
+        arcp__link_disconnect(&engine->sessions, link);
         settle(engine);
     } else {
-        link->is_gone = true;
+        arcp__link_gone(link);
     }
 }
 
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
                                 arcp_status status, arcp_span principal, bool is_anonymous)
 {
-    arcp__link *link = begin(engine, now) ? arcp__link_find_authenticating(engine, auth_id) : NULL;
-    if (link == NULL) {
+    if (!begin(engine, now)) {
         return;
     }
-    arcp__session_authenticated(engine, link, status, principal, is_anonymous);
+    arcp__link *link =
+        arcp__link_authenticated(&engine->sessions, auth_id, status, principal, is_anonymous);
     settle(engine);
-    arcp__link_resume(engine, link);
+    if (link != NULL) {
+        arcp__link_resume(&engine->sessions, link);
+    }
 }
 
 void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
                           const char *reason)
 {
     if (begin(engine, now)) {
-        arcp__refusal_note(engine, refusal, reason);
+        arcp__refusal_note(&engine->sessions, refusal, reason);
         settle(engine);
     }
 }
@@ -183,31 +186,22 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
 
 /* ---- what the store and the provisioner bring ---- */
 
-/* Nothing new may be shown until the store can write. */
-static void close_links(arcp__engine *engine)
-{
-    arcp_error error = {0};
-    (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
-                         "the runtime cannot store events right now; resume later");
-    for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
-        next = link->next;
-        arcp__link_fail(engine, link, &error, arcp_span_make(NULL, 0), 1011);
-    }
-}
-
 void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
                             arcp_status status)
 {
+    arcp_error error = {0};
     if (!begin(engine, now)) {
         return;
     }
     switch (arcp__log_committed(engine->log, batch_id, status)) {
     case ARCP__COMMIT_DONE:
-        arcp__sessions_durable(engine);
+        arcp__sessions_durable(&engine->sessions);
         arcp__jobs_update_pressure(&engine->jobs);
         break;
-    case ARCP__COMMIT_BEGAN_TO_FAIL:
-        close_links(engine);
+    case ARCP__COMMIT_BEGAN_TO_FAIL: /* nothing new may be shown until the store can write */
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "the runtime cannot store events right now; resume later");
+        arcp__links_fail(&engine->sessions, &error, 1011);
         arcp__jobs_update_pressure(&engine->jobs);
         arcp__jobs_release_stops(&engine->jobs);
         break;
@@ -247,14 +241,8 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
     if (!begin(engine, now)) {
         return;
     }
-    arcp__read *read = arcp__read_find(engine, read_id);
-    if (read == NULL) {
+    if (!arcp__sessions_read_done(&engine->sessions, read_id, status, first, records, count)) {
         arcp__restore_read_done(engine, read_id, status, first, records, count);
-    } else if (read->session != NULL) {
-        arcp__session_read_done(engine, read->session, first, records, count, status != ARCP_OK);
-    } else {
-        arcp__observation_read_done(engine, read->observation, first, records, count,
-                                    status != ARCP_OK);
     }
     advance_restore(engine);
     settle(engine);
@@ -286,14 +274,6 @@ void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
  * the last jobs ended. */
 #define LAST_WORDS_NS (5 * ARCP_NS_PER_SEC)
 
-static bool has_last_words(const arcp__engine *engine, const arcp__link *link)
-{
-    const arcp__session *session = link->session;
-    return session != NULL &&
-           (session->sent_seq + 1 < session->next_seq || session->answers_first != NULL) &&
-           !arcp__log_is_failing(engine->log) && !engine->last_words_are_over;
-}
-
 static void finish_stopping(arcp__engine *engine)
 {
     if (!engine->context.stopping || engine->jobs.running != 0) {
@@ -304,32 +284,16 @@ static void finish_stopping(arcp__engine *engine)
         arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
                           engine->context.now.mono_ns + LAST_WORDS_NS);
     }
-    for (arcp__link *link = engine->links, *next = NULL; link != NULL; link = next) {
-        next = link->next;
-        if (!has_last_words(engine, link)) {
-            arcp__link_close(engine, link, 1001, "the runtime is stopping",
-                             !arcp__log_is_failing(engine->log));
-        }
-    }
+    arcp__links_stop(&engine->sessions, engine->last_words_are_over);
 }
 
 static void dispatch(arcp__engine *engine, arcp__timer *timer)
 {
     switch ((arcp__timer_kind)timer->kind) {
-    case ARCP__TIMER_HELLO:
-        arcp__link_hello_timeout(engine, timer->owner);
-        break;
-    case ARCP__TIMER_REST:
-        arcp__link_rest_due(engine, timer->owner);
-        break;
-    case ARCP__TIMER_HEARTBEAT:
-        arcp__session_heartbeat_due(engine, timer->owner);
-        break;
-    case ARCP__TIMER_WINDOW:
-        arcp__session_window_due(engine, timer->owner);
-        break;
-    case ARCP__TIMER_LONE_REFUSAL:
-        arcp__session_settle_refusal(engine, timer->owner);
+    case ARCP__TIMER_LINK:
+    case ARCP__TIMER_SESSION:
+    case ARCP__TIMER_REFUSALS:
+        arcp__sessions_due(&engine->sessions, timer);
         break;
     case ARCP__TIMER_JOB:
         arcp__job_due(&engine->jobs, timer);
@@ -342,9 +306,6 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
         arcp__context_arm(
             &engine->context, timer, ARCP__TIMER_SWEEP, engine,
             arcp__context_after_ms(&engine->context, arcp__jobs_sweep(&engine->jobs) ? 1 : 60000));
-        break;
-    case ARCP__TIMER_REFUSALS:
-        arcp__refusals_tell(engine);
         break;
     case ARCP__TIMER_STORE_RETRY:
         break; /* the log looks at it when a batch is taken */
@@ -391,7 +352,7 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
         dispatch(engine, timer);
         settle(engine);
     }
-    arcp__sessions_leave(engine);
+    arcp__links_leave(&engine->sessions);
     finish_stopping(engine);
 }
 
@@ -407,7 +368,7 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
         over_ns =
             arcp__context_after_sec(&engine->context, engine->context.settings.shutdown_grace_sec);
     }
-    arcp__refusals_tell(engine);
+    arcp__refusals_tell(&engine->sessions);
     arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
                       over_ns);
     finish_stopping(engine);
@@ -420,10 +381,7 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 static void take_back(arcp__engine *engine)
 {
     arcp__effect_take_back(engine->log);
-    if (engine->sending.secret) {
-        arcp_buf_fini(&engine->sending);
-        engine->sending.secret = false;
-    }
+    arcp__sessions_take_back(&engine->sessions);
     arcp__job_forgotten_by_owner(&engine->jobs);
 }
 
@@ -436,7 +394,7 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
         }
         /* Rows and indexes of what changed go with the batch that shows it. */
         arcp__jobs_store_due(&engine->jobs);
-        arcp__sessions_write_indexes(engine);
+        arcp__sessions_write_indexes(&engine->sessions);
     }
     return engine->context.failed ? NULL : arcp__log_take(engine->log);
 }
@@ -458,9 +416,10 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
             return true;
         }
         if (engine->context.failed) {
-            return arcp__links_next_close(engine, out);
+            return arcp__links_next_close(&engine->sessions, out);
         }
-        if (arcp__effect_next(engine->log, out) || arcp__sessions_next_frame(engine, out)) {
+        if (arcp__effect_next(engine->log, out) ||
+            arcp__sessions_next_frame(&engine->sessions, out)) {
             return true;
         }
     } while (arcp__effect_is_ready(engine->log) || engine->context.failed);

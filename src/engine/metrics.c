@@ -1,7 +1,6 @@
-#include "engine/metrics.h"
+#include "engine/state.h"
 
 #include "core/exposition.h"
-#include "engine/parts.h"
 
 static void write_agents(const arcp__job_metrics *metrics, arcp_buf *out)
 {
@@ -46,7 +45,7 @@ static void write_denials(const arcp__job_metrics *metrics, arcp_buf *out)
     }
 }
 
-static void write_submits(const arcp__metrics *metrics, arcp_buf *out)
+static void write_submits(const arcp__session_metrics *metrics, arcp_buf *out)
 {
     arcp__exposition_family(out, "arcp_submits_refused_total", "counter",
                             "Submits that did not become a job, by error code.");
@@ -78,15 +77,15 @@ static void write_spent(const arcp__job_metrics *metrics, arcp_buf *out)
 
 void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 {
-    const arcp__metrics *metrics = &engine->metrics;
+    const arcp__session_metrics *metrics = &engine->sessions.metrics;
     const struct {
         const char *name, *type, *help;
         uint64_t value;
     } rows[] = {
         {"arcp_sessions", "gauge", "Sessions that can be resumed or are connected.",
-         engine->session_count},
+         engine->sessions.count},
         {"arcp_sessions_connected", "gauge", "Sessions with a connection.",
-         engine->connected_count},
+         engine->sessions.connected_count},
         {"arcp_sessions_opened_total", "counter", "Sessions that were opened.",
          metrics->sessions_opened},
         {"arcp_sessions_resumed_total", "counter", "Sessions that were resumed.",

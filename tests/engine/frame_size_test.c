@@ -4,7 +4,8 @@
 
 #include "base/alloc.h"
 #include "engine/frames.h"
-#include "engine/parts.h"
+#include "engine/state.h"
+#include "session/session_state.h"
 #include "story/engine_rig.h"
 #include "support/check.h"
 

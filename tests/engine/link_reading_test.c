@@ -2,7 +2,8 @@
  * bounded, whatever is pipelined, and counts as soon as it is made. */
 #include "base/alloc.h"
 #include "engine/frames.h"
-#include "engine/parts.h"
+#include "engine/state.h"
+#include "session/session_state.h"
 #include "story/engine_rig.h"
 #include "support/check.h"
 

@@ -2,11 +2,12 @@
  * comes back, and nobody else feels it. */
 #include "base/alloc.h"
 #include "engine/frames.h"
-#include "engine/parts.h"
+#include "engine/state.h"
+#include "session/session_state.h"
 #include "story/engine_rig.h"
 #include "support/check.h"
 
-#define STAYING_MAX 1024u /* src/engine/directory.c */
+#define STAYING_MAX 1024u /* src/job/directory.c */
 
 static engine_rig rig;
 
@@ -132,7 +133,7 @@ static void who_comes_back_finds_the_bucket_as_it_was(void **state)
     }
     rig_drop(&rig, client);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS); /* its window is over, and there is nothing else of it */
-    assert_null(rig.engine->sessions);
+    assert_null(rig.engine->sessions.all);
     assert_int_equal(rig.engine->jobs.staying_count, 1);
     client = join("a", HELLO_PLAIN);
     assert_int_equal(rig.engine->jobs.staying_count, 0);
@@ -220,7 +221,9 @@ static void a_link_that_rests_is_not_lost(void **state)
     for (unsigned round = 0; round < 12; round++) { /* each is refused, and 96 s are owed */
         for (unsigned at = 0; at < 8; at++) {
             ask(bad[at], round, "none");
-            arcp__link_rest_due(rig.engine, bad[at]->link);
+            if (bad[at]->link->rests) {
+                arcp__link_due(&rig.engine->sessions, &bad[at]->link->rest_timer);
+            }
             rig_run(&rig);
         }
     }

@@ -11,7 +11,7 @@
 #define ROUNDS     10u
 /* From a ping that is sent to its pong that is there, over memory, with a turn on each side. */
 #define TURNS_OF_A_ROUND 4u
-#define PAUSE_BYTES      1048576u /* src/engine/link.c */
+#define PAUSE_BYTES      1048576u /* src/session/link.c */
 
 typedef struct peer {
     arcp_connection *connection; /* the client's end */

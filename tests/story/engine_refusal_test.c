@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "engine/refusal.h"
+#include "session/session_state.h"
 
 #define WRITTEN 5 /* audit.refusals */
 

@@ -9,7 +9,7 @@
  * so still come behind it.
  *
  * What waits here belongs to the link: it goes when the link does. */
-#include "engine/parts.h"
+#include "session/session_state.h"
 
 struct arcp__answer {
     arcp__answer *next;
@@ -19,24 +19,24 @@ struct arcp__answer {
     bool closes;        /* session.closed: the link is closed behind it */
 };
 
-bool arcp__session_holds_answers(const arcp__session *session)
+static bool holds_answers(const arcp__session *session)
 {
     return session->link != NULL &&
            (session->answers_first != NULL || session->refused_seq > session->sent_seq);
 }
 
-static void append(arcp__engine *engine, arcp__session *session, arcp_buf *frame, bool closes)
+static void append(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame, bool closes)
 {
     arcp__answer *answer = arcp__alloc(sizeof(*answer));
     if (answer == NULL || frame->failed) {
         arcp__free(answer);
         arcp_buf_fini(frame);
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(sessions->context);
         return;
     }
-    arcp__session_mark(engine, session); /* the commit of the open batch wakes the session */
+    arcp__session_mark(sessions, session); /* the commit of the open batch wakes the session */
     *answer = (arcp__answer){.after_seq = session->refused_seq,
-                             .batch_id = arcp__batch_open_id(engine->log),
+                             .batch_id = arcp__batch_open_id(sessions->log),
                              .frame = *frame,
                              .closes = closes};
     *frame = (arcp_buf)ARCP_BUF_INIT;
@@ -49,25 +49,25 @@ static void append(arcp__engine *engine, arcp__session *session, arcp_buf *frame
     session->link->port.queued += answer->frame.size;
 }
 
-void arcp__session_send_in_order(arcp__engine *engine, arcp__session *session, arcp_span job_id,
+void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *session, arcp_span job_id,
                                  arcp_buf *frame)
 {
-    if (!arcp__session_holds_answers(session)) {
-        arcp__session_send_revealed(engine, session, job_id, frame);
+    if (!holds_answers(session)) {
+        arcp__session_send_revealed(sessions, session, job_id, frame);
         return;
     }
-    arcp__session_reveal(engine, session, job_id, frame);
-    append(engine, session, frame, false);
+    arcp__session_reveal(sessions, session, job_id, frame);
+    append(sessions, session, frame, false);
 }
 
-void arcp__session_send_closed(arcp__engine *engine, arcp__session *session, arcp_buf *frame)
+void arcp__session_send_closed(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame)
 {
-    if (arcp__session_holds_answers(session)) {
-        append(engine, session, frame, true);
+    if (holds_answers(session)) {
+        append(sessions, session, frame, true);
         return;
     }
-    arcp__session_send(engine, session, frame, true);
-    arcp__link_close(engine, session->link, 1000, "closed", true);
+    arcp__session_send(sessions, session, frame, true);
+    arcp__link_close(sessions, session->link, 1000, "closed", true);
 }
 
 static arcp__answer *take_first(arcp__session *session)
@@ -78,18 +78,18 @@ static arcp__answer *take_first(arcp__session *session)
     return first;
 }
 
-bool arcp__session_next_answer(arcp__engine *engine, arcp__session *session)
+bool arcp__session_next_answer(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__answer *first = session->answers_first;
     if (first == NULL || first->after_seq > session->sent_seq ||
-        first->batch_id > arcp__log_committed_id(engine->log)) {
+        first->batch_id > arcp__log_committed_id(sessions->log)) {
         return false;
     }
     arcp__answer *answer = take_first(session);
-    arcp_buf_fini(&engine->sending);
-    engine->sending = answer->frame;
+    arcp_buf_fini(&sessions->sending);
+    sessions->sending = answer->frame;
     if (answer->closes) {
-        arcp__link_close(engine, session->link, 1000, "closed", false);
+        arcp__link_close(sessions, session->link, 1000, "closed", false);
     }
     arcp__free(answer);
     return true;

@@ -1,17 +1,15 @@
 /* job.accepted in the form that a session's client reads, and where it is no answer to a submit: of
  * children, and once more after a resume. */
-#include "engine/parts.h"
-
-#include "json/json_put.h"
+#include "session/session_state.h"
 
 /* {"USD": 5} as {"USD": "USD:5"}. */
-static void write_budget_texts(arcp__engine *engine, const arcp_json *json, arcp_json_ref budget,
-                               arcp_json_writer *writer)
+static void write_budget_texts(arcp__sessions *sessions, const arcp_json *json,
+                               arcp_json_ref budget, arcp_json_writer *writer)
 {
     arcp__put_object(writer, "budget");
     for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, budget, name)) {
-        arcp_span currency = arcp_json_string(json, name, &engine->context.scratch);
+        arcp_span currency = arcp_json_string(json, name, &sessions->context->scratch);
         arcp_buf text = ARCP_BUF_INIT;
         arcp_buf_append(&text, currency);
         arcp_buf_append_byte(&text, ':');
@@ -24,7 +22,7 @@ static void write_budget_texts(arcp__engine *engine, const arcp_json *json, arcp
     arcp_json_end_object(writer);
 }
 
-void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
+void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
                            const arcp__peer_profile *profile, arcp_buf *out)
 {
     if (!profile->omits_lease && !profile->budget_as_text) {
@@ -41,12 +39,12 @@ void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
     arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
-        arcp_span text = arcp_json_string(&json, name, &engine->context.scratch);
+        arcp_span text = arcp_json_string(&json, name, &sessions->context->scratch);
         if (profile->omits_lease && arcp_span_equal_cstr(text, "lease")) {
             continue;
         }
         if (profile->budget_as_text && arcp_span_equal_cstr(text, "budget")) {
-            write_budget_texts(engine, &json, name + 1, &writer);
+            write_budget_texts(sessions, &json, name + 1, &writer);
             continue;
         }
         arcp_json_name_span(&writer, text);
@@ -56,13 +54,13 @@ void arcp__accepted_format(arcp__engine *engine, arcp_span accepted,
     arcp_json_fini(&json);
 }
 
-void arcp__session_format_accepted(arcp__engine *engine, const arcp__session *session,
+void arcp__session_format_accepted(arcp__sessions *sessions, const arcp__session *session,
                                    const arcp__job *job, arcp_buf *frame)
 {
     char id[ARCP__ID_SIZE];
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp__context_make_id(&engine->context, "msg_", id);
-    arcp__accepted_format(engine, arcp_span_cstr(job->accepted), session->profile, &payload);
+    arcp__context_make_id(sessions->context, "msg_", id);
+    arcp__accepted_format(sessions, arcp_span_cstr(job->accepted), session->profile, &payload);
     arcp__envelope_format(&(arcp__envelope_head){.type = "job.accepted",
                                                  .id = arcp_span_cstr(id),
                                                  .session_id = arcp_span_cstr(session->id),

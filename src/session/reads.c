@@ -1,22 +1,22 @@
 /* Reads that are under way, and whom their answers are for: the restore, which has a list of its
  * own, a session's replay, or an observer that is catching up. */
-#include "engine/restore.h"
+#include "session/session_state.h"
 
 #define PAGE_BYTES 262144u
 
-arcp__read *arcp__read_ask(arcp__engine *engine, const arcp__stream *stream, uint64_t from,
+arcp__read *arcp__read_ask(arcp__sessions *sessions, const arcp__stream *stream, uint64_t from,
                            uint64_t count)
 {
     arcp__read *read = arcp__alloc(sizeof *read);
     arcp_buf key = ARCP_BUF_INIT;
     if (read == NULL) {
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(sessions->context);
         return NULL;
     }
-    read->id = ++engine->next_read_id;
-    DL_APPEND2(engine->reads, read, previous, next);
+    read->id = ++sessions->next_read_id;
+    DL_APPEND2(sessions->reads, read, previous, next);
     arcp_buf_append_cstr(&key, stream->key);
-    arcp__effect_push(engine->log, NULL,
+    arcp__effect_push(sessions->log, NULL,
                       &(arcp__effect){.kind = ARCP__EFFECT_READ,
                                       .id = read->id,
                                       .from = from,
@@ -28,20 +28,11 @@ arcp__read *arcp__read_ask(arcp__engine *engine, const arcp__stream *stream, uin
     return read;
 }
 
-void arcp__read_forget(arcp__engine *engine, arcp__read **read)
+void arcp__read_forget(arcp__sessions *sessions, arcp__read **read)
 {
     if (*read != NULL) {
-        DL_DELETE2(engine->reads, *read, previous, next);
+        DL_DELETE2(sessions->reads, *read, previous, next);
         arcp__free(*read);
         *read = NULL;
     }
-}
-
-arcp__read *arcp__read_find(const arcp__engine *engine, uint64_t id)
-{
-    arcp__read *read = engine->reads; /* answers come in order: most often it is the first */
-    while (read != NULL && read->id != id) {
-        read = read->next;
-    }
-    return read;
 }

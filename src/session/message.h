@@ -3,8 +3,8 @@
  * The structs borrow from the frame and the context's scratch buffer. A frame that has to wait (a
  * hello while its token is verified, a submit that has not its turn) is kept as its bytes, and read
  * again by arcp__message_read. */
-#ifndef ARCP_ENGINE_MESSAGE_H
-#define ARCP_ENGINE_MESSAGE_H
+#ifndef ARCP_SESSION_MESSAGE_H
+#define ARCP_SESSION_MESSAGE_H
 
 #include "context/context.h"
 

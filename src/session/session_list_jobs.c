@@ -3,11 +3,9 @@
  * Jobs of a principal are kept in the order of their ids, which is the order of their
  * creation; the cursor is the id of the last job shown, so that pages neither skip nor
  * repeat a job when others come and go. */
-#include "engine/parts.h"
+#include "session/session_state.h"
 
 #include "base/timestamp.h"
-#include "json/json_put.h"
-
 #define LIMIT_DEFAULT  100u
 #define LIMIT_MAX      1000u
 #define PAGE_BYTES_MAX 1048576u
@@ -61,14 +59,14 @@ static bool is_cursor(arcp_span text)
 }
 
 /* [arcp:6.6-2] */
-static arcp_status read_filter(arcp__engine *engine, const arcp__list_jobs *asked, list_filter *out,
-                               arcp_error *err)
+static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *asked,
+                               list_filter *out, arcp_error *err)
 {
     *out = (list_filter){.agent = asked->agent,
                          .limit = asked->limit == 0 ? LIMIT_DEFAULT : asked->limit,
                          .cursor = asked->cursor};
-    arcp_status status = read_statuses(&engine->context.json, asked->statuses,
-                                       &engine->context.scratch, &out->statuses, err);
+    arcp_status status = read_statuses(&sessions->context->json, asked->statuses,
+                                       &sessions->context->scratch, &out->statuses, err);
     if (status == ARCP_OK) {
         status =
             read_instant("created_after", asked->created_after, &out->has_after, &out->after, err);
@@ -124,10 +122,12 @@ static uint64_t last_event_seq(const arcp__job *job)
 }
 
 /* [arcp:6.6-3] [arcp:7.5-8] */
-static void write_members(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
-                          bool with_lease, arcp_json_writer *writer)
+static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp__session *session,
+                      bool with_lease, arcp_buf *out)
 {
-    arcp_json_begin_object(writer);
+    arcp_buf_clear(out);
+    arcp_json_writer object = arcp__put_begin(out);
+    arcp_json_writer *writer = &object;
     arcp__put_cstr(writer, "job_id", job->id);
     arcp__put_cstr(writer, "agent", job->agent_text);
     arcp__put_cstr(writer, "status", arcp_job_status_name(job->status));
@@ -145,18 +145,9 @@ static void write_members(arcp__engine *engine, const arcp__job *job, const arcp
     arcp__write_timestamp(writer, "submitted_at", job->created_wall_ns);
     arcp__put_cstr(writer, "trace_id", job->trace_id);
     arcp__put_u64(writer, "last_event_seq", last_event_seq(job));
-    arcp__credentials_show(&engine->credentials, &session->submitter.viewer,
+    arcp__credentials_show(sessions->credentials, &session->submitter.viewer,
                            arcp__job_credential(job), writer);
     arcp_json_end_object(writer);
-}
-
-static void write_job(arcp__engine *engine, const arcp__job *job, const arcp__session *session,
-                      bool with_lease, arcp_buf *out)
-{
-    arcp_json_writer writer;
-    arcp_buf_clear(out);
-    arcp_json_writer_init(&writer, out);
-    write_members(engine, job, session, with_lease, &writer);
 }
 
 /* The first place in the principal's list behind the cursor. */
@@ -182,14 +173,14 @@ static size_t place_after(const arcp__principal *principal, arcp_span cursor)
 
 /* Appends the jobs of the page, separated by commas, until there are as many as were asked for or
  * their bytes are enough. The last of them when there are more; NULL: there are none. */
-static const arcp__job *write_page(arcp__engine *engine, const arcp__session *session,
+static const arcp__job *write_page(arcp__sessions *sessions, const arcp__session *session,
                                    const list_filter *filter, arcp_buf *out)
 {
     const arcp__principal *principal = session->principal;
-    const size_t room = arcp__frame_room(&engine->context) - 128; /* what stands around the jobs */
+    const size_t room = arcp__frame_room(sessions->context) - 128; /* what stands around the jobs */
     const size_t bytes_max = room < PAGE_BYTES_MAX ? room : PAGE_BYTES_MAX;
     const arcp__job *last = NULL;
-    arcp_buf entry = arcp__context_take_buf(&engine->context);
+    arcp_buf entry = arcp__context_take_buf(sessions->context);
     uint64_t shown = 0;
     bool more = false;
     size_t at =
@@ -203,38 +194,38 @@ static const arcp__job *write_page(arcp__engine *engine, const arcp__session *se
             more = true;
             break;
         }
-        write_job(engine, job, session, true, &entry);
+        write_job(sessions, job, session, true, &entry);
         if (entry.size > room) { /* it was made when frames could be larger */
-            write_job(engine, job, session, false, &entry);
+            write_job(sessions, job, session, false, &entry);
         }
         if (shown != 0 && out->size + 1 + entry.size > bytes_max) {
             more = true;
             break;
         }
         out->secret = out->secret || entry.secret;
-        arcp_buf_append(out, shown == 0 ? arcp_span_make(NULL, 0) : ARCP_SPAN_LITERAL(","));
+        arcp_buf_append(out, shown == 0 ? ARCP__NOTHING : ARCP_SPAN_LITERAL(","));
         arcp_buf_append(out, arcp_buf_span(&entry));
         last = job;
         shown++;
     }
     out->failed = out->failed || entry.failed;
-    arcp__context_give_buf(&engine->context, &entry);
+    arcp__context_give_buf(sessions->context, &entry);
     return more ? last : NULL;
 }
 
 /* [arcp:6.6-3] [arcp:6.6-4] [arcp:6.6-7] */
-void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, const arcp__message *in)
+void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
+                             const arcp__message *in)
 {
     list_filter filter;
     arcp_error error = {0};
-    if (read_filter(engine, &in->list_jobs, &filter, &error) != ARCP_OK) {
-        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
-                             arcp_span_make(NULL, 0));
+    if (read_filter(sessions, &in->list_jobs, &filter, &error) != ARCP_OK) {
+        arcp__request_refuse(sessions, request, &error, ARCP__NOTHING, ARCP__NOTHING);
         return;
     }
     arcp_buf out = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&out, "{\"jobs\":[");
-    const arcp__job *last = write_page(engine, request->session, &filter, &out);
+    const arcp__job *last = write_page(sessions, request->session, &filter, &out);
     arcp_buf_append_cstr(&out, "],\"next_cursor\":");
     if (last != NULL) {
         arcp_json_quote(arcp_span_cstr(last->id), &out);
@@ -243,8 +234,8 @@ void arcp__session_list_jobs(arcp__engine *engine, arcp__request *request, const
     }
     arcp_buf_append_byte(&out, '}');
     request->is_secret = out.secret;
-    arcp__context_check_text(&engine->context, &out);
-    arcp__request_answer(engine, request, "session.jobs", arcp_span_make(NULL, 0),
-                         arcp_span_make(NULL, 0), arcp_buf_span(&out));
+    arcp__context_check_text(sessions->context, &out);
+    arcp__request_answer(sessions, request, "session.jobs", ARCP__NOTHING, ARCP__NOTHING,
+                         arcp_buf_span(&out));
     arcp_buf_fini(&out);
 }

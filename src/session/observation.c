@@ -5,13 +5,11 @@
  * given a number for. While it is catching up, records are numbered from the stream, page
  * by page; once it has all, it is live and records come by mail. The boundary is exact: a
  * record is numbered when, and only when, its position is the next one. */
-#include "engine/parts.h"
+#include "session/session_state.h"
 
 #include <stdio.h>
 
 #include "base/timestamp.h"
-#include "json/json_put.h"
-
 /* ---- the lists ---- */
 
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
@@ -68,9 +66,9 @@ static const arcp__member rows[] = {
 };
 static const arcp__members members = ARCP__MEMBERS(rows);
 
-void arcp__observation_store(arcp__engine *engine, arcp__observation *observation)
+void arcp__observation_store(arcp__sessions *sessions, arcp__observation *observation)
 {
-    if (!arcp__batch_keeps_rows(engine->log)) {
+    if (!arcp__batch_keeps_rows(sessions->log)) {
         return;
     }
     char key[2 * ARCP__ID_SIZE];
@@ -81,12 +79,12 @@ void arcp__observation_store(arcp__engine *engine, arcp__observation *observatio
                                   .may_cancel = observation->may_cancel,
                                   .position = observation->kept_position,
                                   .first_seq = observation->first_seq};
-    arcp_buf text = arcp__context_take_buf(&engine->context);
+    arcp_buf text = arcp__context_take_buf(sessions->context);
     arcp__row_format(&members, &row, &text);
     observation->has_row = true;
-    arcp__batch_put(engine->log, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
+    arcp__batch_put(sessions->log, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
                     arcp_buf_span(&text));
-    arcp__context_give_buf(&engine->context, &text);
+    arcp__context_give_buf(sessions->context, &text);
     row_is_new(observation);
 }
 
@@ -98,67 +96,67 @@ void arcp__observation_moved(arcp__observation *observation, uint64_t position)
     }
 }
 
-void arcp__observations_store_moved(arcp__engine *engine, arcp__session *session)
+void arcp__observations_store_moved(arcp__sessions *sessions, arcp__session *session)
 {
     arcp__observation *at = NULL;
     arcp__observation *next = NULL;
     DL_FOREACH_SAFE2(session->outdated, at, next, next_outdated)
     {
-        arcp__observation_store(engine, at);
+        arcp__observation_store(sessions, at);
     }
 }
 
 /* ---- mail: what waits for the end of the input ---- */
 
-static void post(arcp__engine *engine, const arcp__mail *mail)
+static void post(arcp__sessions *sessions, const arcp__mail *mail)
 {
-    if (engine->mail_end == engine->mail_capacity) {
-        const size_t capacity = engine->mail_capacity == 0 ? 16 : engine->mail_capacity * 2;
-        arcp__mail *grown = arcp__realloc_array(engine->mail, capacity, sizeof *grown);
+    if (sessions->mail_end == sessions->mail_capacity) {
+        const size_t capacity = sessions->mail_capacity == 0 ? 16 : sessions->mail_capacity * 2;
+        arcp__mail *grown = arcp__realloc_array(sessions->mail, capacity, sizeof *grown);
         if (grown == NULL) {
-            arcp__context_no_memory(&engine->context);
+            arcp__context_no_memory(sessions->context);
             return;
         }
-        engine->mail = grown;
-        engine->mail_capacity = capacity;
+        sessions->mail = grown;
+        sessions->mail_capacity = capacity;
     }
-    engine->mail[engine->mail_end++] = *mail;
+    sessions->mail[sessions->mail_end++] = *mail;
 }
 
 /* A record that is numbered at once could end the link or add another record. */
 static void record_is_new(void *user, arcp__observer *observer, uint64_t position, size_t bytes,
                           arcp_feature feature)
 {
-    arcp__engine *engine = user;
-    post(engine, &(arcp__mail){.kind = ARCP__MAIL_RECORD,
-                               .observation = arcp__observation_of(observer),
-                               .position = position,
-                               .bytes = bytes,
-                               .feature = feature});
+    arcp__sessions *sessions = user;
+    post(sessions, &(arcp__mail){.kind = ARCP__MAIL_RECORD,
+                                 .observation = arcp__observation_of(observer),
+                                 .position = position,
+                                 .bytes = bytes,
+                                 .feature = feature});
 }
 
-void arcp__mail_catch_up(arcp__engine *engine, arcp__observation *observation)
+void arcp__mail_catch_up(arcp__sessions *sessions, arcp__observation *observation)
 {
-    post(engine, &(arcp__mail){.kind = ARCP__MAIL_CATCH_UP, .observation = observation});
+    post(sessions, &(arcp__mail){.kind = ARCP__MAIL_CATCH_UP, .observation = observation});
 }
 
-void arcp__mail_end(arcp__engine *engine, arcp__observation *observation)
+void arcp__mail_end(arcp__sessions *sessions, arcp__observation *observation)
 {
-    post(engine, &(arcp__mail){.kind = ARCP__MAIL_END, .observation = observation});
+    post(sessions, &(arcp__mail){.kind = ARCP__MAIL_END, .observation = observation});
 }
 
 /* ---- whom the job tells ---- */
 
 static void job_ended(void *user, arcp__observer *observer)
 {
-    arcp__engine *engine = user;
-    arcp__session_job_ended(engine, arcp__observation_of(observer)->session);
+    arcp__sessions *sessions = user;
+    arcp__session_job_ended(sessions, arcp__observation_of(observer)->session);
 }
 
 static void job_dropped(void *user, arcp__observer *observer)
 {
-    arcp__engine *engine = user;
-    arcp__observation_remove(engine, arcp__observation_of(observer));
+    arcp__sessions *sessions = user;
+    arcp__observation_remove(sessions, arcp__observation_of(observer));
 }
 
 static bool is_behind(const arcp__observer *observer, uint64_t seq)
@@ -168,12 +166,12 @@ static bool is_behind(const arcp__observer *observer, uint64_t seq)
 
 static const arcp__observer_ops observer_ops = {record_is_new, job_ended, job_dropped, is_behind};
 
-arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *session,
+arcp__observation *arcp__observation_add(arcp__sessions *sessions, arcp__session *session,
                                          arcp__job *job)
 {
     arcp__observation *observation = arcp__alloc(sizeof(*observation));
     if (observation == NULL) {
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(sessions->context);
         return NULL;
     }
     observation->session = session;
@@ -184,9 +182,10 @@ arcp__observation *arcp__observation_add(arcp__engine *engine, arcp__session *se
     return observation;
 }
 
-bool arcp__session_adopt(arcp__engine *engine, arcp__session *session, arcp__job *job, bool is_new)
+bool arcp__session_adopt(arcp__sessions *sessions, arcp__session *session, arcp__job *job,
+                         bool is_new)
 {
-    arcp__observation *observation = arcp__observation_add(engine, session, job);
+    arcp__observation *observation = arcp__observation_add(sessions, session, job);
     if (observation == NULL) {
         return false;
     }
@@ -194,28 +193,28 @@ bool arcp__session_adopt(arcp__engine *engine, arcp__session *session, arcp__job
     observation->observer.is_live = is_new;
     arcp__job_adopt(job, &session->submitter, &observation->observer);
     if (session->holds_agents) {
-        arcp__job_hold(&engine->jobs, job, true);
+        arcp__job_hold(sessions->jobs, job, true);
     }
     return true;
 }
 
-void arcp__observation_remove(arcp__engine *engine, arcp__observation *observation)
+void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *observation)
 {
     arcp__session *session = observation->session;
     arcp__job *job = observation->observer.job;
-    arcp__read_forget(engine, &observation->read);
-    for (size_t i = engine->mail_first; i < engine->mail_end; i++) {
-        if (engine->mail[i].observation == observation) {
-            engine->mail[i].observation = NULL;
+    arcp__read_forget(sessions, &observation->read);
+    for (size_t i = sessions->mail_first; i < sessions->mail_end; i++) {
+        if (sessions->mail[i].observation == observation) {
+            sessions->mail[i].observation = NULL;
         }
     }
     row_is_new(observation);
     DL_DELETE2(session->observations, observation, previous, next);
-    arcp__job_unobserve(&engine->jobs, &observation->observer);
-    if (observation->has_row && !engine->context.closing) {
+    arcp__job_unobserve(sessions->jobs, &observation->observer);
+    if (observation->has_row && !sessions->context->closing) {
         char key[2 * ARCP__ID_SIZE];
         int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
-        arcp__batch_delete(engine->log, ARCP_STORE_SUBSCRIPTIONS,
+        arcp__batch_delete(sessions->log, ARCP_STORE_SUBSCRIPTIONS,
                            arcp_span_make(key, (size_t)size));
     }
     arcp__free(observation);
@@ -231,7 +230,7 @@ static bool starts_at(arcp_span record, size_t at, const char *text)
 
 /* Whether the session lacks the feature that a record needs. Records of events have a fixed
  * beginning (job_event.c), so their kind is found without reading them as JSON. */
-bool arcp__record_is_hidden(const arcp__session *session, arcp_span record)
+static bool is_hidden(const arcp__session *session, arcp_span record)
 {
     static const char mark[] = "\"payload\":{\"kind\":\"";
     arcp_span begin = arcp_span_first(record, 256);
@@ -256,10 +255,10 @@ bool arcp__record_is_hidden(const arcp__session *session, arcp_span record)
 }
 
 /* [arcp:7.6-9] */
-static bool number(arcp__engine *engine, arcp__observation *observation, uint64_t position,
+static bool number(arcp__sessions *sessions, arcp__observation *observation, uint64_t position,
                    uint32_t count, uint64_t bytes)
 {
-    uint64_t seq = arcp__session_number(engine, observation->session,
+    uint64_t seq = arcp__session_number(sessions, observation->session,
                                         observation->observer.job->stream, position, count, bytes);
     if (seq == 0) {
         return false;
@@ -268,14 +267,30 @@ static bool number(arcp__engine *engine, arcp__observation *observation, uint64_
         observation->first_seq = seq;
     }
     if (arcp__observation_is_owner(observation)) {
-        arcp__job_note_owner_run(&engine->jobs, observation->observer.job, observation->first_seq,
+        arcp__job_note_owner_run(sessions->jobs, observation->observer.job, observation->first_seq,
                                  seq, position, count);
     }
     observation->next_position = position + count;
     return true;
 }
 
-static void take_record(arcp__engine *engine, arcp__observation *observation, uint64_t position,
+/* One back_pressure status when a session that acknowledges falls behind. [arcp:6.5-4] */
+static void note_lag(arcp__sessions *sessions, arcp__observation *observation)
+{
+    arcp__session *session = observation->session;
+    if (!arcp__observation_is_owner(observation) || session->back_pressured ||
+        !arcp__session_has_feature(session, ARCP_FEATURE_ACK) ||
+        arcp__job_has_ended(observation->observer.job) ||
+        arcp__session_lag(session) <= sessions->context->settings.session_ack_lag_events) {
+        return;
+    }
+    session->back_pressured = true;
+    sessions->metrics.back_pressure++;
+    arcp__job_emit_status(sessions->jobs, observation->observer.job, "back_pressure",
+                          ARCP_SPAN_LITERAL("events are acknowledged more slowly than they come"));
+}
+
+static void take_record(arcp__sessions *sessions, arcp__observation *observation, uint64_t position,
                         size_t bytes, arcp_feature feature)
 {
     if (!observation->observer.is_live || position != observation->next_position) {
@@ -285,17 +300,17 @@ static void take_record(arcp__engine *engine, arcp__observation *observation, ui
         observation->next_position++;
         return;
     }
-    if (number(engine, observation, position, 1, bytes)) {
-        arcp__session_note_lag(engine, observation);
+    if (number(sessions, observation, position, 1, bytes)) {
+        note_lag(sessions, observation);
     }
 }
 
 /* ---- catching up ---- */
 
-static void go_live(arcp__engine *engine, arcp__observation *observation)
+static void go_live(arcp__sessions *sessions, arcp__observation *observation)
 {
     observation->observer.is_live = true;
-    arcp__session_wake(engine, observation->session);
+    arcp__session_wake(sessions, observation->session);
 }
 
 static uint64_t average_bytes(const arcp__stream *stream)
@@ -304,23 +319,23 @@ static uint64_t average_bytes(const arcp__stream *stream)
 }
 
 /* Whole ranges at once, for a session that sees every kind. */
-static void number_all(arcp__engine *engine, arcp__observation *observation)
+static void number_all(arcp__sessions *sessions, arcp__observation *observation)
 {
     const arcp__stream *stream = observation->observer.job->stream;
     while (observation->next_position < stream->next) {
         uint64_t left = stream->next - observation->next_position;
         uint32_t count = (uint32_t)(left < ARCP__READ_RECORDS_MAX ? left : ARCP__READ_RECORDS_MAX);
-        if (!number(engine, observation, observation->next_position, count,
+        if (!number(sessions, observation, observation->next_position, count,
                     count * average_bytes(stream))) {
             return;
         }
     }
-    go_live(engine, observation);
+    go_live(sessions, observation);
 }
 
-static void ask_store(arcp__engine *engine, arcp__observation *observation)
+static void ask_store(arcp__sessions *sessions, arcp__observation *observation)
 {
-    observation->read = arcp__read_ask(engine, observation->observer.job->stream,
+    observation->read = arcp__read_ask(sessions, observation->observer.job->stream,
                                        observation->next_position, ARCP__READ_RECORDS_MAX);
     if (observation->read != NULL) {
         observation->read->observation = observation;
@@ -328,52 +343,52 @@ static void ask_store(arcp__engine *engine, arcp__observation *observation)
 }
 
 /* [arcp:7.6-5] */
-void arcp__observation_catch_up(arcp__engine *engine, arcp__observation *observation)
+void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *observation)
 {
     if (observation->observer.is_live || observation->read != NULL) {
         return;
     }
     if (!observation->hide_kinds) {
-        number_all(engine, observation);
+        number_all(sessions, observation);
         return;
     }
     arcp__stream *stream = observation->observer.job->stream;
     while (observation->next_position < stream->next) {
         arcp_span record;
         if (!arcp__stream_peek(stream, observation->next_position, &record)) {
-            ask_store(engine, observation);
+            ask_store(sessions, observation);
             return;
         }
-        if (arcp__record_is_hidden(observation->session, record)) {
+        if (is_hidden(observation->session, record)) {
             observation->next_position++;
-        } else if (!number(engine, observation, observation->next_position, 1, record.size)) {
+        } else if (!number(sessions, observation, observation->next_position, 1, record.size)) {
             return;
         }
     }
-    go_live(engine, observation);
+    go_live(sessions, observation);
 }
 
 /* A job that goes on will end by itself, and what is being caught up with has the end in it. */
-static void repeat_end(arcp__engine *engine, arcp__observation *observation)
+static void repeat_end(arcp__sessions *sessions, arcp__observation *observation)
 {
     const arcp__stream *stream = observation->observer.job->stream;
     if (arcp__job_has_ended(observation->observer.job) && observation->observer.is_live &&
         observation->next_position == stream->next) {
-        (void)number(engine, observation, stream->next - 1, 1, average_bytes(stream));
+        (void)number(sessions, observation, stream->next - 1, 1, average_bytes(stream));
     }
 }
 
-void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observation,
+void arcp__observation_read_done(arcp__sessions *sessions, arcp__observation *observation,
                                  uint64_t first, const arcp_span *records, size_t count,
                                  bool failed)
 {
-    arcp__read_forget(engine, &observation->read);
+    arcp__read_forget(sessions, &observation->read);
     if (failed || count == 0) {
-        arcp__job_log(&engine->jobs, ARCP__LOG_ERROR, observation->observer.job,
+        arcp__job_log(sessions->jobs, ARCP__LOG_ERROR, observation->observer.job,
                       "its history cannot be read");
         if (count == 0 && !failed) {
             observation->next_position = observation->observer.job->stream->next;
-            go_live(engine, observation);
+            go_live(sessions, observation);
         }
         return;
     }
@@ -382,54 +397,56 @@ void arcp__observation_read_done(arcp__engine *engine, arcp__observation *observ
         if (position < observation->next_position) {
             continue;
         }
-        if (arcp__record_is_hidden(observation->session, records[at])) {
+        if (is_hidden(observation->session, records[at])) {
             observation->next_position = position + 1;
-        } else if (!number(engine, observation, position, 1, records[at].size)) {
+        } else if (!number(sessions, observation, position, 1, records[at].size)) {
             return;
         }
     }
-    arcp__observation_catch_up(engine, observation);
+    arcp__observation_catch_up(sessions, observation);
 }
 
-void arcp__mail_deliver(arcp__engine *engine)
+void arcp__mail_deliver(arcp__sessions *sessions)
 {
-    while (engine->mail_first < engine->mail_end) {
-        const arcp__mail mail = engine->mail[engine->mail_first++]; /* delivering may post more */
+    while (sessions->mail_first < sessions->mail_end) {
+        const arcp__mail mail =
+            sessions->mail[sessions->mail_first++]; /* delivering may post more */
         if (mail.observation == NULL) {
             continue;
         }
         switch (mail.kind) {
         case ARCP__MAIL_RECORD:
-            take_record(engine, mail.observation, mail.position, mail.bytes, mail.feature);
+            take_record(sessions, mail.observation, mail.position, mail.bytes, mail.feature);
             break;
         case ARCP__MAIL_CATCH_UP:
-            arcp__observation_catch_up(engine, mail.observation);
+            arcp__observation_catch_up(sessions, mail.observation);
             break;
         case ARCP__MAIL_END:
-            repeat_end(engine, mail.observation);
+            repeat_end(sessions, mail.observation);
             break;
         }
     }
-    engine->mail_first = engine->mail_end = 0;
+    sessions->mail_first = sessions->mail_end = 0;
 }
 
 /* ---- over a restart ---- */
 
-arcp_status arcp__observation_restore(arcp__engine *engine, const arcp_json *json, arcp_error *err)
+arcp_status arcp__observation_restore(arcp__sessions *sessions, const arcp_json *json,
+                                      arcp_error *err)
 {
     subscription_row row = {0};
-    if (!arcp__decode_row(json, &engine->context.scratch, ARCP_JSON_ROOT, &members, &row)) {
+    if (!arcp__decode_row(json, &sessions->context->scratch, ARCP_JSON_ROOT, &members, &row)) {
         return arcp_error_set(err, ARCP_E_CORRUPT, "a subscription of nobody");
     }
-    arcp__session *session = arcp__session_find(engine, row.session_id);
-    arcp__job *job = arcp__job_find(&engine->jobs, row.job_id);
+    arcp__session *session = arcp__session_find(sessions, row.session_id);
+    arcp__job *job = arcp__job_find(sessions->jobs, row.job_id);
     if (session == NULL || job == NULL) {
         return ARCP_OK; /* one of them is gone by now */
     }
     /* A submitting session's is there already. */
     arcp__observation *observation = arcp__observation_find(session, job);
     if (observation == NULL) {
-        observation = arcp__observation_add(engine, session, job);
+        observation = arcp__observation_add(sessions, session, job);
     }
     if (observation == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -1,4 +1,4 @@
-#include "engine/row.h"
+#include "session/session_state.h"
 
 #define SESSION(member, kind) ARCP__MEMBER(arcp__session_row, member, #member, kind)
 #define INDEX(member, kind)   ARCP__MEMBER(arcp__index_record, member, #member, kind)

@@ -1,14 +1,14 @@
-#include "engine/peer_profile.h"
+#include "session/peer_profile.h"
 
 #include <stddef.h>
 
 #include "core/name_glob.h"
-#include "engine/parts.h"
+#include "session/session_state.h"
 
 static const arcp__peer_profile table[] = {
 #define ARCP_PEER_PROFILE(row_name, row_glob, ...)                                                 \
     {.name = row_name, .client_glob = row_glob, __VA_ARGS__},
-#include "engine/peer_profile.def"
+#include "session/peer_profile.def"
 #undef ARCP_PEER_PROFILE
 };
 #define ROW_COUNT (sizeof(table) / sizeof(table[0]))
@@ -32,7 +32,7 @@ const char *arcp__peer_profile_names(void)
 {
     static const char names[] =
 #define ARCP_PEER_PROFILE(name, client_glob, ...) ", " name
-#include "engine/peer_profile.def"
+#include "session/peer_profile.def"
 #undef ARCP_PEER_PROFILE
         ;
     return names + 2; /* behind the first separator */
@@ -56,8 +56,8 @@ static char *copy_glob(arcp_span glob)
     return glob.size == 0 ? arcp__copy_cstr("*", 1) : arcp__copy_cstr(glob.data, glob.size);
 }
 
-arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, const arcp__peer_profile_rule *rule,
-                                          arcp_error *err)
+arcp_status arcp__peer_profile_add(arcp__sessions *sessions, const arcp__peer_profile_rule *rule,
+                                   arcp_error *err)
 {
     const arcp__peer_profile *named = arcp__peer_profile_named(rule->profile);
     if (named == NULL) {
@@ -65,9 +65,9 @@ arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, const arcp__peer
                               (int)arcp_span_first(rule->profile, 40).size, rule->profile.data);
     }
     arcp__profile_row *rows =
-        arcp__realloc_array(engine->profiles, engine->profile_count + 1, sizeof(*rows));
+        arcp__realloc_array(sessions->profiles, sessions->profile_count + 1, sizeof(*rows));
     if (rows != NULL) {
-        engine->profiles = rows;
+        sessions->profiles = rows;
     }
     arcp__profile_row row = {copy_glob(rule->client_glob), copy_glob(rule->principal_glob), named};
     if (rows == NULL || row.client_glob == NULL || row.principal_glob == NULL) {
@@ -75,27 +75,27 @@ arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, const arcp__peer
         arcp__free(row.principal_glob);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    rows[engine->profile_count++] = row;
+    rows[sessions->profile_count++] = row;
     return ARCP_OK;
 }
 
-void arcp__engine_clear_peer_profiles(arcp__engine *engine)
+void arcp__peer_profiles_clear(arcp__sessions *sessions)
 {
-    for (size_t at = 0; at < engine->profile_count; at++) {
-        arcp__free(engine->profiles[at].client_glob);
-        arcp__free(engine->profiles[at].principal_glob);
+    for (size_t at = 0; at < sessions->profile_count; at++) {
+        arcp__free(sessions->profiles[at].client_glob);
+        arcp__free(sessions->profiles[at].principal_glob);
     }
-    arcp__free(engine->profiles);
-    engine->profiles = NULL;
-    engine->profile_count = 0;
+    arcp__free(sessions->profiles);
+    sessions->profiles = NULL;
+    sessions->profile_count = 0;
 }
 
-const arcp__peer_profile *arcp__peer_profile_of(const arcp__engine *engine, arcp_span client,
+const arcp__peer_profile *arcp__peer_profile_of(const arcp__sessions *sessions, arcp_span client,
                                                 const arcp__principal *principal)
 {
-    arcp_span name = principal == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(principal->name);
-    for (size_t at = engine->profile_count; at > 0; at--) {
-        const arcp__profile_row *row = &engine->profiles[at - 1];
+    arcp_span name = principal == NULL ? ARCP__NOTHING : arcp_span_cstr(principal->name);
+    for (size_t at = sessions->profile_count; at > 0; at--) {
+        const arcp__profile_row *row = &sessions->profiles[at - 1];
         if (arcp__name_glob_matches(row->client_glob, client) &&
             arcp__name_glob_matches(row->principal_glob, name)) {
             return row->profile;

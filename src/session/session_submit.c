@@ -5,41 +5,39 @@
  * a job under its key. One that has to wait for its turn is held as its frame and read as if it had
  * just come; one whose job waits for a credential is answered when the job can be made. Turns are
  * taken at the end of an input (input.c). */
-#include "engine/parts.h"
+#include "session/session_state.h"
 
 #include "core/trace.h"
-#include "json/json_put.h"
-
 #define KEY_BYTES_MAX 256u
 
 /* What a request says as canonical JSON, hashed: agent as submitted, input, lease_request,
  * lease_constraints, max_runtime_sec. */
-static void fingerprint(arcp__engine *engine, const arcp__submit *asked, uint8_t out[32])
+static void fingerprint(arcp__sessions *sessions, const arcp__submit *asked, uint8_t out[32])
 {
     const arcp_json_ref members[] = {asked->input, asked->lease_request, asked->lease_constraints,
                                      asked->max_runtime_sec};
-    arcp_buf text = arcp__context_take_buf(&engine->context);
+    arcp_buf text = arcp__context_take_buf(sessions->context);
     arcp_json_quote(asked->agent, &text);
     arcp_buf_append_byte(&text, '\n');
     for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
-        if (arcp_json_canonical(&engine->context.json, members[at], &text, NULL) != ARCP_OK) {
+        if (arcp_json_canonical(&sessions->context->json, members[at], &text, NULL) != ARCP_OK) {
             break;
         }
         arcp_buf_append_byte(&text, '\n');
     }
-    arcp__context_check_text(&engine->context, &text);
-    arcp__context_sha256(&engine->context, arcp_buf_span(&text), out);
-    arcp__context_give_buf(&engine->context, &text);
+    arcp__context_check_text(sessions->context, &text);
+    arcp__context_sha256(sessions->context, arcp_buf_span(&text), out);
+    arcp__context_give_buf(sessions->context, &text);
 }
 
 /* `trace_id` may be anything. */
-static void refuse(arcp__engine *engine, arcp__request *request, arcp_span agent,
+static void refuse(arcp__sessions *sessions, arcp__request *request, arcp_span agent,
                    arcp_span trace_id, const arcp_error *error, const arcp_buf *details)
 {
     char trace[ARCP__TRACE_ID_SIZE];
     size_t trace_size = arcp__trace_id_parse(trace_id, trace) ? sizeof(trace) : 0;
     arcp_span more = arcp__details(details);
-    arcp__audit(engine->log,
+    arcp__audit(sessions->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "denied",
                                     .who = arcp__session_who(request->session, NULL),
@@ -48,15 +46,15 @@ static void refuse(arcp__engine *engine, arcp__request *request, arcp_span agent
                                     .more = {{"agent", agent},
                                              {"trace_id", arcp_span_make(trace, trace_size)},
                                              {"details", more}}});
-    engine->metrics.submits_refused[error->status]++;
-    arcp__request_refuse(engine, request, error, agent, more);
+    sessions->metrics.submits_refused[error->status]++;
+    arcp__request_refuse(sessions, request, error, agent, more);
 }
 
 /* Nobody is to wait for the end of a job that had it, and is not kept any more. */
-static void format_lost_end(arcp__engine *engine, arcp_span job_id, arcp_buf *record)
+static void format_lost_end(arcp__sessions *sessions, arcp_span job_id, arcp_buf *record)
 {
     char id[ARCP__ID_SIZE];
-    arcp__context_make_id(&engine->context, "msg_", id);
+    arcp__context_make_id(sessions->context, "msg_", id);
     arcp_json_writer writer = arcp__put_begin(record);
     arcp__put_cstr(&writer, "id", id);
     arcp__put_cstr(&writer, "type", "job.error");
@@ -66,97 +64,98 @@ static void format_lost_end(arcp__engine *engine, arcp_span job_id, arcp_buf *re
     arcp__error_payload_members(
         &writer, ARCP_E_JOB_NOT_FOUND, arcp_span_cstr(arcp_status_wire_code(ARCP_E_JOB_NOT_FOUND)),
         ARCP_SPAN_LITERAL("the job of this key has ended; its end is not kept any more"), false,
-        arcp_span_make(NULL, 0));
-    arcp__write_timestamp(&writer, "completed_at", engine->context.now.wall_ns);
+        ARCP__NOTHING);
+    arcp__write_timestamp(&writer, "completed_at", sessions->context->now.wall_ns);
     arcp__put_string(&writer, "job_id", job_id);
     arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
 }
 
 /* The payload as the client wants it; the job's credentials come in when it leaves. */
-static void answer(arcp__engine *engine, arcp__request *request, const char *job_id,
+static void answer(arcp__sessions *sessions, arcp__request *request, const char *job_id,
                    arcp_span accepted, arcp_span trace_id)
 {
-    arcp_buf payload = arcp__context_take_buf(&engine->context);
-    arcp__accepted_format(engine, accepted, request->session->profile, &payload);
-    arcp__context_check_text(&engine->context, &payload);
-    arcp__context_check_text(&engine->context, &request->record);
+    arcp_buf payload = arcp__context_take_buf(sessions->context);
+    arcp__accepted_format(sessions, accepted, request->session->profile, &payload);
+    arcp__context_check_text(sessions->context, &payload);
+    arcp__context_check_text(sessions->context, &request->record);
     memcpy(request->revealed_job, job_id, ARCP__ID_SIZE);
-    arcp__request_answer(engine, request, "job.accepted", arcp_span_cstr(job_id), trace_id,
+    arcp__request_answer(sessions, request, "job.accepted", arcp_span_cstr(job_id), trace_id,
                          arcp_buf_span(&payload));
-    arcp__context_give_buf(&engine->context, &payload);
+    arcp__context_give_buf(sessions->context, &payload);
 }
 
 /* The same answer for the same key; a job that is still kept is attached with history, so
  * that its end arrives at the asking session too. [arcp:7.2-1] */
-static void answer_same_key(arcp__engine *engine, arcp__request *request,
+static void answer_same_key(arcp__sessions *sessions, arcp__request *request,
                             const arcp__job_answer *made, arcp_span key)
 {
     arcp__session *session = request->session;
-    arcp__job *job = arcp__job_find(&engine->jobs, arcp_span_cstr(made->job_id));
+    arcp__job *job = arcp__job_find(sessions->jobs, arcp_span_cstr(made->job_id));
     arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
     if (job != NULL && observation == NULL) {
-        observation = arcp__observation_add(engine, session, job);
+        observation = arcp__observation_add(sessions, session, job);
         if (observation == NULL) {
             return;
         }
-        arcp__mail_catch_up(engine, observation);
+        arcp__mail_catch_up(sessions, observation);
     } else if (job != NULL && session->profile->repeats_end) {
-        arcp__mail_end(engine, observation);
+        arcp__mail_end(sessions, observation);
     }
     if (observation != NULL && !observation->may_cancel) {
         observation->may_cancel = true;
-        arcp__observation_store(engine, observation);
+        arcp__observation_store(sessions, observation);
     }
     if (job == NULL) {
-        format_lost_end(engine, arcp_span_cstr(made->job_id), &request->record);
+        format_lost_end(sessions, arcp_span_cstr(made->job_id), &request->record);
     }
-    answer(engine, request, made->job_id, made->accepted,
-           job == NULL ? arcp_span_make(NULL, 0) : arcp_span_cstr(job->trace_id));
-    arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
-                                                 .decision = "allowed",
-                                                 .who = arcp__session_who(session, job),
-                                                 .rule = "idempotency_key",
-                                                 .more = {{"idempotency_key", key}}});
+    answer(sessions, request, made->job_id, made->accepted,
+           job == NULL ? ARCP__NOTHING : arcp_span_cstr(job->trace_id));
+    arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
+                                                   .decision = "allowed",
+                                                   .who = arcp__session_who(session, job),
+                                                   .rule = "idempotency_key",
+                                                   .more = {{"idempotency_key", key}}});
 }
 
 /* The job exists: it runs on the session, which gets all that it says. */
-static void accept(arcp__engine *engine, arcp__request *request, arcp__job *job, bool is_narrowed,
-                   arcp_span key)
+static void accept(arcp__sessions *sessions, arcp__request *request, arcp__job *job,
+                   bool is_narrowed, arcp_span key)
 {
     arcp__session *session = request->session;
-    if (!arcp__session_adopt(engine, session, job, true)) {
+    if (!arcp__session_adopt(sessions, session, job, true)) {
         return;
     }
-    answer(engine, request, job->id, arcp_span_cstr(job->accepted), arcp_span_cstr(job->trace_id));
-    arcp__audit(engine->log,
+    answer(sessions, request, job->id, arcp_span_cstr(job->accepted),
+           arcp_span_cstr(job->trace_id));
+    arcp__audit(sessions->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "allowed",
                                     .who = arcp__session_who(session, job),
                                     .rule = is_narrowed ? "lease_request, policy" : "lease_request",
                                     .lease = arcp__job_lease(job),
                                     .more = {{"idempotency_key", key}}});
-    arcp__job_start(&engine->jobs, job);
+    arcp__job_start(sessions->jobs, job);
 }
 
 /* It waits for its turn; what waits is bounded like what runs. */
-static arcp_status hold(arcp__engine *engine, arcp__request *request, arcp_buf *details,
+static arcp_status hold(arcp__sessions *sessions, arcp__request *request, arcp_buf *details,
                         arcp_error *err)
 {
     arcp__session *session = request->session;
-    if (session->held_submits >= engine->context.settings.limits_jobs_per_session) {
+    if (session->held_submits >= sessions->context->settings.limits_jobs_per_session) {
         arcp_buf_append_cstr(details, "{\"limit\":\"limits.jobs_per_session\"}");
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
                               "too many submits wait for an answer (limits.jobs_per_session)");
     }
-    arcp_buf_append(&request->held, arcp_json_raw(&engine->context.json, ARCP_JSON_ROOT));
-    arcp__context_check_text(&engine->context, &request->held);
+    arcp_buf_append(&request->held, arcp_json_raw(&sessions->context->json, ARCP_JSON_ROOT));
+    arcp__context_check_text(sessions->context, &request->held);
     session->held_submits++;
     session->held_bytes += request->held.size;
     return ARCP_OK;
 }
 
-void arcp__session_submit(arcp__engine *engine, arcp__request *request, const arcp__message *in)
+void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
     arcp__session *session = request->session;
     const arcp__submit *asked = &in->submit;
@@ -169,7 +168,7 @@ void arcp__session_submit(arcp__engine *engine, arcp__request *request, const ar
                              .principal = session->principal,
                              .features = session->features,
                              .asked_agent = asked->agent,
-                             .json = &engine->context.json,
+                             .json = &sessions->context->json,
                              .asked_input = asked->input,
                              .lease_request = asked->lease_request,
                              .lease_constraints = asked->lease_constraints,
@@ -183,28 +182,28 @@ void arcp__session_submit(arcp__engine *engine, arcp__request *request, const ar
                              "payload.idempotency_key has %zu bytes, may have 256", order.key.size);
     } else if (session->submits_first != request ||
                arcp__submitter_waits_for_key(order.submitter, order.principal, order.key)) {
-        outcome = hold(engine, request, &made.details, &error) == ARCP_OK ? ARCP__JOB_WAITS
-                                                                          : ARCP__JOB_REFUSED;
+        outcome = hold(sessions, request, &made.details, &error) == ARCP_OK ? ARCP__JOB_WAITS
+                                                                            : ARCP__JOB_REFUSED;
     } else {
         if (order.key.size != 0) {
-            fingerprint(engine, asked, print);
+            fingerprint(sessions, asked, print);
         }
-        arcp__trace_read(&engine->jobs, &in->envelope, trace_id, &trace, &order.tracestate);
+        arcp__trace_read(sessions->jobs, &in->envelope, trace_id, &trace, &order.tracestate);
         (void)arcp_json_u64(order.json, asked->max_runtime_sec, &order.max_runtime_sec);
-        outcome = arcp__job_submit(&engine->jobs, &order, &made, &error);
+        outcome = arcp__job_submit(sessions->jobs, &order, &made, &error);
     }
     switch (outcome) {
     case ARCP__JOB_MADE:
-        accept(engine, request, made.job, made.is_narrowed, order.key);
+        accept(sessions, request, made.job, made.is_narrowed, order.key);
         break;
     case ARCP__JOB_WAITS:
         request->admission = made.admission;
         break;
     case ARCP__JOB_SAME_KEY:
-        answer_same_key(engine, request, &made, order.key);
+        answer_same_key(sessions, request, &made, order.key);
         break;
     case ARCP__JOB_REFUSED:
-        refuse(engine, request, order.asked_agent, in->envelope.trace_id, &error, &made.details);
+        refuse(sessions, request, order.asked_agent, in->envelope.trace_id, &error, &made.details);
         break;
     }
     arcp_buf_fini(&made.details);
@@ -213,27 +212,26 @@ void arcp__session_submit(arcp__engine *engine, arcp__request *request, const ar
 /* ---- turns ---- */
 
 /* A submit that was held, as if it had just come. */
-static void read_again(arcp__engine *engine, arcp__request *request)
+static void read_again(arcp__sessions *sessions, arcp__request *request)
 {
     arcp__message in;
     arcp_buf frame = request->held;
     request->held = (arcp_buf)ARCP_BUF_INIT;
     request->session->held_submits--;
     request->session->held_bytes -= frame.size;
-    if (arcp__message_read(&engine->context, arcp_buf_span(&frame), &in)) {
-        arcp__session_submit(engine, request, &in);
+    if (arcp__message_read(sessions->context, arcp_buf_span(&frame), &in)) {
+        arcp__session_submit(sessions, request, &in);
     } else {
         arcp_error error = {0}; /* it was read before: there is no memory for its size any more */
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
                              "there is no memory for a frame of this size");
-        arcp__request_refuse(engine, request, &error, arcp_span_make(NULL, 0),
-                             arcp_span_make(NULL, 0));
+        arcp__request_refuse(sessions, request, &error, ARCP__NOTHING, ARCP__NOTHING);
     }
     arcp_buf_fini(&frame);
 }
 
 /* The job of a submit that had to wait can be made. */
-static void admit(arcp__engine *engine, arcp__request *request)
+static void admit(arcp__sessions *sessions, arcp__request *request)
 {
     arcp__admission *admission = request->admission;
     arcp__job_order order = {0};
@@ -241,17 +239,17 @@ static void admit(arcp__engine *engine, arcp__request *request)
     arcp_error error = {0};
     request->admission = NULL;
     arcp__admission_order(admission, &order);
-    if (arcp__job_admit(&engine->jobs, admission, &order, &made, &error) == ARCP__JOB_MADE) {
-        accept(engine, request, made.job, made.is_narrowed, order.key);
+    if (arcp__job_admit(sessions->jobs, admission, &order, &made, &error) == ARCP__JOB_MADE) {
+        accept(sessions, request, made.job, made.is_narrowed, order.key);
     } else {
-        refuse(engine, request, order.asked_agent, order.trace_id, &error, &made.details);
+        refuse(sessions, request, order.asked_agent, order.trace_id, &error, &made.details);
     }
     arcp_buf_fini(&made.details);
-    arcp__admission_free(&engine->jobs, admission);
+    arcp__admission_free(sessions->jobs, admission);
 }
 
 /* False: nothing of the session has its turn. */
-static bool take_turn(arcp__engine *engine, arcp__session *session)
+static bool take_turn(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__submitter *submitter = &session->submitter;
     arcp__request *first = session->submits_first;
@@ -264,41 +262,24 @@ static bool take_turn(arcp__engine *engine, arcp__session *session)
         return false;
     }
     if (is_held) {
-        read_again(engine, first);
+        read_again(sessions, first);
     } else if (is_ready) {
-        admit(engine, first);
+        admit(sessions, first);
     } else {
-        arcp__job_admit_child(&engine->jobs, child);
+        arcp__job_admit_child(sessions->jobs, child);
     }
     if (session->link != NULL) {
-        arcp__link_resume(engine, session->link); /* what was held counted against it */
+        arcp__link_resume(sessions, session->link); /* what was held counted against it */
     }
-    arcp__session_job_ended(engine, session); /* it may have been the last that was waited for */
+    arcp__session_job_ended(sessions, session); /* it may have been the last that was waited for */
     return true;
 }
 
-void arcp__session_look(arcp__engine *engine, arcp__session *session)
+void arcp__sessions_take_turns(arcp__sessions *sessions)
 {
-    if ((session->submits_first != NULL || session->submitter.admissions != NULL) &&
-        !session->has_turns) {
-        session->has_turns = true;
-        DL_APPEND2(engine->turns, session, turns_previous, turns_next);
-    }
-}
-
-void arcp__session_leave_turns(arcp__engine *engine, arcp__session *session)
-{
-    if (session->has_turns) {
-        session->has_turns = false;
-        DL_DELETE2(engine->turns, session, turns_previous, turns_next);
-    }
-}
-
-void arcp__sessions_take_turns(arcp__engine *engine)
-{
-    while (engine->turns != NULL && !engine->context.closing) {
-        if (!take_turn(engine, engine->turns)) {
-            arcp__session_leave_turns(engine, engine->turns);
+    while (sessions->turns != NULL && !sessions->context->closing) {
+        if (!take_turn(sessions, sessions->turns)) {
+            arcp__session_leave_turns(sessions, sessions->turns);
         }
     }
 }

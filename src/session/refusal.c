@@ -5,9 +5,27 @@
  * refusal the first audit.refusals lines of a minute are written, and the others are counted: when
  * the minute is over one line says how many there were. The table is bounded; addresses beyond it
  * are counted together. */
-#include "engine/parts.h"
+#include "session/session_state.h"
 
 #include <stdio.h>
+
+#define ARCP__REFUSED_ROWS_MAX (ARCP__REFUSED_ADDRESSES_MAX + 32u) /* the others', by kind */
+
+#define ARCP__REFUSED_ADDRESS_MAX 47u /* bytes that tell addresses apart */
+
+/* One address and kind of refusal in the minute at hand. */
+typedef struct arcp__refused {
+    char address[ARCP__REFUSED_ADDRESS_MAX + 1];
+    const char *rule; /* static */
+    int code;
+    uint64_t written, counted;
+    bool is_audited, is_logged;
+} arcp__refused;
+
+typedef struct arcp__refusals {
+    arcp__refused rows[ARCP__REFUSED_ROWS_MAX];
+    size_t count;
+} arcp__refusals;
 
 #define WINDOW_SEC 60u
 
@@ -53,18 +71,19 @@ static arcp__refused *row_for(arcp__refusals *table, arcp_span address, const ch
     return row;
 }
 
-bool arcp__refusal_is_written(arcp__engine *engine, const arcp__refusal *refusal)
+bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *refusal)
 {
-    arcp__refusals *table = engine->refusals;
+    arcp__refusals *table = sessions->refusals;
     if (table == NULL) {
-        table = engine->refusals = arcp__alloc(sizeof(*table));
+        table = sessions->refusals = arcp__alloc(sizeof(*table));
     }
     if (table == NULL) {
         return true; /* better too many lines than one too few */
     }
     if (table->count == 0) {
-        arcp__context_arm(&engine->context, &engine->refusal_timer, ARCP__TIMER_REFUSALS, engine,
-                          arcp__context_after_sec(&engine->context, WINDOW_SEC));
+        arcp__context_arm(sessions->context, &sessions->refusal_timer,
+                          sessions->timer_kinds.refusals, sessions,
+                          arcp__context_after_sec(sessions->context, WINDOW_SEC));
     }
     arcp__refused *row =
         row_for(table, address_of(refusal->peer == NULL ? "an unknown peer" : refusal->peer),
@@ -74,12 +93,12 @@ bool arcp__refusal_is_written(arcp__engine *engine, const arcp__refusal *refusal
     }
     row->is_audited = row->is_audited || refusal->is_audited;
     row->is_logged = row->is_logged || refusal->is_logged;
-    if (row->written < engine->context.settings.audit_refusals) {
+    if (row->written < sessions->context->settings.audit_refusals) {
         row->written++;
         return true;
     }
     row->counted++;
-    engine->metrics.refusals_counted++;
+    sessions->metrics.refusals_counted++;
     return false;
 }
 
@@ -92,10 +111,10 @@ static void describe(const char *rule, int code, char *out, size_t size)
     }
 }
 
-void arcp__refusals_tell(arcp__engine *engine)
+void arcp__refusals_tell(arcp__sessions *sessions)
 {
-    arcp__refusals *table = engine->refusals;
-    arcp__context_disarm(&engine->context, &engine->refusal_timer);
+    arcp__refusals *table = sessions->refusals;
+    arcp__context_disarm(sessions->context, &sessions->refusal_timer);
     for (size_t at = 0; table != NULL && at < table->count; at++) {
         const arcp__refused *row = &table->rows[at];
         char kind[64];
@@ -104,16 +123,16 @@ void arcp__refusals_tell(arcp__engine *engine)
         }
         describe(row->rule, row->code, kind, sizeof(kind));
         if (row->is_logged) {
-            arcp__effect_log(engine->log, ARCP__LOG_INFO, "refused %s (%s): %llu more times",
+            arcp__effect_log(sessions->log, ARCP__LOG_INFO, "refused %s (%s): %llu more times",
                              row->address, kind, (unsigned long long)row->counted);
         }
         if (row->is_audited) {
-            arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                                         .decision = "denied",
-                                                         .rule = row->rule,
-                                                         .reason = "as the lines before; counted",
-                                                         .peer = row->address,
-                                                         .count = row->counted});
+            arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                           .decision = "denied",
+                                                           .rule = row->rule,
+                                                           .reason = "as the lines before; counted",
+                                                           .peer = row->address,
+                                                           .count = row->counted});
         }
     }
     if (table != NULL) {
@@ -121,22 +140,22 @@ void arcp__refusals_tell(arcp__engine *engine)
     }
 }
 
-void arcp__refusal_note(arcp__engine *engine, const arcp__refusal *refusal, const char *reason)
+void arcp__refusal_note(arcp__sessions *sessions, const arcp__refusal *refusal, const char *reason)
 {
     arcp__refusal logged = *refusal;
     logged.is_logged = true;
-    if (arcp__refusal_is_written(engine, &logged)) {
+    if (arcp__refusal_is_written(sessions, &logged)) {
         const char *peer = refusal->peer == NULL ? "a peer" : refusal->peer;
         char kind[64];
         describe(refusal->rule, refusal->code, kind, sizeof(kind));
-        arcp__effect_log(engine->log, refusal->is_trouble ? ARCP__LOG_WARN : ARCP__LOG_INFO,
+        arcp__effect_log(sessions->log, refusal->is_trouble ? ARCP__LOG_WARN : ARCP__LOG_INFO,
                          "refused %s (%s): %s", peer, kind, reason);
         if (refusal->is_audited) {
-            arcp__audit(engine->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                                         .decision = "denied",
-                                                         .rule = refusal->rule,
-                                                         .reason = reason,
-                                                         .peer = refusal->peer});
+            arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                           .decision = "denied",
+                                                           .rule = refusal->rule,
+                                                           .reason = reason,
+                                                           .peer = refusal->peer});
         }
     }
 }

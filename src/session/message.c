@@ -1,4 +1,4 @@
-#include "engine/message.h"
+#include "session/message.h"
 
 #include "core/decode.h"
 

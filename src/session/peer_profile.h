@@ -1,7 +1,7 @@
 /* Peer profiles: how answers differ for clients that need the form of their own runtime
  * (docs/protocol.md, Peer profiles). A profile is a row of a table; code asks for its traits. */
-#ifndef ARCP_ENGINE_PEER_PROFILE_H
-#define ARCP_ENGINE_PEER_PROFILE_H
+#ifndef ARCP_SESSION_PEER_PROFILE_H
+#define ARCP_SESSION_PEER_PROFILE_H
 
 #include <stdbool.h>
 

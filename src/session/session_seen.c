@@ -1,6 +1,6 @@
 /* Requests of a session that were seen before: the same envelope id again executes nothing,
  * and gets the answer that it got. */
-#include "engine/parts.h"
+#include "session/session_state.h"
 
 #define SEEN_MAX        4096u
 #define SEEN_ANSWER_MAX 65536u
@@ -45,7 +45,7 @@ static arcp__seen_request *find_seen(const arcp__session *session, uint64_t hash
     return seen;
 }
 
-bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
+bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
 {
     arcp__seen_request *seen = NULL;
     if (find_seen(session, hash) != NULL) {
@@ -61,7 +61,7 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
     } else {
         seen = arcp__alloc(sizeof(*seen));
         if (seen == NULL) {
-            arcp__context_no_memory(&engine->context);
+            arcp__context_no_memory(sessions->context);
             return false;
         }
     }
@@ -69,7 +69,7 @@ bool arcp__seen_add(arcp__engine *engine, arcp__session *session, uint64_t hash)
     HASH_ADD_BYHASHVALUE(hh, session->seen, hash, sizeof(seen->hash), (unsigned)hash, seen);
     if (!ARCP__HASH_ADDED(seen)) {
         arcp__free(seen);
-        arcp__context_no_memory(&engine->context);
+        arcp__context_no_memory(sessions->context);
         return false;
     }
     if (session->seen_oldest == NULL) {
@@ -110,28 +110,6 @@ void arcp__seen_forget_answer(arcp__session *session, uint64_t hash)
     }
 }
 
-/* Of a kept answer that shows a job's credentials: the job; else "". */
-static void answered_job(arcp_span frame, char out[ARCP__ID_SIZE])
-{
-    arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    out[0] = '\0';
-    if (arcp_json_scan(&json, frame, &limits, NULL) == ARCP_OK) {
-        arcp_json_ref type = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
-        arcp_span id = arcp_json_string(
-            &json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("job_id")), &scratch);
-        if ((arcp_json_string_equals(&json, type, ARCP_SPAN_LITERAL("job.accepted")) ||
-             arcp_json_string_equals(&json, type, ARCP_SPAN_LITERAL("job.subscribed"))) &&
-            id.size < ARCP__ID_SIZE) {
-            memcpy(out, id.data == NULL ? "" : id.data, id.size);
-            out[id.size] = '\0';
-        }
-    }
-    arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
-}
-
 bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answered)
 {
     const arcp__seen_request *seen = find_seen(session, hash);
@@ -139,22 +117,14 @@ bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answe
     return seen != NULL && !seen->is_repeatable;
 }
 
-void arcp__seen_answer_again(arcp__engine *engine, arcp__session *session, uint64_t hash)
+arcp__seen_answer arcp__seen_answer_of(const arcp__session *session, uint64_t hash)
 {
-    arcp__seen_request *seen = find_seen(session, hash);
-    /* A refusal that was not handed out yet comes with its number, after those before it. */
-    if (seen != NULL && seen->answer.size != 0 && seen->seq <= session->sent_seq) {
-        arcp_span answer = arcp_buf_span(&seen->answer);
-        arcp_buf frame = ARCP_BUF_INIT;
-        char job_id[ARCP__ID_SIZE];
-        arcp_buf_append(&frame, arcp_span_first(answer, answer.size - seen->end_size));
-        answered_job(arcp_buf_span(&frame), job_id);
-        arcp__session_send_in_order(engine, session, arcp_span_cstr(job_id), &frame);
-        /* Whoever asks again may have had the end before the answer, and could not know what it
-         * was. */
-        if (seen->end_size != 0) {
-            (void)arcp__session_append_own(engine, session,
-                                           arcp_span_from(answer, answer.size - seen->end_size));
-        }
+    const arcp__seen_request *seen = find_seen(session, hash);
+    if (seen == NULL || seen->answer.size == 0 || seen->seq > session->sent_seq) {
+        return (arcp__seen_answer){0};
     }
+    const arcp_span answer = arcp_buf_span(&seen->answer);
+    const size_t size = answer.size - seen->end_size;
+    return (arcp__seen_answer){.frame = arcp_span_first(answer, size),
+                               .end = arcp_span_from(answer, size)};
 }

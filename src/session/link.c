@@ -1,0 +1,408 @@
+/* Links: one transport connection each, until a session takes it or it is refused; how it is
+ * closed, when it is not read, and heartbeats (§6.4).
+ *
+ * A ping is sent when nothing was sent or nothing came for an interval; two intervals without any
+ * frame end the link, never a job. Pings go out on common instants, so many of them in an interval:
+ * thousands of idle sessions would wake the process thousands of times otherwise, once for each. An
+ * instant is the last one before the interval is over, so nobody waits for longer than that. A peer
+ * that is silent is given up at its own time, and not a nanosecond earlier: pings do not move that.
+ */
+#include "session/session_state.h"
+
+#define INSTANTS_OF_INTERVAL 128
+
+arcp__link *arcp__link_new(arcp__sessions *sessions, const arcp__link_options *options)
+{
+    arcp__link *link = arcp__alloc(sizeof(*link));
+    if (link == NULL) {
+        arcp__context_no_memory(sessions->context);
+        return NULL;
+    }
+    link->port.user = options->user;
+    link->is_local = options->is_local;
+    link->is_encrypted = options->is_encrypted;
+    link->peer = options->peer;
+    link->hello.secret = link->behind.secret = true; /* a hello has tokens in it */
+    if (options->principal.size != 0) {
+        link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
+        if (link->preset_principal == NULL) {
+            arcp__context_no_memory(sessions->context);
+        }
+    }
+    DL_APPEND2(sessions->links, link, previous, next);
+    arcp__context_arm(sessions->context, &link->hello_timer, sessions->timer_kinds.link, link,
+                      arcp__context_after_sec(
+                          sessions->context, sessions->context->settings.limits_hello_timeout_sec) -
+                          options->waited_ms * ARCP_NS_PER_MS);
+    if (sessions->context->stopping) {
+        arcp__link_close(sessions, link, 1001, "the runtime is stopping", false);
+    }
+    return link;
+}
+
+bool arcp__link_is_private(const arcp__link *link)
+{
+    return link->is_local || link->is_encrypted;
+}
+
+void arcp__link_close(arcp__sessions *sessions, arcp__link *link, int close_code,
+                      const char *reason, bool durable)
+{
+    if (link->port.is_closed) {
+        return;
+    }
+    arcp__port_close(sessions->log, &link->port, close_code, reason, durable);
+    arcp__context_disarm(sessions->context, &link->hello_timer);
+    arcp__context_disarm(sessions->context, &link->rest_timer);
+    if (link->session != NULL) {
+        arcp__session_detach(sessions, link->session);
+    }
+}
+
+/* [arcp:EG-7] */
+void arcp__link_fail(arcp__sessions *sessions, arcp__link *link, const arcp_error *error,
+                     arcp_span details, int close_code)
+{
+    if (link->port.is_closed) {
+        return;
+    }
+    /* Every frame of ours has a session_id, also where there is no session yet: existing
+     * clients drop frames without one (docs/protocol.md, Envelope). */
+    char id[ARCP__ID_SIZE];
+    char fresh[ARCP__ID_SIZE];
+    arcp_span session_id = {NULL, 0};
+    if (link->session != NULL) {
+        session_id = arcp_span_cstr(link->session->id);
+    } else {
+        arcp__context_make_id(sessions->context, "sess_", fresh);
+        session_id = arcp_span_cstr(fresh);
+    }
+    arcp__context_make_id(sessions->context, "msg_", id);
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    const bool is_job_error =
+        link->session == NULL && link->profile != NULL && link->profile->refuses_hello_as_job_error;
+    if (is_job_error) {
+        /* As the end of a job that there is not: for a client that knows no session.error. */
+        arcp_json_writer writer = arcp__put_begin(&payload);
+        arcp__error_payload_local(&writer, error, details);
+        arcp__put_cstr(&writer, "final_status", "error");
+        arcp_json_end_object(&writer);
+    } else {
+        arcp__error_payload_format(error, details, &payload);
+    }
+    arcp__envelope_format(
+        &(arcp__envelope_head){.type = is_job_error ? "job.error" : "session.error",
+                               .id = arcp_span_cstr(id),
+                               .session_id = session_id},
+        arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    arcp__port_send(sessions->log, &link->port, &frame, false);
+    arcp__link_close(sessions, link, close_code, error->message, false);
+}
+
+/* A failed engine closes its links without a queue: nothing here allocates. */
+bool arcp__links_next_close(arcp__sessions *sessions, arcp__effect *out)
+{
+    if (!sessions->is_closing_links) {
+        sessions->is_closing_links = true;
+        sessions->next_to_close = sessions->links;
+    }
+    while (sessions->next_to_close != NULL) {
+        arcp__link *link = sessions->next_to_close;
+        sessions->next_to_close = link->next;
+        if (!link->is_gone) {
+            *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
+                                  .link_user = link->port.user,
+                                  .close_code = 1011,
+                                  .text = ARCP_SPAN_LITERAL("the runtime ran out of memory")};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- who asks without reading the answers is not read either ---- */
+
+#define UNSENT_PAUSE_BYTES 1048576u
+
+/* A link that rests is not full: it need not be emptied before it goes on. What the requests of
+ * the others take of memory counts: answers as soon as they are made, wherever they wait, and
+ * submits that wait for their turn. Not the events of jobs, whose frames are made when there is
+ * room. */
+static bool takes_frames(arcp__link *link)
+{
+    const arcp__session *session = link->session;
+    const uint64_t owed = (uint64_t)link->port.queued + link->port.unsent +
+                          (session == NULL ? 0 : session->refusal_bytes + session->held_bytes);
+    link->is_full = owed > (link->is_full ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES);
+    return !link->is_full && !link->has_behind && !link->rests;
+}
+
+void arcp__link_resume(arcp__sessions *sessions, arcp__link *link)
+{
+    if (!link->paused || link->port.is_closed || !takes_frames(link)) {
+        return;
+    }
+    link->paused = false;
+    if (link->session != NULL) { /* what it said meanwhile was not read */
+        link->session->last_received_ns = sessions->context->now.mono_ns;
+        arcp__session_heartbeat_start(sessions, link->session);
+    }
+    arcp__effect_push(sessions->log, &link->port, &(arcp__effect){.kind = ARCP__EFFECT_RESUME_LINK},
+                      NULL, false);
+}
+
+void arcp__link_rest(arcp__sessions *sessions, arcp__link *link, int64_t for_ns)
+{
+    const int64_t until_ns = sessions->context->now.mono_ns + for_ns;
+    if (!link->port.is_closed && link->state == ARCP__LINK_OPEN &&
+        (!link->rests || link->rest_timer.at_ns < until_ns)) {
+        link->rests = true;
+        arcp__context_arm(sessions->context, &link->rest_timer, sessions->timer_kinds.link, link,
+                          until_ns);
+    }
+}
+
+/* A frame takes some microseconds; those with leases that are hard to compare take milliseconds,
+ * and each of them delays everybody. What is above the first three is charged to the
+ * principal four times, so that one has a fifth of the loop for such frames. */
+#define SLOW_FRAME_NS  (3 * ARCP_NS_PER_MS)
+#define SLOW_FRAME_FEE 4
+
+bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t took_ns)
+{
+    if (took_ns <= SLOW_FRAME_NS || link->session == NULL ||
+        HASH_COUNT(sessions->jobs->principals) < 2) {
+        return false;
+    }
+    const arcp__principal *principal = link->session->principal;
+    for (arcp__link *at = sessions->links; at != NULL; at = at->next) {
+        if (at->session != NULL && at->session->principal == principal) {
+            arcp__link_rest(sessions, at, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);
+        }
+    }
+    return true;
+}
+
+bool arcp__link_takes_more(arcp__link *link)
+{
+    link->paused = !takes_frames(link);
+    return !link->paused;
+}
+
+void arcp__link_drained(arcp__sessions *sessions, arcp__link *link, size_t unsent)
+{
+    link->port.unsent = unsent;
+    if (link->port.is_closed || link->state != ARCP__LINK_OPEN) {
+        return;
+    }
+    arcp__link_resume(sessions, link);
+    if (link->session->sent_seq < link->session->durable_seq ||
+        link->session->answers_first != NULL) {
+        arcp__session_wake(sessions, link->session);
+    } else {
+        /* The link had everything already: only its own writing held agents back. */
+        arcp__session_drained(sessions, link->session);
+    }
+}
+
+/* ---- heartbeats ---- */
+
+static int64_t interval_ns(const arcp__sessions *sessions)
+{
+    return (int64_t)sessions->context->settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
+}
+
+/* Who was asked and has not answered is not asked again before an interval is over.
+ * [arcp:6.4-1] */
+static int64_t ping_due(const arcp__sessions *sessions, const arcp__session *session)
+{
+    const int64_t sent_ns = session->link->port.last_sent_ns;
+    int64_t quiet_ns = sent_ns < session->last_received_ns ? sent_ns : session->last_received_ns;
+    quiet_ns = quiet_ns < session->last_ping_ns ? session->last_ping_ns : quiet_ns;
+    int64_t due = quiet_ns + interval_ns(sessions);
+    return due - due % (interval_ns(sessions) / INSTANTS_OF_INTERVAL);
+}
+
+/* Who said that nothing more comes is not missed, nor who is not read although it reads.
+ * [arcp:6.4-4] [arcp:EG-12] */
+static int64_t lost_due(const arcp__sessions *sessions, const arcp__session *session)
+{
+    const arcp__link *link = session->link;
+    if (link->input_over || link->rests || (link->paused && link->port.unsent == 0)) {
+        return ARCP_TIME_NEVER;
+    }
+    return session->last_received_ns + 2 * interval_ns(sessions);
+}
+
+static void arm(arcp__sessions *sessions, arcp__session *session)
+{
+    int64_t ping = ping_due(sessions, session);
+    int64_t lost = lost_due(sessions, session);
+    arcp__context_arm(sessions->context, &session->heartbeat_timer, sessions->timer_kinds.session,
+                      session, ping < lost ? ping : lost);
+}
+
+void arcp__session_heartbeat_start(arcp__sessions *sessions, arcp__session *session)
+{
+    if (session->link != NULL && arcp__session_has_feature(session, ARCP_FEATURE_HEARTBEAT)) {
+        arm(sessions, session);
+    }
+}
+
+/* [arcp:6.4-2] [arcp:6.4-7] */
+static void send_ping(arcp__sessions *sessions, arcp__session *session)
+{
+    char id[ARCP__ID_SIZE];
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp__context_make_id(sessions->context, "msg_", id);
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_cstr(&writer, "nonce", id);
+    arcp__write_timestamp(&writer, "sent_at", sessions->context->now.wall_ns);
+    arcp_json_end_object(&writer);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.ping",
+                                                 .id = arcp_span_cstr(id),
+                                                 .session_id = arcp_span_cstr(session->id)},
+                          arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    session->link->port.last_sent_ns = sessions->context->now.mono_ns;
+    session->last_ping_ns = sessions->context->now.mono_ns;
+    arcp__session_send(sessions, session, &frame, false);
+}
+
+void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *session)
+{
+    if (session->link == NULL) {
+        return;
+    }
+    if (sessions->context->now.mono_ns >= lost_due(sessions, session)) {
+        arcp_error error = {0};
+        (void)arcp_error_set(
+            &error, ARCP_E_HEARTBEAT_LOST,
+            "nothing came for two heartbeat intervals; the session can be resumed");
+        arcp__effect_log(sessions->log, ARCP__LOG_INFO, "session %s: heartbeat lost", session->id);
+        arcp__link_fail(sessions, session->link, &error, ARCP__NOTHING, 1001);
+        return;
+    }
+    if (sessions->context->now.mono_ns >= ping_due(sessions, session)) {
+        send_ping(sessions, session);
+    }
+    arm(sessions, session);
+}
+
+/* ---- the end ---- */
+
+void arcp__link_due(arcp__sessions *sessions, arcp__timer *timer)
+{
+    arcp__link *link = timer->owner;
+    if (timer == &link->rest_timer) {
+        link->rests = false;
+        arcp__link_resume(sessions, link);
+        return;
+    }
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "%s within %llu s",
+                         link->state == ARCP__LINK_AUTHENTICATING ? "the token was not verified"
+                                                                  : "no session.hello",
+                         (unsigned long long)sessions->context->settings.limits_hello_timeout_sec);
+    arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
+}
+
+void arcp__links_fail(arcp__sessions *sessions, const arcp_error *error, int close_code)
+{
+    for (arcp__link *link = sessions->links, *next = NULL; link != NULL; link = next) {
+        next = link->next;
+        arcp__link_fail(sessions, link, error, ARCP__NOTHING, close_code);
+    }
+}
+
+void arcp__links_stop(arcp__sessions *sessions, bool are_words_over)
+{
+    const bool is_failing = arcp__log_is_failing(sessions->log);
+    for (arcp__link *link = sessions->links, *next = NULL; link != NULL; link = next) {
+        const arcp__session *session = link->session;
+        const bool has_words = session != NULL && (session->sent_seq + 1 < session->next_seq ||
+                                                   session->answers_first != NULL);
+        next = link->next;
+        if (!has_words || is_failing || are_words_over) {
+            arcp__link_close(sessions, link, 1001, "the runtime is stopping", !is_failing);
+        }
+    }
+}
+
+/* It has all that it asked for. The cheap questions first: it is asked in each round. */
+static bool has_nothing_left(const arcp__link *link)
+{
+    const arcp__session *session = link->session;
+    if (link->port.waiting != NULL || link->port.unsent != 0 || session->in_outbox ||
+        session->submits_first != NULL || session->waits_for != 0 ||
+        session->sent_seq + 1 != session->next_seq || session->answers_first != NULL ||
+        arcp__session_has_live_jobs(session)) {
+        return false;
+    }
+    const arcp__observation *at = session->observations;
+    while (at != NULL && at->read == NULL) {
+        at = at->next;
+    }
+    return at == NULL; /* none catches up */
+}
+
+void arcp__links_leave(arcp__sessions *sessions)
+{
+    if (!sessions->has_inputs_over) {
+        return;
+    }
+    sessions->has_inputs_over = false;
+    for (arcp__link *link = sessions->links, *next = NULL; link != NULL; link = next) {
+        next = link->next;
+        if (!link->input_over || link->port.is_closed) {
+            continue;
+        }
+        if (link->state == ARCP__LINK_NEW) {
+            arcp__link_close(sessions, link, 1000, "bye", false);
+        } else if (link->state == ARCP__LINK_OPEN && has_nothing_left(link)) {
+            link->session->said_goodbye = true;
+            arcp__link_close(sessions, link, 1000, "bye", true);
+        } else {
+            sessions->has_inputs_over = true;
+        }
+    }
+}
+
+void arcp__link_input_over(arcp__sessions *sessions, arcp__link *link)
+{
+    link->input_over = true;
+    sessions->has_inputs_over = true;
+    arcp__links_leave(sessions);
+}
+
+void arcp__link_gone(arcp__link *link)
+{
+    link->is_gone = true;
+}
+
+void arcp__link_disconnect(arcp__sessions *sessions, arcp__link *link)
+{
+    if (link->session != NULL) {
+        arcp__session_detach(sessions, link->session);
+    }
+    arcp__port_drop(sessions->log, &link->port);
+    arcp__context_disarm(sessions->context, &link->hello_timer);
+    arcp__context_disarm(sessions->context, &link->rest_timer);
+    DL_DELETE2(sessions->links, link, previous, next);
+    arcp_buf_fini(&link->hello);
+    arcp_buf_fini(&link->behind);
+    arcp__free(link->preset_principal);
+    arcp__free(link);
+}
+
+void arcp__links_free(arcp__sessions *sessions)
+{
+    while (sessions->links != NULL) {
+        arcp__link_disconnect(sessions, sessions->links);
+    }
+}

@@ -1,0 +1,421 @@
+/* Requests of a session: their answers, and how they are refused.
+ *
+ * A request gets exactly one answer or one refusal, in any order but for submits, which
+ * are answered in the order they came (session_answer.c). The answers of the last requests are
+ * kept: the same envelope id again gets the same answer and executes nothing (session_seen.c). */
+#include "session/session_state.h"
+
+/* For so long a refused submit waits for others that its client has sent with it. */
+#define LONE_REFUSAL_MS 200
+
+arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session *session,
+                                         const arcp__envelope *envelope, uint64_t hash)
+{
+    arcp__request *request = arcp__alloc(sizeof(*request) + envelope->id.size + 1);
+    if (request == NULL) {
+        arcp__context_no_memory(sessions->context);
+        return NULL;
+    }
+    if (envelope->id.size != 0) {
+        memcpy(request->id, envelope->id.data, envelope->id.size);
+    }
+    request->hash = hash;
+    request->type = envelope->type;
+    arcp__trace_asked(sessions->context, envelope, request->trace_id);
+    request->session = session;
+    if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        if (session->submits_first == NULL) {
+            session->submits_first = request;
+        } else {
+            session->submits_last->next_submit = request;
+        }
+        session->submits_last = request;
+        arcp__session_note_submits(session);
+        arcp__session_settle_refusal(sessions, session);
+    }
+    return request;
+}
+
+/* ---- answers ---- */
+
+uint64_t arcp__session_append_own(arcp__sessions *sessions, arcp__session *session,
+                                  arcp_span record)
+{
+    if (session->own == NULL) {
+        session->own = arcp__stream_new(sessions->log, "s:", arcp_span_cstr(session->id));
+    }
+    uint64_t position = 0;
+    size_t bytes = 0;
+    if (session->own == NULL ||
+        !arcp__stream_append(sessions->log, session->own, &record, 1, &position, &bytes)) {
+        return 0;
+    }
+    uint64_t seq = arcp__session_number(sessions, session, session->own, position, 1, bytes);
+    session->refusal_bytes += seq == 0 ? 0 : record.size;
+    return seq;
+}
+
+/* Of a kept answer that shows a job's credentials: the job. */
+typedef struct shown_job {
+    arcp_span type, job_id;
+} shown_job;
+
+static const arcp__member shown_rows[] = {
+    {ARCP__MEMBER(shown_job, type, "type", LOOSE)},
+    {ARCP__MEMBER(shown_job, job_id, "job_id", LOOSE)},
+};
+static const arcp__members shown_members = ARCP__MEMBERS(shown_rows);
+
+void arcp__seen_answer_again(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
+{
+    const arcp__seen_answer kept = arcp__seen_answer_of(session, hash);
+    if (kept.frame.size == 0) {
+        return; /* or a refusal that was not handed out yet: it comes with its number */
+    }
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    shown_job shown = {0};
+    arcp_buf_append(&frame, kept.frame);
+    if (arcp_json_scan(&json, kept.frame, &limits, NULL) != ARCP_OK ||
+        !arcp__decode_row(&json, &scratch, ARCP_JSON_ROOT, &shown_members, &shown) ||
+        (!arcp_span_equal_cstr(shown.type, "job.accepted") &&
+         !arcp_span_equal_cstr(shown.type, "job.subscribed"))) {
+        shown.job_id = ARCP__NOTHING;
+    }
+    arcp__session_send_in_order(sessions, session, shown.job_id, &frame);
+    /* Whoever asks again may have had the end before the answer, and could not know what it was. */
+    if (kept.end.size != 0) {
+        (void)arcp__session_append_own(sessions, session, kept.end);
+    }
+    arcp_buf_fini(&scratch);
+    arcp_json_fini(&json);
+}
+
+static void release_refusal(arcp__sessions *sessions, arcp__request *request)
+{
+    arcp__session *session = request->session;
+    arcp_span record = arcp_buf_span(&request->record);
+    uint64_t seq = arcp__session_append_own(sessions, session, record);
+    if (seq == 0) {
+        arcp__seen_forget_answer(session, request->hash); /* its link closes; ask again */
+        return;
+    }
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp__session_format_frame(sessions, session, seq, record, &frame);
+    arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame), ARCP__NOTHING);
+    arcp_buf_fini(&frame);
+    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        session->refused_seq = seq;
+    }
+}
+
+static void release_answer(arcp__sessions *sessions, arcp__request *request)
+{
+    if (request->is_repeated) {
+        arcp__seen_answer_again(sessions, request->session, request->hash);
+        return;
+    }
+    if (request->frame.size == 0 && !request->frame_is_record) {
+        return;
+    }
+    if (request->frame_is_record) {
+        release_refusal(sessions, request);
+        return;
+    }
+    /* Whether it must be durable first: everything that changed is in the open batch. */
+    if (request->is_secret) {
+        arcp__seen_forget_answer(request->session, request->hash);
+        arcp__session_send(sessions, request->session, &request->frame, true);
+        return;
+    }
+    arcp__seen_keep_answer(request->session, request->hash, 0, arcp_buf_span(&request->frame),
+                           arcp_buf_span(&request->record));
+    arcp_span job_id = arcp_span_cstr(request->revealed_job);
+    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        arcp__session_send_in_order(sessions, request->session, job_id, &request->frame);
+    } else {
+        arcp__session_send_revealed(sessions, request->session, job_id, &request->frame);
+    }
+    if (request->record.size != 0) {
+        (void)arcp__session_append_own(sessions, request->session, arcp_buf_span(&request->record));
+    }
+}
+
+/* Submits that are answered leave in their order. */
+static void release_submits(arcp__sessions *sessions, arcp__session *session)
+{
+    while (session->submits_first != NULL && session->submits_first->answered) {
+        arcp__request *request = session->submits_first;
+        session->submits_first = request->next_submit;
+        if (session->submits_first == NULL) {
+            session->submits_last = NULL;
+        }
+        release_answer(sessions, request);
+        arcp__session_free_request(request);
+    }
+    arcp__session_note_submits(session);
+    arcp__session_look(sessions, session);
+}
+
+void arcp__request_finish(arcp__sessions *sessions, arcp__request *request)
+{
+    request->answered = true;
+    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
+        release_submits(sessions, request->session);
+    } else {
+        release_answer(sessions, request);
+    }
+}
+
+/* ---- refusals, as the client understands them (docs/protocol.md, Peer profiles) ---- */
+
+/* Whether this session's client waits for anything but this request: a submit, a job, or what says
+ * how one ended. */
+static bool waits_for_more(const arcp__request *request)
+{
+    const arcp__session *session = request->session;
+    const arcp__request *first = session->submits_first;
+    if (first != NULL && (first != request || request->next_submit != NULL)) {
+        return true;
+    }
+    if (session->submitter.admissions != NULL || session->sent_seq + 1 < session->next_seq) {
+        return true;
+    }
+    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
+        if (!arcp__job_has_ended(at->observer.job) || !at->observer.is_live) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool refuses_as_session_error(const arcp__request *request)
+{
+    const bool is_query = request->type == ARCP_MESSAGE_JOB_SUBSCRIBE ||
+                          request->type == ARCP_MESSAGE_SESSION_LIST_JOBS;
+    switch (request->session->profile->refusals) {
+    case ARCP__REFUSE_JOB_ERROR:
+        return false;
+    case ARCP__REFUSE_SESSION_ERROR:
+        return true;
+    case ARCP__REFUSE_QUERY_SESSION_ERROR:
+        return is_query && !waits_for_more(request);
+    case ARCP__REFUSE_LONE_SESSION_ERROR:
+        return !waits_for_more(request);
+    }
+    return false;
+}
+
+/* `job_id` may be empty: none is named. */
+static void format_payload(const arcp__sessions *sessions, const arcp__request *request,
+                           const arcp_error *error, arcp_span job_id, arcp_span details,
+                           arcp_buf *payload)
+{
+    arcp_json_writer writer = arcp__put_begin(payload);
+    arcp__error_payload_local(&writer, error, details);
+    arcp__put_cstr(&writer, "final_status", "error");
+    if (request->frame.size != 0) { /* it is the end of the job that the frame accepts */
+        arcp__write_timestamp(&writer, "completed_at", sessions->context->now.wall_ns);
+    }
+    arcp__put_cstr(&writer, "request_id", request->id);
+    arcp__put_cstr(&writer, "reply_to", request->id);
+    if (job_id.size != 0) {
+        arcp__put_string(&writer, "job_id", job_id);
+    }
+    arcp_json_end_object(&writer);
+}
+
+static arcp_span trace_of(const arcp__request *request)
+{
+    return arcp_span_make(request->trace_id, request->trace_id[0] == '\0' ? 0 : 32);
+}
+
+static void format_session_error(const arcp__request *request, arcp_span payload, arcp_buf *frame)
+{
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.error",
+                                                 .id = arcp_span_cstr(request->id),
+                                                 .session_id = arcp_span_cstr(request->session->id),
+                                                 .trace_id = trace_of(request)},
+                          payload, frame);
+}
+
+static void format_record(arcp__request *request, arcp_span job_id, arcp_span payload)
+{
+    arcp_buf *record = &request->record;
+    arcp_span trace_id = trace_of(request);
+    arcp_buf_append_cstr(record, "{\"id\":");
+    arcp_json_quote(arcp_span_cstr(request->id), record);
+    arcp_buf_append_cstr(record, ",\"type\":\"job.error\"");
+    if (trace_id.size != 0) {
+        arcp_buf_append_cstr(record, ",\"trace_id\":");
+        arcp_json_quote(trace_id, record);
+    }
+    if (job_id.size != 0) {
+        arcp_buf_append_cstr(record, ",\"job_id\":");
+        arcp_json_quote(job_id, record);
+    }
+    arcp_buf_append_cstr(record, ",\"payload\":");
+    arcp_buf_append(record, payload);
+    arcp_buf_append_byte(record, '}');
+}
+
+/* The job.accepted of a job that is none: no authority, and its end comes behind it. */
+static void format_accepted(const arcp__sessions *sessions, arcp__request *request,
+                            arcp_span job_id, arcp_span agent)
+{
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_cstr(&writer, "request_id", request->id);
+    arcp__put_cstr(&writer, "reply_to", request->id);
+    arcp__put_string(&writer, "job_id", job_id);
+    arcp__put_string(&writer, "agent", agent.size > ARCP__ENVELOPE_ID_MAX ? ARCP__NOTHING : agent);
+    arcp__put_object(&writer, "lease");
+    arcp_json_end_object(&writer);
+    arcp__write_timestamp(&writer, "accepted_at", sessions->context->now.wall_ns);
+    arcp_json_end_object(&writer);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "job.accepted",
+                                                 .id = arcp_span_cstr(request->id),
+                                                 .session_id = arcp_span_cstr(request->session->id),
+                                                 .trace_id = trace_of(request),
+                                                 .job_id = job_id},
+                          arcp_buf_span(&payload), &request->frame);
+    request->frame.failed = request->frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+}
+
+/* How the session's first submit is refused, where that waits to be decided. */
+void arcp__session_settle_refusal(arcp__sessions *sessions, arcp__session *session)
+{
+    arcp__request *request = session->submits_first;
+    if (request == NULL || request->lone_error.size == 0) {
+        return;
+    }
+    arcp__context_disarm(sessions->context, &session->refusal_timer);
+    if (!waits_for_more(request)) {
+        arcp_buf_fini(&request->frame);
+        arcp_buf_fini(&request->record);
+        request->frame = request->lone_error;
+        request->lone_error = (arcp_buf)ARCP_BUF_INIT;
+    }
+    arcp__request_finish(sessions, request);
+}
+
+void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, const arcp_error *error,
+                          arcp_span subject, arcp_span details)
+{
+    const arcp__peer_profile *profile = request->session->profile;
+    const bool is_submit = request->type == ARCP_MESSAGE_JOB_SUBMIT;
+    const bool accepts = is_submit && profile->accepts_refused_submits;
+    const bool is_session_error = refuses_as_session_error(request);
+    const bool waits = accepts && is_session_error;
+    arcp_span job_id = subject;
+    arcp_buf payload = ARCP_BUF_INIT;
+    char fresh[ARCP__ID_SIZE];
+    if (is_submit || (profile->names_refused_job && subject.size == 0)) {
+        /* Clients bind a refused submit by a job id that is never registered. */
+        arcp__context_make_id(sessions->context, "job_", fresh);
+        job_id = arcp_span_cstr(fresh);
+    }
+    if (accepts) {
+        format_accepted(sessions, request, job_id, subject);
+    }
+    bool fits = details.size < arcp__frame_room_of_text(sessions->context);
+    format_payload(sessions, request, error, profile->names_refused_job ? job_id : ARCP__NOTHING,
+                   fits ? details : ARCP__FRAME_LIMIT, &payload);
+    if (is_session_error && !accepts) {
+        format_session_error(request, arcp_buf_span(&payload), &request->frame);
+    } else {
+        request->frame_is_record = !accepts;
+        const bool is_shown = is_submit ? !profile->refuses_without_job_id
+                                        : request->type == ARCP_MESSAGE_JOB_SUBSCRIBE &&
+                                              profile->refuses_subscribe_with_job_id;
+        format_record(request, is_shown ? job_id : ARCP__NOTHING, arcp_buf_span(&payload));
+    }
+    if (waits) {
+        /* Both forms, of which settle takes one. What the client asked together comes one after the
+         * other. */
+        format_session_error(request, arcp_buf_span(&payload), &request->lone_error);
+        arcp__context_arm(sessions->context, &request->session->refusal_timer,
+                          sessions->timer_kinds.session, request->session,
+                          sessions->context->now.mono_ns + LONE_REFUSAL_MS * ARCP_NS_PER_MS);
+    }
+    bool failed = payload.failed || request->frame.failed || request->record.failed ||
+                  request->lone_error.failed;
+    arcp_buf_fini(&payload);
+    if (failed) {
+        arcp_buf_clear(&request->lone_error);
+        arcp__context_no_memory(sessions->context);
+        return;
+    }
+    const int64_t rest_ns = arcp__principal_refused(sessions->jobs, request->session->principal);
+    if (rest_ns != 0 && request->session->link != NULL) {
+        arcp__link_rest(sessions, request->session->link, rest_ns);
+    }
+    if (!waits) {
+        arcp__request_finish(sessions, request);
+    }
+}
+
+/* [arcp:6.6-6] */
+void arcp__request_refuse_unknown_job(arcp__sessions *sessions, arcp__request *request,
+                                      arcp_span job_id)
+{
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_span shown = arcp_span_first(job_id, 64);
+    job_id = arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX);
+    (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,
+                         shown.data);
+    arcp_buf_append_cstr(&details, "{\"job_id\":");
+    arcp_json_quote(job_id, &details);
+    arcp_buf_append_byte(&details, '}');
+    arcp__request_refuse(sessions, request, &error, job_id, arcp__details(&details));
+    arcp_buf_fini(&details);
+}
+
+void arcp__request_answer(arcp__sessions *sessions, arcp__request *request, const char *type,
+                          arcp_span job_id, arcp_span trace_id, arcp_span payload)
+{
+    arcp_buf whole = arcp__context_take_buf(sessions->context);
+    arcp_buf_fini(&request->frame);
+    request->frame = arcp__context_take_buf(sessions->context);
+    whole.secret = request->frame.secret = request->is_secret;
+    arcp_span id = arcp_span_cstr(request->id);
+    (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
+    arcp_buf_append_cstr(&whole, "{\"request_id\":");
+    arcp_json_quote(id, &whole);
+    arcp_buf_append_cstr(&whole, ",\"reply_to\":");
+    arcp_json_quote(id, &whole);
+    if (payload.size > 2) {
+        arcp_buf_append_byte(&whole, ',');
+        arcp_buf_append(&whole, arcp_span_from(payload, 1));
+    } else {
+        arcp_buf_append_byte(&whole, '}');
+    }
+    arcp__envelope_format(&(arcp__envelope_head){.type = type,
+                                                 .id = id,
+                                                 .session_id = arcp_span_cstr(request->session->id),
+                                                 .trace_id = trace_id,
+                                                 .job_id = job_id},
+                          arcp_buf_span(&whole), &request->frame);
+    request->frame.failed = request->frame.failed || whole.failed;
+    arcp__context_give_buf(sessions->context, &whole);
+    if (request->frame.failed) {
+        arcp__context_no_memory(sessions->context);
+        arcp_buf_clear(&request->frame);
+        return;
+    }
+    if (request->frame.size > sessions->context->settings.limits_frame_bytes) {
+        arcp_error error = {0};
+        arcp_buf_clear(&request->frame);
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "the answer is too large for one frame (limits.frame_bytes)");
+        arcp__request_refuse(sessions, request, &error,
+                             request->type == ARCP_MESSAGE_JOB_SUBMIT ? ARCP__NOTHING : job_id,
+                             ARCP__FRAME_LIMIT);
+        return;
+    }
+    arcp__request_finish(sessions, request);
+}

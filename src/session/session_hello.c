@@ -1,0 +1,453 @@
+/* From a link's first frame to a session (§6.1, §6.2): who is it, what do both sides speak; and the
+ * frames behind that, which are the session's. */
+#include "session/session_state.h"
+
+#include <arcp/secret.h>
+
+#include <stdio.h>
+
+#include "base/base64.h"
+#include "base/utf8.h"
+
+static void refuse(arcp__sessions *sessions, arcp__link *link, arcp_status status,
+                   const char *message)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, status, "%s", message);
+    arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
+}
+
+/* ---- what a session begins with ---- */
+
+void arcp__session_make_token(arcp__sessions *sessions, arcp__session *session, arcp_buf *token)
+{
+    uint8_t bytes[32];
+    arcp__context_random(sessions->context, bytes, sizeof(bytes));
+    arcp_buf_append_cstr(token, "rt_");
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
+                        token);
+    arcp__context_sha256(sessions->context, arcp_buf_span(token), session->token_hash);
+    arcp_wipe(bytes, sizeof(bytes));
+}
+
+static void write_features(arcp_feature_set features, arcp_json_writer *writer)
+{
+    arcp__put_array(writer, "features");
+    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
+        if ((features & ARCP_FEATURE_BIT(feature)) != 0) {
+            arcp_json_write_cstr(writer, arcp_feature_name((arcp_feature)feature));
+        }
+    }
+    arcp_json_end_array(writer);
+}
+
+/* [arcp:6.2-2] */
+void arcp__session_welcome(arcp__sessions *sessions, arcp__session *session, arcp_span request_id,
+                           arcp_span token)
+{
+    const arcp_settings *settings = &sessions->context->settings;
+    arcp_buf payload = ARCP_BUF_SECRET_INIT;
+    arcp_buf frame = ARCP_BUF_SECRET_INIT;
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_object(&writer, "runtime");
+    arcp__put_cstr(&writer, "name", sessions->runtime_name);
+    arcp__put_cstr(&writer, "version", sessions->runtime_version);
+    arcp_json_end_object(&writer);
+    arcp__put_cstr(&writer, "session_id", session->id);
+    arcp__write_timestamp(&writer, "accepted_at", sessions->context->now.wall_ns);
+    arcp__put_string(&writer, "resume_token", token);
+    arcp__put_u64(&writer, "resume_window_sec", settings->session_resume_window_sec);
+    if (arcp__session_has_feature(session, ARCP_FEATURE_HEARTBEAT)) {
+        arcp__put_u64(&writer, "heartbeat_interval_sec", settings->session_heartbeat_interval_sec);
+    }
+    arcp__put_object(&writer, "capabilities");
+    arcp__put_array(&writer, "encodings");
+    arcp_json_write_cstr(&writer, "json");
+    arcp_json_end_array(&writer);
+    write_features(session->features, &writer);
+    arcp__agents_write(sessions->jobs,
+                       arcp__session_has_feature(session, ARCP_FEATURE_AGENT_VERSIONS), &writer);
+    arcp_json_end_object(&writer);
+    arcp__put_string(&writer, "request_id", request_id);
+    arcp__put_string(&writer, "reply_to", request_id);
+    arcp_json_end_object(&writer);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.welcome",
+                                                 .id = request_id,
+                                                 .session_id = arcp_span_cstr(session->id)},
+                          arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    if (frame.size > settings->limits_frame_bytes) {
+        arcp_error error = {0};
+        arcp_buf_fini(&frame);
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "the list of agents is too large for one frame (limits.frame_bytes)");
+        arcp__effect_log(sessions->log, ARCP__LOG_ERROR, "no session can be opened: %s",
+                         error.message);
+        arcp__link_fail(sessions, session->link, &error, ARCP__FRAME_LIMIT, 1011);
+        return;
+    }
+    arcp__session_send(sessions, session, &frame, true);
+}
+
+void arcp__session_audit(arcp__sessions *sessions, const arcp__link *link,
+                         const arcp__session *session, const char *request)
+{
+    const char *rule = "token";
+    if (session->is_anonymous) {
+        rule = "no_auth";
+    } else if (link->preset_principal != NULL) {
+        rule = "transport";
+    }
+    arcp__audit(sessions->log,
+                &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                    .decision = "allowed",
+                                    .who = arcp__session_who(session, NULL),
+                                    .rule = rule,
+                                    .more = {{"request", arcp_span_cstr(request)},
+                                             {"client", arcp_span_cstr(session->client_name)}}});
+}
+
+/* ---- opening ---- */
+
+/* [arcp:6.2-1] [arcp:6.2-3] */
+static arcp_feature_set read_features(const arcp_json *json, arcp_json_ref list, arcp_buf *scratch)
+{
+    arcp_feature_set features = 0;
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        arcp_feature feature = arcp_feature_from_wire(arcp_json_string(json, at, scratch));
+        if (feature != ARCP_FEATURE_NONE) {
+            features |= ARCP_FEATURE_BIT(feature);
+        }
+    }
+    return features & ARCP_FEATURES_ALL;
+}
+
+static arcp_span client_text(arcp_span in_client, arcp_span flat)
+{
+    return arcp_span_first(in_client.size != 0 ? in_client : flat, 256);
+}
+
+static bool may_go(const arcp__session *session)
+{
+    return session->said_goodbye && session->state == ARCP__SESSION_AWAY &&
+           session->submits_first == NULL && !arcp__session_has_live_jobs(session);
+}
+
+/* Sessions that said goodbye and have no live jobs may still be resumed, but not at the price of
+ * a newcomer: a script that calls `arcp` a thousand times would lock its user out. The oldest
+ * one goes, of `principal`, or of anybody's (NULL). */
+static void make_room(arcp__sessions *sessions, const arcp__principal *principal)
+{
+    arcp__session *at = principal == NULL ? sessions->all : principal->oldest_session;
+    while (at != NULL && !may_go(at)) {
+        at = principal == NULL ? at->hh.next : at->own_next;
+    }
+    if (at != NULL) {
+        arcp__session_end(sessions, at, "it said goodbye, and its place was needed");
+    }
+}
+
+/* [arcp:14-19] */
+static bool within_caps(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal)
+{
+    const arcp_settings *settings = &sessions->context->settings;
+    const bool is_full = principal->sessions >= settings->limits_sessions_per_principal;
+    principal->sessions++; /* the newcomer's: its principal must not go with its last session */
+    if (is_full) {
+        make_room(sessions, principal);
+    }
+    if (sessions->count >= settings->limits_sessions) {
+        make_room(sessions, NULL);
+    }
+    principal->sessions--;
+    const char *limit = NULL;
+    if (sessions->count >= settings->limits_sessions) {
+        limit = "sessions";
+    } else if (principal->sessions >= settings->limits_sessions_per_principal) {
+        limit = "sessions_per_principal";
+    } else {
+        return true;
+    }
+    char details[96];
+    arcp_error error = {0};
+    (void)snprintf(details, sizeof(details), "{\"limit\":\"limits.%s\"}", limit);
+    (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR, "too many sessions (limits.%s)", limit);
+    arcp__link_fail(sessions, link, &error, arcp_span_cstr(details), 1008);
+    return false;
+}
+
+static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
+                         const arcp__message *in, bool is_anonymous)
+{
+    const arcp__hello *hello = &in->hello;
+    const arcp_span name = client_text(hello->client_name, hello->flat_client_name);
+    const arcp_span version = client_text(hello->client_version, hello->flat_client_version);
+    if (!within_caps(sessions, link, principal)) {
+        return;
+    }
+    arcp__session *session = arcp__session_new(sessions, principal, ARCP__NOTHING);
+    if (session == NULL) {
+        return;
+    }
+    session->is_anonymous = is_anonymous;
+    session->features =
+        read_features(&sessions->context->json, hello->features, &sessions->context->scratch);
+    if (!arcp__credentials_are_offered(sessions->credentials, is_anonymous,
+                                       arcp__link_is_private(link))) {
+        session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS);
+    }
+    session->profile = arcp__peer_profile_of(sessions, name, principal);
+    session->client_name = arcp__copy_cstr(name.data, name.size);
+    session->client_version = arcp__copy_cstr(version.data, version.size);
+    arcp_buf token = ARCP_BUF_SECRET_INIT;
+    arcp__session_make_token(sessions, session, &token);
+    if (session->client_name == NULL || session->client_version == NULL || token.failed) {
+        arcp_buf_fini(&token);
+        arcp__context_no_memory(sessions->context);
+        arcp__session_end(sessions, session, "out of memory");
+        return;
+    }
+    arcp__session_attach(sessions, session, link);
+    arcp__session_audit(sessions, link, session, "session.hello");
+    sessions->metrics.sessions_opened++;
+    arcp__session_store(sessions, session);
+    arcp__session_welcome(sessions, session, in->envelope.id, arcp_buf_span(&token));
+    session->opens_at = arcp__batch_open_id(sessions->log);
+    arcp_buf_fini(&token);
+    arcp__session_heartbeat_start(sessions, session);
+}
+
+/* ---- the hello ---- */
+
+/* Encodings are optional; when they are named, json must be among them. */
+static bool speaks_json(const arcp_json *json, arcp_json_ref list)
+{
+    if (arcp_json_is_missing(json, list)) {
+        return true;
+    }
+    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, list, at)) {
+        if (arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("json"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The form in which it is refused while there is no session. */
+static void note_profile(arcp__sessions *sessions, arcp__link *link, const arcp__hello *hello,
+                         const arcp__principal *principal)
+{
+    link->profile = arcp__peer_profile_of(
+        sessions, client_text(hello->client_name, hello->flat_client_name), principal);
+}
+
+/* Whether it asks for a session to be resumed, in resume{} or beside it. [arcp:6.5-7] */
+static bool asks_to_resume(const arcp_json *json, const arcp__message *in,
+                           arcp__resume_request *out)
+{
+    const bool is_flat = arcp_json_is_missing(json, in->hello.resume);
+    *out = is_flat ? in->hello.flat_resumed : in->hello.resumed;
+    if (!is_flat && out->token.data == NULL) {
+        out->token = in->hello.older_token;
+    }
+    if (out->session_id.data == NULL) {
+        out->session_id = in->envelope.session_id;
+    }
+    return out->token.data != NULL;
+}
+
+/* The hello again, now that its sender is known. */
+static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span principal_name,
+                           bool is_anonymous)
+{
+    arcp_span frame = arcp_buf_span(&link->hello);
+    arcp__message in;
+    if (!arcp__message_read(sessions->context, frame, &in)) {
+        /* It was read before: there is no memory for its size any more. */
+        arcp__link_close(sessions, link, 1011, "there is no memory for a frame of this size",
+                         false);
+        return;
+    }
+    if (!speaks_json(&sessions->context->json, in.hello.encodings)) {
+        refuse(sessions, link, ARCP_E_INVALID_REQUEST,
+               "capabilities.encodings must include \"json\"");
+        return;
+    }
+    arcp__principal *principal = arcp__principal_get(sessions->jobs, principal_name);
+    if (principal == NULL) {
+        return;
+    }
+    principal->is_held = true; /* a session that cannot be made must not take it along */
+    note_profile(sessions, link, &in.hello, principal);
+    arcp__resume_request resume;
+    if (asks_to_resume(&sessions->context->json, &in, &resume)) {
+        arcp__session_resume(sessions, link, is_anonymous ? NULL : principal, &in.envelope,
+                             &resume);
+    } else {
+        open_session(sessions, link, principal, &in, is_anonymous);
+    }
+    principal->is_held = false;
+    arcp__principal_maybe_free(sessions->jobs, principal);
+}
+
+static void audit_refusal(arcp__sessions *sessions, const arcp__link *link, arcp_status code)
+{
+    const arcp__refusal refusal = {.peer = link->peer,
+                                   .rule = code == ARCP_E_UNAUTHENTICATED ? "token"
+                                                                          : "token, not verified",
+                                   .is_audited = true};
+    sessions->metrics.authentications_refused++;
+    if (arcp__refusal_is_written(sessions, &refusal)) {
+        arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                       .decision = "denied",
+                                                       .code = code,
+                                                       .rule = "token",
+                                                       .peer = link->peer});
+    }
+}
+
+static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span frame);
+
+/* Its sender is known, or refused: then the frame behind the hello is handled. */
+static void take_sender(arcp__sessions *sessions, arcp__link *link, arcp_status status,
+                        arcp_span principal, bool is_anonymous)
+{
+    if (status == ARCP_E_INTERNAL_ERROR) {
+        audit_refusal(sessions, link, ARCP_E_INTERNAL_ERROR);
+        refuse(sessions, link, ARCP_E_INTERNAL_ERROR,
+               "the token cannot be verified right now; try again later");
+    } else if (status != ARCP_OK || principal.size == 0) {
+        audit_refusal(sessions, link, ARCP_E_UNAUTHENTICATED);
+        refuse(sessions, link, ARCP_E_UNAUTHENTICATED, "the token is missing or not valid");
+    } else if (arcp__log_is_failing(sessions->log)) {
+        refuse(sessions, link, ARCP_E_INTERNAL_ERROR,
+               "the runtime cannot store sessions right now; try again later");
+    } else {
+        continue_hello(sessions, link, principal, is_anonymous);
+    }
+    if (link->state == ARCP__LINK_AUTHENTICATING) {
+        arcp__link_enter(link, ARCP__LINK_NEW);
+    }
+    arcp_buf_fini(&link->hello);
+    if (link->has_behind && !link->port.is_closed) {
+        handle_frame(sessions, link, arcp_buf_span(&link->behind));
+    }
+    link->has_behind = false;
+    arcp_buf_fini(&link->behind);
+}
+
+/* Token and shape first: nothing else of an unauthenticated peer is looked at, but the name that
+ * says in which form it is refused. An absent token is empty: the verifier refuses it unless the
+ * operator wants no authentication. [arcp:6.1-1] */
+static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span frame,
+                       arcp__message *in)
+{
+    const arcp_json *json = &sessions->context->json;
+    arcp_error error = {0};
+    arcp_status status = arcp__message_read_payload(sessions->context, in, &error);
+    note_profile(sessions, link, &in->hello, NULL);
+    if (status != ARCP_OK) {
+        arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
+        return;
+    }
+    const arcp_json_ref scheme = in->hello.auth_scheme;
+    const bool is_bearer = arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("bearer"));
+    if (!is_bearer && !arcp_json_is_missing(json, scheme) &&
+        !arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("none")) &&
+        !arcp_json_string_equals(json, scheme, ARCP_SPAN_LITERAL("anonymous"))) {
+        refuse(sessions, link, ARCP_E_UNAUTHENTICATED, "auth.scheme must be \"bearer\"");
+        return;
+    }
+    arcp_buf_clear(&link->hello);
+    arcp_buf_append(&link->hello, frame);
+    if (link->hello.failed) {
+        arcp__context_no_memory(sessions->context);
+        return;
+    }
+    arcp__link_enter(link, ARCP__LINK_AUTHENTICATING);
+    link->auth_id = ++sessions->next_auth_id;
+    if (link->preset_principal != NULL) {
+        take_sender(sessions, link, ARCP_OK, arcp_span_cstr(link->preset_principal), false);
+        return;
+    }
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    if (is_bearer) {
+        arcp_buf_append(&text, in->hello.token);
+    }
+    arcp__effect_push(sessions->log, &link->port,
+                      &(arcp__effect){.kind = ARCP__EFFECT_AUTHENTICATE, .id = link->auth_id},
+                      &text, false);
+}
+
+/* ---- frames ---- */
+
+static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span frame)
+{
+    arcp__message in = {0};
+    arcp_error error = {0};
+    const arcp_status status =
+        arcp__context_read_frame(sessions->context, frame, &in.envelope, &error);
+    if (status == ARCP_E_NO_MEMORY) { /* its sender chose its size */
+        arcp__link_close(sessions, link, 1011, "there is no memory for a frame of this size",
+                         false);
+        return;
+    }
+    if (status != ARCP_OK) {
+        /* A frame that is no envelope ends the transport; the session stays resumable. */
+        arcp__link_fail(sessions, link, &error, ARCP__NOTHING,
+                        arcp__utf8_is_valid(frame) ? 1008 : 1007);
+        return;
+    }
+    if (link->session != NULL) {
+        arcp__session_receive(sessions, link->session, &in);
+        return;
+    }
+    if (in.envelope.type == ARCP_MESSAGE_SESSION_HELLO ||
+        in.envelope.type == ARCP_MESSAGE_SESSION_RESUME) {
+        take_hello(sessions, link, frame, &in);
+        return;
+    }
+    arcp_span shown = arcp_span_first(in.envelope.type_text, 64);
+    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED,
+                         "%.*s before session.hello: say hello first", (int)shown.size, shown.data);
+    arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
+}
+
+void arcp__link_receive(arcp__sessions *sessions, arcp__link *link, arcp_span frame)
+{
+    if (link->port.is_closed) {
+        return;
+    }
+    assert(!link->has_behind);
+    if (frame.size > sessions->context->settings.limits_frame_bytes) {
+        arcp__link_close(sessions, link, 1009, "the frame is larger than limits.frame_bytes",
+                         false);
+    } else if (link->state == ARCP__LINK_AUTHENTICATING) {
+        link->has_behind = true;
+        arcp_buf_append(&link->behind, frame);
+        if (link->behind.failed) { /* its sender chose its size, and is a stranger yet */
+            arcp__link_close(sessions, link, 1011, "there is no memory for a frame of this size",
+                             false);
+        }
+    } else {
+        handle_frame(sessions, link, frame);
+    }
+}
+
+arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id, arcp_status status,
+                                     arcp_span principal, bool is_anonymous)
+{
+    /* Newest last: an answer usually comes for one that has just been asked. */
+    arcp__link *link = sessions->links == NULL ? NULL : sessions->links->previous;
+    while (link != NULL && (link->auth_id != auth_id || link->state != ARCP__LINK_AUTHENTICATING ||
+                            link->port.is_closed)) {
+        link = link == sessions->links ? NULL : link->previous;
+    }
+    if (link != NULL) {
+        take_sender(sessions, link, status, principal, is_anonymous);
+    }
+    return link;
+}

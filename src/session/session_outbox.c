@@ -1,0 +1,575 @@
+/* What a session is sent, in order and without a gap.
+ *
+ * A record gets the session's next event_seq when it happens (numbering), becomes visible
+ * when the batch that holds it and the number is durable, and is handed to the link when
+ * the link has room (pull: nothing piles up for a slow reader but an index). Records that
+ * are no longer in memory are read back from the store, one page at a time, so that a
+ * replay of any size needs the same small memory.
+ *
+ *   floor_seq <= acked_seq,  floor_seq <= sent_seq <= durable_seq < next_seq
+ *
+ * The index, runs of positions in streams, is itself a stream of the store ("x:<session>"),
+ * written once per batch. */
+#include "session/session_state.h"
+
+#define RUN_RECORDS_MAX 1024u
+/* Handed to a link before it has written them: what a reader that stalls costs in memory. */
+#define LINK_UNSENT_MAX 65536u
+
+/* ---- when what a session numbered is durable ---- */
+
+/* A session that has new numbers, or an answer that waits for its turn, is listed until the batch
+ * that shows them is committed. When the open batch is taken, the index of the numbers goes into
+ * it, and each run has the batch of its index; batches commit in order. */
+void arcp__session_mark(arcp__sessions *sessions, arcp__session *session)
+{
+    if (session->waits_for == arcp__batch_open_id(sessions->log) &&
+        arcp__batch_gathered(sessions->log) != 0) {
+        return;
+    }
+    arcp__batch_touch(sessions->log);
+    if (arcp__batch_gathered(sessions->log) == 0) {
+        return; /* out of memory: there is no batch to wait for */
+    }
+    if (session->waits_for == 0) {
+        DL_APPEND2(sessions->undurable, session, undurable_previous, undurable_next);
+    }
+    session->waits_for = arcp__batch_open_id(sessions->log);
+}
+
+void arcp__session_unmark(arcp__sessions *sessions, arcp__session *session)
+{
+    if (session->waits_for != 0) {
+        session->waits_for = 0;
+        DL_DELETE2(sessions->undurable, session, undurable_previous, undurable_next);
+    }
+}
+
+/* ---- numbering ---- */
+
+bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
+{
+    if (session->run_end == session->run_capacity) {
+        size_t used = session->run_end - session->run_first;
+        if (session->run_first > session->run_capacity / 2) {
+            memmove(session->runs, session->runs + session->run_first,
+                    used * sizeof(*session->runs));
+            session->run_first = 0;
+            session->run_end = used;
+        } else {
+            size_t capacity = session->run_capacity == 0 ? 4 : session->run_capacity * 2;
+            arcp__run *runs = arcp__realloc_array(session->runs, capacity, sizeof(*runs));
+            if (runs == NULL) {
+                return false;
+            }
+            session->runs = runs;
+            session->run_capacity = capacity;
+        }
+    }
+    assert(session->runs != NULL);
+    run->stream->refs++;
+    session->runs[session->run_end++] = *run;
+    return true;
+}
+
+/* What was handed to a link and not written yet counts too. Without a link nothing does: agents go
+ * on while nobody is connected. */
+void arcp__session_weigh_backlog(arcp__sessions *sessions, arcp__session *session)
+{
+    const uint64_t limit = sessions->context->settings.limits_unsent_bytes;
+    const uint64_t backlog =
+        session->link == NULL ? 0 : session->backlog_bytes + session->link->port.unsent;
+    const bool holds = backlog > (session->holds_agents ? limit / 2 : limit);
+    if (holds == session->holds_agents) {
+        return;
+    }
+    session->holds_agents = holds;
+    for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
+        if (arcp__observation_is_owner(at)) {
+            arcp__job_hold(sessions->jobs, at->observer.job, holds);
+        }
+    }
+}
+
+/* The index of the run that holds seq; run_end when there is none. */
+static size_t find_run(const arcp__session *session, uint64_t seq)
+{
+    size_t low = session->run_first;
+    size_t high = session->run_end;
+    if (low < high && session->runs[high - 1].first_seq <= seq) {
+        const arcp__run *last = &session->runs[high - 1];
+        return seq < last->first_seq + last->count ? high - 1 : high;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const arcp__run *run = &session->runs[middle];
+        if (seq < run->first_seq) {
+            high = middle;
+        } else if (seq >= run->first_seq + run->count) {
+            low = middle + 1;
+        } else {
+            return middle;
+        }
+    }
+    return session->run_end;
+}
+
+static void index_key(const arcp__session *session, char key[ARCP__ID_SIZE + 2])
+{
+    memcpy(key, "x:", 2);
+    memcpy(key + 2, session->id, strlen(session->id) + 1);
+}
+
+static void append_index(arcp__sessions *sessions, arcp__session *session, const arcp__run *run)
+{
+    char key[ARCP__ID_SIZE + 2];
+    index_key(session, key);
+    /* The exact bytes of all that the stream has, where the run ends with it: those of a run may be
+     * an average. */
+    const bool is_tip = run->first_position + run->count == run->stream->next;
+    const arcp__index_record record = {.seq = run->first_seq,
+                                       .count = run->count,
+                                       .stream = arcp_span_cstr(run->stream->key),
+                                       .position = run->first_position,
+                                       .bytes = run->bytes,
+                                       .total = is_tip ? run->stream->bytes : 0};
+    arcp_buf text = arcp__context_take_buf(sessions->context);
+    arcp__row_format(&arcp__index_members, &record, &text);
+    arcp__batch_append_key(sessions->log, arcp_span_cstr(key), session->index_next++,
+                           arcp_buf_span(&text));
+    arcp__context_give_buf(sessions->context, &text);
+}
+
+/* ---- forgetting ---- */
+
+static void drop_first_run(arcp__sessions *sessions, arcp__session *session)
+{
+    arcp__run *run = &session->runs[session->run_first];
+    session->floor_seq = run->first_seq + run->count - 1;
+    session->kept_bytes -= run->bytes;
+    session->index_first++;
+    arcp__stream_unref(sessions->log, run->stream);
+    session->run_first++;
+    if (session->run_first == session->run_end) {
+        session->run_first = session->run_end = 0;
+    }
+}
+
+/* The run is all that the session's index says of its job, and the session is done with it. */
+static void leave_job(arcp__sessions *sessions, const arcp__run *run, arcp__observation *at)
+{
+    arcp__job *job = at->observer.job;
+    uint64_t end = run->first_position + run->count;
+    bool row_says = arcp__observation_is_owner(at) && job->last_seq != 0;
+    if (arcp__batch_keeps_rows(sessions->log) && !row_says) {
+        arcp__observation_moved(at, end);
+    }
+    bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
+    if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
+        arcp__stream_trim_tail(sessions->log, job->stream,
+                               0); /* who asks yet reads it from the store */
+    }
+}
+
+static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
+{
+    const arcp__run *run = &session->runs[session->run_first];
+    arcp__job *job = run->stream->owner;
+    arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
+    if (at != NULL) {
+        leave_job(sessions, run, at);
+    }
+    drop_first_run(sessions, session);
+}
+
+static void trim_index(arcp__sessions *sessions, arcp__session *session)
+{
+    if (!arcp__batch_keeps_rows(sessions->log)) {
+        return;
+    }
+    arcp__observations_store_moved(sessions, session);
+    char key[ARCP__ID_SIZE + 2];
+    index_key(session, key);
+    arcp__batch_trim(sessions->log, arcp_span_cstr(key), session->index_first);
+}
+
+static bool first_run_is_below(const arcp__session *session, uint64_t seq)
+{
+    /* The newest run stays: after a restart it says where the numbers go on. */
+    if (session->run_end - session->run_first < 2) {
+        return false;
+    }
+    const arcp__run *run = &session->runs[session->run_first];
+    return run->first_seq + run->count - 1 <= seq;
+}
+
+/* Over the byte limit: acknowledged runs first, then the oldest that were sent; what was
+ * never handed to a link that is there stays. [arcp:6.5-3] */
+static void evict(arcp__sessions *sessions, arcp__session *session)
+{
+    uint64_t sendable = session->link != NULL ? session->sent_seq : session->durable_seq;
+    uint64_t limit = sendable < session->indexed_seq ? sendable : session->indexed_seq;
+    bool dropped = false;
+    while (session->kept_bytes > sessions->context->settings.limits_replay_bytes &&
+           first_run_is_below(session, limit)) {
+        forget_first_run(sessions, session);
+        dropped = true;
+    }
+    if (dropped) {
+        trim_index(sessions, session);
+    }
+}
+
+void arcp__session_forget_acked(arcp__sessions *sessions, arcp__session *session)
+{
+    uint64_t seq = session->acked_seq;
+    bool dropped = false;
+    while (first_run_is_below(session, seq) && first_run_is_below(session, session->indexed_seq)) {
+        forget_first_run(sessions, session);
+        dropped = true;
+    }
+    if (dropped) {
+        trim_index(sessions, session);
+    }
+}
+
+void arcp__session_forget_oldest(arcp__sessions *sessions, arcp__session *session, size_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    for (size_t done = 0; done < count; done++) {
+        forget_first_run(sessions, session);
+    }
+    trim_index(sessions, session);
+}
+
+void arcp__session_drop_runs(arcp__sessions *sessions, arcp__session *session)
+{
+    while (session->run_first < session->run_end) {
+        drop_first_run(sessions, session);
+    }
+}
+
+/* ---- numbers ---- */
+
+/* [arcp:8.3-1] */
+uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
+                              arcp__stream *stream, uint64_t position, uint32_t count,
+                              uint64_t bytes)
+{
+    arcp__session_mark(sessions, session);
+    uint64_t seq = session->next_seq;
+    arcp__run *last =
+        session->run_end > session->run_first ? &session->runs[session->run_end - 1] : NULL;
+    if (last != NULL && last->stream == stream && last->first_position + last->count == position &&
+        last->first_seq + last->count == seq && last->count + count <= RUN_RECORDS_MAX &&
+        last->first_seq > session->indexed_seq) {
+        last->count += count;
+        last->bytes += bytes;
+    } else {
+        arcp__run run = {.first_seq = seq,
+                         .first_position = position,
+                         .stream = stream,
+                         .bytes = bytes,
+                         .count = count};
+        if (!arcp__session_push_run(session, &run)) {
+            arcp__context_no_memory(sessions->context);
+            return 0;
+        }
+    }
+    session->next_seq += count;
+    session->kept_bytes += bytes;
+    session->backlog_bytes += bytes;
+    arcp__session_weigh_backlog(sessions, session);
+    if (session->kept_bytes > sessions->context->settings.limits_replay_bytes) {
+        evict(sessions, session);
+    }
+    return seq;
+}
+
+/* The runs numbered since the last batch, one index record each. */
+static void write_index(arcp__sessions *sessions, arcp__session *session)
+{
+    if (session->indexed_seq + 1 >= session->next_seq) {
+        return;
+    }
+    for (size_t at = find_run(session, session->indexed_seq + 1); at < session->run_end; at++) {
+        arcp__run *run = &session->runs[at];
+        if (arcp__batch_keeps_rows(sessions->log)) {
+            append_index(sessions, session, run);
+        }
+        run->batch = (uint32_t)arcp__batch_open_id(sessions->log);
+        session->indexed_seq = run->first_seq + run->count - 1;
+    }
+}
+
+void arcp__sessions_write_indexes(arcp__sessions *sessions)
+{
+    for (arcp__session *at = sessions->undurable; at != NULL; at = at->undurable_next) {
+        write_index(sessions, at);
+    }
+}
+
+void arcp__sessions_durable(arcp__sessions *sessions)
+{
+    const uint64_t committed_id = arcp__log_committed_id(sessions->log);
+    for (arcp__session *session = sessions->undurable, *next = NULL; session != NULL;
+         session = next) {
+        next = session->undurable_next;
+        for (size_t at = find_run(session, session->durable_seq + 1);
+             session->durable_seq < session->indexed_seq; at++) {
+            const arcp__run *run = &session->runs[at];
+            if ((int32_t)(run->batch - (uint32_t)committed_id) > 0) {
+                break;
+            }
+            session->durable_seq = run->first_seq + run->count - 1;
+        }
+        arcp__session_wake(sessions, session);
+        if (session->waits_for <= committed_id) {
+            arcp__session_unmark(sessions, session);
+        }
+    }
+}
+
+/* ---- handing out ---- */
+
+void arcp__session_wake(arcp__sessions *sessions, arcp__session *session)
+{
+    if (session->in_outbox || session->link == NULL ||
+        (session->sent_seq >= session->durable_seq && session->answers_first == NULL)) {
+        return;
+    }
+    session->in_outbox = true;
+    DL_APPEND2(sessions->outbox, session, outbox_previous, outbox_next);
+}
+
+void arcp__session_leave_outbox(arcp__sessions *sessions, arcp__session *session)
+{
+    if (session->in_outbox) {
+        session->in_outbox = false;
+        DL_DELETE2(sessions->outbox, session, outbox_previous, outbox_next);
+    }
+}
+
+static void ask_store(arcp__sessions *sessions, arcp__session *session, const arcp__run *run,
+                      uint64_t seq)
+{
+    const uint64_t skip = seq - run->first_seq;
+    session->read_seq = seq;
+    session->read =
+        arcp__read_ask(sessions, run->stream, run->first_position + skip, run->count - skip);
+    if (session->read != NULL) {
+        session->read->session = session;
+    }
+}
+
+/* The record of a page that was read for exactly this number. */
+static bool take_read(arcp__session *session, uint64_t seq, arcp_span *record)
+{
+    if (session->read_at >= session->read_bytes.size || session->read_next_seq != seq) {
+        return false;
+    }
+    uint32_t size = 0;
+    memcpy(&size, session->read_bytes.data + session->read_at, sizeof(size));
+    *record = arcp_span_make(session->read_bytes.data + session->read_at + sizeof(size), size);
+    session->read_at += sizeof(size) + size;
+    session->read_next_seq++;
+    return true;
+}
+
+static void no_page(arcp__session *session)
+{
+    arcp_buf_fini(&session->read_bytes);
+    session->read_at = 0;
+}
+
+void arcp__session_read_done(arcp__sessions *sessions, arcp__session *session, uint64_t first,
+                             const arcp_span *records, size_t count, bool failed)
+{
+    arcp__read_forget(sessions, &session->read);
+    no_page(session);
+    size_t at = find_run(session, session->read_seq);
+    bool expected =
+        at != session->run_end && count != 0 &&
+        session->runs[at].first_position + (session->read_seq - session->runs[at].first_seq) ==
+            first;
+    if (failed || !expected) {
+        arcp_error error = {0};
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "stored events could not be read; resume later");
+        if (session->link != NULL) {
+            arcp__link_fail(sessions, session->link, &error, ARCP__NOTHING, 1011);
+        }
+        return;
+    }
+    for (size_t record = 0; record < count; record++) {
+        uint32_t size = (uint32_t)records[record].size;
+        arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof(size)));
+        arcp_buf_append(&session->read_bytes, records[record]);
+    }
+    arcp__context_check_text(sessions->context, &session->read_bytes);
+    session->read_next_seq = session->read_seq;
+    arcp__session_wake(sessions, session);
+}
+
+/* The session has nothing more to send for now. */
+void arcp__session_drained(arcp__sessions *sessions, arcp__session *session)
+{
+    if (session->read_at >= session->read_bytes.size) {
+        no_page(session);
+    }
+    arcp__session_weigh_backlog(sessions, session);
+}
+
+/* ---- frames ---- */
+
+/* Of a job's end, what a profile may want otherwise. */
+typedef struct end_record {
+    arcp_json_ref type, final_status, result;
+} end_record;
+
+#define END(member) ARCP__MEMBER(end_record, member, #member, ANY)
+
+static const arcp__member end_payload_rows[] = {{END(final_status)}, {END(result)}};
+static const arcp__members end_payload_members = ARCP__MEMBERS(end_payload_rows);
+static const arcp__member end_rows[] = {
+    {END(type)},
+    {ARCP__CHECKED("payload", OBJECT), .parts = &end_payload_members},
+};
+static const arcp__members end_members = ARCP__MEMBERS(end_rows);
+
+/* The record but for its opening brace, in the form that the profile's client reads. */
+static void append_adapted(const arcp__peer_profile *profile, arcp_span record, size_t room,
+                           arcp_buf *out)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    end_record end = {ARCP_JSON_ABSENT, ARCP_JSON_ABSENT, ARCP_JSON_ABSENT};
+    arcp_span rest = arcp_span_from(record, 1);
+    arcp_span result = {NULL, 0};
+    if (arcp_json_scan(&json, record, &limits, NULL) == ARCP_OK &&
+        arcp__decode_row(&json, NULL, ARCP_JSON_ROOT, &end_members, &end)) {
+        if (profile->mirrors_output) {
+            result = arcp_json_raw(&json, end.result);
+        }
+        if (record.size + result.size > room) {
+            result = ARCP__NOTHING; /* once fits, twice does not */
+        }
+        /* A job.error that a profile knows as a job.result: the job was stopped. */
+        if (profile->stops_as_result &&
+            (arcp_json_string_equals(&json, end.final_status, ARCP_SPAN_LITERAL("cancelled")) ||
+             arcp_json_string_equals(&json, end.final_status, ARCP_SPAN_LITERAL("timed_out")))) {
+            const arcp_span type = arcp_json_raw(&json, end.type);
+            arcp_buf_append(out, arcp_span_make(rest.data, (size_t)(type.data - rest.data)));
+            arcp_buf_append_cstr(out, "\"job.result\"");
+            rest = arcp_span_from(record, (size_t)(type.data - record.data) + type.size);
+        }
+    }
+    if (result.size == 0) {
+        arcp_buf_append(out, rest);
+    } else {
+        /* The payload is the record's last member: `...}}`. */
+        arcp_buf_append(out, arcp_span_make(rest.data, rest.size - 2));
+        arcp_buf_append_cstr(out, ",\"output\":");
+        arcp_buf_append(out, result);
+        arcp_buf_append_cstr(out, "}}");
+    }
+    arcp_json_fini(&json);
+}
+
+/* [arcp:8.1-1] */
+void arcp__session_format_frame(arcp__sessions *sessions, const arcp__session *session,
+                                uint64_t seq, arcp_span record, arcp_buf *out)
+{
+    static const char open[] = "{\"arcp\":\"1.1\",\"session_id\":\"";
+    (void)arcp_buf_reserve(out, record.size + 128);
+    arcp_buf_append(out, arcp_span_make(open, sizeof(open) - 1));
+    arcp_buf_append_cstr(out, session->id);
+    arcp_buf_append(out, ARCP_SPAN_LITERAL("\",\"event_seq\":"));
+    arcp_buf_append_u64(out, seq);
+    arcp_buf_append_byte(out, ',');
+    if (arcp__credential_reveal_rotated(sessions->credentials, &session->submitter.viewer, record,
+                                        1, out)) {
+        return;
+    }
+    if (session->profile->mirrors_output || session->profile->stops_as_result) {
+        append_adapted(session->profile, record, arcp__frame_room(sessions->context), out);
+    } else {
+        arcp_buf_append(out, arcp_span_from(record, 1));
+    }
+}
+
+/* The next frame for the session's link into sessions->sending; false: nothing now. [arcp:6.3-3] */
+static bool next_frame(arcp__sessions *sessions, arcp__session *session)
+{
+    arcp__link *link = session->link;
+    if (arcp__log_committed_id(sessions->log) < session->opens_at || link->port.is_closed ||
+        link->port.unsent >= LINK_UNSENT_MAX) {
+        return false;
+    }
+    if (arcp__session_next_answer(sessions, session)) {
+        return true;
+    }
+    if (session->sent_seq >= session->durable_seq || session->read != NULL) {
+        return false;
+    }
+    uint64_t seq = session->sent_seq + 1;
+    size_t at = find_run(session, seq);
+    if (at == session->run_end) {
+        arcp__effect_log(sessions->log, ARCP__LOG_ERROR, "session %s: event_seq %llu is lost",
+                         session->id, (unsigned long long)seq);
+        arcp__link_close(sessions, link, 1011, "the event log is damaged", false);
+        return false;
+    }
+    const arcp__run *run = &session->runs[at];
+    arcp_span record;
+    if (!take_read(session, seq, &record) &&
+        !arcp__stream_peek(run->stream, run->first_position + (seq - run->first_seq), &record)) {
+        no_page(session);
+        ask_store(sessions, session, run, seq);
+        return false;
+    }
+    arcp_buf_clear(&sessions->sending);
+    arcp__session_format_frame(sessions, session, seq, record, &sessions->sending);
+    if (sessions->sending.failed) {
+        arcp__link_close(sessions, link, 1011, "out of memory", false);
+        return false;
+    }
+    session->sent_seq = seq;
+    session->backlog_bytes -=
+        record.size < session->backlog_bytes ? record.size : session->backlog_bytes;
+    if (run->stream == session->own) { /* some may be older than the link */
+        session->refusal_bytes -=
+            record.size < session->refusal_bytes ? record.size : session->refusal_bytes;
+    }
+    return true;
+}
+
+/* Frames of records come after everything that was queued before: an answer that opens a
+ * stream (job.accepted, job.subscribed, the welcome) always precedes it. */
+bool arcp__sessions_next_frame(arcp__sessions *sessions, arcp__effect *out)
+{
+    while (sessions->outbox != NULL) {
+        arcp__session *session = sessions->outbox;
+        arcp__link *link = session->link;
+        if (link != NULL && next_frame(sessions, session)) {
+            *out = (arcp__effect){.kind = ARCP__EFFECT_SEND,
+                                  .link_user = link->port.user,
+                                  .text = arcp_buf_span(&sessions->sending)};
+            arcp__port_sent(sessions->log, &link->port, out->text.size);
+            return true;
+        }
+        arcp__session_leave_outbox(sessions, session);
+        arcp__session_drained(sessions, session);
+    }
+    return false;
+}
+
+void arcp__sessions_take_back(arcp__sessions *sessions)
+{
+    if (sessions->sending.secret) {
+        arcp_buf_fini(&sessions->sending);
+        sessions->sending.secret = false;
+    }
+}

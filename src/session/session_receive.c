@@ -1,0 +1,235 @@
+/* What a session's client sends, by type: its table of messages, and the handlers of those that ask
+ * for little. */
+#include "session/session_state.h"
+
+/* ---- what needs no answer of its own ---- */
+
+/* Negotiated or not, it costs nothing to be polite. False: the nonce is larger than is repeated.
+ * [arcp:6.4-3] [arcp:6.4-7] */
+static bool hear_ping(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
+{
+    const arcp__envelope *envelope = &in->envelope;
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    const arcp_json_ref nonce = in->nonce;
+    if (arcp_json_raw(&sessions->context->json, nonce).size > ARCP__REPEATED_MAX) {
+        return false;
+    }
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    if (!arcp_json_is_missing(&sessions->context->json, nonce)) {
+        arcp__put_raw(&writer, "ping_nonce", arcp_json_raw(&sessions->context->json, nonce));
+    }
+    arcp__write_timestamp(&writer, "received_at", sessions->context->now.wall_ns);
+    arcp__put_string(&writer, "request_id", envelope->id);
+    arcp__put_string(&writer, "reply_to", envelope->id);
+    arcp_json_end_object(&writer);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.pong",
+                                                 .id = envelope->id,
+                                                 .session_id = arcp_span_cstr(session->id)},
+                          arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    arcp__session_send(sessions, session, &frame, false);
+    return true;
+}
+
+/* That it came is all it says. */
+static bool hear_pong(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
+{
+    return true;
+}
+
+/* session.close (§6.7): the client leaves, and its jobs go on. It is answered behind the submits
+ * that came before it. [arcp:6.7-1] */
+static bool hear_close(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
+{
+    const arcp_span id = in->envelope.id;
+    arcp__session_settle_refusal(sessions, session);
+    session->said_goodbye = true;
+    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_string(&writer, "request_id", id);
+    arcp__put_string(&writer, "reply_to", id);
+    arcp_json_end_object(&writer);
+    arcp__envelope_format(&(arcp__envelope_head){.type = "session.closed",
+                                                 .id = id,
+                                                 .session_id = arcp_span_cstr(session->id)},
+                          arcp_buf_span(&payload), &frame);
+    frame.failed = frame.failed || payload.failed;
+    arcp_buf_fini(&payload);
+    arcp__session_send_closed(sessions, session, &frame);
+    return true;
+}
+
+static bool hear_bye(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
+{
+    session->said_goodbye = true;
+    arcp__link_close(sessions, session->link, 1000, "bye", true);
+    return true;
+}
+
+/* ---- small requests ---- */
+
+static void refuse(arcp__sessions *sessions, arcp__request *request, arcp_status status,
+                   const char *message)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, status, "%s", message);
+    arcp__request_refuse(sessions, request, &error, ARCP__NOTHING, ARCP__NOTHING);
+}
+
+static void refuse_ping(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
+{
+    refuse(sessions, request, ARCP_E_INVALID_REQUEST, "payload.nonce is larger than 4096 bytes");
+}
+
+static void refuse_hello(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
+{
+    refuse(sessions, request, ARCP_E_INVALID_REQUEST, "this session has said hello already");
+}
+
+/* session.ack (§6.5): how far a session has read. What it has acknowledged need not be kept for
+ * it. [arcp:6.5-2] [arcp:6.5-6] */
+static void acknowledge(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
+{
+    arcp__session *session = request->session;
+    if (in->last_processed_seq > session->sent_seq) {
+        refuse(sessions, request, ARCP_E_INVALID_REQUEST,
+               "last_processed_seq is beyond what this session was sent");
+        return;
+    }
+    if (in->last_processed_seq > session->acked_seq) {
+        session->acked_seq = in->last_processed_seq;
+        if (arcp__session_lag(session) < sessions->context->settings.session_ack_lag_events) {
+            session->back_pressured = false;
+        }
+        arcp__session_forget_acked(sessions, session);
+    }
+}
+
+typedef struct message_row {
+    arcp_feature feature; /* that it needs */
+    bool is_remembered;   /* it changes something: the same request again is answered as before */
+    bool names_job;       /* by payload.job_id, which its refusal for want of the feature names */
+    /* For one that needs no answer of its own; false: it is a request all the same. */
+    bool (*hear)(arcp__sessions *sessions, arcp__session *session, const arcp__message *in);
+    void (*handle)(arcp__sessions *sessions, arcp__request *request, const arcp__message *in);
+} message_row;
+
+/* What clients may send; the first hello of a link comes to link.c. */
+static const message_row messages[ARCP_MESSAGE_COUNT] = {
+    [ARCP_MESSAGE_SESSION_HELLO] = {ARCP_FEATURE_NONE, .handle = refuse_hello},
+    [ARCP_MESSAGE_SESSION_RESUME] = {ARCP_FEATURE_NONE, .handle = refuse_hello},
+    [ARCP_MESSAGE_SESSION_PING] = {ARCP_FEATURE_NONE, .hear = hear_ping, .handle = refuse_ping},
+    [ARCP_MESSAGE_SESSION_PONG] = {ARCP_FEATURE_NONE, .hear = hear_pong},
+    [ARCP_MESSAGE_SESSION_CLOSE] = {ARCP_FEATURE_NONE, .hear = hear_close},
+    [ARCP_MESSAGE_SESSION_BYE] = {ARCP_FEATURE_NONE, .hear = hear_bye},
+    [ARCP_MESSAGE_SESSION_ACK] = {ARCP_FEATURE_ACK, .handle = acknowledge},
+    [ARCP_MESSAGE_SESSION_LIST_JOBS] = {ARCP_FEATURE_LIST_JOBS, .handle = arcp__session_list_jobs},
+    [ARCP_MESSAGE_JOB_SUBMIT] = {ARCP_FEATURE_NONE, .is_remembered = true,
+                                 .handle = arcp__session_submit},
+    [ARCP_MESSAGE_JOB_CANCEL] = {ARCP_FEATURE_NONE, .is_remembered = true,
+                                 .handle = arcp__session_cancel},
+    [ARCP_MESSAGE_JOB_SUBSCRIBE] = {ARCP_FEATURE_SUBSCRIBE, .is_remembered = true,
+                                    .names_job = true, .handle = arcp__session_subscribe},
+    [ARCP_MESSAGE_JOB_UNSUBSCRIBE] = {ARCP_FEATURE_SUBSCRIBE, .is_remembered = true,
+                                      .names_job = true, .handle = arcp__session_unsubscribe},
+};
+
+static bool is_ours(const arcp__session *session, const arcp__envelope *envelope)
+{
+    return envelope->session_id.size == 0 ||
+           arcp_span_equal_cstr(envelope->session_id, session->id);
+}
+
+/* `error` is what is wrong with the payload. [arcp:6.2-4] [arcp:9.5-9] [arcp:LA-11] */
+static void execute(arcp__sessions *sessions, arcp__request *request, const arcp__message *in,
+                    arcp_error *error)
+{
+    const arcp__envelope *envelope = &in->envelope;
+    const message_row *row = &messages[envelope->type];
+    const arcp_span nothing = {NULL, 0};
+    arcp_span job_id = nothing;
+    if (!arcp_message_type_is_from_client(envelope->type)) {
+        arcp_span shown = arcp_span_first(envelope->type_text, 64);
+        (void)arcp_error_set(error, ARCP_E_INVALID_REQUEST,
+                             "\"%.*s\" is not a message that a client can send", (int)shown.size,
+                             shown.data);
+    } else if (!is_ours(request->session, envelope)) {
+        (void)arcp_error_set(error, ARCP_E_INVALID_REQUEST,
+                             "the frame's session_id is not this session's");
+    } else if (error->status == ARCP_OK && row->feature != ARCP_FEATURE_NONE &&
+               !arcp__session_has_feature(request->session, row->feature)) {
+        job_id = row->names_job ? arcp_span_first(in->job.job_id, ARCP__ENVELOPE_ID_MAX) : job_id;
+        (void)arcp_error_set(
+            error, ARCP_E_INVALID_REQUEST, "%s needs the feature \"%s\", which was not negotiated",
+            arcp_message_type_name(envelope->type), arcp_feature_name(row->feature));
+    }
+    if (error->status != ARCP_OK) {
+        arcp__request_refuse(sessions, request, error, job_id, nothing);
+    } else {
+        row->handle(sessions, request, in);
+    }
+}
+
+/* True for a request that was seen before. The answer to a submit keeps its order this time too;
+ * one that is not answered yet is answered once. */
+static bool is_repeated(arcp__sessions *sessions, arcp__session *session,
+                        const arcp__envelope *envelope, uint64_t hash)
+{
+    bool is_answered = false;
+    if (!arcp__seen_find(session, hash, &is_answered)) {
+        return false;
+    }
+    if (is_answered && envelope->type != ARCP_MESSAGE_JOB_SUBMIT) {
+        arcp__seen_answer_again(sessions, session, hash);
+    } else if (is_answered) {
+        arcp__request *request = arcp__session_new_request(sessions, session, envelope, hash);
+        if (request != NULL) {
+            request->is_repeated = true;
+            arcp__request_finish(sessions, request);
+        }
+    }
+    return true;
+}
+
+void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arcp__message *in)
+{
+    const arcp__envelope *envelope = &in->envelope;
+    if (session->said_goodbye) {
+        return; /* only what was asked before is answered */
+    }
+    session->last_received_ns = sessions->context->now.mono_ns;
+    if (session->has_previous) {
+        /* The new link has spoken: the previous token is dead from here on. */
+        session->has_previous = false;
+        arcp__session_store(sessions, session);
+    }
+    if (envelope->version_missing) {
+        arcp__effect_log(sessions->log, ARCP__LOG_DEBUG,
+                         "session %s: frame without \"arcp\":\"1.1\"", session->id);
+    }
+    if (envelope->type == ARCP_MESSAGE_VENDOR) {
+        return;
+    }
+    arcp_error error = {0};
+    (void)arcp__message_read_payload(sessions->context, in, &error);
+    const message_row *row = &messages[envelope->type];
+    if (row->hear != NULL && is_ours(session, envelope) && row->hear(sessions, session, in)) {
+        return;
+    }
+    session->last_activity_ns = sessions->context->now.mono_ns;
+    uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
+    if (row->is_remembered && (is_repeated(sessions, session, envelope, hash) ||
+                               !arcp__seen_add(sessions, session, hash))) {
+        return;
+    }
+    arcp__request *request = arcp__session_new_request(sessions, session, envelope, hash);
+    if (request != NULL) {
+        execute(sessions, request, in, &error);
+    }
+    if (request != NULL && envelope->type != ARCP_MESSAGE_JOB_SUBMIT) {
+        arcp__session_free_request(request);
+    }
+}

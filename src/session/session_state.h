@@ -1,0 +1,482 @@
+/* What the files about links and sessions share, from the bottom up. link.c, session.c,
+ * session_answer.c, session_outbox.c and observation.c call each other; the others use what stands
+ * above them. */
+#ifndef ARCP_SESSION_SESSION_STATE_H
+#define ARCP_SESSION_SESSION_STATE_H
+
+#include <assert.h>
+
+#include "base/alloc.h"
+#include "core/decode.h"
+#include "core/envelope.h"
+#include "core/error_payload.h"
+#include "session/message.h"
+#include "session/peer_profile.h"
+#include "session/session.h"
+#include "json/json_put.h"
+
+#define ARCP__NOTHING ((arcp_span){NULL, 0})
+
+typedef struct arcp__observation arcp__observation;
+typedef struct arcp__request arcp__request;
+typedef struct arcp__mail arcp__mail;
+typedef struct arcp__read arcp__read;
+typedef struct arcp__seen_request arcp__seen_request;
+typedef struct arcp__answer arcp__answer;
+
+/* `count` records of a stream, numbered first_seq.. in one session. */
+typedef struct arcp__run {
+    uint64_t first_seq;
+    uint64_t first_position;
+    arcp__stream *stream; /* referenced */
+    uint64_t bytes;
+    uint32_t count;
+    uint32_t batch; /* that has its index: the lower half of the id */
+} arcp__run;
+
+/* ---- links ---- */
+
+typedef enum arcp__link_state {
+    ARCP__LINK_NEW,            /* waits for a hello */
+    ARCP__LINK_AUTHENTICATING, /* takes one more frame until the verifier answers */
+    ARCP__LINK_OPEN            /* has a session, unless it is closed */
+} arcp__link_state;
+
+struct arcp__link {
+    arcp__link *previous, *next; /* all links */
+    arcp__port port;
+    arcp__session *session; /* while OPEN */
+    char *preset_principal; /* owned; NULL: authenticate */
+    const char *peer;       /* borrowed until it is gone; may be NULL */
+    bool is_gone;           /* of a failed engine: its owner has let go of it */
+    arcp__timer hello_timer, rest_timer;
+    const arcp__peer_profile *profile; /* by its hello; NULL before */
+    uint64_t auth_id;
+    arcp_buf hello;  /* while its sender is being authenticated */
+    arcp_buf behind; /* likewise, the frame behind it: only who is read is known to be there */
+    arcp__link_state state;
+    bool is_local, is_encrypted;
+    bool has_behind;
+    bool rests;      /* until its timer: too much of what it sent was refused */
+    bool is_full;    /* its answers are over their limit, and not yet down to half of it */
+    bool paused;     /* its owner was told to hand over no more frames */
+    bool input_over; /* the peer sends nothing more */
+};
+
+/* The only one that changes it. */
+static inline void arcp__link_enter(arcp__link *link, arcp__link_state state)
+{
+    assert(link->state != ARCP__LINK_OPEN);
+    link->state = state;
+}
+
+/* ---- sessions ---- */
+
+/* session.h draws them; one that has ended is freed. */
+typedef enum arcp__session_state {
+    ARCP__SESSION_AWAY,
+    ARCP__SESSION_CONNECTED, /* has a link */
+    ARCP__SESSION_LOADING    /* its index is being read after a restart */
+} arcp__session_state;
+
+struct arcp__session {
+    arcp__submitter submitter; /* first */
+    char id[ARCP__ID_SIZE];
+    UT_hash_handle hh;
+    arcp__principal *principal;
+    arcp__session *own_previous, *own_next; /* of its principal, oldest first */
+    arcp__link *link;                       /* NULL while away */
+    char *client_name, *client_version;     /* owned */
+    const arcp__peer_profile *profile;
+    arcp_feature_set features;
+    arcp__session_state state;
+    uint8_t token_hash[32];
+    uint8_t previous_hash[32];
+    bool has_previous; /* the previous token is still good */
+    bool is_anonymous;
+    bool said_goodbye; /* session.close or session.bye, and nobody resumed it since */
+    bool in_outbox;    /* listed in sessions->outbox */
+    bool back_pressured;
+
+    bool holds_agents;    /* the agents of its jobs are not read, because of its backlog */
+    uint64_t opens_at;    /* nothing is replayed before this batch, the welcome's, is durable */
+    uint64_t next_seq;    /* the next event_seq */
+    uint64_t durable_seq; /* up to here committed */
+    uint64_t waits_for;   /* the last batch that shows something of it; 0: it is durable */
+    uint64_t sent_seq;    /* up to here handed to the link */
+    uint64_t acked_seq;
+    uint64_t floor_seq;   /* up to here forgotten */
+    uint64_t indexed_seq; /* up to here written to the index stream */
+    uint64_t index_next;  /* next position of the index stream "x:<id>" */
+    uint64_t index_first; /* its first position that is kept */
+    uint64_t kept_bytes;
+    uint64_t backlog_bytes; /* numbered, not yet handed to the link */
+    uint64_t refusal_bytes; /* of these: refusals that were made for the link that is there */
+    arcp__run *runs;        /* ring without wrap: [run_first, run_end) */
+    size_t run_first, run_end, run_capacity;
+    arcp__stream *own; /* records of its request errors; made at the first */
+
+    arcp__read *read;    /* under way; NULL: none */
+    uint64_t read_seq;   /* its first record is this event_seq */
+    arcp_buf read_bytes; /* records that were read, each with its u32 length before it */
+    size_t read_at;
+    uint64_t read_next_seq; /* event_seq of the record at read_at */
+
+    arcp__observation *observations;
+    arcp__observation *outdated; /* of these, whose rows are to be written again */
+    arcp__timer heartbeat_timer;
+    arcp__timer refusal_timer; /* of its first submit, which has a lone_error */
+    arcp__timer window_timer;  /* away: end of the window; connected: idle check */
+    int64_t last_received_ns, last_activity_ns;
+    int64_t last_ping_ns; /* of ours */
+    int64_t created_wall_ns;
+
+    arcp__seen_request *seen; /* hash by id */
+    arcp__seen_request *seen_oldest, *seen_newest;
+    arcp__seen_request *seen_kept; /* the ones before it have no answer, or a late one */
+    size_t seen_count;
+    size_t seen_bytes;                           /* of answers */
+    arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
+    size_t held_submits;                         /* of these: they wait for their turn */
+    size_t held_bytes;                           /* of their frames */
+    bool has_turns;                              /* listed in sessions->turns */
+    arcp__session *turns_previous, *turns_next;
+    uint64_t refused_seq; /* of its last submit that was refused by a record; 0: none */
+    arcp__answer *answers_first, *answers_last; /* that keep their order behind it */
+
+    arcp__session *outbox_previous, *outbox_next;
+    arcp__session *undurable_previous, *undurable_next;
+};
+
+struct arcp__seen_request {
+    uint64_t hash;
+    uint64_t seq;    /* of an answer that is a record; 0: it is none */
+    arcp_buf answer; /* the frame, and behind it the record that followed it; empty while in flight
+                        or when it was too large to keep */
+    size_t end_size; /* of that record; 0: none */
+    bool answered;
+    bool is_repeatable; /* its answer was not kept: ask again */
+    arcp__seen_request *newer;
+    UT_hash_handle hh;
+};
+
+/* One request of a session on its way to an answer. A submit is in its session's list until that
+ * has left. */
+struct arcp__request {
+    arcp__session *session;
+    arcp_message_type type;
+    uint64_t hash;
+    bool answered;
+    arcp_buf frame;       /* the answer, while it waits for its turn */
+    bool frame_is_record; /* the answer is a sequenced refusal */
+    arcp_buf record; /* of the refusal; or what follows the answer as the session's own record */
+    arcp_buf lone_error; /* the answer in place of these, when the client waits for nothing else */
+    arcp_buf held;       /* a submit that waits for its turn: its frame; else empty */
+    arcp__admission *admission;         /* a submit whose job waits for a credential; else NULL */
+    char revealed_job[ARCP__ID_SIZE];   /* the answer shows this job's credentials when it leaves */
+    bool is_secret;                     /* the answer shows credentials itself: it is not kept */
+    bool is_repeated;                   /* it was answered before: that answer is sent again */
+    char trace_id[ARCP__TRACE_ID_SIZE]; /* that it brought; '\0': none */
+    arcp__request *next_submit;
+    char id[]; /* of the envelope */
+};
+
+/* A session that gets a job's records. */
+struct arcp__observation {
+    arcp__observer observer; /* first */
+    arcp__session *session;
+    arcp__observation *previous, *next; /* of the session, newest first */
+    bool may_cancel;                    /* a submitting session */
+    bool hide_kinds;        /* the session lacks a feature: look at each record's kind */
+    uint64_t next_position; /* while catching up */
+    arcp__read *read;       /* under way for catching up; NULL: none */
+    uint64_t first_seq;     /* the first event_seq this session gave the job; 0: none */
+    /* Where a restart goes on when the index has no run of the job any more. */
+    uint64_t kept_position;
+    bool has_row;    /* in the table SUBSCRIPTIONS */
+    bool row_is_old; /* kept_position was raised, or memory ran out: listed in its session */
+    arcp__observation *next_outdated, *previous_outdated;
+};
+
+typedef enum arcp__mail_kind {
+    ARCP__MAIL_RECORD,   /* a new record at `position` */
+    ARCP__MAIL_CATCH_UP, /* go on numbering history */
+    ARCP__MAIL_END       /* number the job's end once more */
+} arcp__mail_kind;
+
+struct arcp__mail {
+    arcp__mail_kind kind;
+    arcp__observation *observation; /* NULL: it is gone */
+    uint64_t position;
+    size_t bytes;
+    arcp_feature feature; /* needed to see the record */
+};
+
+/* A page that the store was asked for; owned by whom it is for. */
+struct arcp__read {
+    arcp__read *previous, *next; /* all that are under way */
+    uint64_t id;
+    arcp__session *session; /* that replays, or */
+    arcp__observation *observation;
+};
+
+#define ARCP__READ_RECORDS_MAX 1024u
+typedef struct arcp__profile_row {
+    char *client_glob, *principal_glob; /* owned */
+    const arcp__peer_profile *profile;
+} arcp__profile_row;
+
+#define ARCP__REFUSED_ADDRESSES_MAX 256u
+
+/* ---- refusal.c: which refusals of strangers get a line, and how many did not ---- */
+/* Counts it; true when it is to have lines of its own. */
+bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *refusal);
+
+/* ---- peer_profile.c ---- */
+/* By the rules that are set, else by the table; `principal` may be NULL: not known yet. */
+const arcp__peer_profile *arcp__peer_profile_of(const arcp__sessions *sessions, arcp_span client,
+                                                const arcp__principal *principal);
+
+/* ---- session_seen.c ---- */
+typedef struct arcp__seen_answer {
+    arcp_span frame, end; /* the record behind it, said again with it; or empty */
+} arcp__seen_answer;
+/* ---- session_seen.c ---- */
+void arcp__session_forget_seen(arcp__session *session);
+/* False when out of memory. */
+bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash);
+/* `seq`: of an answer that is a record, or 0. `end`: the record behind it, said again with it. */
+void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame,
+                            arcp_span end);
+/* What showed credentials is not kept: asked again, it is executed again. */
+void arcp__seen_forget_answer(arcp__session *session, uint64_t hash);
+/* True when the request was seen before and is not to be executed again; then *is_answered says
+ * whether it has its answer. */
+bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answered);
+/* The one that is kept; its frame is empty when there is none, or when it is a refusal that was not
+ * handed out yet: that comes with its number. */
+arcp__seen_answer arcp__seen_answer_of(const arcp__session *session, uint64_t hash);
+
+/* ---- session_accepted.c ---- */
+/* The payload of job.accepted, as it was first made, in the form that a profile wants; a
+ * failure marks `out`. */
+void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
+                           const arcp__peer_profile *profile, arcp_buf *out);
+/* The frame that tells the session of a job that it did not just ask for. */
+void arcp__session_format_accepted(arcp__sessions *sessions, const arcp__session *session,
+                                   const arcp__job *job, arcp_buf *frame);
+
+/* ---- reads.c: pages that the store was asked for ---- */
+/* Asks the store for a page of the stream; whom it is for is filled in by the caller. NULL when out
+ * of memory. */
+arcp__read *arcp__read_ask(arcp__sessions *sessions, const arcp__stream *stream, uint64_t from,
+                           uint64_t count);
+/* It is not waited for any more: its answer is for nobody. */
+void arcp__read_forget(arcp__sessions *sessions, arcp__read **read);
+
+/* ---- link.c ---- */
+/* Nobody else reads it: a pipe, loopback, or encrypted. */
+bool arcp__link_is_private(const arcp__link *link);
+/* session.error and close (§12: it is fatal). */
+void arcp__link_fail(arcp__sessions *sessions, arcp__link *link, const arcp_error *error,
+                     arcp_span details, int close_code);
+void arcp__link_close(arcp__sessions *sessions, arcp__link *link, int close_code,
+                      const char *reason, bool durable);
+/* It takes no frames for so long. */
+void arcp__link_rest(arcp__sessions *sessions, arcp__link *link, int64_t for_ns);
+void arcp__link_due(arcp__sessions *sessions, arcp__timer *timer);
+void arcp__session_heartbeat_start(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *session);
+
+/* ---- session.c ---- */
+/* ---- session.c ---- */
+arcp__session *arcp__session_find(const arcp__sessions *sessions, arcp_span id);
+/* For the audit log: a session that asked, and the job that it asked about; NULL: none. */
+arcp__audit_who arcp__session_who(const arcp__session *session, const arcp__job *job);
+/* `id` is empty for a fresh one. NULL when out of memory. */
+arcp__session *arcp__session_new(arcp__sessions *sessions, arcp__principal *principal,
+                                 arcp_span id);
+/* Takes the session apart (its observations, runs, rows) and frees it. Its jobs go on. */
+void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const char *why);
+/* Writes its row into the open batch. */
+void arcp__session_store(arcp__sessions *sessions, arcp__session *session);
+/* The link is gone or taken away: the window begins. */
+void arcp__session_detach(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp__link *link);
+void arcp__session_window_due(arcp__sessions *sessions, arcp__session *session);
+/* A job that it observes ended: the window may begin now. */
+void arcp__session_job_ended(arcp__sessions *sessions, arcp__session *session);
+bool arcp__session_has_live_jobs(const arcp__session *session);
+bool arcp__session_has_feature(const arcp__session *session, arcp_feature feature);
+/* A frame for the session's link, if it has one. */
+void arcp__session_send(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame,
+                        bool durable);
+/* Adds the job's credentials to an answer when the session may see them. */
+void arcp__session_reveal(arcp__sessions *sessions, const arcp__session *session, arcp_span job_id,
+                          arcp_buf *frame);
+/* Sends it, durable. */
+void arcp__session_send_revealed(arcp__sessions *sessions, arcp__session *session, arcp_span job_id,
+                                 arcp_buf *frame);
+/* After a restart: the window of a session that nobody is connected to begins. */
+void arcp__session_start_window(arcp__sessions *sessions, arcp__session *session);
+/* Its list of submits, or its profile, has changed. */
+void arcp__session_note_submits(arcp__session *session);
+/* A submit or a child of it may have its turn now. */
+void arcp__session_look(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_leave_turns(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_free_request(arcp__request *request);
+
+/* ---- session_answer.c ---- */
+/* A job.accepted for the session's link, with the job's credentials added when the session may see
+ * them: durable, and behind the refusals of submits that were made before it. */
+void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *session, arcp_span job_id,
+                                 arcp_buf *frame);
+/* session.closed, behind these, and the end of the link. */
+void arcp__session_send_closed(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame);
+/* The first one whose turn it is into sessions->sending; false: none. */
+bool arcp__session_next_answer(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_drop_answers(arcp__session *session);
+
+/* ---- session_outbox.c ---- */
+/* Gives `count` records of a stream from `position` on their numbers. */
+uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
+                              arcp__stream *stream, uint64_t position, uint32_t count,
+                              uint64_t bytes);
+/* The agents of its jobs are not read while it has more than limits.unsent_bytes to send, until
+ * half of that is sent. */
+void arcp__session_weigh_backlog(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_wake(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_leave_outbox(arcp__sessions *sessions, arcp__session *session);
+/* Runs up to the last one that was acknowledged need not be kept. */
+void arcp__session_forget_acked(arcp__sessions *sessions, arcp__session *session);
+/* The oldest runs, fewer than there are; what they said of their jobs is kept. */
+void arcp__session_forget_oldest(arcp__sessions *sessions, arcp__session *session, size_t count);
+void arcp__session_drop_runs(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_drained(arcp__sessions *sessions, arcp__session *session);
+/* Builds the frame of a record for this session. */
+void arcp__session_format_frame(arcp__sessions *sessions, const arcp__session *session,
+                                uint64_t seq, arcp_span record, arcp_buf *out);
+bool arcp__session_push_run(arcp__session *session, const arcp__run *run);
+/* The session has new numbers, or an answer that waits: they become visible when the open batch is
+ * durable. False when out of memory. */
+void arcp__session_mark(arcp__sessions *sessions, arcp__session *session);
+/* It ends. */
+void arcp__session_unmark(arcp__sessions *sessions, arcp__session *session);
+void arcp__session_read_done(arcp__sessions *sessions, arcp__session *session, uint64_t first,
+                             const arcp_span *records, size_t count, bool failed);
+
+/* ---- observation.c ---- */
+static inline arcp__observation *arcp__observation_of(arcp__observer *observer)
+{
+    return (arcp__observation *)observer;
+}
+/* Whether the job runs on its session. */
+static inline bool arcp__observation_is_owner(const arcp__observation *observation)
+{
+    return observation->observer.job->owner == &observation->observer;
+}
+/* Events that were numbered for the session and that it has not acknowledged. */
+static inline uint64_t arcp__session_lag(const arcp__session *session)
+{
+    return session->next_seq - 1 - session->acked_seq;
+}
+arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job);
+arcp__observation *arcp__observation_add(arcp__sessions *sessions, arcp__session *session,
+                                         arcp__job *job);
+/* The job runs on the session, and is `is_new`: its records are numbered as they come. False when
+ * out of memory. */
+bool arcp__session_adopt(arcp__sessions *sessions, arcp__session *session, arcp__job *job,
+                         bool is_new);
+/* The session's index has no run of the job below `position` any more; store_moved writes
+ * what that changed for the session's rows, in the batch that trims the index. */
+void arcp__observation_moved(arcp__observation *observation, uint64_t position);
+/* Its row, so that a restart finds it. */
+void arcp__observation_store(arcp__sessions *sessions, arcp__observation *observation);
+void arcp__observations_store_moved(arcp__sessions *sessions, arcp__session *session);
+void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *observation);
+/* Numbers what the session has not got yet, and goes live. */
+void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *observation);
+void arcp__observation_read_done(arcp__sessions *sessions, arcp__observation *observation,
+                                 uint64_t first, const arcp_span *records, size_t count,
+                                 bool failed);
+arcp_status arcp__observation_restore(arcp__sessions *sessions, const arcp_json *json,
+                                      arcp_error *err);
+/* Goes on numbering history. */
+void arcp__mail_catch_up(arcp__sessions *sessions, arcp__observation *observation);
+/* Numbers the job's end once more, for a client that has forgotten it (peer profiles). */
+void arcp__mail_end(arcp__sessions *sessions, arcp__observation *observation);
+
+/* ---- request.c ---- */
+/* NULL when out of memory. */
+arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session *session,
+                                         const arcp__envelope *envelope, uint64_t hash);
+/* To the payload, an object, request_id and reply_to are added; it waits for the open batch. */
+void arcp__request_answer(arcp__sessions *sessions, arcp__request *request, const char *type,
+                          arcp_span job_id, arcp_span trace_id, arcp_span payload);
+/* A submit is freed when its answer has left, which may be now. */
+void arcp__request_finish(arcp__sessions *sessions, arcp__request *request);
+/* The number of the session's own record; 0 when out of memory. */
+uint64_t arcp__session_append_own(arcp__sessions *sessions, arcp__session *session,
+                                  arcp_span record);
+/* Sends the answer that is kept once more. */
+void arcp__seen_answer_again(arcp__sessions *sessions, arcp__session *session, uint64_t hash);
+/* Or in the form of the peer's profile, which may show `subject`: the job that it is about, or the
+ * agent that a submit names, or none. `details`: a JSON object or empty. */
+void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, const arcp_error *error,
+                          arcp_span subject, arcp_span details);
+void arcp__request_refuse_unknown_job(arcp__sessions *sessions, arcp__request *request,
+                                      arcp_span job_id);
+void arcp__session_settle_refusal(arcp__sessions *sessions, arcp__session *session);
+
+/* ---- session_submit.c, session_subscribe.c, session_list_jobs.c: requests ---- */
+/* ---- session_submit.c ---- */
+void arcp__session_submit(arcp__sessions *sessions, arcp__request *request,
+                          const arcp__message *in);
+/* ---- session_subscribe.c ---- */
+void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
+                             const arcp__message *in);
+void arcp__session_unsubscribe(arcp__sessions *sessions, arcp__request *request,
+                               const arcp__message *in);
+/* ---- session_cancel.c ---- */
+void arcp__session_cancel(arcp__sessions *sessions, arcp__request *request,
+                          const arcp__message *in);
+/* ---- session_list_jobs.c ---- */
+void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
+                             const arcp__message *in);
+
+/* ---- session_receive.c ---- */
+/* A frame of which the envelope is read. */
+void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arcp__message *in);
+
+/* ---- session_hello.c, session_resume.c ---- */
+void arcp__session_welcome(arcp__sessions *sessions, arcp__session *session, arcp_span request_id,
+                           arcp_span token);
+/* Records that the session was opened or resumed. */
+void arcp__session_audit(arcp__sessions *sessions, const arcp__link *link,
+                         const arcp__session *session, const char *request);
+void arcp__session_make_token(arcp__sessions *sessions, arcp__session *session, arcp_buf *token);
+void arcp__session_resume(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
+                          const arcp__envelope *envelope, const arcp__resume_request *resume);
+
+/* ---- row.c: the table SESSIONS ---- */
+typedef struct arcp__session_row {
+    arcp_span session_id, principal;
+    bool anonymous;
+    arcp_span client, client_version;
+    uint64_t features;
+    int64_t created_at;
+    uint8_t token_hash[32], previous_token_hash[32];
+    uint64_t acked_seq;
+} arcp__session_row;
+extern const arcp__members arcp__session_members;
+
+/* ---- a record of a session's index ---- */
+typedef struct arcp__index_record {
+    uint64_t seq, count;
+    arcp_span stream; /* its key */
+    uint64_t position, bytes;
+    uint64_t total; /* of all that the stream has, where the run ends with it; else 0 */
+} arcp__index_record;
+extern const arcp__members arcp__index_members;
+
+#endif

@@ -1,0 +1,193 @@
+/* job.subscribe and job.unsubscribe (§7.6), and job.cancel (§7.4): only the session that submitted
+ * a job may cancel it. A job that the session may not see is as one that does not exist; the audit
+ * log knows which. */
+#include "session/session_state.h"
+
+#include "base/utf8.h"
+
+/* What the canceller wrote is cut here. */
+#define MESSAGE_MAX 200
+
+/* The authority descriptor (§7.6). [arcp:7.6-6] */
+static void write_descriptor(const arcp__session *session, const arcp__job *job, uint64_t start,
+                             arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_cstr(&writer, "job_id", job->id);
+    arcp__put_cstr(&writer, "current_status", arcp_job_status_name(job->status));
+    arcp__put_cstr(&writer, "agent", job->agent_text);
+    arcp__job_write_lease(job, &writer);
+    arcp__job_write_budget(job, true, session->profile->budget_as_text, &writer);
+    arcp_json_name(&writer, "parent_job_id");
+    if (job->parent_id[0] != '\0') {
+        arcp_json_write_cstr(&writer, job->parent_id);
+    } else {
+        arcp_json_write_null(&writer);
+    }
+    arcp__put_cstr(&writer, "trace_id", job->trace_id);
+    arcp__put_u64(&writer, "subscribed_from", arcp__job_owner_seq(job, start));
+    arcp__put_bool(&writer, "replayed", start < job->stream->next);
+    arcp_json_end_object(&writer);
+}
+
+/* [arcp:7.6-1] [arcp:7.6-2] [arcp:7.6-3] [arcp:7.6-4] [arcp:7.6-12] [arcp:14-21] */
+void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
+                             const arcp__message *in)
+{
+    const arcp_settings *settings = &sessions->context->settings;
+    arcp__session *session = request->session;
+    arcp__job *job = arcp__job_find(sessions->jobs, in->job.job_id);
+    if (job == NULL) {
+        arcp__request_refuse_unknown_job(sessions, request, in->job.job_id);
+        return;
+    }
+    arcp_error error = {0};
+    arcp_buf text = ARCP_BUF_INIT;
+    if (!arcp__job_is_visible_to(sessions->jobs, job, session->principal)) {
+        if (settings->authorization_hide_existence == ARCP_CHOICE_TRUE) {
+            (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%s\"", job->id);
+        } else {
+            (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED,
+                                 "the job belongs to another principal");
+        }
+        arcp_buf_append_format(&text, "{\"job_id\":\"%s\"}", job->id);
+    } else if (arcp__audit_check(sessions->log, &error) == ARCP_OK &&
+               !arcp__frame_fits_job(sessions->context, strlen(job->accepted))) {
+        /* It was made when frames could be larger. */
+        arcp_buf_append(&text, ARCP__FRAME_LIMIT);
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "the job's lease is too large for one frame (limits.frame_bytes)");
+    }
+    arcp__audit(sessions->log,
+                &(arcp__audit_line){.event = ARCP__AUDIT_SUBSCRIBE,
+                                    .decision = error.status == ARCP_OK ? "allowed" : "denied",
+                                    .who = arcp__session_who(session, job),
+                                    .code = error.status,
+                                    .rule = settings->authorization_subscribe == ARCP_SUBSCRIBE_ANY
+                                                ? "authorization.subscribe: any"
+                                                : "authorization.subscribe: same_principal",
+                                    .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
+    if (error.status != ARCP_OK) {
+        arcp__request_refuse(sessions, request, &error, arcp_span_cstr(job->id),
+                             arcp__details(&text));
+        arcp_buf_fini(&text);
+        return;
+    }
+    const uint64_t tip = job->stream->next;
+    uint64_t start = tip;
+    arcp__observation *added = NULL;
+    if (arcp__observation_find(session, job) == NULL) { /* else it gets each event already */
+        start = in->job.history ? arcp__job_position_after(job, in->job.from_event_seq) : tip;
+        added = arcp__observation_add(sessions, session, job);
+        if (added == NULL) {
+            return;
+        }
+        added->next_position = start;
+        added->kept_position = start;
+        arcp__observation_store(sessions, added);
+    }
+    write_descriptor(session, job, start, &text);
+    arcp__context_check_text(sessions->context, &text);
+    memcpy(request->revealed_job, job->id, sizeof(job->id));
+    arcp__request_answer(sessions, request, "job.subscribed", arcp_span_cstr(job->id),
+                         arcp_span_cstr(job->trace_id), arcp_buf_span(&text));
+    arcp_buf_fini(&text);
+    if (added != NULL) {
+        arcp__observation_catch_up(sessions, added);
+    }
+}
+
+/* The draft has no answer to it; silence is success. [arcp:7.6-13] */
+void arcp__session_unsubscribe(arcp__sessions *sessions, arcp__request *request,
+                               const arcp__message *in)
+{
+    const arcp__job *job = arcp__job_find(sessions->jobs, in->job.job_id);
+    arcp__observation *observation =
+        job == NULL ? NULL : arcp__observation_find(request->session, job);
+    if (observation == NULL) {
+        arcp__request_refuse_unknown_job(sessions, request, in->job.job_id);
+        return;
+    }
+    if (!observation->may_cancel) {
+        arcp__observation_remove(sessions, observation);
+    }
+    request->answered = true;
+}
+
+/* ---- cancel ---- */
+
+/* `message`: what the canceller wrote, or NULL. */
+static void audit(arcp__sessions *sessions, const arcp__request *request, const arcp__job *job,
+                  arcp_span job_id, arcp_status status, const char *message)
+{
+    arcp__audit_line line = {.event = ARCP__AUDIT_CANCEL,
+                             .decision = status == ARCP_OK ? "allowed" : "denied",
+                             .who = arcp__session_who(request->session, job),
+                             .code = status,
+                             .rule = "submitting session",
+                             .reason = message};
+    if (job == NULL) {
+        line.target = job_id;
+    } else {
+        line.more[0].name = "owner";
+        line.more[0].value = arcp_span_cstr(job->principal->name);
+    }
+    arcp__audit(sessions->log, &line);
+}
+
+/* [arcp:7.4-1] [arcp:7.4-2] [arcp:7.6-14] [arcp:14-3] */
+void arcp__session_cancel(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
+{
+    const arcp_span none = {NULL, 0};
+    const arcp_span of_frame = in->envelope.job_id;
+    const arcp_span job_id = in->job.job_id.size != 0 ? in->job.job_id : of_frame;
+    const arcp_span reason = in->job.reason;
+    arcp_error error = {0};
+    if (job_id.size == 0) {
+        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "payload.job_id is missing");
+    } else if (of_frame.size != 0 && !arcp_span_equal(job_id, of_frame)) {
+        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                             "payload.job_id and the envelope's job_id differ");
+    }
+    if (error.status != ARCP_OK) {
+        arcp__request_refuse(sessions, request, &error, none, none);
+        return;
+    }
+    arcp__job *job = arcp__job_find(sessions->jobs, job_id);
+    if (job == NULL || !arcp__job_is_visible_to(sessions->jobs, job, request->session->principal)) {
+        audit(sessions, request, job, job_id, ARCP_E_JOB_NOT_FOUND, NULL);
+        arcp__request_refuse_unknown_job(sessions, request, job_id);
+        return;
+    }
+    const arcp__observation *observation = arcp__observation_find(request->session, job);
+    if (arcp__job_has_ended(job)) {
+        (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "the job has ended already");
+    } else if (observation == NULL || !observation->may_cancel) {
+        (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED,
+                             "only the session that submitted the job may cancel it");
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    if (error.status != ARCP_OK) {
+        audit(sessions, request, job, job_id, error.status, NULL);
+        arcp_buf_append_format(&text, "{\"job_id\":\"%s\"}", job->id);
+        arcp__request_refuse(sessions, request, &error, job_id, arcp__details(&text));
+        arcp_buf_fini(&text);
+        return;
+    }
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp__put_cstr(&writer, "job_id", job->id);
+    if (reason.size != 0) {
+        arcp__put_string(&writer, "reason",
+                         arcp_span_first(reason, arcp__utf8_cut(reason, ARCP__REPEATED_MAX)));
+    }
+    arcp_json_end_object(&writer);
+    arcp__request_answer(sessions, request, "job.cancelled", job_id, arcp_span_cstr(job->trace_id),
+                         arcp_buf_span(&text));
+    arcp_buf_fini(&text);
+    /* As one line that can be shown, like the message of an error. */
+    arcp_error said = {0};
+    const size_t size = arcp__utf8_cut(reason, MESSAGE_MAX);
+    (void)arcp_error_set(&said, ARCP_E_CANCELLED, "%.*s", (int)size, size == 0 ? "" : reason.data);
+    audit(sessions, request, job, job_id, ARCP_OK, said.message);
+    arcp__job_cancel(sessions->jobs, job, said.message);
+}

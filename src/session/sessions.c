@@ -1,0 +1,54 @@
+/* All links and sessions: what the engine calls for none of them in particular. */
+#include "session/session_state.h"
+
+void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer)
+{
+    if (timer->kind == sessions->timer_kinds.refusals) {
+        arcp__refusals_tell(sessions);
+        return;
+    }
+    if (timer->kind == sessions->timer_kinds.link) {
+        arcp__link_due(sessions, timer);
+        return;
+    }
+    arcp__session *session = timer->owner;
+    if (timer == &session->heartbeat_timer) {
+        arcp__session_heartbeat_due(sessions, session);
+    } else if (timer == &session->window_timer) {
+        arcp__session_window_due(sessions, session);
+    } else {
+        arcp__session_settle_refusal(sessions, session);
+    }
+}
+
+bool arcp__sessions_read_done(arcp__sessions *sessions, uint64_t read_id, arcp_status status,
+                              uint64_t first, const arcp_span *records, size_t count)
+{
+    arcp__read *read = sessions->reads; /* answers come in order: most often it is the first */
+    while (read != NULL && read->id != read_id) {
+        read = read->next;
+    }
+    if (read == NULL) {
+        return false;
+    }
+    if (read->session != NULL) {
+        arcp__session_read_done(sessions, read->session, first, records, count, status != ARCP_OK);
+    } else {
+        arcp__observation_read_done(sessions, read->observation, first, records, count,
+                                    status != ARCP_OK);
+    }
+    return true;
+}
+
+void arcp__sessions_fini(arcp__sessions *sessions)
+{
+    for (arcp__session *session = sessions->all, *next = NULL; session != NULL; session = next) {
+        next = session->hh.next;
+        arcp__session_end(sessions, session, "the engine ends");
+    }
+    arcp__sessions_end_restore(sessions);
+    arcp__free(sessions->refusals);
+    arcp__free(sessions->mail);
+    arcp_buf_fini(&sessions->sending);
+    arcp__peer_profiles_clear(sessions);
+}
