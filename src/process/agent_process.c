@@ -151,7 +151,7 @@ bool arcp__agent_process_check(arcp__agent_process *process)
         arcp__work_directory_forget(table->directory, process->process->pid);
     }
     arcp__cgroups_end(table->cgroups, process->cgroup);
-    arcp__process_orphans_expect(table, process->job);
+    arcp__process_table_expect_orphans(table, process->job);
     if (process->is_freed) {
         close_all(process);
         return true;
@@ -270,76 +270,66 @@ static void on_written(uv_write_t *request, int status)
     arcp__free(written);
 }
 
-/* The bytes behind the first `skip` of the two parts. */
-static arcp_status queue(arcp__agent_process *process, const uv_buf_t parts[2], size_t skip,
-                         bool is_last)
+/* With a line feed behind it, or the end of the input. */
+static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, bool is_last)
 {
+    uv_stream_t *input = (uv_stream_t *)&process->input;
+    const size_t queued = uv_stream_get_write_queue_size(input);
+    char end[] = "\n";
+    const size_t end_size = is_last ? 0 : 1;
+    const size_t size = bytes.size + end_size;
+    if (process->input_closed || process->is_freed) {
+        return ARCP_OK;
+    }
+    if (queued > process->input_bytes_max || size > UINT32_MAX) {
+        return ARCP_E_LIMIT;
+    }
+    /* libuv does not change them, whatever its type says. */
+    union {
+        const char *from;
+        char *to;
+    } first = {bytes.data};
+    const uv_buf_t parts[2] = {uv_buf_init(first.to, (unsigned)bytes.size),
+                               uv_buf_init(end, (unsigned)end_size)};
+    int written = size == 0 && queued == 0 ? 0 : uv_try_write(input, parts, 2);
+    if (written < 0 && written != UV_EAGAIN) {
+        close_input(process);
+        return ARCP_OK;
+    }
+    if (written >= 0 && (size_t)written == size) {
+        if (is_last) {
+            close_input(process);
+        }
+        return ARCP_OK;
+    }
     write_request *request = arcp__alloc(sizeof(*request));
     if (request == NULL) {
         return ARCP_E_NO_MEMORY;
     }
-    request->process = process;
-    request->bytes.secret = true;
-    request->is_last = is_last;
-    for (size_t at = 0; at < 2; at++) {
-        arcp_span part = arcp_span_make(parts[at].base, parts[at].len);
-        arcp_buf_append(&request->bytes, arcp_span_from(part, skip));
-        skip = skip > part.size ? skip - part.size : 0;
-    }
-    uv_buf_t rest = uv_buf_init(request->bytes.data, (unsigned)request->bytes.size);
+    *request =
+        (write_request){.process = process, .is_last = is_last, .bytes = ARCP_BUF_SECRET_INIT};
+    arcp_buf_append(&request->bytes, bytes);
+    arcp_buf_append(&request->bytes, arcp_span_make(end, end_size));
     const arcp_status status = arcp_buf_status(&request->bytes);
-    if (status != ARCP_OK ||
-        uv_write(&request->request, (uv_stream_t *)&process->input, &rest, 1, on_written) != 0) {
+    const size_t skip = written < 0 ? 0 : (size_t)written;
+    uv_buf_t rest = status != ARCP_OK ? uv_buf_init(NULL, 0)
+                                      : uv_buf_init(request->bytes.data + skip,
+                                                    (unsigned)(request->bytes.size - skip));
+    if (status != ARCP_OK || uv_write(&request->request, input, &rest, 1, on_written) != 0) {
         arcp_buf_fini(&request->bytes);
         arcp__free(request);
     }
     return status;
 }
 
-static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, arcp_span end,
-                               bool is_last)
-{
-    uv_stream_t *input = (uv_stream_t *)&process->input;
-    if (process->input_closed || process->is_freed) {
-        return ARCP_OK;
-    }
-    size_t size = bytes.size + end.size;
-    if (uv_stream_get_write_queue_size(input) > process->input_bytes_max || size > UINT32_MAX) {
-        return ARCP_E_LIMIT;
-    }
-    /* libuv changes neither, whatever its type says. */
-    union {
-        const char *from;
-        char *to;
-    } first = {bytes.data}, second = {end.data};
-    const uv_buf_t parts[2] = {uv_buf_init(first.to, (unsigned)bytes.size),
-                               uv_buf_init(second.to, (unsigned)end.size)};
-    int written = uv_try_write(input, parts, 2);
-    if (written < 0 && written != UV_EAGAIN) {
-        close_input(process);
-        return ARCP_OK;
-    }
-    if (written < 0 || (size_t)written < size) {
-        return queue(process, parts, written < 0 ? 0 : (size_t)written, is_last);
-    }
-    if (is_last) {
-        close_input(process);
-    }
-    return ARCP_OK;
-}
-
 arcp_status arcp__agent_process_write(arcp__agent_process *process, arcp_span line)
 {
-    return write_bytes(process, line, ARCP_SPAN_LITERAL("\n"), false);
+    return write_bytes(process, line, false);
 }
 
 arcp_status arcp__agent_process_write_last(arcp__agent_process *process, arcp_span bytes)
 {
-    if (bytes.size == 0 && uv_stream_get_write_queue_size((uv_stream_t *)&process->input) == 0) {
-        close_input(process);
-        return ARCP_OK;
-    }
-    return write_bytes(process, bytes, arcp_span_make(NULL, 0), true);
+    return write_bytes(process, bytes, true);
 }
 
 /* ---- starting ---- */

@@ -147,7 +147,6 @@ typedef struct arcp__process_pool arcp__process_pool;
 
 typedef struct arcp__process_pool_options {
     arcp__process_table *table;
-    uv_loop_t *loop;
     size_t size; /* how many wait */
     /* What to start; borrowed, with everything in it, as long as the pool lives. When
      * spec->makes_cwd, spec->cwd is the directory above: each process has its own in it. */

@@ -47,6 +47,8 @@ typedef struct arcp__agent_stream {
 struct arcp__agent_process {
     arcp__agent_process *prev, *next; /* in the table, until its end was taken */
     arcp__agent_process *previous_resting, *next_resting;
+    arcp__process_pool *pool; /* in which it waited for a job; may be gone when it does not */
+    arcp__agent_process *next_waiting;
     arcp__process_table *table;       /* a reference */
     arcp_process *process;            /* owned */
     char *directory;                  /* owned; to be removed; NULL: not ours */
@@ -81,19 +83,14 @@ struct arcp__agent_process {
 
 /* ---- process_table.c ---- */
 void arcp__process_table_unref(arcp__process_table *table);
-/* The process with that number; NULL: it is none of ours. */
-arcp__agent_process *arcp__process_table_find(const arcp__process_table *table, pid_t pid);
 /* The process is not read, and nothing of it is delivered, until the next turn. */
 void arcp__process_table_rest(arcp__agent_process *process);
 /* It does not rest (any more). */
 void arcp__process_table_resume(arcp__agent_process *process);
 
-/* ---- process_orphans.c ---- */
-/* A process of this job is gone: a second later its orphans are looked for and killed. */
-void arcp__process_orphans_expect(arcp__process_table *table,
-                                  const char job[ARCP__PROCESS_JOB_SIZE]);
-/* Looks for them now; returns how many were killed. */
-size_t arcp__process_orphans_look(const arcp__process_table *table);
+/* A process of this job is gone: what it left outside its group is looked for, and killed. */
+void arcp__process_table_expect_orphans(arcp__process_table *table,
+                                        const char job[ARCP__PROCESS_JOB_SIZE]);
 
 /* ---- agent_process.c ---- */
 /* When it has ended, does what is to be done then. False when it still runs. */

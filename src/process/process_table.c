@@ -1,23 +1,19 @@
 #include <errno.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "launch/proc_stat.h"
 #include "process/process_state.h"
 
 #define KILL_AFTER_MS 5000u
 #define DRAIN_MS      1000u
 #define ORPHAN_MS     1000u /* many jobs' orphans are looked for at once */
-
-/* Whether the kernel gives us the orphans of our children. */
-static bool adopts_orphans(void)
-{
-    int is_subreaper = 0;
-    (void)prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper, 0, 0, 0);
-    return is_subreaper != 0 || getpid() == 1;
-}
 
 /* ---- turns ---- */
 
@@ -60,6 +56,93 @@ static void on_turn(uv_check_t *check)
     }
 }
 
+/* ---- orphans: what a job's processes left behind outside their group ----
+ *
+ * A program that detaches itself (setsid, a daemon) leaves the group that is killed with
+ * the job. Where orphans become our children they can still be found: they carry the job's
+ * ARCP_JOB_ID in their environment. One that clears its environment is not found by that; a
+ * cgroup holds it, where one can be made (launch/cgroups.h), and the end of arcpd ends it. */
+
+static arcp__agent_process *find(const arcp__process_table *table, pid_t pid)
+{
+    arcp__agent_process *process = NULL;
+    DL_FOREACH (table->processes, process) {
+        if (process->process->pid == pid) {
+            return process;
+        }
+    }
+    return NULL;
+}
+
+/* A job may have ended while another process of it runs: that is none of ours to end. */
+static bool is_over(const arcp__process_table *table, const char *job)
+{
+    const arcp__agent_process *process = NULL;
+    DL_FOREACH (table->processes, process) {
+        if (strcmp(process->job, job) == 0) {
+            return false;
+        }
+    }
+    for (size_t at = 0; at < table->ended.size; at += ARCP__PROCESS_JOB_SIZE) {
+        if (strcmp(table->ended.data + at, job) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef struct look {
+    const arcp__process_table *table;
+    size_t killed;
+} look;
+
+static void on_child(void *user, const arcp__proc_stat *child)
+{
+    look *l = user;
+    char job[ARCP__PROCESS_JOB_SIZE];
+    if (child->state != 'Z' && find(l->table, child->pid) == NULL &&
+        arcp__proc_variable(child->pid, "ARCP_JOB_ID", job, sizeof(job)) &&
+        is_over(l->table, job) && kill(child->pid, SIGKILL) == 0) {
+        l->killed++;
+    }
+}
+
+/* Returns how many were killed. */
+static size_t kill_orphans(const arcp__process_table *table)
+{
+    look l = {.table = table};
+    if (table->ended.size != 0) {
+        arcp__proc_each_child(on_child, &l);
+    }
+    return l.killed;
+}
+
+static void on_orphan_timer(uv_timer_t *timer)
+{
+    arcp__process_table *table = timer->data;
+    if (kill_orphans(table) == 0) {
+        arcp_buf_clear(&table->ended);
+        return;
+    }
+    /* Their own children become ours when they are gone. */
+    (void)uv_timer_start(timer, on_orphan_timer, table->orphan_ms, 0);
+}
+
+void arcp__process_table_expect_orphans(arcp__process_table *table,
+                                        const char job[ARCP__PROCESS_JOB_SIZE])
+{
+    if (!table->adopts || job[0] == '\0') {
+        return;
+    }
+    /* Without memory its orphans stay, as they would without us. */
+    arcp_buf_append(&table->ended, arcp_span_make(job, ARCP__PROCESS_JOB_SIZE));
+    if (!table->is_freed && !uv_is_active((uv_handle_t *)&table->orphan_timer)) {
+        (void)uv_timer_start(&table->orphan_timer, on_orphan_timer, table->orphan_ms, 0);
+    }
+}
+
+/* ---- the table ---- */
+
 arcp_status arcp__process_table_new(const arcp__process_table_options *options,
                                     arcp__process_table **out, arcp_error *err)
 {
@@ -67,6 +150,8 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
     if (table == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
+    int is_subreaper = 0;
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper, 0, 0, 0);
     *table = (arcp__process_table){
         .loop = options->loop,
         .launcher = options->launcher,
@@ -74,7 +159,7 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
         .drain_ms = options->drain_ms == 0 ? DRAIN_MS : options->drain_ms,
         .orphan_ms = options->orphan_ms == 0 ? ORPHAN_MS : options->orphan_ms,
         .refs = 4,
-        .adopts = adopts_orphans(),
+        .adopts = is_subreaper != 0 || getpid() == 1,
         .turn = {.limits = &arcp__turn_of_agents},
         .read_buffer = arcp__alloc(ARCP__READ_BYTES),
     };
@@ -113,7 +198,7 @@ void arcp__process_table_unref(arcp__process_table *table)
     if (--table->refs != 0) {
         return;
     }
-    arcp__process_orphans_look(table);
+    (void)kill_orphans(table);
     arcp_buf_fini(&table->ended);
     arcp__cgroups_close(table->cgroups);
     arcp_launcher_free(table->launcher);
@@ -158,17 +243,6 @@ size_t arcp__process_table_count(const arcp__process_table *table)
     return table->count;
 }
 
-arcp__agent_process *arcp__process_table_find(const arcp__process_table *table, pid_t pid)
-{
-    arcp__agent_process *process = NULL;
-    DL_FOREACH (table->processes, process) {
-        if (process->process->pid == pid) {
-            return process;
-        }
-    }
-    return NULL;
-}
-
 void arcp__process_table_reap(arcp__process_table *table)
 {
     for (;;) {
@@ -182,11 +256,43 @@ void arcp__process_table_reap(arcp__process_table *table)
         if (info.si_pid == 0) {
             return;
         }
-        arcp__agent_process *process = arcp__process_table_find(table, info.si_pid);
+        arcp__agent_process *process = find(table, info.si_pid);
         if (process == NULL) {
             (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
         } else if (!arcp__agent_process_check(process)) {
             return; /* its launcher has its own way, and the kernel would name it again */
         }
+    }
+}
+
+/* ---- at the end of a program that has no other children ---- */
+
+#define END_ROUND_NS   2000000
+#define END_ROUNDS_MAX 1000
+
+static void kill_child(void *user, const arcp__proc_stat *child)
+{
+    (void)user;
+    if (child->state != 'Z') {
+        (void)kill(child->pid, SIGKILL);
+    }
+}
+
+/* Each round ends a generation: the children of those that were killed become ours. */
+void arcp__process_table_end_children(void)
+{
+    const struct timespec pause = {.tv_nsec = END_ROUND_NS};
+    for (unsigned round = 0; round < END_ROUNDS_MAX; round++) {
+        siginfo_t info = {0};
+        int result = 0;
+        do {
+            info.si_pid = 0;
+            result = waitid(P_ALL, 0, &info, WEXITED | WNOHANG);
+        } while ((result == 0 && info.si_pid != 0) || (result != 0 && errno == EINTR));
+        if (result != 0) {
+            return; /* there are none any more */
+        }
+        arcp__proc_each_child(kill_child, NULL);
+        (void)nanosleep(&pause, NULL);
     }
 }

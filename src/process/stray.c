@@ -1,4 +1,4 @@
-#include "process/stray.h"
+#include "process/work_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>

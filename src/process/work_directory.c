@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
-#include "process/stray.h"
 
 #define RUN_PREFIX     "run-"
 #define NOTE_PREFIX    "process-"

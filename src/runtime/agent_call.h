@@ -1,6 +1,6 @@
 /* Callback agents: what a call remembers, and what agents' threads hand to the loop, in the order
  * each agent said it. The inbox is the one place where threads and loop meet, besides budgets and
- * leases. Private to agent_call*.c, agent_inbox.c and agent_threads.c. */
+ * leases. Private to agent_call*.c and agent_inbox.c. */
 #ifndef ARCP_RUNTIME_AGENT_CALL_H
 #define ARCP_RUNTIME_AGENT_CALL_H
 
@@ -83,8 +83,6 @@ bool arcp__agent_inbox_wait(arcp_agent_call *call, bool for_reply);
 /* Around a change of something that waiters look at, who are woken by the unlocking. Any thread. */
 void arcp__agent_inbox_lock(arcp__agent_inbox *inbox);
 void arcp__agent_inbox_unlock(arcp__agent_inbox *inbox);
-
-/* ---- agent_threads.c ---- */
 
 /* Runs a blocking agent on a thread, in the order of the calls; it waits in a queue while all
  * threads are busy. False: no thread can be had. */

@@ -24,8 +24,7 @@ typedef struct arcp__process_job {
     bool is_waiting;
     uint64_t round;  /* of the line, while it waits */
     bool is_counted; /* among those of its agent that run */
-    arcp_buf start;  /* the job.start line, while it waits; secret: credentials */
-    arcp_buf later;  /* and the lines that came since; likewise */
+    arcp_buf start;  /* the job.start line, and those since, while it waits; secret: credentials */
 } process_job;
 
 /* ---- what the process says ---- */
@@ -234,11 +233,7 @@ static void on_turn(uv_idle_t *idle)
         runtime->launch_round = pj->round;
         leave_line(pj);
         launch(pj, arcp_buf_span(&pj->start));
-        if (pj->process != NULL && pj->later.size != 0) {
-            write_line(pj, arcp_buf_span(&pj->later));
-        }
         arcp_buf_fini(&pj->start);
-        arcp_buf_fini(&pj->later);
     }
     if (runtime->waiting_process_jobs == NULL) {
         (void)uv_idle_stop(idle);
@@ -290,11 +285,8 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
                                    ARCP_SPAN_LITERAL("the agent's program cannot be started"));
         return;
     }
-    *pj = (process_job){.runtime = runtime,
-                        .agent = entry->process,
-                        .job = job,
-                        .start = ARCP_BUF_SECRET_INIT,
-                        .later = ARCP_BUF_SECRET_INIT};
+    *pj = (process_job){
+        .runtime = runtime, .agent = entry->process, .job = job, .start = ARCP_BUF_SECRET_INIT};
     arcp__job_set_user(job, pj);
     bool is_there = pj->agent->pool != NULL && arcp__process_pool_waiting(pj->agent->pool) != 0;
     if (!is_there) {
@@ -322,11 +314,9 @@ static void send_line(void *agent, arcp_span line)
         }
         return;
     }
-    if (pj->later.size != 0) {
-        arcp_buf_append_byte(&pj->later, '\n');
-    }
-    arcp_buf_append(&pj->later, line);
-    if (pj->later.failed) {
+    arcp_buf_append_byte(&pj->start, '\n');
+    arcp_buf_append(&pj->start, line);
+    if (pj->start.failed) {
         give_up(pj, ARCP_SPAN_LITERAL("out of memory for what the agent is told"));
     }
 }
@@ -370,7 +360,6 @@ static void forget(void *agent)
     }
     arcp__job_set_user(pj->job, NULL);
     arcp_buf_fini(&pj->start);
-    arcp_buf_fini(&pj->later);
     arcp__agent_process_free(pj->process);
     leave_room(pj);
     arcp__free(pj);

@@ -129,7 +129,6 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
     agent->warm_spec.cwd = agent->cwd != NULL ? agent->cwd : directory;
     arcp__process_pool_options options = {
         .table = runtime->processes,
-        .loop = runtime->loop,
         .size = size,
         .spec = &agent->warm_spec,
         .say = warm_say,

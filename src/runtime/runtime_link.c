@@ -212,28 +212,23 @@ static void on_accepted(void *user, arcp_connection *connection)
     }
 }
 
-/* What is not for connections is for agents' pipes, the store and the logs. */
-static uint32_t connections_max(const arcp_settings *settings)
-{
-    struct rlimit files = {0};
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) {
-        return UINT32_MAX;
-    }
-    uint64_t reserved =
-        settings->limits_reserved_files == 0 ? files.rlim_cur / 2 : settings->limits_reserved_files;
-    uint64_t left = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
-    return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
-}
-
 arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_settings *settings,
                                             arcp_error *err)
 {
     arcp_admission_limits limits = ARCP_ADMISSION_LIMITS_INIT;
+    struct rlimit files = {0};
     limits.pending_per_address_max = (uint32_t)settings->limits_pending_per_address;
     limits.pending_max = (uint32_t)settings->limits_pending;
     limits.pending_bytes_max = (size_t)settings->limits_pending_bytes;
     limits.pending_timeout_ms = (uint32_t)settings->limits_hello_timeout_sec * 1000;
-    limits.connections_max = connections_max(settings);
+    limits.connections_max = UINT32_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+        /* What is not for connections is for agents' pipes, the store and the logs. */
+        uint64_t reserved = settings->limits_reserved_files == 0 ? files.rlim_cur / 2
+                                                                 : settings->limits_reserved_files;
+        uint64_t left = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
+        limits.connections_max = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+    }
     if (runtime->admission == NULL) {
         return arcp_admission_new(&limits, &runtime->admission, err);
     }

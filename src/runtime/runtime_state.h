@@ -214,9 +214,6 @@ bool arcp__runtime_submit_batches(arcp_runtime *runtime);
  * the log. True when that took a while: it is later now. */
 bool arcp__runtime_feed_store(arcp_runtime *runtime);
 
-/* ---- runtime_metrics.c ---- */
-void arcp__runtime_note_commit(arcp_runtime *runtime, int64_t took_ns);
-
 /* ---- runtime_credentials.c ---- */
 /* Makes the runtime's provisioner ready, and what the engine is told of it. */
 arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
@@ -245,8 +242,6 @@ void arcp__agent_inbox_fini(arcp__agent_inbox *inbox);
 bool arcp__agent_inbox_take(arcp_runtime *runtime);
 /* Calls `drained` of all who asked for room and may go on. */
 void arcp__agent_inbox_tell_all(arcp_runtime *runtime);
-
-/* ---- agent_threads.c ---- */
 /* No agent waits any more: every wait ends with ARCP_E_CLOSED. Waits for the agents that run or
  * are queued, and ends the threads. */
 void arcp__agent_threads_end(arcp_runtime *runtime);

@@ -1,12 +1,30 @@
 /* The store's side of the runtime: what the engine has to be stored goes to it in batches, its
  * completions, and what it holds at start. */
 #include "base/clock.h"
+#include "core/exposition.h"
 #include "runtime/runtime_state.h"
+
+/* How long a commit takes. */
+static const struct {
+    int64_t upto_ns;
+    const char *text; /* in seconds */
+} buckets[ARCP__COMMIT_BUCKETS - 1] = {
+    {100000, "0.0001"},  {250000, "0.00025"}, {500000, "0.0005"},  {1000000, "0.001"},
+    {2500000, "0.0025"}, {5000000, "0.005"},  {10000000, "0.01"},  {25000000, "0.025"},
+    {50000000, "0.05"},  {100000000, "0.1"},  {250000000, "0.25"}, {500000000, "0.5"},
+    {1000000000, "1"},   {2500000000, "2.5"}, {5000000000, "5"},
+};
 
 static void on_done(void *user, uint64_t batch_id, arcp_status status, const arcp_error *err)
 {
     arcp_runtime *runtime = user;
-    arcp__runtime_note_commit(runtime, arcp__clock_now().mono_ns - runtime->submitted_ns[0]);
+    const int64_t took_ns = arcp__clock_now().mono_ns - runtime->submitted_ns[0];
+    size_t bucket = 0;
+    while (bucket < ARCP__COMMIT_BUCKETS - 1 && took_ns > buckets[bucket].upto_ns) {
+        bucket++;
+    }
+    runtime->commits.counts[bucket]++;
+    runtime->commits.sum_ns += took_ns < 0 ? 0 : (uint64_t)took_ns;
     runtime->batches_under_way--;
     for (unsigned at = 0; at < runtime->batches_under_way; at++) {
         runtime->submitted_ns[at] = runtime->submitted_ns[at + 1];
@@ -152,4 +170,30 @@ bool arcp__runtime_feed_store(arcp_runtime *runtime)
         (void)runtime->store->ops->poll(runtime->store);
     }
     return (runtime->batches_under_way == 0 && arcp__runtime_submit_batches(runtime)) || polls;
+}
+
+/* ---- figures for operators: the engine's, and what only its owner can time ---- */
+
+arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime, arcp_buf *out)
+{
+    uint64_t count = 0;
+    arcp__engine_write_metrics(runtime->engine, out);
+    arcp__exposition_family(out, "arcp_commit_seconds", "histogram",
+                            "From handing a batch to the store until it is durable.");
+    for (size_t at = 0; at < ARCP__COMMIT_BUCKETS; at++) {
+        bool is_last = at == ARCP__COMMIT_BUCKETS - 1;
+        const char *labels[] = {"le", is_last ? "+Inf" : buckets[at].text, NULL};
+        count += runtime->commits.counts[at];
+        arcp__exposition_u64(out, "arcp_commit_seconds_bucket", labels, count);
+    }
+    arcp_buf_append_format(out, "arcp_commit_seconds_sum %llu.%09llu\n",
+                           (unsigned long long)(runtime->commits.sum_ns / ARCP_NS_PER_SEC),
+                           (unsigned long long)(runtime->commits.sum_ns % ARCP_NS_PER_SEC));
+    arcp__exposition_u64(out, "arcp_commit_seconds_count", NULL, count);
+    return arcp_buf_status(out);
+}
+
+bool arcp_runtime_is_ready(const arcp_runtime *runtime, const char **why)
+{
+    return arcp__engine_is_ready(runtime->engine, why);
 }

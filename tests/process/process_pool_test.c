@@ -33,7 +33,6 @@ static int set_up(void **state)
     process_rig_start(&rig, 100, 100);
     options = (arcp__process_pool_options){
         .table = rig.table,
-        .loop = &rig.loop,
         .size = 2,
         .spec = &rig.spec,
         .pause_min_ms = 1,

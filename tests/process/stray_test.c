@@ -10,7 +10,6 @@
 #include "support/check.h"
 
 #include "launch/proc_stat.h"
-#include "process/stray.h"
 #include "process/work_directory.h"
 #include "support/process_support.h"
 
