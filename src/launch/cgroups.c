@@ -150,21 +150,6 @@ static void remove_all(int parent_fd, const char *name)
 
 /* ---- what earlier runtimes left ---- */
 
-static bool is_left_behind(const char *name)
-{
-    arcp__proc_stat owner;
-    char again[NAME_SIZE];
-    char *end = NULL;
-    if (strncmp(name, NAME_START, strlen(NAME_START)) != 0) {
-        return false;
-    }
-    const int pid = (int)strtol(name + strlen(NAME_START), &end, 10);
-    const unsigned long long started = *end == '.' ? strtoull(end + 1, NULL, 10) : 0;
-    (void)snprintf(again, sizeof(again), NAME_FORMAT, pid, started);
-    return strcmp(again, name) == 0 &&
-           (!arcp__proc_stat_read(pid, &owner) || owner.started != started);
-}
-
 static void sweep(int parent_fd)
 {
     DIR *entries = open_entries(parent_fd, ".");
@@ -172,33 +157,25 @@ static void sweep(int parent_fd)
         return;
     }
     for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        if (is_left_behind(entry->d_name)) {
-            remove_all(parent_fd, entry->d_name);
+        const char *name = entry->d_name;
+        arcp__proc_stat owner;
+        char again[NAME_SIZE];
+        char *end = NULL;
+        if (strncmp(name, NAME_START, strlen(NAME_START)) != 0) {
+            continue;
+        }
+        const int pid = (int)strtol(name + strlen(NAME_START), &end, 10);
+        const unsigned long long started = *end == '.' ? strtoull(end + 1, NULL, 10) : 0;
+        (void)snprintf(again, sizeof(again), NAME_FORMAT, pid, started);
+        if (strcmp(again, name) == 0 &&
+            (!arcp__proc_stat_read(pid, &owner) || owner.started != started)) {
+            remove_all(parent_fd, name);
         }
     }
     (void)closedir(entries);
 }
 
 /* ---- all of them ---- */
-
-static bool make_directory(arcp__cgroups *cgroups)
-{
-    arcp__proc_stat self;
-    if (!arcp__proc_stat_read(getpid(), &self)) {
-        return false;
-    }
-    (void)snprintf(cgroups->name, sizeof(cgroups->name), NAME_FORMAT, (int)self.pid,
-                   (unsigned long long)self.started);
-    if (mkdirat(cgroups->parent_fd, cgroups->name, OWN_MODE) != 0) {
-        return false;
-    }
-    cgroups->fd = openat(cgroups->parent_fd, cgroups->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (cgroups->fd < 0 || faccessat(cgroups->fd, "cgroup.kill", W_OK, 0) != 0) {
-        (void)unlinkat(cgroups->parent_fd, cgroups->name, AT_REMOVEDIR);
-        return false;
-    }
-    return true;
-}
 
 static void free_memory(arcp__cgroups *cgroups)
 {
@@ -218,6 +195,7 @@ static void free_memory(arcp__cgroups *cgroups)
 
 arcp__cgroups *arcp__cgroups_open(void)
 {
+    arcp__proc_stat self;
     arcp__cgroups *cgroups = arcp__alloc(sizeof(*cgroups));
     if (cgroups == NULL) {
         return NULL;
@@ -227,7 +205,19 @@ arcp__cgroups *arcp__cgroups_open(void)
     if (cgroups->parent_fd >= 0) {
         sweep(cgroups->parent_fd);
     }
-    if (cgroups->parent_fd < 0 || !make_directory(cgroups)) {
+    if (cgroups->parent_fd < 0 || !arcp__proc_stat_read(getpid(), &self)) {
+        free_memory(cgroups);
+        return NULL;
+    }
+    (void)snprintf(cgroups->name, sizeof(cgroups->name), NAME_FORMAT, (int)self.pid,
+                   (unsigned long long)self.started);
+    if (mkdirat(cgroups->parent_fd, cgroups->name, OWN_MODE) != 0) {
+        free_memory(cgroups);
+        return NULL;
+    }
+    cgroups->fd = openat(cgroups->parent_fd, cgroups->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cgroups->fd < 0 || faccessat(cgroups->fd, "cgroup.kill", W_OK, 0) != 0) {
+        (void)unlinkat(cgroups->parent_fd, cgroups->name, AT_REMOVEDIR);
         free_memory(cgroups);
         return NULL;
     }

@@ -116,8 +116,7 @@ static const arcp_process_ops process_ops = {process_signal, process_take_exit, 
 
 /* ---- starting ---- */
 
-static void run_child(void *user) __attribute__((noreturn));
-static void run_child(void *user)
+static _Noreturn void run_child(void *user)
 {
     arcp__launch_plan *plan = user;
     plan->has_begun = true;
@@ -125,30 +124,28 @@ static void run_child(void *user)
     arcp__launch_child_run(&plan->child);
 }
 
-/* Born in the cgroup it is to be in. Joining it later has the kernel wait for all processors to
- * pass a quiet state first, for tens of milliseconds on a machine that is busy, and us with it. */
-static pid_t start_in_cgroup(arcp__launch_plan *plan)
-{
-    const int cgroup = plan->files.cgroup;
-    plan->files.cgroup = -1; /* nothing to join */
-    long pid = vfork_into(cgroup, run_child, plan);
-    plan->files.cgroup = cgroup;
-    if (pid > 0 && !plan->has_begun) {
-        /* Linux (6.18 at least) compares how often its parent's cgroup and its own were ever
-         * killed, and takes a difference for a kill that it escaped. Joining does not. */
-        (void)waitpid((pid_t)pid, NULL, 0);
-        pid = -1;
-    }
-    return pid < 0 ? -1 : (pid_t)pid;
-}
-
 static pid_t start_child(arcp__launch_plan *plan)
 {
+    const int cgroup = plan->files.cgroup;
     sigset_t all;
     sigset_t before;
+    pid_t pid = -1;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t pid = plan->files.cgroup >= 0 ? start_in_cgroup(plan) : -1;
+    if (cgroup >= 0) {
+        /* Born in the cgroup it is to be in. Joining it later has the kernel wait for all
+         * processors to pass a quiet state first, for tens of milliseconds on a machine that is
+         * busy, and us with it. */
+        plan->files.cgroup = -1; /* nothing to join */
+        pid = (pid_t)vfork_into(cgroup, run_child, plan);
+        plan->files.cgroup = cgroup;
+        if (pid > 0 && !plan->has_begun) {
+            /* Linux (6.18 at least) compares how often its parent's cgroup and its own were ever
+             * killed, and takes a difference for a kill that it escaped. Joining does not. */
+            (void)waitpid(pid, NULL, 0);
+            pid = -1;
+        }
+    }
     if (pid < 0) {
         pid = vfork();
         if (pid == 0) {

@@ -48,8 +48,8 @@ static void on_handle_closed(uv_handle_t *handle)
     }
     arcp_buf_fini(&process->output.left);
     arcp_buf_fini(&process->errors.left);
-    arcp_buf_fini(&process->line);
-    arcp_buf_fini(&process->error_line);
+    arcp_buf_fini(&process->output.line);
+    arcp_buf_fini(&process->errors.line);
     arcp_buf_fini(&process->tail);
     process->process->ops->release(process->process);
     /* An empty directory goes at once; what may take long goes on another thread. */
@@ -103,21 +103,6 @@ void arcp__agent_process_free(arcp__agent_process *process)
 }
 
 /* ---- its end ---- */
-
-void arcp__agent_process_finish(arcp__agent_process *process)
-{
-    if (process->is_told || !process->has_callbacks || !process->is_taken ||
-        !process->output.ended || !process->errors.ended) {
-        return;
-    }
-    arcp__agent_process_flush(process);
-    if (!process->is_told) {
-        process->is_told = true;
-        (void)uv_timer_stop(&process->timer);
-        process->callbacks.exited(process->callbacks.user, &process->end,
-                                  arcp__agent_process_tail(process));
-    }
-}
 
 static void on_drained(uv_timer_t *timer)
 {

@@ -28,116 +28,97 @@ static void count(arcp__agent_process *process, size_t bytes)
     }
 }
 
-/* ---- standard output ---- */
-
-static void say_line(const arcp__agent_process *process, arcp_span line)
-{
-    if (!process->is_told && !process->skips_output && process->callbacks.line != NULL) {
-        process->callbacks.line(process->callbacks.user, line);
-    }
-}
-
 static void refuse_line(arcp__agent_process *process, arcp_status why)
 {
     process->skips_output = true;
-    arcp_buf_fini(&process->line);
+    arcp_buf_fini(&process->output.line);
     if (process->callbacks.line_refused != NULL) {
         process->callbacks.line_refused(process->callbacks.user, why);
     }
 }
 
-/* Takes lines while the process has a share of the turn; returns what is left. */
-static arcp_span take_lines(arcp__agent_process *process, arcp_span bytes)
+/* An empty line of standard error is not worth one of the log. */
+static void say_line(const arcp__agent_process *process, const arcp__agent_stream *stream,
+                     arcp_span line)
 {
-    while (bytes.size != 0 && !process->is_told && !process->skips_output) {
-        if (process->is_resting) {
-            return bytes;
-        }
-        const char *end = memchr(bytes.data, '\n', bytes.size);
-        const size_t size = end == NULL ? bytes.size : (size_t)(end - bytes.data);
-        /* One that began in an earlier read, or ends in a later one, is put together. */
-        const bool is_whole = end != NULL && process->line.size == 0;
-        arcp_span line = arcp_span_first(bytes, size);
-        if (process->line.size + size > process->line_bytes_max) {
-            refuse_line(process, ARCP_E_LIMIT);
-            return arcp_span_make(NULL, 0);
-        }
-        if (!is_whole) {
-            arcp_buf_append(&process->line, line);
-            line = arcp_buf_span(&process->line);
-        }
-        if (process->line.failed) {
-            refuse_line(process, ARCP_E_NO_MEMORY);
-            return arcp_span_make(NULL, 0);
-        }
-        if (end != NULL) {
-            say_line(process, line);
-            arcp_buf_clear(&process->line);
-            count(process, size + 1);
-        }
-        bytes = arcp_span_from(bytes, end == NULL ? size : size + 1);
+    const arcp__agent_process_callbacks *callbacks = &process->callbacks;
+    if (process->is_told) {
+        return;
     }
-    return arcp_span_make(NULL, 0);
+    if (stream == &process->errors && line.size != 0) {
+        callbacks->log(callbacks->user, line);
+    } else if (stream == &process->output && !process->skips_output && callbacks->line != NULL) {
+        callbacks->line(callbacks->user, line);
+    }
 }
 
-static arcp_span take_output(arcp__agent_process *process, arcp_span bytes)
+/* Takes lines while the process has a share of the turn; returns what is left. A line of standard
+ * output over the limit is refused, one of standard error cut. */
+static arcp_span take_lines(arcp__agent_process *process, arcp__agent_stream *stream,
+                            arcp_span bytes)
 {
-    if (!process->is_plain) {
-        return take_lines(process, bytes);
-    }
-    if (!process->is_told) {
-        process->callbacks.output(process->callbacks.user, bytes);
-        count(process, bytes.size);
-    }
-    return arcp_span_make(NULL, 0);
-}
-
-/* ---- standard error ---- */
-
-arcp_span arcp__agent_process_tail(const arcp__agent_process *process)
-{
-    arcp_span tail = arcp_buf_span(&process->tail);
-    if (tail.size < STDERR_TAIL) {
-        return tail;
-    }
-    /* It may begin inside a character: at most three bytes of one are left out. */
-    size_t skipped = 0;
-    while (skipped < 3 && ((unsigned char)tail.data[skipped] & 0xC0u) == 0x80u) {
-        skipped++;
-    }
-    return arcp_span_from(tail, skipped);
-}
-
-static void say_error_line(arcp__agent_process *process)
-{
-    if (!process->is_told && process->error_line.size != 0) {
-        process->callbacks.log(process->callbacks.user, arcp_buf_span(&process->error_line));
-    }
-    arcp_buf_clear(&process->error_line);
-}
-
-static arcp_span take_error_lines(arcp__agent_process *process, arcp_span bytes)
-{
-    while (bytes.size != 0 && !process->is_told) {
+    const bool is_output = stream == &process->output;
+    const size_t most = is_output ? process->line_bytes_max : STDERR_LINE_MAX;
+    while (bytes.size != 0 && !process->is_told && !(is_output && process->skips_output)) {
         if (process->is_resting) {
             return bytes;
         }
         const char *end = memchr(bytes.data, '\n', bytes.size);
         size_t size = end == NULL ? bytes.size : (size_t)(end - bytes.data);
-        size_t room = STDERR_LINE_MAX - process->error_line.size;
-        bool is_cut = size > room;
-        size = is_cut ? room : size;
-        arcp_buf_append(&process->error_line, arcp_span_first(bytes, size));
-        if (end != NULL || is_cut || process->error_line.failed) {
-            say_error_line(process);
+        const bool is_over = size > most - stream->line.size;
+        if (is_over && is_output) {
+            refuse_line(process, ARCP_E_LIMIT);
+            break;
+        }
+        size = is_over ? most - stream->line.size : size;
+        const bool is_complete = end != NULL || is_over;
+        arcp_span line = arcp_span_first(bytes, size);
+        if (!is_complete || stream->line.size != 0) {
+            /* It began in an earlier read, or ends in a later one. */
+            arcp_buf_append(&stream->line, line);
+            line = arcp_buf_span(&stream->line);
+        }
+        if (stream->line.failed && is_output) {
+            refuse_line(process, ARCP_E_NO_MEMORY);
+            break;
+        }
+        if (is_complete || stream->line.failed) {
+            say_line(process, stream, line);
+            arcp_buf_clear(&stream->line);
             count(process, size + 1);
         }
-        bytes = arcp_span_from(bytes, end == NULL || is_cut ? size : size + 1);
+        bytes = arcp_span_from(bytes, end == NULL || is_over ? size : size + 1);
     }
     return arcp_span_make(NULL, 0);
 }
 
-/* ---- both ---- */
+void arcp__agent_process_finish(arcp__agent_process *process)
+{
+    arcp__agent_stream *const streams[] = {&process->output, &process->errors};
+    if (process->is_told || !process->has_callbacks || !process->is_taken ||
+        !process->output.ended || !process->errors.ended) {
+        return;
+    }
+    for (size_t at = 0; at < 2; at++) {
+        if (streams[at]->line.size != 0) { /* it ends with the output */
+            say_line(process, streams[at], arcp_buf_span(&streams[at]->line));
+            arcp_buf_clear(&streams[at]->line);
+        }
+    }
+    if (process->is_told) {
+        return; /* it was freed */
+    }
+    arcp_span tail = arcp_buf_span(&process->tail);
+    /* It may begin inside a character: at most three bytes of one are left out. */
+    for (int skipped = 0; skipped < 3 && process->tail.size == STDERR_TAIL &&
+                          ((unsigned char)tail.data[0] & 0xC0u) == 0x80u;
+         skipped++) {
+        tail = arcp_span_from(tail, 1);
+    }
+    process->is_told = true;
+    (void)uv_timer_stop(&process->timer);
+    process->callbacks.exited(process->callbacks.user, &process->end, tail);
+}
 
 static void end_stream(arcp__agent_process *process, arcp__agent_stream *stream)
 {
@@ -149,8 +130,14 @@ static void end_stream(arcp__agent_process *process, arcp__agent_stream *stream)
 /* Takes what was read, now or in an earlier turn; the rest stays in `left`. */
 static void take(arcp__agent_process *process, arcp__agent_stream *stream, arcp_span bytes)
 {
-    bool is_output = stream == &process->output;
-    arcp_span rest = is_output ? take_output(process, bytes) : take_error_lines(process, bytes);
+    const bool is_output = stream == &process->output;
+    arcp_span rest = {NULL, 0};
+    if (!is_output || !process->is_plain) {
+        rest = take_lines(process, stream, bytes);
+    } else if (!process->is_told) {
+        process->callbacks.output(process->callbacks.user, bytes);
+        count(process, bytes.size);
+    }
     if (stream->left.size != 0) {
         arcp_buf_consume(&stream->left, stream->left.size - rest.size);
     } else {
@@ -229,13 +216,4 @@ void arcp__agent_process_go_on(arcp__agent_process *process)
         }
     }
     arcp__agent_process_read(process);
-}
-
-void arcp__agent_process_flush(arcp__agent_process *process)
-{
-    if (process->line.size != 0) {
-        say_line(process, arcp_buf_span(&process->line));
-        arcp_buf_clear(&process->line);
-    }
-    say_error_line(process);
 }

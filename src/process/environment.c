@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "launch/launch.h"
 
 /* So many more have room when the list grows. */
@@ -20,18 +19,15 @@ static void set(arcp__environment *environment, arcp_span name, arcp_span value)
                           environment->pairs[at][name.size] != '=')) {
         at++;
     }
-    char *text = arcp__alloc(name.size + value_size + 2);
-    if (text != NULL && at == count && count % PAIRS_STEP == 0) {
-        char **pairs = arcp__realloc_array(environment->pairs, count + PAIRS_STEP + 1,
-                                           sizeof(*environment->pairs));
-        if (pairs == NULL) {
-            arcp__free(text);
-            text = NULL;
-        } else {
-            environment->pairs = pairs;
+    char **pairs = environment->pairs;
+    if (at == count && count % PAIRS_STEP == 0) {
+        pairs = arcp__arena_take(&environment->arena, (count + PAIRS_STEP + 1) * sizeof(*pairs));
+        if (pairs != NULL && count != 0) {
+            memcpy(pairs, environment->pairs, count * sizeof(*pairs));
         }
     }
-    if (text == NULL) {
+    char *text = arcp__arena_take(&environment->arena, name.size + value_size + 2);
+    if (pairs == NULL || text == NULL) {
         environment->failed = true;
         return;
     }
@@ -41,12 +37,11 @@ static void set(arcp__environment *environment, arcp_span name, arcp_span value)
         memcpy(text + name.size + 1, value.data, value_size);
     }
     text[name.size + 1 + value_size] = '\0';
-    if (at < count) {
-        arcp__free(environment->pairs[at]);
-    } else {
-        environment->pairs[++environment->count] = NULL;
+    environment->pairs = pairs;
+    pairs[at] = text;
+    if (at == count) {
+        pairs[++environment->count] = NULL;
     }
-    environment->pairs[at] = text;
 }
 
 void arcp__environment_set(arcp__environment *environment, const char *name, arcp_span value)
@@ -93,10 +88,7 @@ void arcp__environment_pass(arcp__environment *environment, const char *const *n
 
 void arcp__environment_fini(arcp__environment *environment)
 {
-    for (size_t at = 0; at < environment->count; at++) {
-        arcp__free(environment->pairs[at]);
-    }
-    arcp__free(environment->pairs);
+    arcp__arena_fini(&environment->arena);
     *environment = (arcp__environment){0};
 }
 

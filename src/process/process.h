@@ -11,6 +11,8 @@
 #include <arcp/buf.h>
 #include <arcp/sys/launcher.h>
 
+#include "base/arena.h"
+
 /* ---- the table ----
  *
  * The processes of one owner: how they are started, where they work, and which they are, so that
@@ -178,7 +180,8 @@ void arcp__process_pool_free(arcp__process_pool *pool);
 
 /* A growing list of NAME=VALUE, each name once. Zero-initialised is empty. */
 typedef struct arcp__environment {
-    char **pairs; /* owned, NULL-terminated once it is not empty */
+    arcp__arena arena;
+    char **pairs; /* in the arena, NULL-terminated once it is not empty */
     size_t count;
     bool failed; /* an addition ran out of memory */
 } arcp__environment;

@@ -39,6 +39,7 @@ struct arcp__process_table {
 /* What a program writes to, and what of it was read and is not delivered yet. */
 typedef struct arcp__agent_stream {
     uv_pipe_t pipe;
+    arcp_buf line;  /* one that is not complete yet */
     arcp_buf left;  /* beyond the share of a turn; nothing more is read before it is delivered */
     size_t drained; /* bytes read since the program's end */
     bool ended;
@@ -76,8 +77,6 @@ struct arcp__agent_process {
     bool skips_output; /* a line was refused */
     size_t line_bytes_max, input_bytes_max;
     arcp_process_exit end;
-    arcp_buf line; /* a line that is not complete yet */
-    arcp_buf error_line;
     arcp_buf tail; /* the last bytes of standard error */
 };
 
@@ -95,17 +94,13 @@ void arcp__process_table_expect_orphans(arcp__process_table *table,
 /* ---- agent_process.c ---- */
 /* When it has ended, does what is to be done then. False when it still runs. */
 bool arcp__agent_process_check(arcp__agent_process *process);
-/* Tells the owner of the end when everything is read. */
-void arcp__agent_process_finish(arcp__agent_process *process);
 
 /* ---- agent_process_output.c ---- */
 /* Reads what may be read now. */
 void arcp__agent_process_read(arcp__agent_process *process);
 /* In the table's next turn: delivers what was left, and reads on. */
 void arcp__agent_process_go_on(arcp__agent_process *process);
-/* Delivers lines that end with the output. */
-void arcp__agent_process_flush(arcp__agent_process *process);
-/* At most the last 2 KiB of standard error. */
-arcp_span arcp__agent_process_tail(const arcp__agent_process *process);
+/* Tells the owner of the end when everything is read. */
+void arcp__agent_process_finish(arcp__agent_process *process);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,10 +37,10 @@ bool arcp__stray_identify(pid_t pid, arcp__stray *out)
 
 /* ---- as text ---- */
 
-void arcp__stray_format(const arcp__stray *stray, arcp_buf *out)
+size_t arcp__stray_format(const arcp__stray *stray, char out[ARCP__STRAY_TEXT_SIZE])
 {
-    arcp_buf_append_format(out, "%d %llu %s\n", (int)stray->pid, (unsigned long long)stray->started,
-                           stray->boot);
+    return (size_t)snprintf(out, ARCP__STRAY_TEXT_SIZE, "%d %llu %s\n", (int)stray->pid,
+                            (unsigned long long)stray->started, stray->boot);
 }
 
 /* Decimal digits and the space behind them. */

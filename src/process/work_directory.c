@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <arcp/buf.h>
+
 #include "base/alloc.h"
 #include "base/random.h"
 
@@ -80,21 +82,20 @@ static void note_name(pid_t pid, char out[32])
 void arcp__work_directory_note(const arcp__work_directory *directory, pid_t pid)
 {
     char name[32];
+    char text[ARCP__STRAY_TEXT_SIZE];
     arcp__stray stray;
-    arcp_buf text = ARCP_BUF_INIT;
     note_name(pid, name);
     if (!arcp__stray_identify(pid, &stray)) {
         return;
     }
-    arcp__stray_format(&stray, &text);
+    const size_t size = arcp__stray_format(&stray, text);
     int fd =
         openat(directory->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        ssize_t written = write(fd, text.data, text.size);
+        ssize_t written = write(fd, text, size);
         (void)written; /* a note that is cut short is no note */
         (void)close(fd);
     }
-    arcp_buf_fini(&text);
 }
 
 void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pid)

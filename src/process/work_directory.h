@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <arcp/buf.h>
 #include <arcp/error.h>
+#include <arcp/span.h>
 
 typedef struct arcp__work_directory arcp__work_directory;
 
@@ -51,7 +51,8 @@ void arcp__directory_remove(const char *path);
  * that became a set-user-id program. So each start is noted, and the next run ends what is
  * left: only what is certainly the process that was noted, or belongs to its group. */
 
-#define ARCP__BOOT_ID_SIZE 37 /* a UUID and its NUL */
+#define ARCP__BOOT_ID_SIZE    37 /* a UUID and its NUL */
+#define ARCP__STRAY_TEXT_SIZE 80
 
 /* One process, for good: numbers come again, this does not. */
 typedef struct arcp__stray {
@@ -63,8 +64,8 @@ typedef struct arcp__stray {
 /* Describes a process that runs now. False when it does not. */
 bool arcp__stray_identify(pid_t pid, arcp__stray *out);
 
-/* Appends a line: PID STARTED BOOT. */
-void arcp__stray_format(const arcp__stray *stray, arcp_buf *out);
+/* A line: PID STARTED BOOT. Returns its size. */
+size_t arcp__stray_format(const arcp__stray *stray, char out[ARCP__STRAY_TEXT_SIZE]);
 /* False when it is not exactly that. */
 bool arcp__stray_parse(arcp_span text, arcp__stray *out);
 

@@ -86,15 +86,6 @@ arcp_status arcp_agent_credentials(const arcp_agent_call *call, arcp_buf *out, a
 /* The audit log keeps no more of what peers chose (docs/audit.md). */
 #define REPORT_BYTES_MAX 1024u
 
-static void keep(char **to, arcp_span *text)
-{
-    if (text->size != 0) {
-        memcpy(*to, text->data, text->size);
-        text->data = *to;
-        *to += text->size;
-    }
-}
-
 /* Gives the loop a line, or what came through the port: it is copied, and only what is sure to
  * arrive is taken from the budgets. */
 static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arcp__job_message said,
@@ -104,27 +95,33 @@ static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arc
     decision->canonical = decision->currency = arcp_span_make(NULL, 0);
     decision->capability = arcp_span_first(decision->capability, REPORT_BYTES_MAX);
     decision->target = arcp_span_first(decision->target, REPORT_BYTES_MAX);
+    arcp_span *const texts[] = {&said.body,        &said.kind_text,
+                                &said.unit,        &decision->capability,
+                                &decision->target, &decision->pattern};
+    const size_t count = sizeof(texts) / sizeof(texts[0]);
     size_t reports_max = 0; /* one of each budget above */
     const arcp_budget *budget =
         said.unit.size == 0 ? NULL : arcp_authority_budget(call->port.authority);
     for (; budget != NULL; budget = arcp_budget_parent(budget)) {
         reports_max++;
     }
-    const size_t size = reports_max * sizeof(arcp_budget_report) + said.body.size +
-                        said.kind_text.size + said.unit.size + decision->capability.size +
-                        decision->target.size + decision->pattern.size;
+    size_t size = reports_max * sizeof(arcp_budget_report);
+    for (size_t at = 0; at < count; at++) {
+        size += texts[at]->size;
+    }
     arcp__agent_message *message = arcp__alloc(sizeof(*message) + size);
     if (message == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp_budget_report *kept = (arcp_budget_report *)(message + 1);
     char *to = (char *)(kept + reports_max);
-    keep(&to, &said.body);
-    keep(&to, &said.kind_text);
-    keep(&to, &said.unit);
-    keep(&to, &decision->capability);
-    keep(&to, &decision->target);
-    keep(&to, &decision->pattern);
+    for (size_t at = 0; at < count; at++) {
+        if (texts[at]->size != 0) {
+            memcpy(to, texts[at]->data, texts[at]->size);
+            texts[at]->data = to;
+            to += texts[at]->size;
+        }
+    }
     arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
     arcp__job_port_spend(&call->port, &said, reports);
     said.report_count = said.report_count < reports_max ? said.report_count : reports_max;

@@ -23,14 +23,6 @@ static void message_free(arcp__agent_message *message)
     arcp__agent_call_unref(call);
 }
 
-void arcp__agent_inbox_init(arcp__agent_inbox *inbox)
-{
-    inbox->turn.limits = &arcp__turn_of_agents;
-    (void)pthread_mutex_init(&inbox->mutex, NULL);
-    (void)pthread_cond_init(&inbox->changed, NULL);
-    (void)pthread_cond_init(&inbox->has_work, NULL);
-}
-
 void arcp__agent_inbox_fini(arcp__agent_inbox *inbox)
 {
     while (inbox->speaking != NULL) {

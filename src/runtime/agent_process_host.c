@@ -286,7 +286,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         return;
     }
     *pj = (process_job){
-        .runtime = runtime, .agent = entry->process, .job = job, .start = ARCP_BUF_SECRET_INIT};
+        .runtime = runtime, .agent = &entry->process, .job = job, .start = ARCP_BUF_SECRET_INIT};
     arcp__job_set_user(job, pj);
     bool is_there = pj->agent->pool != NULL && arcp__process_pool_waiting(pj->agent->pool) != 0;
     if (!is_there) {

@@ -31,26 +31,10 @@ static const char *const *copy_texts(arcp__process_agent *agent, const char *con
     return copy;
 }
 
-/* The count of what is registered under the same name and version, or a new one. */
-static arcp__running *find_running(const arcp_runtime *runtime, const char *name,
-                                   const char *version)
+static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
+                        const arcp_process_agent *from, arcp_error *err)
 {
-    for (const arcp__agent_entry *at = runtime->agents; at != NULL; at = at->next) {
-        if (at->process != NULL && arcp_span_equal_cstr(arcp_span_cstr(name), at->name) &&
-            arcp_span_equal_cstr(arcp_span_cstr(version), at->version)) {
-            return at->process->running;
-        }
-    }
-    return arcp__alloc(sizeof(arcp__running));
-}
-
-static arcp__process_agent *agent_new(arcp_runtime *runtime, const arcp_process_agent *from)
-{
-    arcp__process_agent *agent = arcp__alloc(sizeof(*agent));
     bool failed = false;
-    if (agent == NULL) {
-        return NULL;
-    }
     agent->runtime = runtime;
     agent->env = copy_texts(agent, from->env, &failed);
     agent->cwd = copy_text(agent, from->cwd, &failed);
@@ -70,29 +54,33 @@ static arcp__process_agent *agent_new(arcp_runtime *runtime, const arcp_process_
         .limit_count = from->limit_count,
         .is_plain = from->is_plain,
     };
-    agent->running = find_running(runtime, from->name, from->version);
+    /* The count of what is registered under the same name and version, or a new one. */
+    for (const arcp__agent_entry *at = runtime->agents; at != NULL; at = at->next) {
+        if (at->process.running != NULL &&
+            arcp_span_equal_cstr(arcp_span_cstr(from->name), at->name) &&
+            arcp_span_equal_cstr(arcp_span_cstr(from->version), at->version)) {
+            agent->running = at->process.running;
+        }
+    }
+    if (agent->running == NULL) {
+        agent->running = arcp__alloc(sizeof(*agent->running));
+    }
     if (agent->running != NULL) {
         agent->running->refs++;
     }
-    if (failed || agent->running == NULL) {
-        arcp__process_agent_free(agent);
-        return NULL;
-    }
-    return agent;
+    return failed || agent->running == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                            : ARCP_OK;
 }
 
-void arcp__process_agent_free(arcp__process_agent *agent)
+void arcp__process_agent_fini(arcp__process_agent *agent)
 {
-    if (agent == NULL) {
-        return;
-    }
     arcp__process_pool_free(agent->pool);
     arcp__environment_fini(&agent->warm_environment);
     if (agent->running != NULL && --agent->running->refs == 0) {
         arcp__free(agent->running);
     }
     arcp__arena_fini(&agent->arena);
-    arcp__free(agent);
+    *agent = (arcp__process_agent){.runtime = NULL};
 }
 
 /* ---- processes that wait ---- */
@@ -152,31 +140,32 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
                               from->name);
     }
     arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
-    arcp__process_agent *agent = agent_new(runtime, from);
-    if (entry == NULL || agent == NULL) {
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    } else if (from->warm != 0 && !from->is_plain) {
+    if (entry == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp__process_agent *agent = &entry->process;
+    entry->ops = &arcp__agent_process_host;
+    status = fill(agent, runtime, from, err);
+    if (status == ARCP_OK && from->warm != 0 && !from->is_plain) {
         status = keep_warm(agent, from->warm, err); /* which says what cannot be started */
-    } else if (runtime->launches_here) {
+    } else if (status == ARCP_OK && runtime->launches_here) {
         /* A program or user that is missing is told now, not by the first job's failure. It may
          * come later: the agent is offered all the same. */
         arcp_error why = {0};
-        arcp_status found =
-            arcp__process_check(agent->spec.argv, agent->env, agent->spec.user, &why);
-        if (found == ARCP_E_NO_MEMORY) {
-            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-        } else if (found != ARCP_OK) {
+        status = arcp__process_check(agent->spec.argv, agent->env, agent->spec.user, &why);
+        if (status == ARCP_E_NO_MEMORY) {
+            (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        } else if (status != ARCP_OK) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN, "agent \"%s\": %s; its jobs will fail",
                               from->name, why.message);
+            status = ARCP_OK;
         }
     }
-    if (entry == NULL || status != ARCP_OK) {
+    if (status != ARCP_OK) {
+        arcp__process_agent_fini(agent);
         arcp__free(entry);
-        arcp__process_agent_free(agent);
         return status;
     }
-    entry->ops = &arcp__agent_process_host;
-    entry->process = agent;
     /* Takes the entry in any case. */
     return arcp__runtime_add_entry(runtime, entry, from->name, from->version, from->is_default,
                                    from->cwd, err);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/options.h"
 #include "runtime/runtime_state.h"
+#include "runtime/seal.h"
 
 #define AGENT_THREADS_DEFAULT   64u
 #define TOKEN_QUESTIONS_DEFAULT 1024u
@@ -56,7 +57,7 @@ static void open_handles(arcp_runtime *runtime)
 
 static void free_entry(arcp__agent_entry *entry)
 {
-    arcp__process_agent_free(entry->process);
+    arcp__process_agent_fini(&entry->process);
     arcp__free(entry->name);
     arcp__free(entry->version);
     arcp__free(entry);
@@ -91,11 +92,9 @@ void arcp_runtime_free(arcp_runtime *runtime)
     if (runtime == NULL) {
         return;
     }
-    runtime->is_freeing = true;
     arcp__runtime_process_jobs_free(runtime);
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
-        arcp__process_agent_free(entry->process);
-        entry->process = NULL;
+        arcp__process_agent_fini(&entry->process);
     }
     arcp__runtime_links_free(runtime);
     arcp__authenticator_close(runtime->authenticator);
@@ -106,7 +105,10 @@ void arcp_runtime_free(arcp_runtime *runtime)
     }
     arcp__engine_free(runtime->engine);
     runtime->engine = NULL;
-    arcp__runtime_provisioner_close(runtime);
+    if (runtime->provisioner != NULL) {
+        runtime->provisioner->ops->free(runtime->provisioner);
+    }
+    arcp__seal_free(runtime->seal);
     arcp__process_table_free(runtime->processes);
     if (runtime->open_handles == 0) {
         release_memory(runtime);
@@ -254,7 +256,10 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     runtime->audit_barrier_user = options->audit_barrier_user;
     runtime->trace_span = options->trace_span;
     runtime->trace_span_user = options->trace_span_user;
-    arcp__agent_inbox_init(&runtime->inbox);
+    runtime->inbox.turn.limits = &arcp__turn_of_agents;
+    (void)pthread_mutex_init(&runtime->inbox.mutex, NULL);
+    (void)pthread_cond_init(&runtime->inbox.changed, NULL);
+    (void)pthread_cond_init(&runtime->inbox.has_work, NULL);
     status = make_parts(runtime, options, err);
     if (status == ARCP_OK) {
         status = make_engine(runtime, options, err);
@@ -337,10 +342,8 @@ static void note_use(void *user, void *host)
 void arcp_runtime_clear_agents(arcp_runtime *runtime)
 {
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
-        if (entry->process != NULL) {
-            arcp__process_pool_free(entry->process->pool); /* none waits for its jobs any more */
-            entry->process->pool = NULL;
-        }
+        arcp__process_pool_free(entry->process.pool); /* none waits for its jobs any more */
+        entry->process.pool = NULL;
     }
     arcp__engine_clear_agents(runtime->engine);
     /* Programs that no job needs go. What was registered as a callback stays: a thread may be
@@ -348,7 +351,7 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
     arcp__engine_visit_hosts(runtime->engine, note_use, NULL);
     for (arcp__agent_entry **at = &runtime->agents; *at != NULL;) {
         arcp__agent_entry *entry = *at;
-        if (entry->process != NULL && !entry->is_used) {
+        if (entry->ops == &arcp__agent_process_host && !entry->is_used) {
             *at = entry->next;
             free_entry(entry);
         } else {

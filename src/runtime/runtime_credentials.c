@@ -79,51 +79,40 @@ arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *ke
     return ARCP_OK;
 }
 
-static arcp_status ask(const arcp_runtime *runtime, arcp__provision_verb verb,
-                       const arcp_provision_request *request, arcp_error *err)
-{
-    arcp_provisioner *provisioner = runtime->provisioner;
-    switch (verb) {
-    case ARCP__PROVISION_ISSUE:
-        return provisioner->ops->issue(provisioner, request, err);
-    case ARCP__PROVISION_ROTATE:
-        return provisioner->ops->rotate != NULL
-                   ? provisioner->ops->rotate(provisioner, request, err)
-                   : provisioner->ops->issue(provisioner, request, err);
-    case ARCP__PROVISION_REVOKE:
-        return provisioner->ops->revoke(provisioner, request, err);
-    case ARCP__PROVISION_USAGE:
-        return provisioner->ops->usage(provisioner, request, err);
-    }
-    return ARCP_E_USAGE;
-}
-
 void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
 {
+    arcp_provisioner *provisioner = runtime->provisioner;
+    const arcp_provisioner_ops *ops = provisioner->ops;
     arcp_provision_request request;
     arcp_error error = {0};
     arcp__provision_verb verb = arcp__engine_provision_request(runtime->engine, call_id, &request);
-    arcp_status status = ask(runtime, verb, &request, &error);
+    arcp_status status = ARCP_E_USAGE;
+    switch (verb) {
+    case ARCP__PROVISION_ISSUE:
+        status = ops->issue(provisioner, &request, &error);
+        break;
+    case ARCP__PROVISION_ROTATE:
+        status = ops->rotate != NULL ? ops->rotate(provisioner, &request, &error)
+                                     : ops->issue(provisioner, &request, &error);
+        break;
+    case ARCP__PROVISION_REVOKE:
+        status = ops->revoke(provisioner, &request, &error);
+        break;
+    case ARCP__PROVISION_USAGE:
+        status = ops->usage(provisioner, &request, &error);
+        break;
+    }
     arcp__engine_provision_asked(runtime->engine);
-    if (status != ARCP_OK) {
-        bool is_new = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE;
-        arcp_provision_result result = {
-            .struct_size = sizeof(result),
-            .call_id = call_id,
-            .outcome = is_new ? ARCP_PROVISION_REFUSED : ARCP_PROVISION_UNKNOWN,
-            .status = ARCP_E_INTERNAL_ERROR,
-            .message = error.message[0] == '\0' ? "the provisioner cannot be asked" : error.message,
-        };
-        arcp__engine_provisioned(runtime->engine, arcp__clock_now(), &result);
+    if (status == ARCP_OK) {
+        return;
     }
-}
-
-void arcp__runtime_provisioner_close(arcp_runtime *runtime)
-{
-    if (runtime->provisioner != NULL) {
-        runtime->provisioner->ops->free(runtime->provisioner);
-        runtime->provisioner = NULL;
-    }
-    arcp__seal_free(runtime->seal);
-    runtime->seal = NULL;
+    const bool is_new = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE;
+    const arcp_provision_result result = {
+        .struct_size = sizeof(result),
+        .call_id = call_id,
+        .outcome = is_new ? ARCP_PROVISION_REFUSED : ARCP_PROVISION_UNKNOWN,
+        .status = ARCP_E_INTERNAL_ERROR,
+        .message = error.message[0] == '\0' ? "the provisioner cannot be asked" : error.message,
+    };
+    arcp__engine_provisioned(runtime->engine, arcp__clock_now(), &result);
 }

@@ -91,10 +91,10 @@ typedef struct arcp__process_agent {
 struct arcp__agent_entry {
     arcp__agent_entry *next;
     const arcp__agent_host_ops *ops;
-    arcp_agent callback;          /* of a callback agent, without name and version */
-    arcp__process_agent *process; /* of a process agent; owned */
-    char *name, *version;         /* owned */
-    bool is_used;                 /* while the others are looked for */
+    arcp_agent callback;         /* of a callback agent, without name and version */
+    arcp__process_agent process; /* of a process agent */
+    char *name, *version;        /* owned */
+    bool is_used;                /* while the others are looked for */
 };
 
 /* Where the threads of blocking agents wait for calls, and what callback agents say waits for the
@@ -145,7 +145,6 @@ struct arcp_runtime {
     bool is_driving;
     bool has_polled; /* the store was asked while it was fed, since the last round */
     bool is_told;    /* an agent that runs on the loop said something while driving */
-    bool is_freeing;
     unsigned batches_under_way;
     int64_t submitted_ns[ARCP__BATCHES_MAX]; /* of those, oldest first */
     struct {
@@ -219,7 +218,6 @@ bool arcp__runtime_feed_store(arcp_runtime *runtime);
 arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
                                            arcp__credential_options *out, arcp_error *err);
 void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id);
-void arcp__runtime_provisioner_close(arcp_runtime *runtime);
 
 /* ---- runtime_link.c ---- */
 /* What strangers may take of the process, for connections from now on. */
@@ -233,7 +231,6 @@ void arcp__runtime_links_next_turn(arcp_runtime *runtime);
 void arcp__runtime_links_free(arcp_runtime *runtime);
 
 /* ---- agent_inbox.c ---- */
-void arcp__agent_inbox_init(arcp__agent_inbox *inbox);
 void arcp__agent_inbox_fini(arcp__agent_inbox *inbox);
 /* Hands messages to the engine, a few of each agent in turn, until there are none or their share of
  * the turn is used up; the others come in the next, for which the loop is woken. True when somebody
@@ -251,7 +248,7 @@ void arcp__agent_threads_end(arcp_runtime *runtime);
 void arcp__runtime_process_jobs_free(arcp_runtime *runtime);
 
 /* ---- agent_registration.c ---- */
-/* Not while a process of it runs for a job. NULL is accepted. */
-void arcp__process_agent_free(arcp__process_agent *agent);
+/* Not while a process of it runs for a job. */
+void arcp__process_agent_fini(arcp__process_agent *agent);
 
 #endif

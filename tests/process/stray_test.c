@@ -39,14 +39,13 @@ static void a_note_is_read_as_it_was_written(void **state)
     (void)state;
     arcp__stray before;
     arcp__stray after;
-    arcp_buf text = ARCP_BUF_INIT;
+    char text[ARCP__STRAY_TEXT_SIZE];
     assert_true(arcp__stray_identify(getpid(), &before));
-    arcp__stray_format(&before, &text);
-    assert_true(arcp__stray_parse(arcp_buf_span(&text), &after));
+    size_t size = arcp__stray_format(&before, text);
+    assert_true(arcp__stray_parse(arcp_span_make(text, size), &after));
     assert_int_equal(after.pid, before.pid);
     assert_int_equal(after.started, before.started);
     assert_string_equal(after.boot, before.boot);
-    arcp_buf_fini(&text);
 }
 
 static void what_is_no_note_is_refused(void **state)

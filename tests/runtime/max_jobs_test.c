@@ -23,7 +23,7 @@ static void on_log(void *user, arcp_log_level level, const char *text, const cha
 static bool one_waits(void *user)
 {
     const fixture *f = user;
-    return arcp__process_pool_waiting(f->rig.runtime->agents->process->pool) != 0;
+    return arcp__process_pool_waiting(f->rig.runtime->agents->process.pool) != 0;
 }
 
 /* One that waits is given its job at once: not in a later turn, as one that is to be started. */
