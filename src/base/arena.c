@@ -16,23 +16,6 @@ struct arcp__arena_block {
     alignas(max_align_t) char bytes[];
 };
 
-static arcp__arena_block *add_block(arcp__arena *arena, size_t need)
-{
-    size_t capacity = arena->blocks == NULL ? BLOCK_BYTES_MIN : arena->blocks->capacity * 2;
-    if (capacity < need) {
-        capacity = need;
-    }
-    arcp__arena_block *block = arcp__realloc(NULL, sizeof(*block) + capacity);
-    if (block == NULL) {
-        return NULL;
-    }
-    block->used = 0;
-    block->capacity = capacity;
-    block->next = arena->blocks;
-    arena->blocks = block;
-    return block;
-}
-
 void *arcp__arena_take(arcp__arena *arena, size_t size)
 {
     const size_t align = alignof(max_align_t);
@@ -42,10 +25,16 @@ void *arcp__arena_take(arcp__arena *arena, size_t size)
     size_t rounded = (size + align - 1) & ~(align - 1);
     arcp__arena_block *block = arena->blocks;
     if (block == NULL || rounded > block->capacity - block->used) {
-        block = add_block(arena, rounded);
+        size_t capacity = block == NULL ? BLOCK_BYTES_MIN : block->capacity * 2;
+        capacity = capacity < rounded ? rounded : capacity;
+        block = arcp__realloc(NULL, sizeof(*block) + capacity);
         if (block == NULL) {
             return NULL;
         }
+        block->used = 0;
+        block->capacity = capacity;
+        block->next = arena->blocks;
+        arena->blocks = block;
     }
     void *piece = block->bytes + block->used;
     block->used += rounded;

@@ -43,32 +43,17 @@ void arcp__base64_encode(arcp_span bytes, arcp__base64_form form, arcp_buf *out)
 /* The value of every byte as a digit, NONE for what is no digit. Made for each call from
  * the alphabet: that costs less than 100 bytes of decoding, and there is no second table
  * to keep in step. */
-typedef struct digit_table {
-    unsigned char value[256];
-} digit_table;
-
-static void digit_table_init(digit_table *table, arcp__base64_form form)
+static void fill_values(unsigned char values[256], arcp__base64_form form)
 {
     const char *alphabet = form == ARCP__BASE64_STANDARD ? standard : url_safe;
-    memset(table->value, NONE, sizeof(table->value));
+    memset(values, NONE, 256);
     for (unsigned char digit = 0; digit < 64; digit++) {
-        table->value[(unsigned char)alphabet[digit]] = digit;
+        values[(unsigned char)alphabet[digit]] = digit;
     }
-}
-
-static arcp_status refuse_digit(arcp_span text, size_t at, arcp_error *err)
-{
-    unsigned char byte = (unsigned char)text.data[at];
-    if (byte == '=') {
-        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
-                                 "base64: padding in the wrong place at byte %zu", at);
-    }
-    return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
-                             "base64: byte 0x%02x at byte %zu is no digit", byte, at);
 }
 
 /* Checks the text; `digits` is its length without padding. */
-static arcp_status check(const digit_table *table, arcp_span text, arcp__base64_form form,
+static arcp_status check(const unsigned char values[256], arcp_span text, arcp__base64_form form,
                          size_t *digits, arcp_error *err)
 {
     const unsigned char *bytes = (const unsigned char *)text.data;
@@ -80,11 +65,16 @@ static arcp_status check(const digit_table *table, arcp_span text, arcp__base64_
     }
     unsigned char seen = 0;
     for (size_t at = 0; at < count; at++) {
-        seen |= table->value[bytes[at]];
+        seen |= values[bytes[at]];
     }
     for (size_t at = 0; (seen & 0xc0) != 0 && at < count; at++) {
-        if (table->value[bytes[at]] == NONE) {
-            return refuse_digit(text, at, err);
+        if (values[bytes[at]] == NONE) {
+            return bytes[at] == '='
+                       ? arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
+                                           "base64: padding in the wrong place at byte %zu", at)
+                       : arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
+                                           "base64: byte 0x%02x at byte %zu is no digit", bytes[at],
+                                           at);
         }
     }
     size_t rest = count % 4;
@@ -94,7 +84,7 @@ static arcp_status check(const digit_table *table, arcp_span text, arcp__base64_
                                  "with '=', were expected");
     }
     unsigned unused = rest == 2 ? 15 : (rest == 3 ? 3 : 0);
-    if (rest == 1 || (unused != 0 && (table->value[bytes[count - 1]] & unused) != 0)) {
+    if (rest == 1 || (unused != 0 && (values[bytes[count - 1]] & unused) != 0)) {
         return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, count - 1,
                                  "base64: the text ends in the middle of a byte");
     }
@@ -110,10 +100,10 @@ static size_t decoded_size(size_t digits)
 arcp_status arcp__base64_decoded_size(arcp_span text, arcp__base64_form form, size_t *out,
                                       arcp_error *err)
 {
-    digit_table table;
-    digit_table_init(&table, form);
+    unsigned char values[256];
+    fill_values(values, form);
     size_t digits = 0;
-    arcp_status status = check(&table, text, form, &digits, err);
+    arcp_status status = check(values, text, form, &digits, err);
     if (status == ARCP_OK) {
         *out = decoded_size(digits);
     }
@@ -123,10 +113,10 @@ arcp_status arcp__base64_decoded_size(arcp_span text, arcp__base64_form form, si
 arcp_status arcp__base64_decode(arcp_span text, arcp__base64_form form, arcp_buf *out,
                                 arcp_error *err)
 {
-    digit_table table;
-    digit_table_init(&table, form);
+    unsigned char values[256];
+    fill_values(values, form);
     size_t digits = 0;
-    arcp_status status = check(&table, text, form, &digits, err);
+    arcp_status status = check(values, text, form, &digits, err);
     if (status != ARCP_OK || digits == 0) {
         return status;
     }
@@ -136,18 +126,17 @@ arcp_status arcp__base64_decode(arcp_span text, arcp__base64_form form, arcp_buf
     const unsigned char *from = (const unsigned char *)text.data;
     char *to = out->data + out->size;
     for (size_t group = digits / 4; group > 0; group--, from += 4) {
-        uint32_t bits = (uint32_t)table.value[from[0]] << 18 |
-                        (uint32_t)table.value[from[1]] << 12 | (uint32_t)table.value[from[2]] << 6 |
-                        table.value[from[3]];
+        uint32_t bits = (uint32_t)values[from[0]] << 18 | (uint32_t)values[from[1]] << 12 |
+                        (uint32_t)values[from[2]] << 6 | values[from[3]];
         *to++ = (char)(bits >> 16);
         *to++ = (char)(bits >> 8);
         *to++ = (char)bits;
     }
     if (digits % 4 != 0) {
-        uint32_t bits = (uint32_t)table.value[from[0]] << 18 | (uint32_t)table.value[from[1]] << 12;
+        uint32_t bits = (uint32_t)values[from[0]] << 18 | (uint32_t)values[from[1]] << 12;
         *to++ = (char)(bits >> 16);
         if (digits % 4 == 3) {
-            bits |= (uint32_t)table.value[from[2]] << 6;
+            bits |= (uint32_t)values[from[2]] << 6;
             *to++ = (char)(bits >> 8);
         }
     }

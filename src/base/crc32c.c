@@ -1,9 +1,8 @@
 #include "base/crc32c.h"
 
+#include <string.h>
 #if defined(__x86_64__)
-#include "base/crc32c_x86_64.h"
-#else
-#include "base/crc32c_generic.h"
+#include <nmmintrin.h>
 #endif
 
 /* Of each byte: eight steps of the division. */
@@ -52,8 +51,33 @@ uint32_t arcp__crc32c_by_table(uint32_t crc, const void *data, size_t size)
     return ~crc;
 }
 
+#if defined(__x86_64__)
+/* By the instruction that SSE 4.2 has for it. */
+__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const void *data,
+                                                                 size_t size)
+{
+    const uint8_t *bytes = data;
+    uint64_t wide = ~crc;
+    for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), bytes += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes, sizeof(word));
+        wide = _mm_crc32_u64(wide, word);
+    }
+    uint32_t narrow = (uint32_t)wide;
+    for (; size != 0; size--, bytes++) {
+        narrow = _mm_crc32_u8(narrow, *bytes);
+    }
+    return ~narrow;
+}
+
 uint32_t arcp__crc32c(uint32_t crc, const void *data, size_t size)
 {
-    return crc32c_has_instruction() ? crc32c_by_instruction(crc, data, size)
-                                    : arcp__crc32c_by_table(crc, data, size);
+    return __builtin_cpu_supports("sse4.2") ? by_instruction(crc, data, size)
+                                            : arcp__crc32c_by_table(crc, data, size);
 }
+#else
+uint32_t arcp__crc32c(uint32_t crc, const void *data, size_t size)
+{
+    return arcp__crc32c_by_table(crc, data, size);
+}
+#endif

@@ -4,12 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_program(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
-}
-
 bool arcp__libexec_find(const char *name, arcp_buf *out)
 {
     char self[4096];
@@ -33,7 +27,10 @@ bool arcp__libexec_find(const char *name, arcp_buf *out)
         }
         arcp_buf_append_format(out, "%s%s/%s", places[i].directory, places[i].below, name);
         arcp_buf_append_byte(out, '\0');
-        if (out->failed || is_program(out->data + start)) {
+        struct stat about;
+        const char *path = out->data + start;
+        if (out->failed ||
+            (stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0)) {
             arcp_buf_fini(&missing);
             return !out->failed;
         }

@@ -5,17 +5,6 @@
 #define YEAR_MIN 1970
 #define YEAR_MAX 9999
 
-static bool is_leap(int year)
-{
-    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-static int days_in_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return month == 2 && is_leap(year) ? 29 : days[month - 1];
-}
-
 /* Days from 1970-01-01 to the first of the month; years begin in March here, so that the
  * leap day comes last. */
 static int64_t days_before(int year, int month)
@@ -43,52 +32,38 @@ static arcp_status refuse(arcp_span text, size_t offset, const char *what, arcp_
                              (int)shown.size, shown.size == 0 ? "" : shown.data, what);
 }
 
-typedef struct parts {
-    int year, month, day, hour, minute, second;
-} parts;
-
-static arcp_status read_parts(arcp_span text, parts *out, arcp_error *err)
-{
-    static const char shape[] = "0000-00-00T00:00:00";
-    for (size_t at = 0; at < sizeof(shape) - 1; at++) {
-        bool digit = at < text.size && text.data[at] >= '0' && text.data[at] <= '9';
-        if (at >= text.size || (shape[at] == '0' ? !digit : text.data[at] != shape[at])) {
-            return refuse(text, at, "it does not have the form", err);
-        }
-    }
-    *out = (parts){
-        .year = read_digits(text, 0, 4),
-        .month = read_digits(text, 5, 2),
-        .day = read_digits(text, 8, 2),
-        .hour = read_digits(text, 11, 2),
-        .minute = read_digits(text, 14, 2),
-        .second = read_digits(text, 17, 2),
-    };
-    if (out->year < YEAR_MIN || out->year > YEAR_MAX) {
-        return refuse(text, 0, "the year must be 1970 to 9999", err);
-    }
-    if (out->month < 1 || out->month > 12) {
-        return refuse(text, 5, "there is no such month", err);
-    }
-    if (out->day < 1 || out->day > days_in_month(out->year, out->month)) {
-        return refuse(text, 8, "there is no such day", err);
-    }
-    if (out->hour > 23 || out->minute > 59) {
-        return refuse(text, 11, "there is no such time of day", err);
-    }
-    bool leap_second = out->second == 60 && out->hour == 23 && out->minute == 59;
-    if (out->second > 59 && !leap_second) {
-        return refuse(text, 17, "there is no such second", err);
-    }
-    return ARCP_OK;
-}
-
 arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error *err)
 {
-    parts when = {0};
-    arcp_status status = read_parts(text, &when, err);
-    if (status != ARCP_OK) {
-        return status;
+    static const char shape[] = "0000-00-00T00:00:00";
+    static const int month_days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    for (size_t i = 0; i < sizeof(shape) - 1; i++) {
+        bool digit = i < text.size && text.data[i] >= '0' && text.data[i] <= '9';
+        if (i >= text.size || (shape[i] == '0' ? !digit : text.data[i] != shape[i])) {
+            return refuse(text, i, "it does not have the form", err);
+        }
+    }
+    const int year = read_digits(text, 0, 4);
+    const int month = read_digits(text, 5, 2);
+    const int day = read_digits(text, 8, 2);
+    const int hour = read_digits(text, 11, 2);
+    const int minute = read_digits(text, 14, 2);
+    const int second = read_digits(text, 17, 2);
+    const bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    if (year < YEAR_MIN || year > YEAR_MAX) {
+        return refuse(text, 0, "the year must be 1970 to 9999", err);
+    }
+    if (month < 1 || month > 12) {
+        return refuse(text, 5, "there is no such month", err);
+    }
+    if (day < 1 || day > month_days[month - 1] + (month == 2 && is_leap ? 1 : 0)) {
+        return refuse(text, 8, "there is no such day", err);
+    }
+    if (hour > 23 || minute > 59) {
+        return refuse(text, 11, "there is no such time of day", err);
+    }
+    const bool is_leap_second = second == 60 && hour == 23 && minute == 59;
+    if (second > 59 && !is_leap_second) {
+        return refuse(text, 17, "there is no such second", err);
     }
     size_t at = 19;
     int64_t fraction_ns = 0;
@@ -112,8 +87,8 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
     if (at + 1 != text.size || text.data[at] != 'Z') {
         return refuse(text, at, "it must end with Z", err);
     }
-    int64_t seconds = (days_before(when.year, when.month) + when.day - 1) * 86400 +
-                      INT64_C(3600) * when.hour + INT64_C(60) * when.minute + when.second;
+    int64_t seconds = (days_before(year, month) + day - 1) * 86400 + INT64_C(3600) * hour +
+                      INT64_C(60) * minute + second;
     *out = (arcp__instant){.seconds = seconds, .ns = (uint32_t)fraction_ns, .rest = rest};
     if (__builtin_mul_overflow(seconds, ARCP_NS_PER_SEC, &out->wall_ns) ||
         __builtin_add_overflow(out->wall_ns, fraction_ns, &out->wall_ns)) {

@@ -15,16 +15,6 @@ const arcp__turn_limits arcp__turn_of_agents = {
     .taker_ns = 2000000,
 };
 
-static unsigned frames_max(const arcp__turn *turn)
-{
-    if (!turn->limits->is_divided) {
-        return turn->limits->taker_frames;
-    }
-    unsigned takers = turn->takers > turn->takers_before ? turn->takers : turn->takers_before;
-    unsigned frames = turn->limits->frames / (takers == 0 ? 1 : takers);
-    return frames < turn->limits->taker_frames ? frames : turn->limits->taker_frames;
-}
-
 bool arcp__turn_is_over(const arcp__turn *turn)
 {
     return !turn->limits->is_divided && turn->frames >= turn->limits->frames;
@@ -40,7 +30,13 @@ bool arcp__turn_take(arcp__turn *turn, arcp__turn_share *share, size_t bytes, in
     turn->frames++;
     share->frames++;
     share->bytes += bytes;
-    return !arcp__turn_is_over(turn) && share->frames < frames_max(turn) &&
+    unsigned frames_max = turn->limits->taker_frames;
+    if (turn->limits->is_divided) {
+        unsigned takers = turn->takers > turn->takers_before ? turn->takers : turn->takers_before;
+        unsigned part = turn->limits->frames / takers;
+        frames_max = part < frames_max ? part : frames_max;
+    }
+    return !arcp__turn_is_over(turn) && share->frames < frames_max &&
            share->bytes < turn->limits->taker_bytes &&
            now_ns - share->began_ns < turn->limits->taker_ns;
 }

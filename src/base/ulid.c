@@ -4,17 +4,6 @@
 
 static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/* Adds one to the random part; false when it wrapped around. */
-static bool increment(uint8_t tail[10])
-{
-    for (int at = 9; at >= 0; at--) {
-        if (++tail[at] != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void format(int64_t ms, const uint8_t tail[10], char out[ARCP__ULID_SIZE])
 {
     uint64_t time = (uint64_t)ms;
@@ -44,9 +33,15 @@ void arcp__ulid_next(arcp__ulid_source *source, int64_t wall_ms, char out[ARCP__
         source->last_ms = wall_ms;
         source->random(source->user, source->tail, sizeof(source->tail));
         source->tail[0] &= 0x7f; /* room to grow within the millisecond */
-    } else if (!increment(source->tail)) {
-        source->last_ms++;
-        source->random(source->user, source->tail, sizeof(source->tail));
+    } else {
+        int at = 9;
+        while (at >= 0 && ++source->tail[at] == 0) {
+            at--;
+        }
+        if (at < 0) { /* it wrapped around */
+            source->last_ms++;
+            source->random(source->user, source->tail, sizeof(source->tail));
+        }
     }
     format(source->last_ms, source->tail, out);
 }

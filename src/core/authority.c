@@ -37,48 +37,33 @@ static void anchor(arcp_authority *authority, const arcp_authority_options *opti
     }
 }
 
-static arcp_status check_options(const arcp_authority_options *options, arcp_error *err)
+arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_options *options,
+                               arcp_authority **out, arcp_error *err)
 {
-    const arcp_status status =
+    arcp_status status =
         arcp__options_check(options, sizeof(*options), "ARCP_AUTHORITY_OPTIONS_INIT", err);
     if (status != ARCP_OK) {
         return status;
     }
+    const arcp_span cwd = options->cwd;
+    const arcp_authority *parent = options->parent;
     if (options->expiry_grace_ns < 0 || options->expiry_grace_ns > GRACE_NS_MAX) {
         return arcp_error_set(err, ARCP_E_USAGE, "the expiry grace must be 0 to 1 second");
     }
-    const arcp_span cwd = options->cwd;
     if (cwd.size > 0 && (cwd.data[0] != '/' || memchr(cwd.data, '\0', cwd.size) != NULL)) {
         return arcp_error_set(err, ARCP_E_USAGE, "the job's directory must be an absolute path");
     }
-    return ARCP_OK;
-}
-
-/* A lease with a budget is never enforced without one, and no child's without its parent's. */
-static arcp_status take_budget(const arcp_lease *lease, const arcp_authority_options *options,
-                               arcp_budget **out, arcp_error *err)
-{
-    arcp_budget *above = options->parent == NULL ? NULL : options->parent->budget;
-    if (options->budget != NULL) {
-        *out = arcp_budget_ref(options->budget);
-        return ARCP_OK;
-    }
-    return lease->amount_count > 0 || above != NULL ? arcp_budget_new(lease, above, out, err)
-                                                    : ARCP_OK;
-}
-
-arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_options *options,
-                               arcp_authority **out, arcp_error *err)
-{
-    const arcp_status valid = check_options(options, err);
-    if (valid != ARCP_OK) {
-        return valid;
-    }
-    arcp_authority *authority = arcp__alloc(sizeof *authority + options->cwd.size);
+    arcp_authority *authority = arcp__alloc(sizeof *authority + cwd.size);
     if (authority == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for an authority");
     }
-    const arcp_status status = take_budget(lease, options, &authority->budget, err);
+    /* A lease with a budget is never enforced without one, and no child's without its parent's. */
+    arcp_budget *above = parent == NULL ? NULL : parent->budget;
+    if (options->budget != NULL) {
+        authority->budget = arcp_budget_ref(options->budget);
+    } else if (lease->amount_count > 0 || above != NULL) {
+        status = arcp_budget_new(lease, above, &authority->budget, err);
+    }
     if (status != ARCP_OK) {
         arcp__free(authority);
         return status;
@@ -86,12 +71,11 @@ arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_opt
     atomic_init(&authority->references, 1);
     authority->lease = arcp_lease_ref(lease);
     authority->model_use_required =
-        options->model_use_required ||
-        (options->parent != NULL && options->parent->model_use_required);
-    if (options->cwd.size > 0) {
+        options->model_use_required || (parent != NULL && parent->model_use_required);
+    if (cwd.size > 0) {
         char *copy = (char *)(authority + 1);
-        memcpy(copy, options->cwd.data, options->cwd.size);
-        authority->cwd = arcp_span_make(copy, options->cwd.size);
+        memcpy(copy, cwd.data, cwd.size);
+        authority->cwd = arcp_span_make(copy, cwd.size);
     }
     anchor(authority, options);
     *out = authority;

@@ -26,12 +26,6 @@ static const row rows[ARCP__CAPABILITY_COUNT] = {
 #include <arcp/capability.def>
 #undef ARCP_CAPABILITY
 
-static bool is_vendor_byte(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_' ||
-           byte == '-';
-}
-
 /* x-vendor(\.[a-z0-9_-]+){2,} [arcp:LA-3] */
 static bool is_vendor_name(arcp_span name)
 {
@@ -43,7 +37,9 @@ static bool is_vendor_name(arcp_span name)
     size_t at = vendor->size - 1;
     while (at < name.size && name.data[at] == '.') {
         const size_t begin = ++at;
-        while (at < name.size && is_vendor_byte(name.data[at])) {
+        while (at < name.size && ((name.data[at] >= 'a' && name.data[at] <= 'z') ||
+                                  (name.data[at] >= '0' && name.data[at] <= '9') ||
+                                  name.data[at] == '_' || name.data[at] == '-')) {
             at++;
         }
         if (at == begin) {

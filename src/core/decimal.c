@@ -46,6 +46,45 @@ static size_t skip_digits(arcp_span text, size_t at)
     return at;
 }
 
+/* The pieces of an amount, or of a JSON number (RFC 8259 §6). */
+typedef struct number_text {
+    bool is_negative;
+    arcp_span whole;    /* digits before the point */
+    arcp_span fraction; /* digits after it, may be empty */
+    int64_t exponent;   /* held within +-EXPONENT_MAX */
+} number_text;
+
+/* Far beyond what any text can shift back, and far from overflow in sums with sizes. */
+#define EXPONENT_MAX (INT64_C(1) << 60)
+
+/* Adds up digits by their weight in units: digits below one unit only say whether the
+ * value has to be rounded up. Returns false when the value is out of range. */
+static bool sum_digits(const number_text *number, wide *value, bool *has_rest)
+{
+    const size_t count = number->whole.size + number->fraction.size;
+    /* The power of ten, in units, of the first digit. */
+    const int64_t first = (int64_t)number->whole.size - 1 + number->exponent + DECIMAL_PLACES;
+    *value = 0;
+    *has_rest = false;
+    for (size_t i = 0; i < count; i++) {
+        const char byte = i < number->whole.size ? number->whole.data[i]
+                                                 : number->fraction.data[i - number->whole.size];
+        if (first - (int64_t)i < 0) {
+            *has_rest = *has_rest || byte != '0';
+        } else if (!push_digit(value, (unsigned)(byte - '0'))) {
+            return false;
+        }
+    }
+    /* Zeros that the exponent stands for; the loop ends early because a value that is
+     * not zero runs out of range within 39 digits. */
+    for (int64_t left = first - (int64_t)count + 1; left > 0 && *value != 0; left--) {
+        if (!push_digit(value, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 arcp_status arcp_decimal_parse(arcp_span text, arcp_decimal *out, arcp_error *err)
 {
     const size_t point = skip_digits(text, 0);
@@ -70,32 +109,17 @@ arcp_status arcp_decimal_parse(arcp_span text, arcp_decimal *out, arcp_error *er
         return refuse(err, text, point + 1 + DECIMAL_PLACES,
                       "has more than 18 significant digits after the point");
     }
+    const number_text number = {.whole = arcp_span_first(text, point),
+                                .fraction =
+                                    arcp_span_from(arcp_span_first(text, fraction_end), point + 1)};
     wide value = 0;
-    bool fits = true;
-    for (size_t i = 0; i < point && fits; i++) {
-        fits = push_digit(&value, (unsigned)(text.data[i] - '0'));
-    }
-    for (size_t place = 0; place < DECIMAL_PLACES && fits; place++) {
-        const size_t i = point + 1 + place;
-        fits = push_digit(&value, i < fraction_end ? (unsigned)(text.data[i] - '0') : 0);
-    }
-    if (!fits) {
+    bool has_rest = false;
+    if (!sum_digits(&number, &value, &has_rest)) {
         return refuse(err, text, 0, "is out of range: at most 1.7e20 can be counted");
     }
     out->units = (arcp_decimal_units)value;
     return ARCP_OK;
 }
-
-/* The pieces of a JSON number (RFC 8259 §6). */
-typedef struct number_text {
-    bool is_negative;
-    arcp_span whole;    /* digits before the point */
-    arcp_span fraction; /* digits after it, may be empty */
-    int64_t exponent;   /* held within +-EXPONENT_MAX */
-} number_text;
-
-/* Far beyond what any text can shift back, and far from overflow in sums with sizes. */
-#define EXPONENT_MAX (INT64_C(1) << 60)
 
 static size_t read_exponent(arcp_span text, size_t at, int64_t *out)
 {
@@ -150,34 +174,6 @@ static arcp_status split_number(arcp_span text, number_text *out, arcp_error *er
         return refuse(err, text, at, "is not a number");
     }
     return ARCP_OK;
-}
-
-/* Adds up digits by their weight in units: digits below one unit only say whether the
- * value has to be rounded up. Returns false when the value is out of range. */
-static bool sum_digits(const number_text *number, wide *value, bool *has_rest)
-{
-    const size_t count = number->whole.size + number->fraction.size;
-    /* The power of ten, in units, of the first digit. */
-    const int64_t first = (int64_t)number->whole.size - 1 + number->exponent + DECIMAL_PLACES;
-    *value = 0;
-    *has_rest = false;
-    for (size_t i = 0; i < count; i++) {
-        const char byte = i < number->whole.size ? number->whole.data[i]
-                                                 : number->fraction.data[i - number->whole.size];
-        if (first - (int64_t)i < 0) {
-            *has_rest = *has_rest || byte != '0';
-        } else if (!push_digit(value, (unsigned)(byte - '0'))) {
-            return false;
-        }
-    }
-    /* Zeros that the exponent stands for; the loop ends early because a value that is
-     * not zero runs out of range within 39 digits. */
-    for (int64_t left = first - (int64_t)count + 1; left > 0 && *value != 0; left--) {
-        if (!push_digit(value, 0)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* [arcp:LB-10] */

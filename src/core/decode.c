@@ -1,42 +1,34 @@
 #include "core/decode.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/hex.h"
 #include "base/timestamp.h"
 
-static const char *const shape_texts[ARCP__SHAPES] = {
-    [ARCP__SHAPE_ANY] = "any value",
-    [ARCP__SHAPE_STRING] = "a non-empty string",
-    [ARCP__SHAPE_TEXT] = "a string",
-    [ARCP__SHAPE_LOOSE] = "a string",
-    [ARCP__SHAPE_OBJECT] = "an object",
-    [ARCP__SHAPE_ARRAY] = "an array",
-    [ARCP__SHAPE_STRINGS] = "an array of strings",
-    [ARCP__SHAPE_BOOL] = "true or false",
-    [ARCP__SHAPE_COUNT] = "a whole number of 0 or more",
-    [ARCP__SHAPE_POSITIVE] = "a whole number of 1 or more",
-    [ARCP__SHAPE_NUMBER] = "a number",
-    [ARCP__SHAPE_NOT_NEGATIVE] = "a number of 0 or more",
-    [ARCP__SHAPE_INSTANT] = "a time stamp (RFC 3339, UTC)",
-    [ARCP__SHAPE_HASH] = "64 lower-case hex digits",
-    [ARCP__SHAPE_ID] = "a non-empty string",
-};
+#define TYPE(name) (1U << ARCP_JSON_##name)
 
-static bool is_strings(const arcp_json *json, arcp_json_ref ref)
-{
-    if (!arcp_json_is(json, ref, ARCP_JSON_ARRAY)) {
-        return false;
-    }
-    for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, ref, at)) {
-        if (!arcp_json_is(json, at, ARCP_JSON_STRING)) {
-            return false;
-        }
-    }
-    return true;
-}
+static const struct {
+    const char *text;
+    unsigned types; /* of JSON, one bit each */
+} shapes[ARCP__SHAPES] = {
+    [ARCP__SHAPE_ANY] = {"any value", UINT_MAX},
+    [ARCP__SHAPE_STRING] = {"a non-empty string", TYPE(STRING)},
+    [ARCP__SHAPE_TEXT] = {"a string", TYPE(STRING)},
+    [ARCP__SHAPE_LOOSE] = {"a string", UINT_MAX},
+    [ARCP__SHAPE_OBJECT] = {"an object", TYPE(OBJECT)},
+    [ARCP__SHAPE_ARRAY] = {"an array", TYPE(ARRAY)},
+    [ARCP__SHAPE_STRINGS] = {"an array of strings", TYPE(ARRAY)},
+    [ARCP__SHAPE_BOOL] = {"true or false", TYPE(TRUE) | TYPE(FALSE)},
+    [ARCP__SHAPE_COUNT] = {"a whole number of 0 or more", TYPE(NUMBER)},
+    [ARCP__SHAPE_POSITIVE] = {"a whole number of 1 or more", TYPE(NUMBER)},
+    [ARCP__SHAPE_NUMBER] = {"a number", TYPE(NUMBER)},
+    [ARCP__SHAPE_NOT_NEGATIVE] = {"a number of 0 or more", TYPE(NUMBER)},
+    [ARCP__SHAPE_INSTANT] = {"a time stamp (RFC 3339, UTC)", TYPE(STRING)},
+    [ARCP__SHAPE_HASH] = {"64 lower-case hex digits", TYPE(STRING)},
+    [ARCP__SHAPE_ID] = {"a non-empty string", TYPE(STRING)},
+};
 
 /* -0 is zero; every other number with a minus sign is below it. */
 static bool is_not_negative(arcp_span number)
@@ -53,67 +45,45 @@ static bool is_not_negative(arcp_span number)
     return true;
 }
 
-static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shape)
+/* `*number` is set where the shape is a whole number. */
+static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shape, uint64_t *number)
 {
-    uint64_t number = 0;
-    switch (shape) {
-    case ARCP__SHAPE_ANY:
-    case ARCP__SHAPE_LOOSE:
-        return true;
-    case ARCP__SHAPE_STRING:
-    case ARCP__SHAPE_ID:
-        return arcp_json_is(json, ref, ARCP_JSON_STRING) && json->nodes[ref].size > 2;
-    case ARCP__SHAPE_TEXT:
-    case ARCP__SHAPE_INSTANT:
-    case ARCP__SHAPE_HASH:
-        return arcp_json_is(json, ref, ARCP_JSON_STRING);
-    case ARCP__SHAPE_OBJECT:
-        return arcp_json_is(json, ref, ARCP_JSON_OBJECT);
-    case ARCP__SHAPE_ARRAY:
-        return arcp_json_is(json, ref, ARCP_JSON_ARRAY);
-    case ARCP__SHAPE_STRINGS:
-        return is_strings(json, ref);
-    case ARCP__SHAPE_BOOL:
-        return arcp_json_is(json, ref, ARCP_JSON_TRUE) || arcp_json_is(json, ref, ARCP_JSON_FALSE);
-    case ARCP__SHAPE_COUNT:
-        return arcp_json_u64(json, ref, &number);
-    case ARCP__SHAPE_POSITIVE:
-        return arcp_json_u64(json, ref, &number) && number >= 1;
-    case ARCP__SHAPE_NUMBER:
-        return arcp_json_is(json, ref, ARCP_JSON_NUMBER);
-    case ARCP__SHAPE_NOT_NEGATIVE:
-        return arcp_json_is(json, ref, ARCP_JSON_NUMBER) &&
-               is_not_negative(arcp_json_raw(json, ref));
-    case ARCP__SHAPES:
-        break;
+    if ((shapes[shape].types >> json->nodes[ref].type & 1) == 0) {
+        return false;
     }
-    return false;
-}
-
-static int nibble(char digit)
-{
-    if (digit >= '0' && digit <= '9') {
-        return digit - '0';
+    if (shape == ARCP__SHAPE_STRING || shape == ARCP__SHAPE_ID) {
+        return json->nodes[ref].size > 2;
     }
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+    if (shape == ARCP__SHAPE_COUNT || shape == ARCP__SHAPE_POSITIVE) {
+        return arcp_json_u64(json, ref, number) && (*number > 0 || shape == ARCP__SHAPE_COUNT);
+    }
+    if (shape == ARCP__SHAPE_STRINGS) {
+        arcp_json_ref at = arcp_json_first(json, ref);
+        while (arcp_json_is(json, at, ARCP_JSON_STRING)) {
+            at = arcp_json_next(json, ref, at);
+        }
+        return at == ARCP_JSON_ABSENT;
+    }
+    return shape != ARCP__SHAPE_NOT_NEGATIVE || is_not_negative(arcp_json_raw(json, ref));
 }
 
 static bool read_hash(arcp_span hex, uint8_t out[32])
 {
     uint8_t bytes[32];
-    if (hex.size != 2 * sizeof(bytes)) {
-        return false;
-    }
-    for (size_t at = 0; at < sizeof(bytes); at++) {
-        int high = nibble(hex.data[2 * at]);
-        int low = nibble(hex.data[2 * at + 1]);
-        if (high < 0 || low < 0) {
-            return false;
-        }
+    bool is_hash = hex.size == 2 * sizeof(bytes);
+    for (size_t at = 0; is_hash && at < sizeof(bytes); at++) {
+        const unsigned char digits[2] = {(unsigned char)hex.data[2 * at],
+                                         (unsigned char)hex.data[2 * at + 1]};
+        const int high = arcp__hex_value(digits[0]);
+        const int low = arcp__hex_value(digits[1]);
+        /* Upper-case letters have this bit not. */
+        is_hash = high >= 0 && low >= 0 && (digits[0] & digits[1] & 0x20) != 0;
         bytes[at] = (uint8_t)(high * 16 + low);
     }
-    memcpy(out, bytes, sizeof(bytes));
-    return true;
+    if (is_hash) {
+        memcpy(out, bytes, sizeof(bytes));
+    }
+    return is_hash;
 }
 
 /* The value is not null. False when it has another shape than the row wants; its field is as it
@@ -125,7 +95,7 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
     arcp__instant instant;
     arcp_span text;
     uint64_t number = 0;
-    if (!has_shape(json, ref, (arcp__shape)row->shape)) {
+    if (!has_shape(json, ref, (arcp__shape)row->shape, &number)) {
         return false;
     }
     switch ((arcp__field)row->field) {
@@ -139,7 +109,7 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
         }
         return true;
     case ARCP__FIELD_U64:
-        (void)arcp_json_u64(json, ref, &number);
+        assert(row->shape == ARCP__SHAPE_COUNT || row->shape == ARCP__SHAPE_POSITIVE);
         memcpy(field, &number, sizeof(number));
         return true;
     case ARCP__FIELD_BOOL:
@@ -166,18 +136,6 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
     return false;
 }
 
-static arcp_json_ref find(arcp__decoder *decoder, arcp_json_ref object, const arcp__member *row)
-{
-    const arcp_json *json = decoder->json;
-    const arcp_json_ref ref = arcp_json_member(json, object, arcp_span_cstr(row->name));
-    if (row->older == NULL) {
-        return ref;
-    }
-    const arcp_json_ref older = arcp_json_member(json, object, arcp_span_cstr(row->older));
-    decoder->has_older = decoder->has_older || older != ARCP_JSON_ABSENT;
-    return ref == ARCP_JSON_ABSENT ? older : ref;
-}
-
 /* `within` is the member that has the row's object, or NULL. */
 static arcp_status refuse(const arcp__decoder *decoder, arcp_json_ref ref, const char *within,
                           const arcp__member *row, arcp_error *err)
@@ -189,12 +147,12 @@ static arcp_status refuse(const arcp__decoder *decoder, arcp_json_ref ref, const
     }
     if (arcp_json_is_missing(decoder->json, ref)) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "%s.%s%s%s is missing, must be %s",
-                              decoder->where, within, dot, row->name, shape_texts[row->shape]);
+                              decoder->where, within, dot, row->name, shapes[row->shape].text);
     }
     const arcp_span raw = arcp_span_first(arcp_json_raw(decoder->json, ref), 40);
     return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, decoder->json->nodes[ref].start,
                              "%s.%s%s%s is %.*s, must be %s", decoder->where, within, dot,
-                             row->name, (int)raw.size, raw.data, shape_texts[row->shape]);
+                             row->name, (int)raw.size, raw.data, shapes[row->shape].text);
 }
 
 static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const char *within,
@@ -203,7 +161,13 @@ static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const ch
     arcp_status status = ARCP_OK;
     for (size_t at = 0; at < members->count; at++) {
         const arcp__member *row = &members->rows[at];
-        const arcp_json_ref ref = find(decoder, object, row);
+        arcp_json_ref ref = arcp_json_member(decoder->json, object, arcp_span_cstr(row->name));
+        if (row->older != NULL) {
+            const arcp_json_ref older =
+                arcp_json_member(decoder->json, object, arcp_span_cstr(row->older));
+            decoder->has_older = decoder->has_older || older != ARCP_JSON_ABSENT;
+            ref = ref == ARCP_JSON_ABSENT ? older : ref;
+        }
         const bool missing = arcp_json_is_missing(decoder->json, ref);
         char *field = (char *)out + row->at;
         const bool is_read = !missing && take(decoder, row, ref, field);

@@ -29,65 +29,6 @@ static arcp_status read_id(const arcp_json *json, const char *name, arcp_buf *sc
     return ARCP_OK;
 }
 
-/* `arcp` is "1.1"; "1" and absent are accepted with a warning. */
-static arcp_status read_version(const arcp_json *json, arcp_buf *scratch, arcp__envelope *out,
-                                arcp_error *err)
-{
-    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("arcp"));
-    if (arcp_json_is_missing(json, ref) ||
-        arcp_json_string_equals(json, ref, ARCP_SPAN_LITERAL("1"))) {
-        out->version_missing = true;
-        return ARCP_OK;
-    }
-    if (arcp_json_string_equals(json, ref, ARCP_SPAN_LITERAL("1.1"))) {
-        return ARCP_OK;
-    }
-    arcp_span raw = arcp_span_first(arcp_json_raw(json, ref), 32);
-    return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, json->nodes[ref].start,
-                             "envelope member \"arcp\" is %.*s, must be \"1.1\"", (int)raw.size,
-                             raw.data);
-}
-
-static arcp_status read_object(const arcp_json *json, const char *name, arcp_json_ref *out,
-                               arcp_error *err)
-{
-    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name));
-    *out = ARCP_JSON_ABSENT;
-    if (arcp_json_is_missing(json, ref)) {
-        return ARCP_OK;
-    }
-    if (!arcp_json_is(json, ref, ARCP_JSON_OBJECT)) {
-        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, json->nodes[ref].start,
-                                 "envelope member \"%s\" must be an object", name);
-    }
-    *out = ref;
-    return ARCP_OK;
-}
-
-static arcp_status read_ids(const arcp_json *json, arcp_buf *scratch, arcp__envelope *out,
-                            arcp_error *err)
-{
-    arcp_status status = read_id(json, "id", scratch, &out->id, err);
-    if (status == ARCP_OK && out->id.size == 0) {
-        status =
-            arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0, "envelope member \"id\" is missing");
-    }
-    if (status == ARCP_OK) {
-        status = read_id(json, "type", scratch, &out->type_text, err);
-    }
-    if (status == ARCP_OK && out->type_text.size == 0) {
-        status = arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0,
-                                   "envelope member \"type\" is missing");
-    }
-    if (status == ARCP_OK) {
-        status = read_id(json, "session_id", scratch, &out->session_id, err);
-    }
-    if (status == ARCP_OK) {
-        status = read_id(json, "job_id", scratch, &out->job_id, err);
-    }
-    return status;
-}
-
 /* [arcp:5-1] [arcp:5-2] */
 arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch, arcp__envelope *out,
                                  arcp_error *err)
@@ -98,27 +39,56 @@ arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch, arcp_
         return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0,
                                  "a frame must be a JSON object (an envelope)");
     }
-    arcp_status status = read_ids(json, scratch, out, err);
-    if (status == ARCP_OK) {
-        status = read_version(json, scratch, out, err);
+    const struct {
+        const char *name;
+        arcp_span *to;
+        bool is_required;
+    } ids[] = {{"id", &out->id, true},
+               {"type", &out->type_text, true},
+               {"session_id", &out->session_id, false},
+               {"job_id", &out->job_id, false}};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        const arcp_status status = read_id(json, ids[i].name, scratch, ids[i].to, err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+        if (ids[i].is_required && ids[i].to->size == 0) {
+            return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0,
+                                     "envelope member \"%s\" is missing", ids[i].name);
+        }
     }
-    if (status == ARCP_OK) {
-        status = read_object(json, "payload", &out->payload, err);
+    /* "1.1"; "1" and absent are accepted with a warning. */
+    const arcp_json_ref version = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("arcp"));
+    out->version_missing = arcp_json_is_missing(json, version) ||
+                           arcp_json_string_equals(json, version, ARCP_SPAN_LITERAL("1"));
+    if (!out->version_missing &&
+        !arcp_json_string_equals(json, version, ARCP_SPAN_LITERAL("1.1"))) {
+        const arcp_span raw = arcp_span_first(arcp_json_raw(json, version), 32);
+        return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, json->nodes[version].start,
+                                 "envelope member \"arcp\" is %.*s, must be \"1.1\"", (int)raw.size,
+                                 raw.data);
     }
-    if (status == ARCP_OK) {
-        status = read_object(json, "extensions", &out->extensions, err);
-    }
-    if (status != ARCP_OK) {
-        return status;
+    const struct {
+        const char *name;
+        arcp_json_ref *to;
+    } objects[] = {{"payload", &out->payload}, {"extensions", &out->extensions}};
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+        const arcp_json_ref ref =
+            arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(objects[i].name));
+        if (arcp_json_is(json, ref, ARCP_JSON_OBJECT)) {
+            *objects[i].to = ref;
+        } else if (!arcp_json_is_missing(json, ref)) {
+            return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, json->nodes[ref].start,
+                                     "envelope member \"%s\" must be an object", objects[i].name);
+        }
     }
     out->type = arcp_message_type_from_wire(out->type_text);
     /* A malformed trace is never a reason to refuse (docs/protocol.md, Envelope). */
-    arcp_json_ref trace = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id"));
-    if (arcp_json_is(json, trace, ARCP_JSON_STRING)) {
-        out->trace_id = arcp_json_string(json, trace, scratch);
-    }
-    arcp_json_ref seq = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("event_seq"));
-    out->has_event_seq = arcp_json_u64(json, seq, &out->event_seq);
+    out->trace_id = arcp_json_string(
+        json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id")), scratch);
+    out->has_event_seq =
+        arcp_json_u64(json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("event_seq")),
+                      &out->event_seq);
     return ARCP_OK;
 }
 

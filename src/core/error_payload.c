@@ -54,9 +54,7 @@ void arcp__error_payload_members(arcp_json_writer *writer, arcp_status status, a
     arcp__put_string(writer, "message",
                      message.size != 0 ? message : arcp_span_cstr(arcp_status_text(status)));
     arcp__put_bool(writer, "retryable", arcp_status_retryable(status, retryable));
-    if (details.size != 0) {
-        arcp__put_raw(writer, "details", details);
-    }
+    arcp__put_raw(writer, "details", details);
 }
 
 void arcp__error_payload_local(arcp_json_writer *writer, const arcp_error *error, arcp_span details)

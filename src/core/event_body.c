@@ -111,28 +111,6 @@ static const char *log_level(arcp_span text)
     return NULL;
 }
 
-static bool is_runtime_phase(arcp_span phase)
-{
-    return arcp_span_equal_cstr(phase, "running") || arcp_span_equal_cstr(phase, "back_pressure") ||
-           arcp_span_equal_cstr(phase, "credential_rotated");
-}
-
-static arcp_status check_metric(const arcp_json *json, const arcp__event_body *body,
-                                arcp__event_facts *facts, arcp_error *err)
-{
-    if (arcp_span_starts_with(body->name, ARCP_SPAN_LITERAL("cost.budget."))) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "metric \"%.*s\": only the runtime reports cost.budget.* metrics",
-                              (int)arcp_span_first(body->name, 64).size, body->name.data);
-    }
-    if (!arcp_span_starts_with(body->name, ARCP_SPAN_LITERAL("cost."))) {
-        return ARCP_OK;
-    }
-    facts->unit = body->unit;
-    facts->is_spend = body->unit.size != 0;
-    return arcp_decimal_parse_spend(arcp_json_raw(json, body->value), &facts->amount, err);
-}
-
 /* Exactly one of `result` and `error`. Many writers set the one that is not meant to null: that one
  * is as if it were not there, and is not relayed. [arcp:8.2-1] */
 static arcp_status check_tool_result(const arcp_json *json, const arcp__event_body *body,
@@ -167,13 +145,24 @@ static arcp_status check_kind(const arcp_json *json, const arcp__event_body *bod
         }
         *rewrite = *rewrite || !arcp_span_equal_cstr(body->level, known);
     } else if (facts->kind == ARCP_EVENT_STATUS) {
-        if (is_runtime_phase(body->phase)) {
+        if (arcp_span_equal_cstr(body->phase, "running") ||
+            arcp_span_equal_cstr(body->phase, "back_pressure") ||
+            arcp_span_equal_cstr(body->phase, "credential_rotated")) {
             return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                                   "status phase \"%.*s\" is the runtime's to report",
                                   (int)body->phase.size, body->phase.data);
         }
     } else if (facts->kind == ARCP_EVENT_METRIC) {
-        return check_metric(json, body, facts, err);
+        if (arcp_span_starts_with(body->name, ARCP_SPAN_LITERAL("cost.budget."))) {
+            return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                                  "metric \"%.*s\": only the runtime reports cost.budget.* metrics",
+                                  (int)arcp_span_first(body->name, 64).size, body->name.data);
+        }
+        if (arcp_span_starts_with(body->name, ARCP_SPAN_LITERAL("cost."))) {
+            facts->unit = body->unit;
+            facts->is_spend = body->unit.size != 0;
+            return arcp_decimal_parse_spend(arcp_json_raw(json, body->value), &facts->amount, err);
+        }
     } else if (facts->kind == ARCP_EVENT_TOOL_CALL) {
         *rewrite = *rewrite || body->args == ARCP_JSON_ABSENT;
     } else if (facts->kind == ARCP_EVENT_TOOL_RESULT) {
@@ -185,80 +174,45 @@ static arcp_status check_kind(const arcp_json *json, const arcp__event_body *bod
 
 /* ---- what cannot be relayed as it is ---- */
 
-/* Whether a member is the null of the two of them that is not meant. */
-static bool is_unused_half(const arcp_json *json, const arcp__event_body *body,
-                           arcp_event_kind kind, arcp_json_ref name)
-{
-    if (kind != ARCP_EVENT_TOOL_RESULT || !arcp_json_is(json, name + 1, ARCP_JSON_NULL)) {
-        return false;
-    }
-    return name + 1 == body->error ||
-           (!arcp_json_is_missing(json, body->error) &&
-            (arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("result")) ||
-             arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("output"))));
-}
-
-/* Copies an error object with its code, message and retryable made right; extra members
- * stay. */
-static void rewrite_error(const arcp_json *json, arcp_json_ref error, arcp_buf *scratch,
-                          arcp_json_writer *writer)
-{
-    arcp__error_payload parsed;
-    if (arcp__error_payload_parse(json, error, scratch, &parsed, NULL) != ARCP_OK) {
-        return; /* checked before */
-    }
-    arcp_json_begin_object(writer);
-    arcp__error_payload_members(writer, parsed.status, parsed.code, parsed.message,
-                                parsed.retryable, arcp_json_raw(json, parsed.details));
-    arcp_json_end_object(writer);
-}
-
-/* The row whose older spelling a member has, or NULL. */
-static const arcp__member *row_of_older(arcp_event_kind kind, const arcp_json *json,
-                                        arcp_json_ref name)
-{
-    for (size_t at = 0; at < bodies[kind].count; at++) {
-        const arcp__member *row = &bodies[kind].rows[at];
-        if (row->older != NULL && arcp_json_string_equals(json, name, arcp_span_cstr(row->older))) {
-            return row;
-        }
-    }
-    return NULL;
-}
-
-static void write_event_member(const arcp_json *json, arcp_json_ref name, const char *renamed,
-                               arcp_event_kind kind, arcp_buf *scratch, arcp_json_writer *writer)
-{
-    arcp_json_ref value = name + 1;
-    arcp_span written = arcp_json_string(json, name, scratch);
-    arcp_json_name_span(writer, renamed != NULL ? arcp_span_cstr(renamed) : written);
-    if (kind == ARCP_EVENT_TOOL_RESULT && arcp_span_equal_cstr(written, "error") &&
-        arcp_json_is(json, value, ARCP_JSON_OBJECT)) {
-        rewrite_error(json, value, scratch, writer);
-    } else if (kind == ARCP_EVENT_LOG && arcp_span_equal_cstr(written, "level")) {
-        arcp_json_write_cstr(writer, log_level(arcp_json_string(json, value, scratch)));
-    } else {
-        arcp_buf compact = ARCP_BUF_INIT;
-        arcp_json_compact(json, value, &compact);
-        writer->out->failed = writer->out->failed || compact.failed;
-        arcp_json_write_raw(writer, arcp_buf_span(&compact));
-        arcp_buf_fini(&compact);
-    }
-}
-
 static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp__event_body *body,
                          arcp_event_kind kind, arcp_buf *scratch, arcp_buf *out)
 {
     arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref name = arcp_json_first(json, object); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, object, name)) {
-        const arcp__member *older = row_of_older(kind, json, name);
+        const arcp_json_ref value = name + 1;
+        const arcp_span written = arcp_json_string(json, name, scratch);
+        const arcp__member *older = NULL; /* the row whose older spelling it has */
+        for (size_t i = 0; i < bodies[kind].count && older == NULL; i++) {
+            const arcp__member *row = &bodies[kind].rows[i];
+            older = row->older != NULL && arcp_span_equal_cstr(written, row->older) ? row : NULL;
+        }
         const bool is_shadowed =
             older != NULL &&
             arcp_json_member(json, object, arcp_span_cstr(older->name)) != ARCP_JSON_ABSENT;
-        if (!is_shadowed && !is_unused_half(json, body, kind, name)) {
-            write_event_member(json, name, older == NULL ? NULL : older->name, kind, scratch,
-                               &writer);
+        /* The null of a result and an error of which one is meant. */
+        const bool is_unused_half =
+            kind == ARCP_EVENT_TOOL_RESULT && arcp_json_is(json, value, ARCP_JSON_NULL) &&
+            (value == body->error || (!arcp_json_is_missing(json, body->error) &&
+                                      (arcp_span_equal_cstr(written, "result") ||
+                                       arcp_span_equal_cstr(written, "output"))));
+        if (is_shadowed || is_unused_half) {
+            continue;
+        }
+        arcp__error_payload error;
+        arcp_json_name_span(&writer, older == NULL ? written : arcp_span_cstr(older->name));
+        if (kind == ARCP_EVENT_TOOL_RESULT && value == body->error &&
+            arcp__error_payload_parse(json, value, scratch, &error, NULL) == ARCP_OK) {
+            /* Its code, message and retryable made right. */
+            arcp_json_begin_object(&writer);
+            arcp__error_payload_members(&writer, error.status, error.code, error.message,
+                                        error.retryable, arcp_json_raw(json, error.details));
+            arcp_json_end_object(&writer);
+        } else if (kind == ARCP_EVENT_LOG && arcp_span_equal_cstr(written, "level")) {
+            arcp_json_write_cstr(&writer, log_level(arcp_json_string(json, value, scratch)));
+        } else {
+            arcp_json_write_raw(&writer, ARCP_SPAN_LITERAL(""));
+            arcp_json_compact(json, value, out);
         }
     }
     if (kind == ARCP_EVENT_TOOL_CALL && body->args == ARCP_JSON_ABSENT) {
@@ -286,10 +240,11 @@ arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_j
     arcp__decoder decoder = {.json = json, .scratch = scratch, .where = "body"};
     arcp__event_body read;
     arcp_status status = arcp__event_body_read(&decoder, facts->kind, body, &read, err);
-    bool rewrite = decoder.has_older;
-    if (status == ARCP_OK) {
-        status = check_kind(json, &read, scratch, facts, &rewrite, err);
+    if (status != ARCP_OK) {
+        return status;
     }
+    bool rewrite = decoder.has_older;
+    status = check_kind(json, &read, scratch, facts, &rewrite, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -304,4 +259,38 @@ arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_j
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     return ARCP_OK;
+}
+
+/* ---- what the runtime says itself ---- */
+
+void arcp__event_write_log(arcp_span level, arcp_span message, arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "{\"level\":");
+    arcp_json_quote(level, out);
+    arcp_buf_append_cstr(out, ",\"message\":");
+    arcp_json_quote(message, out);
+    arcp_buf_append_byte(out, '}');
+}
+
+void arcp__event_write_metric(arcp_span name, arcp_span value, arcp_span unit, arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "{\"name\":");
+    arcp_json_quote(name, out);
+    arcp_buf_append_cstr(out, ",\"value\":");
+    arcp_buf_append(out, value);
+    if (unit.data != NULL) {
+        arcp_buf_append_cstr(out, ",\"unit\":");
+        arcp_json_quote(unit, out);
+    }
+    arcp_buf_append_byte(out, '}');
+}
+
+void arcp__event_write_refusal(arcp_span call_id, const arcp_error *error, arcp_span details,
+                               arcp_buf *out)
+{
+    arcp_buf_append_cstr(out, "{\"call_id\":");
+    arcp_json_quote(call_id, out);
+    arcp_buf_append_cstr(out, ",\"error\":");
+    arcp__error_payload_format(error, details, out);
+    arcp_buf_append_byte(out, '}');
 }

@@ -1,8 +1,14 @@
 #include <arcp/gate.h>
 
+#include "base/utf8.h"
 #include "core/authority.h"
 #include "core/lease.h"
 #include "core/target.h"
+#include "json/json_put.h"
+
+/* How much of a target a message quotes, and how many patterns the details list. */
+#define SHOWN_BYTES_MAX      200
+#define GRANTED_PATTERNS_MAX 32
 
 static bool deny(arcp_decision *decision, arcp_status code, arcp_deny_reason reason)
 {
@@ -12,11 +18,19 @@ static bool deny(arcp_decision *decision, arcp_status code, arcp_deny_reason rea
     return false;
 }
 
-/* The first two questions, which concern no target in particular. [arcp:7.1-4] [arcp:9.5-4]
- * [arcp:9.5-5] [arcp:9.6-6] [arcp:9.6-7] */
-static bool is_live(const arcp_authority *authority, arcp_time now, arcp__capability kind,
-                    arcp_decision *decision)
+/* First the two questions that concern no target in particular. Then: is there a pattern for the
+ * target? Normalise, match, and hand back what was matched, so that the caller acts on nothing
+ * else. [arcp:7.1-4] [arcp:9.1-1] [arcp:9.3-2] [arcp:9.5-4] [arcp:9.5-5] [arcp:9.6-6] [arcp:9.6-7]
+ * [arcp:9.7-1] [arcp:9.7-4] [arcp:9.7-5] [arcp:9.8.3-5] */
+bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span capability,
+                    arcp_span target, arcp_target_scratch *scratch, arcp_decision *decision)
 {
+    memset(decision, 0, sizeof *decision);
+    decision->code = ARCP_E_PERMISSION_DENIED;
+    decision->reason = ARCP_DENY_NO_MATCH;
+    decision->capability = capability;
+    decision->target = target;
+    const arcp__capability kind = arcp__capability_from_name(capability);
     if (arcp__authority_is_expired(authority, now)) {
         return deny(decision, ARCP_E_LEASE_EXPIRED, ARCP_DENY_EXPIRED);
     }
@@ -25,22 +39,12 @@ static bool is_live(const arcp_authority *authority, arcp_time now, arcp__capabi
         !arcp_budget_is_open(authority->budget, &decision->currency)) {
         return deny(decision, ARCP_E_BUDGET_EXHAUSTED, ARCP_DENY_BUDGET);
     }
-    return true;
-}
-
-/* The last one: is there a pattern for the target? Normalise, match, and hand back what
- * was matched, so that the caller acts on nothing else. [arcp:9.3-2] [arcp:9.7-1] [arcp:9.7-4]
- * [arcp:9.7-5] */
-static bool is_granted(const arcp_authority *authority, arcp__capability kind,
-                       arcp_target_scratch *scratch, arcp_decision *decision)
-{
-    const arcp_deny_reason reason = arcp__target_canonicalise(
-        kind, authority->cwd, decision->target, scratch, &decision->canonical);
+    const arcp_deny_reason reason =
+        arcp__target_canonicalise(kind, authority->cwd, target, scratch, &decision->canonical);
     if (reason != ARCP_DENY_NONE) {
         return deny(decision, ARCP_E_PERMISSION_DENIED, reason);
     }
-    const arcp__lease_capability *granted =
-        arcp__lease_find(authority->lease, kind, decision->capability);
+    const arcp__lease_capability *granted = arcp__lease_find(authority->lease, kind, capability);
     size_t index = 0;
     if (granted != NULL && arcp__glob_set_match(granted->set, decision->canonical, &index)) {
         decision->pattern = granted->patterns[index];
@@ -54,42 +58,11 @@ static bool is_granted(const arcp_authority *authority, arcp__capability kind,
     return true;
 }
 
-/* [arcp:9.1-1] [arcp:9.8.3-5] */
-bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span capability,
-                    arcp_span target, arcp_target_scratch *scratch, arcp_decision *decision)
-{
-    memset(decision, 0, sizeof *decision);
-    decision->code = ARCP_E_PERMISSION_DENIED;
-    decision->reason = ARCP_DENY_NO_MATCH;
-    decision->capability = capability;
-    decision->target = target;
-    const arcp__capability kind = arcp__capability_from_name(capability);
-    return is_live(authority, now, kind, decision) &&
-           is_granted(authority, kind, scratch, decision);
-}
-
 /* [arcp:LB-11] */
 bool arcp_authorize_model(const arcp_authority *authority, arcp_time now, arcp_span model,
                           arcp_target_scratch *scratch, arcp_decision *decision)
 {
     return arcp_authorize(authority, now, ARCP_SPAN_LITERAL("model.use"), model, scratch, decision);
-}
-
-/* name@version in the scratch. One that is too long for a target is cut so that it still
- * is too long. */
-static arcp_span join(arcp_span name, arcp_span version, arcp_target_scratch *scratch)
-{
-    const size_t max = ARCP_TARGET_BYTES_MAX + 1;
-    const arcp_span parts[] = {name, ARCP_SPAN_LITERAL("@"), version};
-    size_t size = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const arcp_span part = arcp_span_first(parts[i], max - size);
-        if (part.size > 0) {
-            memcpy(scratch->bytes + size, part.data, part.size);
-            size += part.size;
-        }
-    }
-    return arcp_span_make(scratch->bytes, size);
 }
 
 /* [arcp:LB-12] */
@@ -98,9 +71,18 @@ bool arcp_authorize_delegate(const arcp_authority *authority, arcp_time now, arc
                              arcp_decision *decision)
 {
     const arcp_span capability = ARCP_SPAN_LITERAL("agent.delegate");
-    /* All three spellings are beginnings of name@version. Names are matched where they
-     * stand, so the scratch is free to hold them. */
-    const arcp_span full = join(name, version, scratch);
+    /* All three spellings are beginnings of name@version. Names are matched where they stand, so
+     * the scratch is free to hold them. One that is too long for a target is cut so that it still
+     * is too long. */
+    const arcp_span parts[] = {name, ARCP_SPAN_LITERAL("@"), version};
+    arcp_span full = arcp_span_make(scratch->bytes, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const arcp_span part = arcp_span_first(parts[i], ARCP_TARGET_BYTES_MAX + 1 - full.size);
+        if (part.size > 0) {
+            memcpy(scratch->bytes + full.size, part.data, part.size);
+            full.size += part.size;
+        }
+    }
     const arcp_span spellings[] = {full, arcp_span_first(full, name.size),
                                    arcp_span_first(full, name.size + 1)};
     /* Without a version the first spelling is the third. */
@@ -119,4 +101,85 @@ bool arcp_authorize_delegate(const arcp_authority *authority, arcp_time now, arc
     }
     *decision = denial;
     return false;
+}
+
+/* ---- what a decision says to people and to programs ---- */
+
+static const struct {
+    const char *name;
+    const char *text;
+} reasons[ARCP_DENY_REASON_COUNT] = {
+    [ARCP_DENY_NONE] = {"NONE", "allowed"},
+#define ARCP_DENY(name, text) [ARCP_DENY_##name] = {#name, text},
+#include <arcp/deny_reason.def>
+#undef ARCP_DENY
+};
+
+const char *arcp_deny_reason_name(arcp_deny_reason reason)
+{
+    return (unsigned)reason < ARCP_DENY_REASON_COUNT ? reasons[reason].name : "NONE";
+}
+
+const char *arcp_deny_reason_text(arcp_deny_reason reason)
+{
+    return (unsigned)reason < ARCP_DENY_REASON_COUNT ? reasons[reason].text : "";
+}
+
+void arcp_decision_format_details(const arcp_authority *authority, const arcp_decision *decision,
+                                  arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "capability", decision->capability);
+    arcp__put_string(&writer, "target", decision->target);
+    arcp__put_text(&writer, "canonical", decision->canonical);
+    const arcp__lease_capability *granted = arcp__lease_find(
+        authority->lease, arcp__capability_from_name(decision->capability), decision->capability);
+    const size_t count = granted == NULL ? 0 : granted->count;
+    arcp__put_array(&writer, "granted");
+    for (size_t i = 0; i < count && i < GRANTED_PATTERNS_MAX; i++) {
+        arcp_json_write_string(&writer, granted->patterns[i]);
+    }
+    arcp_json_end_array(&writer);
+    if (count > GRANTED_PATTERNS_MAX) {
+        arcp__put_u64(&writer, "granted_count", count);
+    }
+    arcp__put_cstr(&writer, "reason", arcp_deny_reason_name(decision->reason));
+    if (decision->reason == ARCP_DENY_BUDGET) {
+        arcp__put_string(&writer, "currency", decision->currency);
+    }
+    if (decision->reason == ARCP_DENY_EXPIRED && arcp_lease_has_expiry(authority->lease)) {
+        arcp__put_string(&writer, "expires_at", authority->lease->expires_text);
+    }
+    arcp_json_end_object(&writer);
+}
+
+static void quote_shortened(arcp_span text, arcp_buf *out)
+{
+    arcp_json_quote(arcp_span_first(text, arcp__utf8_cut(text, SHOWN_BYTES_MAX)), out);
+    if (text.size > SHOWN_BYTES_MAX) {
+        arcp_buf_append_cstr(out, "...");
+    }
+}
+
+void arcp_decision_format_message(const arcp_decision *decision, arcp_buf *out)
+{
+    if (arcp_capability_is_valid(decision->capability)) {
+        arcp_buf_append(out, decision->capability);
+    } else {
+        quote_shortened(decision->capability, out);
+    }
+    arcp_buf_append_cstr(out, " of ");
+    quote_shortened(decision->target, out);
+    if (decision->allowed) {
+        arcp_buf_append_cstr(out, " is allowed");
+    } else if (decision->reason == ARCP_DENY_NO_MATCH) {
+        arcp_buf_append_cstr(out, " is not covered by the lease");
+    } else if (decision->reason == ARCP_DENY_BUDGET) {
+        arcp_buf_append_cstr(out, " is refused: the budget of ");
+        quote_shortened(decision->currency, out);
+        arcp_buf_append_cstr(out, " is used up");
+    } else {
+        arcp_buf_append_cstr(out, " is refused: ");
+        arcp_buf_append_cstr(out, arcp_deny_reason_text(decision->reason));
+    }
 }

@@ -102,39 +102,34 @@ static bool run_one_word(const arcp__glob_machine *machine, const unsigned char 
     return (now & (rows[ARCP__GLOB_ROW_ACCEPT] | eager)) != 0;
 }
 
-/* One byte for all words; whether any state is left. */
-static bool step(const arcp__glob_machine *machine, uint64_t *now, unsigned byte_class)
-{
-    const size_t words = machine->words;
-    const unsigned fixed = byte_class < ARCP__GLOB_BYTE_FIRST ? byte_class : ARCP__GLOB_BYTE_OTHER;
-    const uint64_t *const stepped = machine->rows + (ARCP__GLOB_ROW_STEP + byte_class) * words;
-    const uint64_t *const kept = machine->rows + (ARCP__GLOB_ROW_KEEP + fixed) * words;
-    const uint64_t *const skip = machine->rows + ARCP__GLOB_ROW_SKIP * words;
-    const bool is_slash = byte_class == ARCP__GLOB_BYTE_SLASH;
-    uint64_t below = 0; /* the word before, as it was */
-    uint64_t any = 0;
-    for (size_t i = 0; i < words; i++) {
-        const uint64_t word = now[i];
-        uint64_t next = ((word << 1 | below >> 63) & stepped[i]) | (word & kept[i]);
-        if (is_slash) {
-            next |= (word << 2 | below >> 62) & skip[i];
-        }
-        below = word;
-        now[i] = next;
-        any |= next;
-    }
-    return any != 0;
-}
-
 static bool run_words(const arcp__glob_machine *machine, const unsigned char classes[256],
                       const unsigned char *bytes, size_t size)
 {
     const size_t words = machine->words;
     const uint32_t eager = machine->eager;
+    const uint64_t *const skip = machine->rows + ARCP__GLOB_ROW_SKIP * words;
     uint64_t now[ARCP__GLOB_WORDS_MAX];
     memcpy(now, machine->rows + ARCP__GLOB_ROW_START * words, words * sizeof now[0]);
-    for (size_t i = 0; i < size; i++) {
-        if (!step(machine, now, classes[bytes[i]])) {
+    for (size_t at = 0; at < size; at++) {
+        const unsigned byte_class = classes[bytes[at]];
+        const unsigned fixed =
+            byte_class < ARCP__GLOB_BYTE_FIRST ? byte_class : ARCP__GLOB_BYTE_OTHER;
+        const uint64_t *const stepped = machine->rows + (ARCP__GLOB_ROW_STEP + byte_class) * words;
+        const uint64_t *const kept = machine->rows + (ARCP__GLOB_ROW_KEEP + fixed) * words;
+        const bool is_slash = byte_class == ARCP__GLOB_BYTE_SLASH;
+        uint64_t below = 0; /* the word before, as it was */
+        uint64_t any = 0;
+        for (size_t i = 0; i < words; i++) {
+            const uint64_t word = now[i];
+            uint64_t next = ((word << 1 | below >> 63) & stepped[i]) | (word & kept[i]);
+            if (is_slash) {
+                next |= (word << 2 | below >> 62) & skip[i];
+            }
+            below = word;
+            now[i] = next;
+            any |= next;
+        }
+        if (any == 0) {
             return false;
         }
         if (eager != UINT32_MAX && (now[eager / 64] >> (eager % 64) & 1) != 0) {

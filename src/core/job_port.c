@@ -1,7 +1,6 @@
 #include "core/job_port.h"
 
 #include "core/event_body.h"
-#include "core/event_write.h"
 
 void arcp__job_port_fini(arcp__job_port *port)
 {

@@ -87,9 +87,7 @@ static void write_json(const explanation *why, arcp_buf *out)
         arcp__put_string(&writer, "nearest", why->nearest);
         arcp__put_string(&writer, "agrees", arcp_span_first(decision->canonical, why->agrees));
     }
-    if (why->suggested.size > 0) {
-        arcp__put_string(&writer, "suggested", arcp_buf_span(&why->suggested));
-    }
+    arcp__put_text(&writer, "suggested", arcp_buf_span(&why->suggested));
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');
     out->failed = out->failed || text.failed;
@@ -208,42 +206,21 @@ static void report(listing *found, const char *kind, arcp_span capability, size_
     arcp_json_end_object(found->writer);
 }
 
-static bool contains(arcp_span text, const char *what)
-{
-    return text.size > 0 && memmem(text.data, text.size, what, strlen(what)) != NULL;
-}
-
-/* What stands between `://` and the next slash; false when the scheme has a star or there
- * is none. */
-static bool find_authority(arcp_span pattern, arcp_span *authority)
-{
-    const char *mark = pattern.size == 0 ? NULL : memmem(pattern.data, pattern.size, "://", 3);
-    const arcp_span literal = arcp__glob_literal_prefix(pattern);
-    if (mark == NULL || (size_t)(mark - pattern.data) + 3 > literal.size) {
-        return false;
-    }
-    const arcp_span rest = arcp_span_from(pattern, (size_t)(mark - pattern.data) + 3);
-    const char *slash = rest.size == 0 ? NULL : memchr(rest.data, '/', rest.size);
-    *authority = slash == NULL ? rest : arcp_span_first(rest, (size_t)(slash - rest.data));
-    return true;
-}
-
-/* The authority without a port. In brackets there are colons. */
-static arcp_span host_of(arcp_span authority)
-{
-    const bool is_bracketed = authority.size > 0 && authority.data[0] == '[';
-    const char *colon =
-        authority.size == 0 || is_bracketed ? NULL : memchr(authority.data, ':', authority.size);
-    return colon == NULL ? authority : arcp_span_first(authority, (size_t)(colon - authority.data));
-}
-
 static const char *broad_url(arcp_span pattern)
 {
-    arcp_span authority;
-    if (!find_authority(pattern, &authority)) {
-        return contains(pattern, "*") ? "grants URLs of every scheme it can stand for" : NULL;
+    const char *mark = memmem(pattern.data, pattern.size, "://", 3);
+    const size_t begin = mark == NULL ? 0 : (size_t)(mark - pattern.data) + 3;
+    if (mark == NULL || begin > arcp__glob_literal_prefix(pattern).size) {
+        return arcp__glob_is_literal(pattern) ? NULL
+                                              : "grants URLs of every scheme it can stand for";
     }
-    const arcp_span host = host_of(authority);
+    arcp_span host = arcp_span_from(pattern, begin);
+    const char *slash = memchr(host.data, '/', host.size);
+    host = slash == NULL ? host : arcp_span_first(host, (size_t)(slash - host.data));
+    /* In brackets there are colons. */
+    const bool is_bracketed = host.size > 0 && host.data[0] == '[';
+    const char *colon = is_bracketed ? NULL : memchr(host.data, ':', host.size);
+    host = colon == NULL ? host : arcp_span_first(host, (size_t)(colon - host.data));
     if (arcp_span_equal_cstr(host, "**") || arcp_span_equal_cstr(host, "*")) {
         return "grants every host";
     }
@@ -254,7 +231,7 @@ static const char *broad_url(arcp_span pattern)
         return "also grants hosts whose names go on, such as HOST.evil.org: end the host with / or "
                ":PORT";
     }
-    if (contains(host, "**")) {
+    if (memmem(host.data, host.size, "**", 2) != NULL) {
         return "** crosses slashes: it also grants other hosts that have the rest in their path";
     }
     return NULL;

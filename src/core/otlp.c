@@ -19,19 +19,6 @@ static void write_value(arcp_json_writer *writer, arcp_span text)
     arcp_json_end_object(writer);
 }
 
-static void write_list(arcp_json_writer *writer, const arcp__otlp_attribute *attribute)
-{
-    arcp_json_begin_object(writer);
-    arcp__put_object(writer, "arrayValue");
-    arcp__put_array(writer, "values");
-    for (size_t at = 0; at < attribute->text_count; at++) {
-        write_value(writer, attribute->texts[at]);
-    }
-    arcp_json_end_array(writer);
-    arcp_json_end_object(writer);
-    arcp_json_end_object(writer);
-}
-
 static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribute *attributes,
                              size_t count)
 {
@@ -47,7 +34,15 @@ static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribut
         if (attribute->texts == NULL) {
             write_value(writer, attribute->text);
         } else {
-            write_list(writer, attribute);
+            arcp_json_begin_object(writer);
+            arcp__put_object(writer, "arrayValue");
+            arcp__put_array(writer, "values");
+            for (size_t i = 0; i < attribute->text_count; i++) {
+                write_value(writer, attribute->texts[i]);
+            }
+            arcp_json_end_array(writer);
+            arcp_json_end_object(writer);
+            arcp_json_end_object(writer);
         }
         arcp_json_end_object(writer);
     }
@@ -62,18 +57,6 @@ static void write_instant(arcp_json_writer *writer, const char *name, int64_t wa
     arcp__put_string(writer, name, arcp_span_cstr(digits));
 }
 
-static void write_status(arcp_json_writer *writer, const arcp__otlp_span *span)
-{
-    arcp__put_object(writer, "status");
-    if (span->status != ARCP__OTLP_UNSET) {
-        arcp__put_u64(writer, "code", (uint64_t)span->status);
-    }
-    if (span->status == ARCP__OTLP_ERROR && span->status_message != NULL) {
-        arcp__put_string(writer, "message", arcp_span_cstr(span->status_message));
-    }
-    arcp_json_end_object(writer);
-}
-
 void arcp__otlp_span_format(const arcp__otlp_span *span, arcp_buf *out)
 {
     assert(span->trace_id.size == 32 && span->span_id.size == 16);
@@ -85,19 +68,22 @@ void arcp__otlp_span_format(const arcp__otlp_span *span, arcp_buf *out)
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_string(&writer, "traceId", span->trace_id);
     arcp__put_string(&writer, "spanId", span->span_id);
-    if (span->parent_id.size != 0) {
-        arcp__put_string(&writer, "parentSpanId", span->parent_id);
-    }
-    if (span->tracestate.size != 0) {
-        arcp__put_string(&writer, "traceState", span->tracestate);
-    }
+    arcp__put_text(&writer, "parentSpanId", span->parent_id);
+    arcp__put_text(&writer, "traceState", span->tracestate);
     arcp__put_u64(&writer, "flags", flags);
     arcp__put_string(&writer, "name", arcp_span_cstr(span->name));
     arcp__put_u64(&writer, "kind", (uint64_t)span->kind);
     write_instant(&writer, "startTimeUnixNano", span->start_wall_ns);
     write_instant(&writer, "endTimeUnixNano", end_ns);
     write_attributes(&writer, span->attributes, span->attribute_count);
-    write_status(&writer, span);
+    arcp__put_object(&writer, "status");
+    if (span->status != ARCP__OTLP_UNSET) {
+        arcp__put_u64(&writer, "code", (uint64_t)span->status);
+    }
+    if (span->status == ARCP__OTLP_ERROR && span->status_message != NULL) {
+        arcp__put_string(&writer, "message", arcp_span_cstr(span->status_message));
+    }
+    arcp_json_end_object(&writer);
     arcp_json_end_object(&writer);
 }
 

@@ -44,22 +44,9 @@ static unsigned get_component(uint64_t state, unsigned reading)
     return (state >> (COMPONENT_SHIFT + COMPONENT_BITS * reading)) & 7;
 }
 
-static void set_component(uint64_t *state, unsigned reading, unsigned component)
-{
-    const unsigned shift = COMPONENT_SHIFT + COMPONENT_BITS * reading;
-    *state = (*state & ~(UINT64_C(7) << shift)) | (uint64_t)component << shift;
-}
-
 static bool is_dots(unsigned component)
 {
     return component == COMPONENT_DOT || component == COMPONENT_DOT_DOT;
-}
-
-static bool is_overlong(unsigned component, unsigned char byte)
-{
-    return byte == 0xc0 || byte == 0xc1 ||
-           (component == COMPONENT_ENDS_IN_E0 && byte >= 0x80 && byte <= 0x9f) ||
-           (component == COMPONENT_ENDS_IN_F0 && byte >= 0x80 && byte <= 0x8f);
 }
 
 /* Tells the component of one reading about a byte. */
@@ -69,7 +56,10 @@ static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte
     const bool is_blank = byte <= ' ' || byte == 0x7f;
     const bool ends =
         byte == '/' || byte == '\\' || byte == ';' || byte == '?' || byte == '#' || is_blank;
-    if (byte == '\0' || (ends && is_dots(component)) || is_overlong(component, byte)) {
+    const bool is_overlong = byte == 0xc0 || byte == 0xc1 ||
+                             (component == COMPONENT_ENDS_IN_E0 && byte >= 0x80 && byte <= 0x9f) ||
+                             (component == COMPONENT_ENDS_IN_F0 && byte >= 0x80 && byte <= 0x8f);
+    if (byte == '\0' || (ends && is_dots(component)) || is_overlong) {
         return false;
     }
     unsigned next = COMPONENT_OTHER;
@@ -80,7 +70,8 @@ static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte
     } else if (byte == 0xe0 || byte == 0xf0) {
         next = byte == 0xe0 ? COMPONENT_ENDS_IN_E0 : COMPONENT_ENDS_IN_F0;
     }
-    set_component(state, reading, next);
+    const unsigned shift = COMPONENT_SHIFT + COMPONENT_BITS * reading;
+    *state = (*state & ~(UINT64_C(7) << shift)) | (uint64_t)next << shift;
     return true;
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/timestamp.h"
 #include "base/utf8.h"
-#include "core/event_write.h"
+#include "core/event_body.h"
 
 #define PIECES_MAX 6u /* of a record's payload */
 

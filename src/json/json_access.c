@@ -1,7 +1,7 @@
 #include <arcp/json.h>
 
 #include "base/utf8.h"
-#include "json/json_unescape.h"
+#include "json/json_strings.h"
 
 /* ---- strings ---- */
 
@@ -15,26 +15,11 @@ static uint32_t hex4(const char *digits)
     return value;
 }
 
-static char short_escape(char letter)
-{
-    switch (letter) {
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    default:
-        return letter; /* quote, backslash, slash */
-    }
-}
-
 arcp_span arcp__json_read(arcp__json_reader *reader)
 {
+    /* The others (quote, backslash, slash) stand for themselves. */
+    static const char meant[128] = {
+        ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
     const char *start = reader->at;
     size_t left = (size_t)(reader->end - start);
     if (left == 0) {
@@ -46,7 +31,8 @@ arcp_span arcp__json_read(arcp__json_reader *reader)
         return arcp_span_make(start, (size_t)(reader->at - start));
     }
     if (start[1] != 'u') {
-        reader->escape[0] = short_escape(start[1]);
+        const char letter = meant[start[1] & 0x7f];
+        reader->escape[0] = letter != '\0' ? letter : start[1];
         reader->at += 2;
         return arcp_span_make(reader->escape, 1);
     }

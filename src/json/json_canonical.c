@@ -1,15 +1,185 @@
-/* The canonical form: equal values have equal text, different ones never do. */
+/* Exact numbers, taken apart without ever computing their value; and the canonical form: equal
+ * values have equal text, different ones never do. */
 #include <arcp/json.h>
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "json/json_number.h"
-#include "json/json_quote.h"
-#include "json/json_unescape.h"
+#include "json/json_strings.h"
+
+/* Exponents of so many digits, and any shift added to one, fit 64 bits. */
+#define SMALL_EXPONENT_DIGITS 18
 
 /* Objects of at most so many members are sorted by insertion. */
 #define INSERTION_MAX 16u
+
+/* ---- numbers ---- */
+
+/* The value is 0.digits * 10^(written exponent + shift) with its sign, the digits being an
+ * integer: `digits` is what stands between the first and the last digit that is not zero,
+ * with a point in it perhaps. Spans borrow from the literal. */
+typedef struct number_parts {
+    bool negative;      /* never for zero */
+    arcp_span digits;   /* empty for zero */
+    arcp_span exponent; /* digits without leading zeros; empty for none, and for 0 */
+    bool exponent_negative;
+    int64_t shift; /* less than 2^32 either way */
+} number_parts;
+
+static bool is_zero_or_point(char byte)
+{
+    return byte == '0' || byte == '.';
+}
+
+/* Takes apart a literal that was scanned before. */
+static number_parts read_number(arcp_span literal)
+{
+    bool negative = literal.data[0] == '-';
+    arcp_span body = arcp_span_from(literal, negative ? 1 : 0);
+    size_t end = 0;
+    size_t point = SIZE_MAX;
+    while (end < body.size && (body.data[end] | 0x20) != 'e') {
+        if (body.data[end] == '.') {
+            point = end;
+        }
+        end++;
+    }
+    size_t first = 0;
+    while (first < end && is_zero_or_point(body.data[first])) {
+        first++;
+    }
+    if (first == end) {
+        return (number_parts){0};
+    }
+    size_t last = end - 1;
+    while (is_zero_or_point(body.data[last])) {
+        last--;
+    }
+    point = point == SIZE_MAX ? end : point;
+    number_parts number = {
+        .negative = negative,
+        .digits = {body.data + first, last - first + 1},
+        .shift = last < point ? (int64_t)(point - last) - 1 : -(int64_t)(last - point),
+    };
+    arcp_span exponent = arcp_span_from(body, end + 1);
+    if (exponent.size != 0 && (exponent.data[0] == '-' || exponent.data[0] == '+')) {
+        number.exponent_negative = exponent.data[0] == '-';
+        exponent = arcp_span_from(exponent, 1);
+    }
+    while (exponent.size != 0 && exponent.data[0] == '0') {
+        exponent = arcp_span_from(exponent, 1);
+    }
+    number.exponent = exponent;
+    return number;
+}
+
+/* Exponent and shift together; false when that could leave 64 bits. */
+static bool small_exponent(const number_parts *number, int64_t *out)
+{
+    if (number->exponent.size > SMALL_EXPONENT_DIGITS) {
+        return false;
+    }
+    int64_t value = 0;
+    for (size_t at = 0; at < number->exponent.size; at++) {
+        value = value * 10 + (number->exponent.data[at] - '0');
+    }
+    *out = (number->exponent_negative ? -value : value) + number->shift;
+    return true;
+}
+
+/* The sum of an exponent of more than 18 digits and the shift: on paper, from the right.
+ * The sign is the exponent's, which is far larger. */
+static void append_large_exponent(const number_parts *number, arcp_buf *out)
+{
+    if (number->exponent_negative) {
+        arcp_buf_append_byte(out, '-');
+    }
+    size_t start = out->size;
+    arcp_buf_append(out, number->exponent);
+    if (out->failed) {
+        return;
+    }
+    int64_t carry = number->exponent_negative ? -number->shift : number->shift;
+    for (size_t at = out->size; carry != 0 && at > start; at--) {
+        int64_t sum = carry + (out->data[at - 1] - '0');
+        int64_t digit = sum % 10;
+        carry = sum / 10;
+        if (digit < 0) {
+            digit += 10;
+            carry--;
+        }
+        out->data[at - 1] = (char)('0' + digit);
+    }
+    if (carry != 0) {
+        /* 99...9 became 1 and a row of digits; the carry is 1, as 2^32 has 10 digits. */
+        arcp_buf_append_byte(out, '0');
+        if (!out->failed) {
+            memmove(out->data + start + 1, out->data + start, out->size - start - 1);
+            out->data[start] = '1';
+        }
+    } else if (out->data[start] == '0') {
+        /* 10...0 lost its first digit. */
+        memmove(out->data + start, out->data + start + 1, out->size - start - 1);
+        out->size--;
+    }
+}
+
+/* Appends the one spelling of the value: -digits'e'exponent, the digits without zeros at
+ * either end, the exponent left out when it is 0; `0` for zero. As long as the literal
+ * plus 12 bytes at most, whatever the exponent. */
+static void append_number(arcp_span literal, arcp_buf *out)
+{
+    number_parts number = read_number(literal);
+    if (number.digits.size == 0) {
+        arcp_buf_append_byte(out, '0');
+        return;
+    }
+    if (number.negative) {
+        arcp_buf_append_byte(out, '-');
+    }
+    const char *point = memchr(number.digits.data, '.', number.digits.size);
+    size_t whole = point == NULL ? number.digits.size : (size_t)(point - number.digits.data);
+    arcp_buf_append(out, arcp_span_first(number.digits, whole));
+    arcp_buf_append(out, arcp_span_from(number.digits, whole + 1));
+    int64_t exponent = 0;
+    if (!small_exponent(&number, &exponent)) {
+        arcp_buf_append_byte(out, 'e');
+        append_large_exponent(&number, out);
+    } else if (exponent != 0) {
+        arcp_buf_append_byte(out, 'e');
+        arcp_buf_append_i64(out, exponent);
+    }
+}
+
+bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out)
+{
+    if (!arcp_json_is(json, ref, ARCP_JSON_NUMBER)) {
+        return false;
+    }
+    number_parts number = read_number(arcp_json_raw(json, ref));
+    int64_t exponent = 0;
+    /* Below 0 there would be digits behind the point; 10^20 is past the end anyway. */
+    if (number.negative || !small_exponent(&number, &exponent) || exponent < 0 || exponent > 19) {
+        return false;
+    }
+    uint64_t value = 0;
+    for (size_t at = 0; at < number.digits.size; at++) {
+        char digit = number.digits.data[at];
+        if (digit != '.' && (__builtin_mul_overflow(value, 10, &value) ||
+                             __builtin_add_overflow(value, (uint64_t)(digit - '0'), &value))) {
+            return false;
+        }
+    }
+    for (; exponent > 0; exponent--) {
+        if (__builtin_mul_overflow(value, 10, &value)) {
+            return false;
+        }
+    }
+    *out = value;
+    return true;
+}
+
+/* ---- the canonical form ---- */
 
 typedef struct form {
     const arcp_json *json;
@@ -126,23 +296,6 @@ static void append_array(form *f, arcp_json_ref ref)
     arcp_buf_append_byte(f->out, ']');
 }
 
-static void append_container(form *f, arcp_json_ref ref)
-{
-    if (f->depth == ARCP_JSON_CANONICAL_DEPTH_MAX) {
-        f->too_deep = true;
-    }
-    if (f->too_deep || f->out->failed) {
-        return;
-    }
-    f->depth++;
-    if (f->json->nodes[ref].type == ARCP_JSON_OBJECT) {
-        append_object(f, ref);
-    } else {
-        append_array(f, ref);
-    }
-    f->depth--;
-}
-
 static void append_value(form *f, arcp_json_ref ref)
 {
     switch ((arcp_json_type)f->json->nodes[ref].type) {
@@ -152,14 +305,24 @@ static void append_value(form *f, arcp_json_ref ref)
         arcp_buf_append(f->out, arcp_json_raw(f->json, ref));
         break;
     case ARCP_JSON_NUMBER:
-        arcp__json_number_append(arcp_json_raw(f->json, ref), f->out);
+        append_number(arcp_json_raw(f->json, ref), f->out);
         break;
     case ARCP_JSON_STRING:
         append_string(f, ref);
         break;
     case ARCP_JSON_ARRAY:
     case ARCP_JSON_OBJECT:
-        append_container(f, ref);
+        f->too_deep = f->too_deep || f->depth == ARCP_JSON_CANONICAL_DEPTH_MAX;
+        if (f->too_deep || f->out->failed) {
+            return;
+        }
+        f->depth++;
+        if (f->json->nodes[ref].type == ARCP_JSON_OBJECT) {
+            append_object(f, ref);
+        } else {
+            append_array(f, ref);
+        }
+        f->depth--;
         break;
     }
 }
@@ -186,10 +349,4 @@ arcp_status arcp_json_canonical(const arcp_json *json, arcp_json_ref ref, arcp_b
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     return ARCP_OK;
-}
-
-bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out)
-{
-    return arcp_json_is(json, ref, ARCP_JSON_NUMBER) &&
-           arcp__json_number_u64(arcp_json_raw(json, ref), out);
 }

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "json/json_unescape.h"
+#include "json/json_strings.h"
 
 /* Up to here the worst that chosen names can do is comparing all pairs. */
 #define SMALL_MAX 16u

@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "json/json_names.h"
 #include "json/json_plain.h"
-#include "json/json_unescape.h"
+#include "json/json_strings.h"
 
 #define NO_PARENT UINT32_MAX
 
@@ -212,19 +212,14 @@ static const unsigned char *scan_string(scan *s, const unsigned char *start)
 
 /* ---- numbers and words ---- */
 
-static inline const unsigned char *skip_digits(const scan *s, const unsigned char *at)
-{
-    while (at < s->end && (unsigned char)(*at - '0') <= 9) {
-        at++;
-    }
-    return at;
-}
-
 /* One digit or more. */
 static inline const unsigned char *scan_digits(scan *s, const unsigned char *at, const char *what)
 {
-    const unsigned char *behind = skip_digits(s, at);
-    return behind == at ? refuse_found(s, at, what) : behind;
+    const unsigned char *start = at;
+    while (at < s->end && (unsigned char)(*at - '0') <= 9) {
+        at++;
+    }
+    return at == start ? refuse_found(s, at, what) : at;
 }
 
 /* At a minus sign or a digit. */
@@ -392,26 +387,6 @@ static const unsigned char *scan_after_value(scan *s, const unsigned char *at)
     return at;
 }
 
-static arcp_status scan_all(scan *s)
-{
-    const unsigned char *at = s->text;
-    do {
-        at = scan_value(s, at);
-        if (at == NULL) {
-            return s->status;
-        }
-        at = scan_after_value(s, at);
-        if (at == NULL) {
-            return s->status;
-        }
-    } while (s->parent != NO_PARENT);
-    at = skip_space(s, at);
-    if (at != s->end) {
-        (void)refuse_found(s, at, "the end of the text after the value");
-    }
-    return s->status;
-}
-
 arcp_status arcp_json_scan(arcp_json *json, arcp_span text, const arcp_json_limits *limits,
                            arcp_error *err)
 {
@@ -424,19 +399,29 @@ arcp_status arcp_json_scan(arcp_json *json, arcp_span text, const arcp_json_limi
               .parent = NO_PARENT,
               .limits = limits,
               .err = err};
-    arcp_status status = ARCP_OK;
-    size_t bytes_max = limits->bytes_max < UINT32_MAX ? limits->bytes_max : UINT32_MAX - 1;
+    const size_t bytes_max = limits->bytes_max < UINT32_MAX ? limits->bytes_max : UINT32_MAX - 1;
+    const unsigned char *at = s.text;
     if (text.size > bytes_max) {
-        status = arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, bytes_max,
-                                   "JSON: the text has more than %zu bytes", bytes_max);
-    } else {
-        status = scan_all(&s);
+        at = NULL;
+        s.status = arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, bytes_max,
+                                     "JSON: the text has more than %zu bytes", bytes_max);
     }
-    if (status != ARCP_OK) {
+    while (at != NULL) {
+        at = scan_value(&s, at);
+        at = at == NULL ? NULL : scan_after_value(&s, at);
+        if (at != NULL && s.parent == NO_PARENT) {
+            at = skip_space(&s, at);
+            if (at != s.end) {
+                (void)refuse_found(&s, at, "the end of the text after the value");
+            }
+            break;
+        }
+    }
+    if (s.status != ARCP_OK) {
         json->count = 0;
         json->text = arcp_span_make(NULL, 0);
     }
-    return status;
+    return s.status;
 }
 
 void arcp_json_fini(arcp_json *json)

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "json/json_plain.h"
-#include "json/json_quote.h"
+#include "json/json_strings.h"
 
 #define DEPTH_MAX 64u
 
@@ -13,16 +13,6 @@
 static bool is_space(unsigned char byte)
 {
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
-}
-
-/* Behind the string that begins at `at`, a quote. */
-static const unsigned char *skip_string(const unsigned char *at, const unsigned char *end)
-{
-    at = arcp__json_skip_plain(at + 1, end);
-    while (*at != '"') {
-        at = arcp__json_skip_plain(at + (*at == '\\' ? 2 : 1), end);
-    }
-    return at + 1;
 }
 
 void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
@@ -37,7 +27,11 @@ void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
     const unsigned char *run = at;
     while (at < end) {
         if (*at == '"') {
-            at = skip_string(at, end);
+            at = arcp__json_skip_plain(at + 1, end);
+            while (*at != '"') {
+                at = arcp__json_skip_plain(at + (*at == '\\' ? 2 : 1), end);
+            }
+            at++;
         } else if (!is_space(*at)) {
             at++;
         } else {

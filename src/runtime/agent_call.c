@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "core/error_payload.h"
-#include "core/event_write.h"
+#include "core/event_body.h"
 #include "json/json_put.h"
 
 arcp_agent_call *arcp__agent_call_ref(arcp_agent_call *call)

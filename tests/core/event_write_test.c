@@ -2,7 +2,6 @@
 #include "support/check.h"
 
 #include "core/event_body.h"
-#include "core/event_write.h"
 
 static void assert_body(const char *kind, arcp_buf *body, const char *expected)
 {

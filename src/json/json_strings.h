@@ -1,11 +1,8 @@
-/* Reading the strings of a text that was scanned before. */
-#ifndef ARCP_JSON_JSON_UNESCAPE_H
-#define ARCP_JSON_JSON_UNESCAPE_H
+/* The inside of JSON strings: reading those of a text that was scanned before, and writing. */
+#ifndef ARCP_JSON_JSON_STRINGS_H
+#define ARCP_JSON_JSON_STRINGS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include <arcp/span.h>
+#include <arcp/buf.h>
 
 /* arcp_json_node.flags */
 #define ARCP__JSON_ESCAPED 1u
@@ -30,5 +27,9 @@ arcp_span arcp__json_read(arcp__json_reader *reader);
 /* <0, 0, >0 as `a` sorts before, with, after `b`, by the bytes of the unescaped strings;
  * both with their quotes. */
 int arcp__json_compare_strings(arcp_span a, arcp_span b);
+
+/* Appends `text` with the shortest escape for whatever must have one; what is not UTF-8
+ * becomes U+FFFD, byte by byte. No quotes around it. */
+void arcp__json_append_escaped(arcp_span text, arcp_buf *out);
 
 #endif
