@@ -52,8 +52,9 @@ static bool is_vendor_name(arcp_span name)
 
 arcp__capability arcp__capability_from_name(arcp_span name)
 {
-    for (arcp__capability i = 1; i < ARCP__CAPABILITY_COUNT; i++) {
-        if (rows[i].reserved && rows[i].size == name.size &&
+    /* The last row, which stands for all vendors, is no name. */
+    for (arcp__capability i = 1; i < ARCP__CAPABILITY_VENDOR; i++) {
+        if (rows[i].size == name.size && rows[i].name[0] == name.data[0] &&
             memcmp(rows[i].name, name.data, name.size) == 0) {
             return i;
         }

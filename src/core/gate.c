@@ -10,9 +10,9 @@
 #define SHOWN_BYTES_MAX      200
 #define GRANTED_PATTERNS_MAX 32
 
+/* The decision is all zero, and so denied. */
 static bool deny(arcp_decision *decision, arcp_status code, arcp_deny_reason reason)
 {
-    decision->allowed = false;
     decision->code = code;
     decision->reason = reason;
     return false;
@@ -26,8 +26,6 @@ bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span ca
                     arcp_span target, arcp_target_scratch *scratch, arcp_decision *decision)
 {
     memset(decision, 0, sizeof *decision);
-    decision->code = ARCP_E_PERMISSION_DENIED;
-    decision->reason = ARCP_DENY_NO_MATCH;
     decision->capability = capability;
     decision->target = target;
     const arcp__capability kind = arcp__capability_from_name(capability);
@@ -53,8 +51,6 @@ bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span ca
         return deny(decision, ARCP_E_PERMISSION_DENIED, ARCP_DENY_NO_MATCH);
     }
     decision->allowed = true;
-    decision->code = ARCP_OK;
-    decision->reason = ARCP_DENY_NONE;
     return true;
 }
 

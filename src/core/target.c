@@ -14,7 +14,7 @@ static inline arcp__scan_bytes is_odd_in_path(arcp__scan_bytes bytes, arcp__scan
 }
 
 /* The next segment that is not empty, from *at on; empty at the end. */
-static arcp_span next_segment(arcp_span target, size_t *at)
+static inline arcp_span next_segment(arcp_span target, size_t *at)
 {
     while (*at < target.size && target.data[*at] == '/') {
         (*at)++;
@@ -44,7 +44,8 @@ static arcp_deny_reason canonical_path(arcp_span target, bool has_cwd, char *byt
     size_t at = 0;
     for (arcp_span segment = next_segment(target, &at); segment.size != 0;
          segment = next_segment(target, &at)) {
-        if (arcp_span_equal_cstr(segment, "..")) {
+        const bool may_be_dots = segment.data[0] == '.';
+        if (may_be_dots && arcp_span_equal_cstr(segment, "..")) {
             if (size == root && !is_absolute) {
                 return ARCP_DENY_ESCAPES_BASE;
             }
@@ -52,7 +53,7 @@ static arcp_deny_reason canonical_path(arcp_span target, bool has_cwd, char *byt
                 size--;
             }
             size -= size > root ? 1 : 0;
-        } else if (!arcp_span_equal_cstr(segment, ".")) {
+        } else if (!may_be_dots || !arcp_span_equal_cstr(segment, ".")) {
             if (size > root) {
                 bytes[size++] = '/';
             }

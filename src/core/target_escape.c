@@ -56,9 +56,9 @@ static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte
     const bool is_blank = byte <= ' ' || byte == 0x7f;
     const bool ends =
         byte == '/' || byte == '\\' || byte == ';' || byte == '?' || byte == '#' || is_blank;
-    const bool is_overlong = byte == 0xc0 || byte == 0xc1 ||
-                             (component == COMPONENT_ENDS_IN_E0 && byte >= 0x80 && byte <= 0x9f) ||
-                             (component == COMPONENT_ENDS_IN_F0 && byte >= 0x80 && byte <= 0x8f);
+    const bool is_overlong = byte >= 0x80 && (byte == 0xc0 || byte == 0xc1 ||
+                                              (component == COMPONENT_ENDS_IN_E0 && byte <= 0x9f) ||
+                                              (component == COMPONENT_ENDS_IN_F0 && byte <= 0x8f));
     if (byte == '\0' || (ends && is_dots(component)) || is_overlong) {
         return false;
     }

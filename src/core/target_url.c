@@ -248,10 +248,11 @@ static arcp_deny_reason check_segments(const url *parts, bool *has_dots)
     *has_dots = false;
     for (size_t at = 1; at <= parts->path.size;) {
         const arcp_span segment = take_segment(parts->path, &at);
-        if (arcp_span_equal_cstr(segment, ".") || arcp_span_equal_cstr(segment, "..")) {
-            *has_dots = true;
-        } else if (segment.size == 0) {
+        if (segment.size == 0) {
             has_empty = has_empty || at <= parts->path.size;
+        } else if (segment.data[0] == '.' &&
+                   (arcp_span_equal_cstr(segment, ".") || arcp_span_equal_cstr(segment, ".."))) {
+            *has_dots = true;
         } else {
             hides = hides || hides_dots(segment);
         }
