@@ -32,6 +32,14 @@ static inline void arcp__put_cstr(arcp_json_writer *writer, const char *name, co
     arcp__put_string(writer, name, arcp_span_cstr(text));
 }
 
+/* A text that is empty or NULL is left out. */
+static inline void arcp__put_word(arcp_json_writer *writer, const char *name, const char *text)
+{
+    if (text != NULL) {
+        arcp__put_text(writer, name, arcp_span_cstr(text));
+    }
+}
+
 /* Empty JSON is left out. */
 static inline void arcp__put_raw(arcp_json_writer *writer, const char *name, arcp_span json)
 {
