@@ -246,8 +246,7 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
     arcp__stream_connection_init(base, options->share, options->peer);
     connection->pool = arcp__websocket_pool_ref(options->pool);
     if (options->counted != NULL) {
-        arcp__admission_move(options->counted, &connection->counted);
-        arcp__admission_set_owner(&connection->counted, evict, connection);
+        arcp__admission_move(options->counted, &connection->counted, evict, connection);
     }
     arcp__websocket_reader_init(&connection->reader, options->pool,
                                 options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT

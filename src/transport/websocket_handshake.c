@@ -84,11 +84,15 @@ void arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE])
 void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_KEY_SIZE],
                            const char *const *headers, size_t header_count, arcp_buf *out)
 {
-    arcp__web_ask("GET", url->path, &url->authority, url->scheme == ARCP__URL_WSS, out);
+    arcp__authority host = url->authority;
+    char text[ARCP__HOST_MAX + 16];
+    host.has_port = host.port != (url->scheme == ARCP__URL_WSS ? 443 : 80);
+    arcp__authority_format(&host, text, sizeof(text));
     arcp_buf_append_format(out,
+                           "GET %s HTTP/1.1\r\nHost: %s\r\n"
                            "Upgrade: websocket\r\nConnection: Upgrade\r\n"
                            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %.*s\r\n",
-                           ARCP__WEBSOCKET_KEY_SIZE, key);
+                           url->path, text, ARCP__WEBSOCKET_KEY_SIZE, key);
     for (size_t i = 0; i < header_count; i++) {
         arcp_buf_append_cstr(out, headers[i]);
         arcp_buf_append_cstr(out, "\r\n");

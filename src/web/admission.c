@@ -6,27 +6,16 @@
 #include "web/admission.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include <utlist.h>
 
 #include "base/alloc.h"
 #include "base/options.h"
-#include "web/names.h"
-
-typedef struct arcp__pending arcp__pending;
-
-struct arcp__pending {
-    arcp__pending *prev;
-    arcp__pending *next;
-    size_t bytes; /* that it has sent */
-    arcp__evict_fn close;
-    void *user;
-    struct sockaddr_storage address;
-};
 
 struct arcp_admission {
     arcp_admission_limits limits; /* none is 0 */
-    arcp__pending *pending;       /* the oldest first */
+    arcp__counted *pending;       /* the oldest first */
     size_t pending_count;
     size_t pending_bytes;
     size_t connections;
@@ -104,41 +93,46 @@ uint32_t arcp__admission_timeout_ms(const arcp_admission *admission)
 
 /* ---- making room ---- */
 
-static void evict(arcp_admission *admission, arcp__pending *pending, const char *why)
+static void evict(arcp_admission *admission, arcp__counted *counted, const char *why)
 {
-    size_t before = admission->connections;
+    const size_t before = admission->connections;
     admission->evicted++;
     (void)arcp__admission_ref(admission); /* the connection's may be the last one */
-    pending->close(pending->user, why);
+    counted->close(counted->user, why);
     assert(admission->connections < before);
     (void)before;
     arcp_admission_unref(admission);
 }
 
-/* The oldest pending connection of the address; how many there are goes to *count. */
-static arcp__pending *oldest_of(const arcp_admission *admission,
-                                const struct sockaddr_storage *address, size_t *count)
+/* The oldest pending connection of the peer, when there are as many as it may have. */
+static arcp__counted *oldest_too_many(const arcp_admission *admission, const struct in6_addr *peer)
 {
-    arcp__pending *oldest = NULL;
-    arcp__pending *at = NULL;
-    *count = 0;
+    arcp__counted *oldest = NULL;
+    arcp__counted *at = NULL;
+    size_t count = 0;
     DL_FOREACH (admission->pending, at) {
-        if (arcp__socket_same_peer(&at->address, address)) {
+        if (memcmp(&at->peer, peer, sizeof(*peer)) == 0) {
             oldest = oldest == NULL ? at : oldest;
-            ++*count;
+            count++;
         }
     }
-    return oldest;
+    return count < admission->limits.pending_per_address_max ? NULL : oldest;
 }
 
-static bool make_room(arcp_admission *admission, const struct sockaddr_storage *address,
-                      const char **why)
+static void set_pending(arcp__counted *counted)
 {
-    size_t same = 0;
-    arcp__pending *oldest = oldest_of(admission, address, &same);
-    while (same >= admission->limits.pending_per_address_max) {
+    counted->is_pending = true;
+    counted->bytes = 0;
+    DL_APPEND(counted->admission->pending, counted);
+    counted->admission->pending_count++;
+}
+
+bool arcp__admission_enter(arcp_admission *admission, const struct in6_addr *peer,
+                           arcp__evict_fn close, void *user, arcp__counted *out, const char **why)
+{
+    arcp__counted *oldest = NULL;
+    while ((oldest = oldest_too_many(admission, peer)) != NULL) {
         evict(admission, oldest, "too many pending connections from this address");
-        oldest = oldest_of(admission, address, &same);
     }
     while (admission->pending_count >= admission->limits.pending_max) {
         evict(admission, admission->pending, "too many pending connections");
@@ -150,90 +144,59 @@ static bool make_room(arcp_admission *admission, const struct sockaddr_storage *
         }
         evict(admission, admission->pending, "too many connections");
     }
+    admission->connections++;
+    *out = (arcp__counted){
+        .admission = arcp__admission_ref(admission), .close = close, .user = user, .peer = *peer};
+    set_pending(out);
     return true;
 }
 
 /* ---- one connection ---- */
 
-static arcp__pending *pending_add(arcp_admission *admission, const struct sockaddr_storage *address)
-{
-    arcp__pending *pending = arcp__alloc(sizeof(*pending));
-    if (pending != NULL) {
-        pending->address = *address;
-        DL_APPEND(admission->pending, pending);
-        admission->pending_count++;
-    }
-    return pending;
-}
-
-bool arcp__admission_enter(arcp_admission *admission, const struct sockaddr_storage *address,
-                           arcp__counted *out, const char **why)
-{
-    if (!make_room(admission, address, why)) {
-        return false;
-    }
-    arcp__pending *pending = pending_add(admission, address);
-    if (pending == NULL) {
-        *why = "out of memory";
-        return false;
-    }
-    admission->connections++;
-    *out = (arcp__counted){arcp__admission_ref(admission), pending};
-    return true;
-}
-
-void arcp__admission_set_owner(arcp__counted *counted, arcp__evict_fn close, void *user)
-{
-    if (counted->pending != NULL) {
-        counted->pending->close = close;
-        counted->pending->user = user;
-    }
-}
-
 bool arcp__admission_note_bytes(arcp__counted *counted, size_t bytes)
 {
     arcp_admission *admission = counted->admission;
-    if (counted->pending == NULL) {
+    if (!counted->is_pending) {
         return true;
     }
-    counted->pending->bytes += bytes;
+    counted->bytes += bytes;
     admission->pending_bytes += bytes;
-    while (counted->pending != NULL &&
-           admission->pending_bytes > admission->limits.pending_bytes_max) {
-        arcp__pending *at = admission->pending;
+    while (counted->is_pending && admission->pending_bytes > admission->limits.pending_bytes_max) {
+        arcp__counted *at = admission->pending;
         while (at->bytes == 0) { /* it would make no room */
             at = at->next;
         }
         evict(admission, at, "too many bytes from pending connections");
     }
-    return counted->pending != NULL;
+    return counted->is_pending;
 }
 
-void arcp__admission_suspend(arcp__counted *counted, const struct sockaddr_storage *address,
-                             arcp__evict_fn close, void *user)
+void arcp__admission_suspend(arcp__counted *counted)
 {
-    if (counted->pending == NULL) {
-        counted->pending = pending_add(counted->admission, address);
-        arcp__admission_set_owner(counted, close, user);
+    if (!counted->is_pending) {
+        set_pending(counted);
     }
 }
 
 void arcp__admission_admit(arcp__counted *counted)
 {
-    arcp__pending *pending = counted->pending;
-    if (pending != NULL) {
-        counted->pending = NULL;
-        DL_DELETE(counted->admission->pending, pending);
+    if (counted->is_pending) {
+        counted->is_pending = false;
+        DL_DELETE(counted->admission->pending, counted);
         counted->admission->pending_count--;
-        counted->admission->pending_bytes -= pending->bytes;
-        arcp__free(pending);
+        counted->admission->pending_bytes -= counted->bytes;
     }
 }
 
-void arcp__admission_move(arcp__counted *from, arcp__counted *to)
+void arcp__admission_move(arcp__counted *from, arcp__counted *to, arcp__evict_fn close, void *user)
 {
     *to = *from;
-    *from = (arcp__counted){NULL, NULL};
+    to->close = close;
+    to->user = user;
+    if (from->is_pending) {
+        DL_REPLACE_ELEM(from->admission->pending, from, to);
+    }
+    *from = (arcp__counted){0};
 }
 
 void arcp__admission_leave(arcp__counted *counted)

@@ -23,7 +23,6 @@ struct arcp__web_exchange {
     arcp__task task;
     unsigned due; /* DUE_ bits */
     arcp__counted counted;
-    struct sockaddr_storage address;
     uint64_t accepted_ms; /* on the loop's clock */
     arcp__web_head head;
     arcp__web_body body;
@@ -86,10 +85,19 @@ void arcp__web_exchange_drop(arcp__web_exchange *exchange)
     }
 }
 
+/* Tells the owner, unless it has closed the server; the call may close it. */
+static void tell_refused(const arcp__web_server *server, const char *peer, int status,
+                         const char *why)
+{
+    if (server->options.refused != NULL && !server->closed) {
+        server->options.refused(server->options.user, peer, status, why);
+    }
+}
+
 void arcp__web_exchange_fail(arcp__web_exchange *exchange, const char *why)
 {
     if (!exchange->is_answered && !exchange->is_idle) {
-        arcp__web_server_refused(exchange->server, exchange->peer, 0, why);
+        tell_refused(exchange->server, exchange->peer, 0, why);
     }
     arcp__web_exchange_drop(exchange);
 }
@@ -105,27 +113,39 @@ static void restart_timer(arcp__web_exchange *exchange)
     uv_timer_start(&exchange->timer, on_timer, arcp__admission_timeout_ms(admission), 0);
 }
 
+/* One try at a 503, for a peer whose place another connection has. Returns the status that the
+ * system took. */
+static int answer_unavailable(arcp__stream *stream, const char *why)
+{
+    const arcp__web_response response = {.status = 503, .why = why};
+    const arcp__web_head none = {.method = ARCP__WEB_OTHER_METHOD};
+    arcp_buf answer = ARCP_BUF_INIT;
+    size_t written = 0;
+    arcp__web_respond(&response, &none, false, &answer);
+    const size_t size = answer.size;
+    const bool took =
+        !answer.failed && stream->ops->write(stream, &answer, &written) && written == size;
+    arcp_buf_fini(&answer);
+    return took ? 503 : 0;
+}
+
 static void evict(void *user, const char *why)
 {
     arcp__web_exchange *exchange = user;
     const arcp__web_server *server = exchange->server;
-    char peer[ARCP__WEB_PEER_NAME_MAX];
     const bool is_told = exchange->is_answered || exchange->is_idle;
-    const bool took =
-        !is_told && exchange->busy == 0 && arcp__web_answer_unavailable(exchange->stream, why);
+    char peer[ARCP__WEB_PEER_NAME_MAX];
+    int status = 0;
+    if (!is_told && exchange->busy == 0) {
+        status = answer_unavailable(exchange->stream, why);
+    }
     memcpy(peer, exchange->peer, sizeof(peer));
     exchange->is_answered = true;
     arcp__web_head_fini(&exchange->head); /* its memory is needed at once */
     arcp__web_exchange_drop(exchange);
     if (!is_told) {
-        arcp__web_server_refused(server, peer, took ? 503 : 0, why);
+        tell_refused(server, peer, status, why);
     }
-}
-
-/* Its place may be given to another from now on. */
-static void yield_place(arcp__web_exchange *exchange)
-{
-    arcp__admission_suspend(&exchange->counted, &exchange->address, evict, exchange);
 }
 
 /* ---- writing ---- */
@@ -172,11 +192,11 @@ void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_re
     restart_timer(exchange);
     const bool took = flush(exchange);
     if (exchange->is_complete) {
-        yield_place(exchange);
+        arcp__admission_suspend(&exchange->counted);
     }
     if (response->status >= 400) {
-        arcp__web_server_refused(exchange->server, exchange->peer, took ? response->status : 0,
-                                 response->why == NULL ? "" : response->why);
+        tell_refused(exchange->server, exchange->peer, took ? response->status : 0,
+                     response->why == NULL ? "" : response->why);
     }
 }
 
@@ -191,9 +211,11 @@ void arcp__web_exchange_write(arcp__web_exchange *exchange, arcp_span piece)
         return;
     }
     if (exchange->is_chunked) {
-        arcp__web_chunk(piece, &exchange->out);
-    } else {
-        arcp_buf_append(&exchange->out, piece);
+        arcp_buf_append_format(&exchange->out, "%zx\r\n", piece.size);
+    }
+    arcp_buf_append(&exchange->out, piece);
+    if (exchange->is_chunked) {
+        arcp_buf_append_cstr(&exchange->out, "\r\n");
     }
     (void)flush(exchange);
 }
@@ -204,10 +226,10 @@ void arcp__web_exchange_end(arcp__web_exchange *exchange)
     exchange->is_complete = true;
     restart_timer(exchange);
     if (exchange->is_chunked && exchange->head.method != ARCP__WEB_HEAD) {
-        arcp__web_last_chunk(&exchange->out);
+        arcp_buf_append_cstr(&exchange->out, "0\r\n\r\n");
     }
     (void)flush(exchange);
-    yield_place(exchange);
+    arcp__admission_suspend(&exchange->counted);
 }
 
 size_t arcp__web_exchange_unsent(const arcp__web_exchange *exchange)
@@ -300,7 +322,7 @@ static void take_head(arcp__web_exchange *exchange, arcp_span *input)
     if (exchange->is_idle) { /* it has waited no longer than the others from now on */
         exchange->is_idle = false;
         arcp__admission_admit(&exchange->counted);
-        yield_place(exchange);
+        arcp__admission_suspend(&exchange->counted);
     }
     switch (arcp__web_head_feed(&exchange->head, input)) {
     case ARCP__WEB_MORE:
@@ -398,50 +420,36 @@ void arcp__web_exchange_pause(arcp__web_exchange *exchange, bool is_paused)
     make_due(exchange, DUE_INPUT);
 }
 
-/* ---- between requests ---- */
-
-static void linger(arcp__web_exchange *exchange)
+/* Everything that was written has left. */
+static void on_sent(arcp__web_exchange *exchange)
 {
-    exchange->stage = IN_LINGER;
+    if (arcp__web_exchange_unsent(exchange) > 0 || !exchange->is_answered /* it was a 100 */ ||
+        exchange->stage == IN_LINGER) {
+        return;
+    }
+    if (!exchange->is_complete) {
+        uv_timer_stop(&exchange->timer); /* what comes next is up to the route */
+        if (exchange->route->drained != NULL) {
+            exchange->route->drained(exchange->server->options.user, exchange);
+        }
+        return;
+    }
     exchange->is_paused = false;
-    exchange->stream->ops->finish(exchange->stream);
-    uv_timer_start(&exchange->timer, on_timer, exchange->server->options.linger_ms, 0);
     make_due(exchange, DUE_INPUT);
-}
-
-static void next_request(arcp__web_exchange *exchange)
-{
+    if (!exchange->keeps_alive) {
+        exchange->stage = IN_LINGER;
+        exchange->stream->ops->finish(exchange->stream);
+        uv_timer_start(&exchange->timer, on_timer, exchange->server->options.linger_ms, 0);
+        return;
+    }
     arcp__web_head_reset(&exchange->head);
     exchange->stage = IN_HEAD;
     exchange->route = NULL;
     exchange->state = NULL;
     exchange->is_answered = false;
     exchange->is_complete = false;
-    exchange->is_paused = false;
     exchange->is_idle = exchange->leftover.size == 0;
     restart_timer(exchange);
-    make_due(exchange, DUE_INPUT);
-}
-
-static void on_sent(arcp__web_exchange *exchange)
-{
-    if (arcp__web_exchange_unsent(exchange) > 0) {
-        return;
-    }
-    if (exchange->is_answered && !exchange->is_complete) {
-        uv_timer_stop(&exchange->timer); /* what comes next is up to the route */
-        if (exchange->route->drained != NULL) {
-            exchange->route->drained(exchange->server->options.user, exchange);
-        }
-    } else if (!exchange->is_answered) {
-        return; /* it was a 100 */
-    } else if (exchange->stage == IN_LINGER) {
-        return;
-    } else if (exchange->keeps_alive) {
-        next_request(exchange);
-    } else {
-        linger(exchange);
-    }
 }
 
 static void run_task(arcp__task *task)
@@ -491,41 +499,40 @@ void arcp__web_exchange_upgrade(arcp__web_exchange *exchange, arcp__web_upgrade 
 
 /* ---- the beginning ---- */
 
-/* Stacks TLS on the accepted stream; NULL, and the stream closed, when that fails. */
-static arcp__stream *secure(const arcp__web_server *server, arcp__stream *tcp)
-{
-    arcp__stream *stream = tcp;
-    arcp_error err = {0};
-    if (server->tls != NULL &&
-        arcp__tls_stream_new(server->share, server->tls, NULL, tcp, &stream, &err) != ARCP_OK) {
-        tcp->ops->close(tcp);
-        return NULL;
-    }
-    return stream;
-}
-
-void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *tcp, arcp__counted *counted,
+void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *stream,
                              const struct sockaddr_storage *address)
 {
+    const struct in6_addr who = arcp__socket_peer(address);
     arcp__web_exchange *exchange = arcp__alloc(sizeof(*exchange));
-    arcp__stream *stream = secure(server, tcp);
-    if (exchange == NULL || stream == NULL) {
+    const char *why = "out of memory";
+    arcp_error err = {0};
+    arcp__authority peer;
+    char name[ARCP__WEB_PEER_NAME_MAX];
+    arcp__socket_authority(address, &peer);
+    arcp__authority_format(&peer, name, sizeof(name));
+    if (exchange == NULL || !arcp__admission_enter(server->options.admission, &who, evict, exchange,
+                                                   &exchange->counted, &why)) {
+        const int status = server->tls == NULL ? answer_unavailable(stream, why) : 0;
+        stream->ops->close(stream);
         arcp__free(exchange);
-        arcp__stream_close(&stream);
-        arcp__admission_leave(counted);
+        tell_refused(server, name, status, why);
         return;
     }
-    arcp__authority peer;
-    arcp__socket_authority(address, &peer);
+    arcp__stream *lower = stream;
+    if (server->closed || /* from inside the callback for an evicted one */
+        (server->tls != NULL &&
+         arcp__tls_stream_new(server->share, server->tls, NULL, lower, &stream, &err) != ARCP_OK)) {
+        arcp__admission_leave(&exchange->counted);
+        stream->ops->close(stream);
+        arcp__free(exchange);
+        return;
+    }
     exchange->server = server;
     exchange->stream = stream;
     exchange->task.run = run_task;
-    exchange->address = *address;
     exchange->is_local = arcp__authority_is_loopback(&peer);
-    arcp__authority_format(&peer, exchange->peer, sizeof(exchange->peer));
+    memcpy(exchange->peer, name, sizeof(name));
     server->references++;
-    arcp__admission_move(counted, &exchange->counted);
-    arcp__admission_set_owner(&exchange->counted, evict, exchange);
     arcp__web_head_init(&exchange->head, ARCP__WEB_REQUEST, server->options.head_bytes_max);
     uv_timer_init(server->handle.loop, &exchange->timer); /* cannot fail */
     exchange->timer.data = exchange;

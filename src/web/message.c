@@ -2,14 +2,6 @@
 
 #include <http_parser.h>
 
-static const char *connection_of(int status, bool keeps_alive)
-{
-    if (keeps_alive) {
-        return status == 426 ? "Upgrade, keep-alive" : "keep-alive";
-    }
-    return status == 426 ? "Upgrade, close" : "close";
-}
-
 void arcp__web_respond(const arcp__web_response *response, const arcp__web_head *request,
                        bool keeps_alive, arcp_buf *out)
 {
@@ -26,33 +18,11 @@ void arcp__web_respond(const arcp__web_response *response, const arcp__web_head 
     if (response->allow != NULL) {
         arcp_buf_append_format(out, "Allow: %s\r\n", response->allow);
     }
-    arcp_buf_append_format(out, "%sConnection: %s\r\n\r\n",
-                           response->headers == NULL ? "" : response->headers,
-                           connection_of(response->status, keeps_alive));
+    arcp_buf_append_format(
+        out, "%sConnection: %s%s\r\n\r\n", response->headers == NULL ? "" : response->headers,
+        response->status == 426 ? "Upgrade, " : "", keeps_alive ? "keep-alive" : "close");
     if (!response->is_streamed && request->method != ARCP__WEB_HEAD) {
         arcp_buf_append(out, body);
         arcp_buf_append_cstr(out, is_line ? "\n" : "");
     }
-}
-
-void arcp__web_chunk(arcp_span piece, arcp_buf *out)
-{
-    arcp_buf_append_format(out, "%zx\r\n", piece.size);
-    arcp_buf_append(out, piece);
-    arcp_buf_append_cstr(out, "\r\n");
-}
-
-void arcp__web_last_chunk(arcp_buf *out)
-{
-    arcp_buf_append_cstr(out, "0\r\n\r\n");
-}
-
-void arcp__web_ask(const char *method, const char *target, const arcp__authority *host, bool secure,
-                   arcp_buf *out)
-{
-    arcp__authority named = *host;
-    char text[ARCP__HOST_MAX + 16];
-    named.has_port = host->has_port && host->port != (secure ? 443 : 80);
-    arcp__authority_format(&named, text, sizeof(text));
-    arcp_buf_append_format(out, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, target, text);
 }

@@ -1,10 +1,8 @@
-/* Heads and bodies of HTTP/1.1 as they are written: a server's answer, a client's request. No I/O.
- */
+/* Answers of HTTP/1.1 as they are written. No I/O. */
 #ifndef ARCP_WEB_MESSAGE_H
 #define ARCP_WEB_MESSAGE_H
 
 #include "web/head.h"
-#include "web/names.h"
 
 typedef struct arcp__web_response {
     int status;
@@ -23,14 +21,5 @@ typedef struct arcp__web_response {
  * it beside the Upgrade header. */
 void arcp__web_respond(const arcp__web_response *response, const arcp__web_head *request,
                        bool keeps_alive, arcp_buf *out);
-
-/* Appends a piece of a body in chunks; an empty one would be its end. */
-void arcp__web_chunk(arcp_span piece, arcp_buf *out);
-void arcp__web_last_chunk(arcp_buf *out);
-
-/* Appends a request's first line and its Host, without the scheme's own port. Further header lines
- * and the empty one are the caller's. */
-void arcp__web_ask(const char *method, const char *target, const arcp__authority *host, bool secure,
-                   arcp_buf *out);
 
 #endif

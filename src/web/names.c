@@ -9,43 +9,6 @@
 
 /* ---- HOST[:PORT] ---- */
 
-static bool parse_port(arcp_span text, bool zero, uint16_t *out)
-{
-    if (text.size == 0 || text.size > 5) {
-        return false;
-    }
-    unsigned port = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') {
-            return false;
-        }
-        port = port * 10 + (unsigned)(text.data[i] - '0');
-    }
-    *out = (uint16_t)port;
-    return port <= UINT16_MAX && (port != 0 || zero);
-}
-
-static bool parse_ipv6(arcp_span text, arcp__authority *out)
-{
-    struct in6_addr address;
-    char copy[INET6_ADDRSTRLEN] = "";
-    if (text.size >= sizeof(copy)) {
-        return false;
-    }
-    memcpy(copy, text.data, text.size);
-    if (inet_pton(AF_INET6, copy, &address) != 1) {
-        return false;
-    }
-    out->kind = ARCP__HOST_IPV6;
-    return inet_ntop(AF_INET6, &address, out->host, sizeof(out->host)) != NULL;
-}
-
-static bool is_label_byte(char byte)
-{
-    return (arcp__web_lower(byte) >= 'a' && arcp__web_lower(byte) <= 'z') ||
-           (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
-}
-
 static bool parse_name(arcp_span text, arcp__authority *out)
 {
     bool rooted = text.size > 1 && text.data[text.size - 1] == '.';
@@ -55,12 +18,15 @@ static bool parse_name(arcp_span text, arcp__authority *out)
     }
     size_t label = 0;
     for (size_t i = 0; i < name.size; i++) {
-        bool dot = name.data[i] == '.';
-        if (dot ? label == 0 : (!is_label_byte(name.data[i]) || label == 63)) {
+        const char byte = arcp__web_lower(name.data[i]);
+        const bool is_dot = byte == '.';
+        const bool is_label_byte = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
+                                   byte == '-' || byte == '_';
+        if (is_dot ? label == 0 : (!is_label_byte || label == 63)) {
             return false;
         }
-        label = dot ? 0 : label + 1;
-        out->host[i] = arcp__web_lower(name.data[i]);
+        label = is_dot ? 0 : label + 1;
+        out->host[i] = byte;
     }
     if (label == 0) {
         return false;
@@ -77,18 +43,23 @@ bool arcp__authority_parse(arcp_span text, bool port_zero, arcp__authority *out)
     *out = (arcp__authority){0};
     arcp_span rest = {NULL, 0};
     if (text.size > 0 && text.data[0] == '[') {
+        struct in6_addr address;
+        char copy[INET6_ADDRSTRLEN] = "";
         const char *end = memchr(text.data, ']', text.size);
-        if (end == NULL) {
+        const size_t size = end == NULL ? 0 : (size_t)(end - text.data) - 1;
+        if (end == NULL || size >= sizeof(copy)) {
             return false;
         }
-        size_t size = (size_t)(end - text.data);
-        if (!parse_ipv6(arcp_span_make(text.data + 1, size - 1), out)) {
+        memcpy(copy, text.data + 1, size);
+        if (inet_pton(AF_INET6, copy, &address) != 1) {
             return false;
         }
-        rest = arcp_span_from(text, size + 1);
+        out->kind = ARCP__HOST_IPV6;
+        (void)inet_ntop(AF_INET6, &address, out->host, sizeof(out->host)); /* there is room */
+        rest = arcp_span_from(text, size + 2);
     } else {
         const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
-        size_t size = colon == NULL ? text.size : (size_t)(colon - text.data);
+        const size_t size = colon == NULL ? text.size : (size_t)(colon - text.data);
         if (!parse_name(arcp_span_first(text, size), out)) {
             return false;
         }
@@ -97,8 +68,19 @@ bool arcp__authority_parse(arcp_span text, bool port_zero, arcp__authority *out)
     if (rest.size == 0) {
         return true;
     }
+    if (rest.data[0] != ':' || rest.size < 2 || rest.size > 6) {
+        return false;
+    }
+    unsigned port = 0;
+    for (size_t i = 1; i < rest.size; i++) {
+        if (rest.data[i] < '0' || rest.data[i] > '9') {
+            return false;
+        }
+        port = port * 10 + (unsigned)(rest.data[i] - '0');
+    }
     out->has_port = true;
-    return rest.data[0] == ':' && parse_port(arcp_span_from(rest, 1), port_zero, &out->port);
+    out->port = (uint16_t)port;
+    return port <= UINT16_MAX && (port != 0 || port_zero);
 }
 
 bool arcp__authority_is_loopback(const arcp__authority *authority)
@@ -161,17 +143,17 @@ void arcp__socket_authority(const struct sockaddr_storage *address, arcp__author
                                             : six->sin6_port);
 }
 
-bool arcp__socket_same_peer(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+struct in6_addr arcp__socket_peer(const struct sockaddr_storage *address)
 {
-    struct in_addr a4 = {0};
-    struct in_addr b4 = {0};
-    const bool a_is_4 = ipv4_of(a, &a4);
-    const bool b_is_4 = ipv4_of(b, &b4);
-    if (a_is_4 || b_is_4) {
-        return a_is_4 && b_is_4 && a4.s_addr == b4.s_addr;
+    struct in_addr four = {0};
+    struct in6_addr peer = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    if (ipv4_of(address, &four)) {
+        memcpy(&peer.s6_addr[12], &four, sizeof(four));
+        return peer;
     }
-    return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-                  &((const struct sockaddr_in6 *)b)->sin6_addr, 8) == 0;
+    peer = (struct in6_addr){0};
+    memcpy(&peer, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
+    return peer;
 }
 
 /* ---- Host and Origin ---- */
@@ -296,21 +278,18 @@ bool arcp__web_names_allow_host(const arcp__web_names *names, arcp_span text, bo
     return is_ours(names, &host, port);
 }
 
-/* The origin of a page that came from this very host and port. A listener on a wildcard
- * address does not know its names, unless they are in the list. */
-static bool is_own_origin(const arcp__web_names *names, const arcp__web_origin *origin)
-{
-    return origin->secure == names->secure && origin->authority.port == names->self.port &&
-           is_ours(names, &origin->authority, origin->authority.port);
-}
-
 bool arcp__web_names_allow_origin(const arcp__web_names *names, arcp_span text)
 {
     arcp__web_origin origin;
     if (!origin_parse(text, &origin)) {
         return false; /* "null" too: a sandboxed page, which can be anybody's */
     }
-    if (names->any_origin || is_own_origin(names, &origin)) {
+    /* A page of this very host and port. A listener on a wildcard address does not know its names,
+     * unless they are in the list. */
+    const bool is_own = origin.secure == names->secure &&
+                        origin.authority.port == names->self.port &&
+                        is_ours(names, &origin.authority, origin.authority.port);
+    if (names->any_origin || is_own) {
         return true;
     }
     for (size_t i = 0; i < names->origin_count; i++) {

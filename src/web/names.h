@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <arcp/error.h>
@@ -48,9 +49,9 @@ void arcp__authority_format(const arcp__authority *authority, char *out, size_t 
 /* The address and port of an IPv4 or IPv6 socket. IPv4 that came in over IPv6 is IPv4. */
 void arcp__socket_authority(const struct sockaddr_storage *address, arcp__authority *out);
 
-/* The same peer for the purpose of limits: an IPv4 address, or the /64 that an IPv6
- * address is in (one machine has a whole one). Ports do not matter. */
-bool arcp__socket_same_peer(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+/* Who the peer is for the purpose of limits: its IPv4 address (mapped into IPv6), or the /64 that
+ * its IPv6 address is in (one machine has a whole one). Ports do not matter. */
+struct in6_addr arcp__socket_peer(const struct sockaddr_storage *address);
 
 typedef struct arcp__web_origin {
     bool secure;               /* https */

@@ -21,96 +21,105 @@ void arcp__web_server_unref(arcp__web_server *server)
     arcp__free(server);
 }
 
-void arcp__web_server_refused(const arcp__web_server *server, const char *peer, int status,
-                              const char *why)
+/* ---- routes ---- */
+
+static arcp__web_response refuse(int status, const char *why)
 {
-    if (server->options.refused != NULL && !server->closed) {
-        server->options.refused(server->options.user, peer, status, why);
+    return (arcp__web_response){
+        .status = status, .why = why, .headers = "Cache-Control: no-store\r\n", .ends = true};
+}
+
+/* Who asks, and whether that may be. Status 0: it may. */
+static arcp__web_response check_names(const arcp__web_head *head, const arcp__web_names *names)
+{
+    arcp_span host = {NULL, 0};
+    if (arcp__web_head_find(head, "Host", &host) != 1) {
+        return refuse(400, "want exactly one Host header");
     }
+    bool valid = false;
+    if (!arcp__web_names_allow_host(names, host, &valid)) {
+        return valid ? refuse(403, "this Host is not allowed")
+                     : refuse(400, "the Host header is malformed");
+    }
+    arcp_span origin = {NULL, 0};
+    const size_t origins = arcp__web_head_find(head, "Origin", &origin);
+    if (origins > 1) {
+        return refuse(400, "more than one Origin header");
+    }
+    if (origins == 1 && !arcp__web_names_allow_origin(names, origin)) {
+        return refuse(403, "this Origin is not allowed");
+    }
+    return (arcp__web_response){0};
+}
+
+const arcp__web_route *arcp__web_route_of(const arcp__web_route *routes, size_t route_count,
+                                          const arcp__web_names *names, const arcp__web_head *head,
+                                          arcp__web_response *refusal)
+{
+    const arcp__web_route *route = NULL;
+    *refusal = check_names(head, names);
+    if (refusal->status != 0) {
+        return NULL;
+    }
+    for (size_t i = 0; i < route_count && route == NULL; i++) {
+        if (routes[i].path == NULL ||
+            arcp_span_equal_cstr(arcp__web_head_path(head), routes[i].path)) {
+            route = &routes[i];
+        }
+    }
+    if (route == NULL) {
+        *refusal = refuse(404, "nothing is served here");
+    } else if (!arcp__web_list_has(arcp_span_cstr(route->methods), head->method_name)) {
+        *refusal = refuse(405, "this method is not served here");
+        refusal->allow = route->methods;
+    } else if (head->framing != ARCP__WEB_NO_BODY &&
+               (route->body == NULL || head->method != ARCP__WEB_OTHER_METHOD)) {
+        *refusal = refuse(400, "want no body");
+    } else {
+        return route;
+    }
+    return NULL;
 }
 
 /* ---- accepting ---- */
 
-bool arcp__web_answer_unavailable(arcp__stream *stream, const char *why)
-{
-    const arcp__web_response response = {.status = 503, .why = why};
-    const arcp__web_head none = {.method = ARCP__WEB_OTHER_METHOD};
-    arcp_buf answer = ARCP_BUF_INIT;
-    size_t written = 0;
-    arcp__web_respond(&response, &none, false, &answer);
-    const size_t size = answer.size;
-    const bool took =
-        !answer.failed && stream->ops->write(stream, &answer, &written) && written == size;
-    arcp_buf_fini(&answer);
-    return took;
-}
-
-static void turn_away(arcp__web_server *server);
+static void on_connection(uv_stream_t *handle, int result);
 
 static void on_turned_away(uv_handle_t *handle)
 {
     arcp__web_server *server = handle->data;
     server->turning_away = false;
     if (server->peer_waits && !server->closed) {
-        turn_away(server);
+        on_connection((uv_stream_t *)&server->handle, 0);
     }
     arcp__web_server_unref(server);
-}
-
-/* libuv accepts nobody else before the peer at hand is taken: one for which there is no
- * memory must not block those for whom there will be some. */
-static void turn_away(arcp__web_server *server)
-{
-    server->peer_waits = server->turning_away;
-    if (server->turning_away) {
-        return;
-    }
-    uv_tcp_init(server->handle.loop, &server->turned_away); /* cannot fail */
-    server->turned_away.data = server;
-    server->turning_away = true;
-    server->references++;
-    (void)uv_accept((uv_stream_t *)&server->handle, (uv_stream_t *)&server->turned_away);
-    uv_close((uv_handle_t *)&server->turned_away, on_turned_away);
 }
 
 static void on_connection(uv_stream_t *handle, int result)
 {
     arcp__web_server *server = handle->data;
+    struct sockaddr_storage address = {0};
     arcp__stream *tcp = NULL;
     arcp_error err = {0};
-    if (result < 0) {
-        return; /* the peer is gone already */
+    server->peer_waits = server->turning_away;
+    if (result < 0 || server->turning_away) {
+        return; /* the peer is gone already, or waits */
     }
     const arcp_status status = arcp__tcp_stream_accept(server->share, handle, &tcp, &err);
-    if (status != ARCP_OK) {
-        if (status == ARCP_E_NO_MEMORY) {
-            turn_away(server);
-        }
-        return;
+    if (status == ARCP_E_NO_MEMORY) {
+        /* libuv accepts nobody else before the peer at hand is taken: one for which there is no
+         * memory must not block those for whom there will be some. */
+        uv_tcp_init(handle->loop, &server->turned_away); /* cannot fail */
+        server->turned_away.data = server;
+        server->turning_away = true;
+        server->references++;
+        (void)uv_accept(handle, (uv_stream_t *)&server->turned_away);
+        uv_close((uv_handle_t *)&server->turned_away, on_turned_away);
+    } else if (status == ARCP_OK && arcp__tcp_stream_peer(tcp, &address)) {
+        arcp__web_exchange_open(server, tcp, &address);
+    } else {
+        arcp__stream_close(&tcp);
     }
-    struct sockaddr_storage address = {0};
-    if (!arcp__tcp_stream_peer(tcp, &address)) {
-        tcp->ops->close(tcp);
-        return;
-    }
-    arcp__counted counted = {NULL, NULL};
-    const char *why = NULL;
-    if (arcp__admission_enter(server->options.admission, &address, &counted, &why)) {
-        if (server->closed) { /* from inside the callback for an evicted one */
-            arcp__admission_leave(&counted);
-            tcp->ops->close(tcp);
-        } else {
-            arcp__web_exchange_open(server, tcp, &counted, &address);
-        }
-        return;
-    }
-    const bool took = server->tls == NULL && arcp__web_answer_unavailable(tcp, why);
-    tcp->ops->close(tcp);
-    arcp__authority peer;
-    char text[ARCP__WEB_PEER_NAME_MAX];
-    arcp__socket_authority(&address, &peer);
-    arcp__authority_format(&peer, text, sizeof(text));
-    arcp__web_server_refused(server, text, took ? 503 : 0, why);
 }
 
 /* ---- the server ---- */
@@ -125,7 +134,7 @@ arcp_status arcp__web_server_reload(arcp__web_server *server, arcp_error *err)
     return server->tls == NULL ? ARCP_OK : arcp__tls_context_reload(server->tls, err);
 }
 
-static void on_server_closed(uv_handle_t *handle)
+static void on_closed(uv_handle_t *handle)
 {
     arcp__web_server_unref(handle->data);
 }
@@ -139,7 +148,7 @@ void arcp__web_server_close(arcp__web_server *server)
     while (server->exchanges != NULL) {
         arcp__web_exchange_drop(server->exchanges);
     }
-    uv_close((uv_handle_t *)&server->handle, on_server_closed);
+    uv_close((uv_handle_t *)&server->handle, on_closed);
 }
 
 /* Which address a name stands for; IPv4 first, because more clients try it first. */

@@ -26,6 +26,7 @@
 #include "stream/stream.h"
 #include "web/admission.h"
 #include "web/message.h"
+#include "web/names.h"
 
 typedef struct arcp__web_server arcp__web_server;
 /* A connection, and the request that it carries now. */

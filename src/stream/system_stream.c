@@ -1,10 +1,12 @@
-/* A stream over a libuv handle: TCP, a pipe or local socket, a terminal. */
+/* Streams over what the system has: libuv's handles (TCP, a pipe or local socket, a terminal), and
+ * files. */
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "stream/parts.h"
+#include "stream/stream.h"
 
 typedef struct handle_stream {
     arcp__stream base;
@@ -26,7 +28,8 @@ typedef struct handle_stream {
     void *connected_user;
     arcp_buf writing; /* its first writing_done bytes have left */
     size_t writing_done;
-    int status_flags; /* to put back; -1: nothing to put back */
+    size_t writing_piece; /* behind those, on its way */
+    int status_flags;     /* to put back; -1: nothing to put back */
     bool closed;
 } handle_stream;
 
@@ -83,6 +86,7 @@ static int write_piece(handle_stream *stream);
 static void on_written(uv_write_t *request, int result)
 {
     handle_stream *stream = request->handle->data;
+    const size_t piece = stream->writing_piece;
     if (stream->closed) {
         return;
     }
@@ -91,27 +95,25 @@ static void on_written(uv_write_t *request, int result)
         tell_ended(stream, result);
         return;
     }
-    size_t left = stream->writing.size - stream->writing_done;
-    size_t piece = left < ARCP__WRITE_PIECE_BYTES ? left : ARCP__WRITE_PIECE_BYTES;
     stream->writing_done += piece;
-    if (stream->writing_done == stream->writing.size) {
-        arcp__loop_share_give_buffer(stream->share, &stream->writing);
-        stream->writing_done = 0;
-    } else {
+    if (stream->writing_done < stream->writing.size) {
         result = write_piece(stream);
         if (result < 0) {
             tell_ended(stream, result);
             return;
         }
+    } else {
+        arcp__loop_share_give_buffer(stream->share, &stream->writing);
     }
     stream->base.events.written(stream->base.events.user, piece);
 }
 
 static int write_piece(handle_stream *stream)
 {
-    size_t left = stream->writing.size - stream->writing_done;
-    size_t piece = left < ARCP__WRITE_PIECE_BYTES ? left : ARCP__WRITE_PIECE_BYTES;
-    uv_buf_t buffer = uv_buf_init(stream->writing.data + stream->writing_done, (unsigned)piece);
+    const size_t left = stream->writing.size - stream->writing_done;
+    stream->writing_piece = left < ARCP__WRITE_PIECE_BYTES ? left : ARCP__WRITE_PIECE_BYTES;
+    const uv_buf_t buffer =
+        uv_buf_init(stream->writing.data + stream->writing_done, (unsigned)stream->writing_piece);
     return uv_write(&stream->request.write, &stream->uv.stream, &buffer, 1, on_written);
 }
 
@@ -192,32 +194,16 @@ static handle_stream *handle_stream_new(arcp__loop_share *share)
     return stream;
 }
 
-/* For a stream whose handle could not be initialised. */
-static void handle_stream_drop(handle_stream *stream)
-{
-    arcp__loop_share_unref(stream->share);
-    arcp__free(stream);
-}
-
-/* NULL when out of memory. */
-static handle_stream *tcp_stream_new(arcp__loop_share *share)
-{
-    handle_stream *stream = handle_stream_new(share);
-    if (stream != NULL) {
-        int result = uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp);
-        assert(result == 0); /* it makes no socket yet */
-        (void)result;
-        stream->uv.handle.data = stream;
-    }
-    return stream;
-}
-
 arcp_status arcp__tcp_stream_new(arcp__loop_share *share, arcp__stream **out, arcp_error *err)
 {
-    handle_stream *stream = tcp_stream_new(share);
+    handle_stream *stream = handle_stream_new(share);
     if (stream == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
+    const int result = uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp);
+    assert(result == 0); /* it makes no socket yet */
+    (void)result;
+    stream->uv.handle.data = stream;
     *out = &stream->base;
     return ARCP_OK;
 }
@@ -233,17 +219,19 @@ static void tcp_settings(handle_stream *stream)
 arcp_status arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
                                     arcp__stream **out, arcp_error *err)
 {
-    handle_stream *stream = tcp_stream_new(share);
-    if (stream == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+    arcp__stream *accepted = NULL;
+    const arcp_status status = arcp__tcp_stream_new(share, &accepted, err);
+    if (accepted == NULL) {
+        return status;
     }
-    int result = uv_accept(listener, &stream->uv.stream);
+    handle_stream *stream = (handle_stream *)accepted;
+    const int result = uv_accept(listener, &stream->uv.stream);
     if (result < 0) {
-        stream_close(&stream->base);
+        stream_close(accepted);
         return arcp_error_set(err, ARCP_E_IO, "%s", uv_strerror(result));
     }
     tcp_settings(stream);
-    *out = &stream->base;
+    *out = accepted;
     return ARCP_OK;
 }
 
@@ -275,32 +263,137 @@ bool arcp__tcp_stream_peer(const arcp__stream *base, struct sockaddr_storage *ou
                               &size) == 0;
 }
 
-static int fd_handle_open(handle_stream *stream, uv_loop_t *loop, int fd, uv_handle_type type)
+/* ---- files ---- */
+
+/* A regular file, or a device that is none of a terminal's kind. Nobody can wait for one to become
+ * readable, and it is there at once: each turn of the loop reads a piece, as far as somebody wants
+ * it, and a batch is written as a whole. */
+typedef struct file_stream {
+    arcp__stream base;
+    arcp__loop_share *share;
+    arcp__task task; /* the next piece, or the end of a stream that was closed */
+    int fd;
+    int failed; /* errno of a write, which is told from the loop */
+    bool wanted;
+    bool ended; /* was told */
+    bool closed;
+} file_stream;
+
+static void file_tell_ended(file_stream *stream, int code)
 {
-    int result = 0;
-    if (type == UV_TTY) {
-        result = uv_tty_init(loop, &stream->uv.tty, fd, 0);
-        uv_os_fd_t own = fd;
-        if (result == 0 && uv_fileno(&stream->uv.handle, &own) == 0 && own != fd &&
-            fd > STDERR_FILENO) {
-            close(fd); /* libuv has opened the terminal anew */
-        }
-        return result;
+    arcp_error err = {0};
+    stream->ended = true;
+    if (code != 0) {
+        arcp_error_set(&err, ARCP_E_IO, "%s", uv_strerror(uv_translate_sys_error(code)));
     }
-    if (type == UV_TCP) {
-        result = uv_tcp_init(loop, &stream->uv.tcp);
-        return result < 0 ? result : uv_tcp_open(&stream->uv.tcp, fd);
-    }
-    result = uv_pipe_init(loop, &stream->uv.pipe, 0);
-    return result < 0 ? result : uv_pipe_open(&stream->uv.pipe, fd);
+    stream->base.events.ended(stream->base.events.user, code == 0 ? NULL : &err);
 }
+
+static void run_file(arcp__task *task)
+{
+    file_stream *stream = (file_stream *)((char *)task - offsetof(file_stream, task));
+    if (stream->closed) {
+        if (stream->fd > STDERR_FILENO) {
+            close(stream->fd);
+        }
+        arcp__loop_share_unref(stream->share);
+        arcp__free(stream);
+        return;
+    }
+    if (stream->failed != 0) {
+        file_tell_ended(stream, stream->failed);
+        return;
+    }
+    if (!stream->wanted || stream->ended) {
+        return;
+    }
+    char *buffer = arcp__loop_share_read_buffer(stream->share);
+    errno = ENOMEM;
+    const ssize_t size = buffer == NULL ? -1 : read(stream->fd, buffer, ARCP__READ_BUFFER_BYTES);
+    if (size <= 0) {
+        file_tell_ended(stream, size == 0 ? 0 : errno);
+        return;
+    }
+    arcp__task_post(stream->share, &stream->task); /* before the event, which may close it */
+    stream->base.events.bytes(stream->base.events.user, arcp_span_make(buffer, (size_t)size));
+}
+
+static void file_start(arcp__stream *base)
+{
+    file_stream *stream = (file_stream *)base;
+    stream->wanted = true;
+    arcp__task_post(stream->share, &stream->task);
+}
+
+static void file_stop(arcp__stream *base)
+{
+    ((file_stream *)base)->wanted = false;
+}
+
+static bool file_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
+{
+    file_stream *stream = (file_stream *)base;
+    assert(bytes->size > 0 && stream->failed == 0);
+    *written = 0;
+    while (*written < bytes->size && stream->failed == 0) {
+        const ssize_t size = write(stream->fd, bytes->data + *written, bytes->size - *written);
+        if (size >= 0) {
+            *written += (size_t)size;
+        } else if (errno != EINTR) {
+            stream->failed = errno;
+            arcp__task_post(stream->share, &stream->task);
+        }
+    }
+    arcp__loop_share_give_buffer(stream->share, bytes);
+    return true;
+}
+
+static void file_finish(arcp__stream *base)
+{
+    /* A file has nobody at its other end. */
+}
+
+static void file_close(arcp__stream *base)
+{
+    file_stream *stream = (file_stream *)base;
+    assert(!stream->closed);
+    stream->closed = true;
+    arcp__task_post(stream->share, &stream->task);
+}
+
+static const arcp__stream_ops file_stream_ops = {
+    .start = file_start,
+    .stop = file_stop,
+    .write = file_write,
+    .finish = file_finish,
+    .close = file_close,
+};
+
+static arcp_status file_stream_new(arcp__loop_share *share, int fd, arcp__stream **out,
+                                   arcp_error *err)
+{
+    file_stream *stream = arcp__alloc(sizeof(*stream));
+    if (stream == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+    }
+    stream->base.ops = &file_stream_ops;
+    stream->share = arcp__loop_share_ref(share);
+    stream->task.run = run_file;
+    stream->fd = fd;
+    *out = &stream->base;
+    return ARCP_OK;
+}
+
+/* ---- descriptors ---- */
 
 arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **out,
                                 arcp_error *err)
 {
+    uv_loop_t *loop = arcp__loop_share_loop(share);
     const uv_handle_type type = uv_guess_handle(fd);
+    const int flags = fcntl(fd, F_GETFL);
     if (type == UV_FILE) {
-        return arcp__file_stream_new(share, fd, out, err);
+        return file_stream_new(share, fd, out, err);
     }
     if (type != UV_NAMED_PIPE && type != UV_TCP && type != UV_TTY) {
         return arcp_error_set(err, ARCP_E_IO, "file descriptor %d is nothing to read or write", fd);
@@ -309,21 +402,33 @@ arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **
     if (stream == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
-    int flags = fcntl(fd, F_GETFL);
-    int result = fd_handle_open(stream, arcp__loop_share_loop(share), fd, type);
+    int result = 0;
+    if (type == UV_TTY) {
+        result = uv_tty_init(loop, &stream->uv.tty, fd, 0);
+    } else if (type == UV_TCP) {
+        (void)uv_tcp_init(loop, &stream->uv.tcp); /* makes no socket */
+        result = uv_tcp_open(&stream->uv.tcp, fd);
+    } else {
+        (void)uv_pipe_init(loop, &stream->uv.pipe, 0);
+        result = uv_pipe_open(&stream->uv.pipe, fd);
+    }
+    stream->uv.handle.data = stream;
     if (result < 0) {
         arcp_error_set(err, ARCP_E_IO, "cannot use file descriptor %d: %s", fd,
                        uv_strerror(result));
-        if (stream->uv.handle.type == UV_UNKNOWN_HANDLE) {
-            handle_stream_drop(stream);
+        if (stream->uv.handle.type != UV_UNKNOWN_HANDLE) {
+            stream_close(&stream->base);
         } else {
-            stream->uv.handle.data = stream;
-            stream->base.ops->close(&stream->base);
+            arcp__loop_share_unref(share);
+            arcp__free(stream);
         }
         return ARCP_E_IO;
     }
+    uv_os_fd_t own = fd;
+    if (uv_fileno(&stream->uv.handle, &own) == 0 && own != fd && fd > STDERR_FILENO) {
+        close(fd); /* libuv has opened the terminal anew */
+    }
     stream->status_flags = type == UV_TTY ? -1 : flags;
-    stream->uv.handle.data = stream;
     *out = &stream->base;
     return ARCP_OK;
 }

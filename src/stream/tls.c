@@ -1,13 +1,173 @@
+/* TLS by OpenSSL 3: contexts, and streams between two memory BIOs. */
 #include <assert.h>
+#include <errno.h>
+#include <unistd.h>
 
+#include <arpa/inet.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include "base/alloc.h"
-#include "stream/parts.h"
+#include "stream/stream.h"
 
 #define TLS_RECORD_BYTES ((size_t)16 * 1024)
 /* Encrypted at a time, so that `written` progresses. */
 #define TLS_PIECE_BYTES ((size_t)64 * 1024)
+
+/* One line about OpenSSL's latest error, or `fallback`; empties its queue. */
+static const char *error_text(const char *fallback)
+{
+    const unsigned long code = ERR_peek_last_error();
+    const char *text = code == 0 ? NULL : ERR_reason_error_string(code);
+    ERR_clear_error();
+    return text == NULL ? fallback : text;
+}
+
+/* ---- contexts ---- */
+
+struct arcp__tls_context {
+    SSL_CTX *ssl;           /* counts its references; each connection holds one */
+    char *certificate_file; /* NULL: a client's */
+    char *key_file;
+};
+
+/* OpenSSL's words for a file that is not there are not for people. */
+static arcp_status check_readable(const char *file, const char *what, arcp_error *err)
+{
+    if (access(file, R_OK) != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "cannot read the %s %s: %s", what, file,
+                              strerror(errno));
+    }
+    return ARCP_OK;
+}
+
+/* Instead of asking at the terminal. */
+static int no_passphrase(char *out, int size, int writing, void *user)
+{
+    return 0;
+}
+
+static SSL_CTX *context_base(const SSL_METHOD *method)
+{
+    ERR_clear_error();
+    SSL_CTX *ssl = SSL_CTX_new(method);
+    if (ssl == NULL) {
+        return NULL;
+    }
+    SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
+    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    /* An idle connection keeps no record buffers. */
+    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_default_passwd_cb(ssl, no_passphrase);
+    return ssl;
+}
+
+arcp_status arcp__tls_context_reload(arcp__tls_context *context, arcp_error *err)
+{
+    const char *certificate_file = context->certificate_file;
+    const char *key_file = context->key_file;
+    arcp_status status = check_readable(certificate_file, "certificate", err);
+    if (status == ARCP_OK) {
+        status = check_readable(key_file, "key", err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
+    SSL_CTX *ssl = context_base(TLS_server_method());
+    if (ssl == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
+    }
+    /* Of TLS 1.2 what keeps a record of today unreadable when the key is lost tomorrow, and what
+     * authenticates its records; 1.3 has nothing else. */
+    if (SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
+        status = arcp_error_set(err, ARCP_E_IO, "OpenSSL has no cipher suite for TLS 1.2: %s",
+                                error_text("unknown"));
+    } else if (SSL_CTX_use_certificate_chain_file(ssl, certificate_file) != 1) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "%s is not a usable PEM certificate: %s",
+                                certificate_file, error_text("unknown"));
+    } else if (SSL_CTX_use_PrivateKey_file(ssl, key_file, SSL_FILETYPE_PEM) != 1) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "%s is not a usable PEM key for %s: %s",
+                                key_file, certificate_file, error_text("unknown"));
+    } else if (SSL_CTX_check_private_key(ssl) != 1) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "the key %s does not belong to %s", key_file,
+                                certificate_file);
+    }
+    if (status != ARCP_OK) {
+        ERR_clear_error();
+        SSL_CTX_free(ssl);
+        return status;
+    }
+    /* We resume sessions of our own protocol; tickets would only outlive their key. */
+    SSL_CTX_set_num_tickets(ssl, 0);
+    SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_free(context->ssl);
+    context->ssl = ssl;
+    return ARCP_OK;
+}
+
+arcp_status arcp__tls_context_new_server(const char *certificate_file, const char *key_file,
+                                         arcp__tls_context **out, arcp_error *err)
+{
+    arcp__tls_context *context = arcp__alloc(sizeof(*context));
+    if (context != NULL) {
+        context->certificate_file = arcp__copy_cstr(certificate_file, strlen(certificate_file));
+        context->key_file = arcp__copy_cstr(key_file, strlen(key_file));
+    }
+    const bool is_whole =
+        context != NULL && context->certificate_file != NULL && context->key_file != NULL;
+    const arcp_status status = is_whole
+                                   ? arcp__tls_context_reload(context, err)
+                                   : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
+    if (status != ARCP_OK) {
+        arcp__tls_context_free(context);
+        return status;
+    }
+    *out = context;
+    return ARCP_OK;
+}
+
+arcp_status arcp__tls_context_new_client(const char *ca_file, arcp__tls_context **out,
+                                         arcp_error *err)
+{
+    if (ca_file != NULL) {
+        arcp_status status = check_readable(ca_file, "CA file", err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
+    arcp__tls_context *context = arcp__alloc(sizeof(*context));
+    SSL_CTX *ssl = context == NULL ? NULL : context_base(TLS_client_method());
+    if (ssl == NULL) {
+        arcp__free(context);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
+    }
+    context->ssl = ssl;
+    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    int loaded = ca_file == NULL ? SSL_CTX_set_default_verify_paths(ssl)
+                                 : SSL_CTX_load_verify_file(ssl, ca_file);
+    if (loaded != 1) {
+        arcp__tls_context_free(context);
+        return arcp_error_set(err, ARCP_E_USAGE, "%s holds no usable PEM certificate: %s",
+                              ca_file == NULL ? "the system's CA store" : ca_file,
+                              error_text("unknown"));
+    }
+    *out = context;
+    return ARCP_OK;
+}
+
+void arcp__tls_context_free(arcp__tls_context *context)
+{
+    if (context != NULL) {
+        SSL_CTX_free(context->ssl);
+        arcp__free(context->certificate_file);
+        arcp__free(context->key_file);
+        arcp__free(context);
+    }
+}
+
+/* ---- streams ---- */
 
 typedef struct tls_stream {
     arcp__stream base;
@@ -90,8 +250,6 @@ static bool encrypt(tls_stream *stream, size_t *left)
     return true;
 }
 
-/* ---- failing ---- */
-
 static void fail(tls_stream *stream, const char *fallback)
 {
     arcp_error err = {0};
@@ -101,7 +259,7 @@ static void fail(tls_stream *stream, const char *fallback)
                        X509_verify_cert_error_string(verified));
         ERR_clear_error();
     } else {
-        arcp_error_set(&err, ARCP_E_IO, "TLS: %s", arcp__tls_error_text(fallback));
+        arcp_error_set(&err, ARCP_E_IO, "TLS: %s", error_text(fallback));
     }
     tell_ended(stream, &err);
 }
@@ -114,24 +272,6 @@ static bool only_waits(const tls_stream *stream, int result)
 }
 
 /* ---- going on ---- */
-
-static void shake_hands(tls_stream *stream)
-{
-    ERR_clear_error();
-    int result = SSL_do_handshake(stream->ssl);
-    if (result == 1) {
-        stream->secured = true;
-    } else if (!only_waits(stream, result)) {
-        (void)push(stream); /* the alert that tells the peer why */
-        fail(stream, "the handshake failed");
-        return;
-    }
-    if (!push(stream)) {
-        fail(stream, "cannot write");
-    } else if (stream->secured && !stream->wanted) {
-        stream->lower->ops->stop(stream->lower);
-    }
-}
 
 static void decrypt(tls_stream *stream)
 {
@@ -153,9 +293,18 @@ static void decrypt(tls_stream *stream)
     }
 }
 
-static void tell_written(tls_stream *stream, size_t left)
+/* Writes what waits, and tells what has left, with the `left` bytes that had left before. */
+static void continue_writing(tls_stream *stream, size_t left)
 {
-    if (left > 0 && !stream->closed) {
+    if (!push(stream) || !encrypt(stream, &left)) {
+        fail(stream, "cannot write");
+        return;
+    }
+    if (stream->finish_due && stream->lower_busy == 0) {
+        stream->finish_due = false;
+        stream->lower->ops->finish(stream->lower);
+    }
+    if (left > 0) {
         stream->base.events.written(stream->base.events.user, left);
     }
 }
@@ -164,21 +313,29 @@ static void tell_written(tls_stream *stream, size_t left)
 static void advance(tls_stream *stream)
 {
     if (!stream->secured && !stream->ended) {
-        shake_hands(stream);
+        ERR_clear_error();
+        const int result = SSL_do_handshake(stream->ssl);
+        if (result != 1 && !only_waits(stream, result)) {
+            (void)push(stream); /* the alert that tells the peer why */
+            fail(stream, "the handshake failed");
+            return;
+        }
+        stream->secured = result == 1;
+        if (!push(stream)) {
+            fail(stream, "cannot write");
+            return;
+        }
+        if (stream->secured && !stream->wanted) {
+            stream->lower->ops->stop(stream->lower);
+        }
     }
-    if (stream->closed || stream->ended || !stream->secured) {
+    if (stream->ended || !stream->secured) {
         return;
     }
     decrypt(stream);
-    if (stream->closed) {
-        return;
+    if (!stream->closed) {
+        continue_writing(stream, 0);
     }
-    size_t left = 0;
-    if (!push(stream) || !encrypt(stream, &left)) {
-        fail(stream, "cannot write");
-        return;
-    }
-    tell_written(stream, left);
 }
 
 static void on_lower_bytes(void *user, arcp_span bytes)
@@ -218,34 +375,21 @@ static void on_lower_written(void *user, size_t size)
     if (stream->lower_busy > 0) {
         return;
     }
-    size_t left = stream->plain_in_lower;
+    const size_t left = stream->plain_in_lower;
     stream->plain_in_lower = 0;
-    if (!push(stream) || !encrypt(stream, &left)) {
-        fail(stream, "cannot write");
-        return;
-    }
-    if (stream->finish_due && stream->lower_busy == 0) {
-        stream->finish_due = false;
-        stream->lower->ops->finish(stream->lower);
-    }
-    tell_written(stream, left);
+    continue_writing(stream, left);
 }
 
 /* ---- the stream ---- */
-
-static void tls_free(tls_stream *stream)
-{
-    SSL_free(stream->ssl);
-    arcp_buf_fini(&stream->plain);
-    arcp__loop_share_unref(stream->share);
-    arcp__free(stream);
-}
 
 static void run_task(arcp__task *task)
 {
     tls_stream *stream = (tls_stream *)((char *)task - offsetof(tls_stream, task));
     if (stream->closed) {
-        tls_free(stream);
+        SSL_free(stream->ssl);
+        arcp_buf_fini(&stream->plain);
+        arcp__loop_share_unref(stream->share);
+        arcp__free(stream);
         return;
     }
     advance(stream);
@@ -323,12 +467,51 @@ static const arcp__stream_ops tls_stream_ops = {
     .close = tls_close,
 };
 
+/* A new TLS state of one connection over memory BIOs, which keeps what it needs of the context;
+ * NULL when out of memory. */
+static SSL *start_tls(const arcp__tls_context *context, const char *host)
+{
+    ERR_clear_error();
+    SSL *ssl = SSL_new(context->ssl);
+    BIO *in = BIO_new(BIO_s_mem());
+    BIO *out = BIO_new(BIO_s_mem());
+    if (ssl == NULL || in == NULL || out == NULL) {
+        SSL_free(ssl);
+        BIO_free(in);
+        BIO_free(out);
+        ERR_clear_error();
+        return NULL;
+    }
+    BIO_set_mem_eof_return(in, -1); /* empty means "later", not "the end" */
+    BIO_set_mem_eof_return(out, -1);
+    SSL_set_bio(ssl, in, out);
+    if (context->certificate_file != NULL) {
+        SSL_set_accept_state(ssl);
+        return ssl;
+    }
+    SSL_set_connect_state(ssl);
+    /* The name that the peer's certificate must carry; SNI is for names only (RFC 6066 §3). */
+    unsigned char address[16];
+    X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+    const bool is_address =
+        inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (is_address ? X509_VERIFY_PARAM_set1_ip_asc(param, host) != 1
+                   : X509_VERIFY_PARAM_set1_host(param, host, 0) != 1 ||
+                         SSL_set_tlsext_host_name(ssl, host) != 1) {
+        SSL_free(ssl);
+        ERR_clear_error();
+        return NULL;
+    }
+    return ssl;
+}
+
 arcp_status arcp__tls_stream_new(arcp__loop_share *share, const arcp__tls_context *context,
                                  const char *host, arcp__stream *lower, arcp__stream **out,
                                  arcp_error *err)
 {
     tls_stream *stream = arcp__alloc(sizeof(*stream));
-    SSL *ssl = stream == NULL ? NULL : arcp__tls_context_start(context, host);
+    SSL *ssl = stream == NULL ? NULL : start_tls(context, host);
     if (ssl == NULL) {
         arcp__free(stream);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
