@@ -130,16 +130,16 @@ static void on_upgraded(arcp_connector *connector, arcp_span early)
     arcp__socket_authority(&connector->peer, &peer);
     arcp__authority_format(&peer, peer_name, sizeof(peer_name));
     arcp__websocket_connection_options options = {
-        .share = connector->share,
+        .upgraded = {.share = connector->share,
+                     .stream = connector->stream,
+                     .peer = peer_name,
+                     .early = early,
+                     .is_encrypted = connector->tls != NULL,
+                     .is_local = arcp__authority_is_loopback(&peer)},
         .pool = connector->pool,
-        .stream = connector->stream,
         .transport = scheme(connector),
-        .peer = peer_name,
-        .encrypted = connector->tls != NULL,
-        .local = arcp__authority_is_loopback(&peer),
         .frame_bytes_max = connector->options.frame_bytes_max,
         .close_timeout_ms = connector->options.close_timeout_ms,
-        .early = early,
     };
     arcp_connection *connection = NULL;
     arcp_error err = {0};

@@ -30,12 +30,9 @@ arcp_status arcp_memory_pair(uv_loop_t *loop, const arcp_memory_options *given,
         arcp__websocket_pool *pool =
             arcp__websocket_pool_new(i == 0 ? ARCP__WEBSOCKET_CLIENT : ARCP__WEBSOCKET_SERVER);
         const arcp__websocket_connection_options end = {
-            .share = share,
+            .upgraded = {.share = share, .stream = streams[i], .peer = "memory", .is_local = true},
             .pool = pool,
-            .stream = streams[i],
             .transport = "memory",
-            .peer = "memory",
-            .local = true,
             .frame_bytes_max = options->frame_bytes_max,
             .close_timeout_ms = options->close_timeout_ms,
         };

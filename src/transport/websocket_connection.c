@@ -227,9 +227,10 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
     if (connection == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
+    const arcp__web_upgrade *upgraded = &options->upgraded;
     arcp__stream_connection *base = &connection->base;
     arcp_buf_append(&base->next, options->greeting);
-    arcp_buf_append(&base->leftover, options->early);
+    arcp_buf_append(&base->leftover, upgraded->early);
     if (base->next.failed || base->leftover.failed) {
         arcp_buf_fini(&base->next);
         arcp_buf_fini(&base->leftover);
@@ -237,16 +238,16 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
     base->framing = &websocket_framing;
-    base->in = base->out = options->stream;
+    base->in = base->out = upgraded->stream;
     base->transport = options->transport;
     base->close_timeout_ms = options->close_timeout_ms;
-    base->waited_ms = options->waited_ms;
-    base->encrypted = options->encrypted;
-    base->local = options->local;
-    arcp__stream_connection_init(base, options->share, options->peer);
+    base->waited_ms = upgraded->waited_ms;
+    base->encrypted = upgraded->is_encrypted;
+    base->local = upgraded->is_local;
+    arcp__stream_connection_init(base, upgraded->share, upgraded->peer);
     connection->pool = arcp__websocket_pool_ref(options->pool);
-    if (options->counted != NULL) {
-        arcp__admission_move(options->counted, &connection->counted, evict, connection);
+    if (upgraded->counted != NULL) {
+        arcp__admission_move(upgraded->counted, &connection->counted, evict, connection);
     }
     arcp__websocket_reader_init(&connection->reader, options->pool,
                                 options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT

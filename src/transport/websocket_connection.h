@@ -4,23 +4,17 @@
 
 #include "transport/stream_connection.h"
 #include "transport/websocket_frame.h"
-#include "web/admission.h"
+#include "web/server.h"
 
 typedef struct arcp__websocket_connection_options {
-    arcp__loop_share *share;
+    arcp__web_upgrade upgraded; /* its stream is taken over on success, and so is what counts it, if
+                                   anything does; early bytes are copied */
     arcp__websocket_pool *pool; /* its role is ours */
-    arcp__stream *stream;       /* taken over on success */
     const char *transport;      /* its name; static */
-    const char *peer;
-    bool encrypted;
-    bool local;
-    uint32_t waited_ms;     /* from accept until now */
-    arcp__counted *counted; /* taken over on success; NULL: it is not counted */
     size_t frame_bytes_max;
     size_t first_frame_bytes_max; /* 0: the same */
     uint32_t close_timeout_ms;
     arcp_span greeting; /* is sent before everything: the server's answer; copied */
-    arcp_span early;    /* came behind the upgrade; copied */
 } arcp__websocket_connection_options;
 
 /* ARCP_E_NO_MEMORY leaves the stream to the caller. */

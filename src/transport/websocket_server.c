@@ -43,25 +43,16 @@ static void on_request(void *user, arcp__web_exchange *exchange)
         arcp__web_exchange_respond(exchange, &refusal);
         return;
     }
-    arcp__web_upgrade upgrade;
-    arcp__web_exchange_upgrade(exchange, &upgrade);
     arcp_buf answer = ARCP_BUF_INIT;
     arcp__upgrade_accept(accept, &answer);
     const arcp__websocket_connection_options options = {
-        .share = upgrade.share,
+        .upgraded = arcp__web_exchange_upgrade(exchange),
         .pool = listener->pool,
-        .stream = upgrade.stream,
-        .transport = upgrade.is_encrypted ? "wss" : "ws",
-        .peer = upgrade.peer,
-        .encrypted = upgrade.is_encrypted,
-        .local = upgrade.is_local,
-        .waited_ms = upgrade.waited_ms,
-        .counted = upgrade.counted,
+        .transport = listener->parsed.scheme == ARCP__URL_WSS ? "wss" : "ws",
         .frame_bytes_max = listener->options.frame_bytes_max,
         .first_frame_bytes_max = listener->options.first_frame_bytes_max,
         .close_timeout_ms = listener->options.close_timeout_ms,
         .greeting = arcp_buf_span(&answer),
-        .early = upgrade.early,
     };
     arcp_connection *connection = NULL;
     arcp_error err = {0};

@@ -15,10 +15,15 @@ typedef struct arcp__web_body {
     arcp__web_framing framing;
     enum {
         ARCP__WEB_IN_DATA, /* `left` bytes of it come; all bytes until the end of the connection */
-        ARCP__WEB_IN_DATA_END,  /* of a chunk: CRLF */
+        ARCP__WEB_AT_DATA_CR, /* behind the data of a chunk */
+        ARCP__WEB_AT_DATA_LF,
         ARCP__WEB_IN_SIZE,      /* of the next chunk */
         ARCP__WEB_IN_EXTENSION, /* the rest of that line */
-        ARCP__WEB_IN_TRAILERS,
+        ARCP__WEB_AT_SIZE_LF,
+        ARCP__WEB_AT_TRAILER, /* where one begins, or the empty line */
+        ARCP__WEB_IN_TRAILER,
+        ARCP__WEB_AT_TRAILER_LF,
+        ARCP__WEB_AT_LAST_LF,
         ARCP__WEB_AT_END
     } state;
     uint64_t left;
@@ -26,8 +31,6 @@ typedef struct arcp__web_body {
     uint64_t bytes_max; /* of them; one more is too big */
     uint32_t line;      /* bytes of a line that was begun, or of the trailers */
     uint32_t digits;    /* of a chunk's size */
-    bool after_cr;
-    bool line_is_empty; /* of the trailers */
 } arcp__web_body;
 
 /* Behind a complete head. A length over bytes_max is too big before a byte of it is read.

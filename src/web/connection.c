@@ -481,11 +481,11 @@ void **arcp__web_exchange_state(arcp__web_exchange *exchange)
     return &exchange->state;
 }
 
-void arcp__web_exchange_upgrade(arcp__web_exchange *exchange, arcp__web_upgrade *out)
+arcp__web_upgrade arcp__web_exchange_upgrade(arcp__web_exchange *exchange)
 {
     const arcp__web_server *server = exchange->server;
     assert(exchange->input != NULL && !exchange->is_answered);
-    *out = (arcp__web_upgrade){
+    return (arcp__web_upgrade){
         .share = server->share,
         .stream = exchange->stream,
         .counted = &exchange->counted,

@@ -121,7 +121,7 @@ void arcp__web_exchange_pause(arcp__web_exchange *exchange, bool is_paused);
 typedef struct arcp__web_upgrade {
     arcp__loop_share *share;
     arcp__stream *stream;
-    arcp__counted *counted;
+    arcp__counted *counted; /* NULL: nothing counts it (no exchange of ours) */
     const char *peer;
     arcp_span early;    /* what came behind the head */
     uint32_t waited_ms; /* since accept */
@@ -130,7 +130,7 @@ typedef struct arcp__web_upgrade {
 } arcp__web_upgrade;
 
 /* From begin only, instead of an answer. */
-void arcp__web_exchange_upgrade(arcp__web_exchange *exchange, arcp__web_upgrade *out);
+arcp__web_upgrade arcp__web_exchange_upgrade(arcp__web_exchange *exchange);
 /* The stream has its new owner; the exchange is gone. */
 void arcp__web_exchange_leave(arcp__web_exchange *exchange);
 /* Ends the connection without an answer. */
