@@ -102,21 +102,18 @@ void arcp__loop_share_give_buffer(arcp__loop_share *share, arcp_buf *buf);
 
 /* ---- TCP and descriptors ------------------------------------------------------------------ */
 
-/* Accepts the connection that waits at `listener` (from its connection callback). */
-ARCP_MUST_CHECK arcp_status arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
-                                                    arcp__stream **out, arcp_error *err);
+/* Both return a libuv error at once, or 0. UV_ENOMEM: there is no memory for a stream. */
 
-/* An unconnected one for arcp__tcp_stream_connect. */
-ARCP_MUST_CHECK arcp_status arcp__tcp_stream_new(arcp__loop_share *share, arcp__stream **out,
-                                                 arcp_error *err);
+/* Accepts the connection that waits at `listener` (from its connection callback). When there is no
+ * memory it still waits. */
+ARCP_MUST_CHECK int arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
+                                            struct sockaddr_storage *peer, arcp__stream **out);
 
-/* Connects; `done` comes later with 0 or a libuv error, unless the stream is closed
- * first. Returns a libuv error at once. */
-ARCP_MUST_CHECK int arcp__tcp_stream_connect(arcp__stream *stream, const struct sockaddr *address,
-                                             void (*done)(void *user, int result), void *user);
-
-/* The peer of a connected TCP stream; false when it is gone. */
-bool arcp__tcp_stream_peer(const arcp__stream *stream, struct sockaddr_storage *out);
+/* Connects; `done` comes later with 0 or a libuv error, unless the stream is closed first. */
+ARCP_MUST_CHECK int arcp__tcp_stream_connect(arcp__loop_share *share,
+                                             const struct sockaddr *address,
+                                             void (*done)(void *user, int result), void *user,
+                                             arcp__stream **out);
 
 /* Over a pipe, local socket, TCP socket, terminal or file. The stream owns the descriptor on
  * success; 0, 1 and 2 stay open. Its file status flags are put back when the stream is closed,

@@ -194,18 +194,14 @@ static handle_stream *handle_stream_new(arcp__loop_share *share)
     return stream;
 }
 
-arcp_status arcp__tcp_stream_new(arcp__loop_share *share, arcp__stream **out, arcp_error *err)
+static handle_stream *tcp_stream_new(arcp__loop_share *share)
 {
     handle_stream *stream = handle_stream_new(share);
-    if (stream == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+    if (stream != NULL) {
+        (void)uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp); /* makes no socket */
+        stream->uv.handle.data = stream;
     }
-    const int result = uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp);
-    assert(result == 0); /* it makes no socket yet */
-    (void)result;
-    stream->uv.handle.data = stream;
-    *out = &stream->base;
-    return ARCP_OK;
+    return stream;
 }
 
 /* Frames leave in batches, so Nagle's delay would only cost; keep-alive finds peers that
@@ -216,23 +212,25 @@ static void tcp_settings(handle_stream *stream)
     uv_tcp_keepalive(&stream->uv.tcp, 1, 60);
 }
 
-arcp_status arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
-                                    arcp__stream **out, arcp_error *err)
+int arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
+                            struct sockaddr_storage *peer, arcp__stream **out)
 {
-    arcp__stream *accepted = NULL;
-    const arcp_status status = arcp__tcp_stream_new(share, &accepted, err);
-    if (accepted == NULL) {
-        return status;
+    int size = sizeof(*peer);
+    handle_stream *stream = tcp_stream_new(share);
+    if (stream == NULL) {
+        return UV_ENOMEM;
     }
-    handle_stream *stream = (handle_stream *)accepted;
-    const int result = uv_accept(listener, &stream->uv.stream);
-    if (result < 0) {
-        stream_close(accepted);
-        return arcp_error_set(err, ARCP_E_IO, "%s", uv_strerror(result));
+    int result = uv_accept(listener, &stream->uv.stream);
+    if (result == 0) {
+        result = uv_tcp_getpeername(&stream->uv.tcp, (struct sockaddr *)peer, &size);
+    }
+    if (result != 0) {
+        stream_close(&stream->base);
+        return result;
     }
     tcp_settings(stream);
-    *out = accepted;
-    return ARCP_OK;
+    *out = &stream->base;
+    return 0;
 }
 
 static void on_connected(uv_connect_t *request, int result)
@@ -247,20 +245,23 @@ static void on_connected(uv_connect_t *request, int result)
     stream->connected(stream->connected_user, result);
 }
 
-int arcp__tcp_stream_connect(arcp__stream *base, const struct sockaddr *address,
-                             void (*done)(void *user, int result), void *user)
+int arcp__tcp_stream_connect(arcp__loop_share *share, const struct sockaddr *address,
+                             void (*done)(void *user, int result), void *user, arcp__stream **out)
 {
-    handle_stream *stream = (handle_stream *)base;
+    handle_stream *stream = tcp_stream_new(share);
+    if (stream == NULL) {
+        return UV_ENOMEM;
+    }
     stream->connected = done;
     stream->connected_user = user;
-    return uv_tcp_connect(&stream->request.connect, &stream->uv.tcp, address, on_connected);
-}
-
-bool arcp__tcp_stream_peer(const arcp__stream *base, struct sockaddr_storage *out)
-{
-    int size = sizeof(*out);
-    return uv_tcp_getpeername(&((const handle_stream *)base)->uv.tcp, (struct sockaddr *)out,
-                              &size) == 0;
+    const int result =
+        uv_tcp_connect(&stream->request.connect, &stream->uv.tcp, address, on_connected);
+    if (result != 0) {
+        stream_close(&stream->base);
+        return result;
+    }
+    *out = &stream->base;
+    return 0;
 }
 
 /* ---- files ---- */

@@ -123,34 +123,6 @@ static void fail_upgrade(arcp_connector *connector, const char *why)
     connector_fail(connector, &err);
 }
 
-static void on_upgraded(arcp_connector *connector, arcp_span early)
-{
-    arcp__authority peer;
-    char peer_name[ARCP__PEER_NAME_MAX];
-    arcp__socket_authority(&connector->peer, &peer);
-    arcp__authority_format(&peer, peer_name, sizeof(peer_name));
-    arcp__websocket_connection_options options = {
-        .upgraded = {.share = connector->share,
-                     .stream = connector->stream,
-                     .peer = peer_name,
-                     .early = early,
-                     .is_encrypted = connector->tls != NULL,
-                     .is_local = arcp__authority_is_loopback(&peer)},
-        .pool = connector->pool,
-        .transport = scheme(connector),
-        .frame_bytes_max = connector->options.frame_bytes_max,
-        .close_timeout_ms = connector->options.close_timeout_ms,
-    };
-    arcp_connection *connection = NULL;
-    arcp_error err = {0};
-    if (arcp__websocket_connection_new(&options, &connection, &err) != ARCP_OK) {
-        connector_fail(connector, &err);
-        return;
-    }
-    connector->stream = NULL; /* the connection's */
-    connector_succeed(connector, connection);
-}
-
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp_connector *connector = user;
@@ -172,11 +144,35 @@ static void on_bytes(void *user, arcp_span bytes)
     }
     if (arcp__upgrade_check_response(&connector->head, connector->key, &err) != ARCP_OK) {
         fail_upgrade(connector, err.message);
-    } else if (connector->request_left > 0) {
-        fail_upgrade(connector, "the server answered before it was asked");
-    } else {
-        on_upgraded(connector, bytes);
+        return;
     }
+    if (connector->request_left > 0) {
+        fail_upgrade(connector, "the server answered before it was asked");
+        return;
+    }
+    arcp__authority peer;
+    char peer_name[ARCP__PEER_NAME_MAX];
+    arcp__socket_authority(&connector->peer, &peer);
+    arcp__authority_format(&peer, peer_name, sizeof(peer_name));
+    const arcp__websocket_connection_options options = {
+        .upgraded = {.share = connector->share,
+                     .stream = connector->stream,
+                     .peer = peer_name,
+                     .early = bytes,
+                     .is_encrypted = connector->tls != NULL,
+                     .is_local = arcp__authority_is_loopback(&peer)},
+        .pool = connector->pool,
+        .transport = scheme(connector),
+        .frame_bytes_max = connector->options.frame_bytes_max,
+        .close_timeout_ms = connector->options.close_timeout_ms,
+    };
+    arcp_connection *connection = NULL;
+    if (arcp__websocket_connection_new(&options, &connection, &err) != ARCP_OK) {
+        connector_fail(connector, &err);
+        return;
+    }
+    connector->stream = NULL; /* the connection's */
+    connector_succeed(connector, connection);
 }
 
 static void on_ended(void *user, const arcp_error *why)
@@ -207,19 +203,6 @@ static uint64_t time_left_ms(const arcp_connector *connector)
 {
     uint64_t now = uv_now(connector->timer.loop);
     return connector->deadline_ms > now ? connector->deadline_ms - now : 0;
-}
-
-/* How long the attempt may take that goes on while next_address waits. */
-static uint64_t attempt_ms(const arcp_connector *connector)
-{
-    uint64_t left = time_left_ms(connector);
-    uint64_t attempts = 1;
-    for (const struct addrinfo *next = connector->next_address; next != NULL;
-         next = next->ai_next) {
-        attempts++;
-    }
-    uint64_t share = left / attempts;
-    return attempts == 1 || share < ATTEMPT_MS ? share : ATTEMPT_MS;
 }
 
 static void on_tcp_connected(void *user, int result)
@@ -257,17 +240,23 @@ static void try_next_address(arcp_connector *connector)
 {
     while (connector->next_address != NULL) {
         const struct addrinfo *address = connector->next_address;
+        uint64_t attempts = 0; /* this one, and those that are left */
+        for (const struct addrinfo *next = address; next != NULL; next = next->ai_next) {
+            attempts++;
+        }
         connector->next_address = address->ai_next;
         memcpy(&connector->peer, address->ai_addr, address->ai_addrlen);
-        if (arcp__tcp_stream_new(connector->share, &connector->stream, &connector->last) !=
-            ARCP_OK) {
-            break;
-        }
-        int result = arcp__tcp_stream_connect(connector->stream, address->ai_addr, on_tcp_connected,
-                                              connector);
+        const int result = arcp__tcp_stream_connect(
+            connector->share, address->ai_addr, on_tcp_connected, connector, &connector->stream);
         if (result == 0) {
-            uv_timer_start(&connector->timer, on_timer, attempt_ms(connector), 0);
+            const uint64_t share = time_left_ms(connector) / attempts;
+            uv_timer_start(&connector->timer, on_timer,
+                           attempts == 1 || share < ATTEMPT_MS ? share : ATTEMPT_MS, 0);
             return;
+        }
+        if (result == UV_ENOMEM) {
+            arcp_error_set(&connector->last, ARCP_E_NO_MEMORY, "out of memory for a connection");
+            break;
         }
         attempt_failed(connector, result);
     }

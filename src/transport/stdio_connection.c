@@ -322,12 +322,6 @@ static void on_exit(uv_process_t *process, int64_t status, int signal)
     }
 }
 
-static void close_pair(const int pair[2])
-{
-    close(pair[0]);
-    close(pair[1]);
-}
-
 /* Starts words[0], found in PATH. The caller owns our ends of the pipes: *to, which it reads, and
  * *from, which it writes. */
 static arcp_status start_program(uv_loop_t *loop, char **words, child_process **out, int *to,
@@ -343,7 +337,8 @@ static arcp_status start_program(uv_loop_t *loop, char **words, child_process **
     if (result == 0) {
         result = uv_pipe(output, UV_NONBLOCK_PIPE, 0);
         if (result != 0) {
-            close_pair(input);
+            close(input[0]);
+            close(input[1]);
         }
     }
     if (result != 0) {

@@ -69,24 +69,12 @@ static int on_value(http_parser *parser, const char *data, size_t size)
     return add(head, data, size, &header->value_size) ? 0 : -1;
 }
 
-static arcp__web_method method_of(const http_parser *parser)
-{
-    if (parser->method == HTTP_GET) {
-        return ARCP__WEB_GET;
-    }
-    return parser->method == HTTP_HEAD ? ARCP__WEB_HEAD : ARCP__WEB_OTHER_METHOD;
-}
-
-static bool has_no_body(unsigned status)
-{
-    return status < 200 || status == 204 || status == 304;
-}
-
 /* http_parser knows what contradicts itself: two lengths, a length beside a coding. */
 static arcp__web_framing framing_of(const arcp__web_head *head, const http_parser *parser)
 {
     arcp_span coding = {NULL, 0};
-    if (head->side == ARCP__WEB_RESPONSE && has_no_body(parser->status_code)) {
+    const unsigned status = parser->status_code;
+    if (head->side == ARCP__WEB_RESPONSE && (status < 200 || status == 204 || status == 304)) {
         return ARCP__WEB_NO_BODY;
     }
     if (parser->uses_transfer_encoding != 0) {
@@ -108,7 +96,9 @@ static int on_headers_complete(http_parser *parser)
     head->major = parser->http_major;
     head->minor = parser->http_minor;
     if (head->side == ARCP__WEB_REQUEST) {
-        head->method = method_of(parser);
+        head->method = parser->method == HTTP_GET    ? ARCP__WEB_GET
+                       : parser->method == HTTP_HEAD ? ARCP__WEB_HEAD
+                                                     : ARCP__WEB_OTHER_METHOD;
         head->method_name = http_method_str((enum http_method)parser->method);
     } else {
         head->status = parser->status_code;

@@ -100,13 +100,14 @@ static void on_connection(uv_stream_t *handle, int result)
     arcp__web_server *server = handle->data;
     struct sockaddr_storage address = {0};
     arcp__stream *tcp = NULL;
-    arcp_error err = {0};
     server->peer_waits = server->turning_away;
     if (result < 0 || server->turning_away) {
         return; /* the peer is gone already, or waits */
     }
-    const arcp_status status = arcp__tcp_stream_accept(server->share, handle, &tcp, &err);
-    if (status == ARCP_E_NO_MEMORY) {
+    result = arcp__tcp_stream_accept(server->share, handle, &address, &tcp);
+    if (result == 0) {
+        arcp__web_exchange_open(server, tcp, &address);
+    } else if (result == UV_ENOMEM) {
         /* libuv accepts nobody else before the peer at hand is taken: one for which there is no
          * memory must not block those for whom there will be some. */
         uv_tcp_init(handle->loop, &server->turned_away); /* cannot fail */
@@ -115,10 +116,6 @@ static void on_connection(uv_stream_t *handle, int result)
         server->references++;
         (void)uv_accept(handle, (uv_stream_t *)&server->turned_away);
         uv_close((uv_handle_t *)&server->turned_away, on_turned_away);
-    } else if (status == ARCP_OK && arcp__tcp_stream_peer(tcp, &address)) {
-        arcp__web_exchange_open(server, tcp, &address);
-    } else {
-        arcp__stream_close(&tcp);
     }
 }
 
