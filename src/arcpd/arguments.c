@@ -74,16 +74,11 @@ static const struct option flags[] = {{"config", required_argument, NULL, FLAG_C
 /* -h and -V as with arcp; ':' tells a missing value from an unknown flag. */
 static const char short_flags[] = ":hV";
 
-/* getopt keeps its place in globals; 0 makes it begin anew. */
-static int first_flag(int argc, char **argv)
+/* -1 behind the last. getopt keeps its place in globals; 0 makes it begin anew. */
+static int next_flag(int argc, char **argv, bool begins)
 {
-    optind = 0;
+    optind = begins ? 0 : optind;
     opterr = 0;
-    return getopt_long(argc, argv, short_flags, flags, NULL);
-}
-
-static int next_flag(int argc, char **argv)
-{
     return getopt_long(argc, argv, short_flags, flags, NULL);
 }
 
@@ -105,7 +100,7 @@ static arcp_status refuse_flag(int flag, const char *word, arcp_error *err)
 arcp_status arcp__arguments_look(int argc, char **argv, arcp__arguments *out, arcp_error *err)
 {
     *out = (arcp__arguments){0};
-    for (int flag = first_flag(argc, argv); flag != -1; flag = next_flag(argc, argv)) {
+    for (int flag = next_flag(argc, argv, true); flag != -1; flag = next_flag(argc, argv, false)) {
         switch (flag) {
         case FLAG_HELP:
             out->wants_help = true;
@@ -227,8 +222,8 @@ arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, a
 {
     arcp_status status = ARCP_OK;
     bool listen_given = false;
-    for (int flag = first_flag(argc, argv); status == ARCP_OK && flag != -1;
-         flag = next_flag(argc, argv)) {
+    for (int flag = next_flag(argc, argv, true); status == ARCP_OK && flag != -1;
+         flag = next_flag(argc, argv, false)) {
         switch (flag) {
         case FLAG_LISTEN:
             if (!listen_given) {

@@ -55,37 +55,29 @@ static void print_damage(void *user, const char *line)
     (void)printf("%s\n", line);
 }
 
-static arcp_status check_file(const char *path, arcp_error *err)
+arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
 {
+    arcp_buf url = ARCP_BUF_INIT;
     arcp__sqlite_found found = {0};
-    const arcp_status status = arcp__sqlite_check(path, print_damage, NULL, &found, err);
-    if (status != ARCP_OK) {
-        return status == ARCP_E_USAGE ? ARCP_E_IO : status; /* the command line is right */
+    arcp_status status = find_store(config, false, &url, err);
+    const char *path = status == ARCP_OK ? url.data + strlen("sqlite:") : "";
+    if (status == ARCP_OK && strncmp(url.data, "sqlite:", 7) != 0) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--check-store: %s keeps nothing", url.data);
+    } else if (status == ARCP_OK) {
+        status = arcp__sqlite_check(path, print_damage, NULL, &found, err);
+        status = status == ARCP_E_USAGE ? ARCP_E_IO : status; /* the command line is right */
     }
-    if (found.damages == 0) {
+    if (status == ARCP_OK && found.damages == 0) {
         (void)printf("%s: whole: %" PRIu64 " rows, %" PRIu64 " streams, %" PRIu64
                      " runs with %" PRIu64 " bytes\n",
                      path, found.rows, found.streams, found.runs, found.bytes);
     }
-    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        return arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
-    }
-    return found.damages == 0
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_CORRUPT,
+    if (status == ARCP_OK && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
+        status = arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
+    } else if (status == ARCP_OK && found.damages != 0) {
+        status = arcp_error_set(err, ARCP_E_CORRUPT,
                                 "%s: %" PRIu64 " damages; arcpd(8), DAMAGED STORES: what to do",
                                 path, found.damages);
-}
-
-arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
-{
-    arcp_buf url = ARCP_BUF_INIT;
-    arcp_status status = find_store(config, false, &url, err);
-    if (status == ARCP_OK) {
-        status =
-            strncmp(url.data, "sqlite:", 7) == 0
-                ? check_file(url.data + 7, err)
-                : arcp_error_set(err, ARCP_E_USAGE, "--check-store: %s keeps nothing", url.data);
     }
     arcp_buf_fini(&url);
     return status;

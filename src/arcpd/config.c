@@ -46,7 +46,7 @@ arcp_status arcp__config_read(arcp__config *config, const char *path, arcp_error
 
 void arcp__config_print(const arcp__config *config, arcp_buf *out)
 {
-    arcp__config_fields_print(&arcp__config_top, config, 0, out);
+    arcp__config_fields_print(&arcp__config_top, config, out);
 }
 
 /* ---- rows that are read at the start only ---- */

@@ -383,46 +383,40 @@ static const arcp__config_row credentials_rows[] = {
     {GROUP("http", ROWS(upstream_rows)), .flags = RESTART, .applies = is_http},
 };
 
-/* What is missing; NULL: nothing. */
-static const char *missing_credentials(const arcp__config_credentials *credentials)
-{
-    const arcp__http_provisioner_options *http = &credentials->http;
-    const arcp__http_request *issue = &http->requests[ARCP__HTTP_ISSUE];
-    const arcp__http_request *usage = &http->requests[ARCP__HTTP_USAGE];
-    if (credentials->kind == ARCP__PROVISIONER_STATIC) {
-        if (credentials->values.count == 0 && credentials->values_file == NULL) {
-            return "provisioner: static needs values or values_file";
-        }
-        if (http->endpoint == NULL) {
-            return "provisioner: static needs an endpoint";
-        }
-    }
-    if (credentials->kind == ARCP__PROVISIONER_HTTP) {
-        if (issue->url == NULL || http->requests[ARCP__HTTP_REVOKE].url == NULL) {
-            return "provisioner: http needs http.issue.url and http.revoke.url";
-        }
-        if (issue->pointers[ARCP__HTTP_VALUE] == NULL) {
-            return "provisioner: http needs http.issue.response.value";
-        }
-        if (http->endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL) {
-            return "provisioner: http needs an endpoint, or http.issue.response.endpoint";
-        }
-        if (usage->url != NULL && usage->pointers[ARCP__HTTP_SPENT] == NULL) {
-            return "http.usage needs response.spent";
-        }
-    }
-    if ((http->terms.enforces & ARCP_ENFORCES_BUDGET) != 0 && http->terms.currency == NULL) {
-        return "enforces: budget needs a currency";
-    }
-    return (http->terms.enforces & ARCP_ENFORCES_MODELS) != 0 && http->terms.model_count == 0
-               ? "enforces: models needs models"
-               : NULL;
-}
-
 static arcp_status check_credentials(arcp__yaml_reader *r, void *owner)
 {
-    const char *what = missing_credentials(&((const arcp__config *)owner)->credentials);
-    return what == NULL ? ARCP_OK : arcp__yaml_refuse(r, "%s", what);
+    const arcp__config_credentials *credentials = &((const arcp__config *)owner)->credentials;
+    const arcp__http_provisioner_options *http = &credentials->http;
+    const arcp__http_request *issue = &http->requests[ARCP__HTTP_ISSUE];
+    const arcp__http_request *revoke = &http->requests[ARCP__HTTP_REVOKE];
+    const arcp__http_request *usage = &http->requests[ARCP__HTTP_USAGE];
+    const arcp_provisioner_terms *terms = &http->terms;
+    const struct {
+        bool is_missing;
+        const char *what;
+    } rows[] = {
+        {is_static(owner) && credentials->values.count == 0 && credentials->values_file == NULL,
+         "provisioner: static needs values or values_file"},
+        {is_static(owner) && http->endpoint == NULL, "provisioner: static needs an endpoint"},
+        {is_http(owner) && (issue->url == NULL || revoke->url == NULL),
+         "provisioner: http needs http.issue.url and http.revoke.url"},
+        {is_http(owner) && issue->pointers[ARCP__HTTP_VALUE] == NULL,
+         "provisioner: http needs http.issue.response.value"},
+        {is_http(owner) && http->endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL,
+         "provisioner: http needs an endpoint, or http.issue.response.endpoint"},
+        {is_http(owner) && usage->url != NULL && usage->pointers[ARCP__HTTP_SPENT] == NULL,
+         "http.usage needs response.spent"},
+        {(terms->enforces & ARCP_ENFORCES_BUDGET) != 0 && terms->currency == NULL,
+         "enforces: budget needs a currency"},
+        {(terms->enforces & ARCP_ENFORCES_MODELS) != 0 && terms->model_count == 0,
+         "enforces: models needs models"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].is_missing) {
+            return arcp__yaml_refuse(r, "%s", rows[i].what);
+        }
+    }
+    return ARCP_OK;
 }
 
 /* ---- audit ---- */

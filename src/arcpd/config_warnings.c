@@ -127,9 +127,10 @@ static bool is_misplaced(const arcp__config *config, const char *cwd, const char
            stat(path, &about) == 0 && S_ISREG(about.st_mode) && realpath(path, real);
 }
 
-static void warn_of_words(const warnings *w, size_t index)
+static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment moment)
 {
     const arcp__config_agent *agent = &w->config->agents[index];
+    const arcp__config_name name = arcp__config_name_of(&w->config->places, "agents[%zu]", index);
     for (size_t i = 1; i < agent->command.count; i++) {
         const char *word = agent->command.items[i];
         char real[PATH_MAX];
@@ -141,20 +142,13 @@ static void warn_of_words(const warnings *w, size_t index)
                 agent->name, word, agent->cwd == NULL ? "a fresh directory" : agent->cwd, real);
         }
     }
-}
-
-static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment moment)
-{
-    const arcp__config_agent *agent = &w->config->agents[index];
-    const arcp__config_name name = arcp__config_name_of(&w->config->places, "agents[%zu]", index);
-    arcp_error why = {0};
-    warn_of_words(w, index);
     if (agent->is_plain && agent->warm != 0) { /* the runtime keeps none waiting */
         say(w, name,
             "agent \"%.80s\": warm has no effect with mode: plain, whose processes take "
             "one job each; remove one of the two",
             agent->name);
     }
+    arcp_error why = {0};
     if (moment == ARCP__CONFIG_CHECK) {
         const arcp_status status =
             arcp__process_check((const char *const *)agent->command.items,

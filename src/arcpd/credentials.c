@@ -80,11 +80,23 @@ static arcp_status open_static(arcp__credentials *self, const arcp__config_crede
     return status;
 }
 
-static arcp_status open_http(arcp__credentials *self, const arcp__config_credentials *config,
-                             struct uv_loop_s *loop, arcp_provisioner **out, arcp_error *err)
+arcp_status arcp__credentials_open(arcp__credentials *self, const arcp__config_credentials *config,
+                                   struct uv_loop_s *loop, const char *directory,
+                                   arcp_provisioner **out, arcp_error *err)
 {
     static const int usual_gone[] = {404, 410};
+    const char *key_file = config->key_file == NULL ? "credentials.key" : config->key_file;
     arcp__http_provisioner_new_fn make = NULL;
+    *out = NULL;
+    if (!arcp__path_in(directory, key_file, self->key_file, sizeof self->key_file)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "credentials: %s: too long", key_file);
+    }
+    if (config->kind == ARCP__PROVISIONER_NONE) {
+        return ARCP_OK;
+    }
+    if (config->kind == ARCP__PROVISIONER_STATIC) {
+        return open_static(self, config, loop, directory, out, err);
+    }
     const arcp_status status =
         arcp__module_open("arcp-provisioner-http", ARCP__HTTP_PROVISIONER_SYMBOL,
                           "credentials.provisioner: http", &self->module, &make, err);
@@ -99,26 +111,6 @@ static arcp_status open_http(arcp__credentials *self, const arcp__config_credent
         options.gone_count = sizeof usual_gone / sizeof usual_gone[0];
     }
     return make(&options, out, err);
-}
-
-arcp_status arcp__credentials_open(arcp__credentials *self, const arcp__config_credentials *config,
-                                   struct uv_loop_s *loop, const char *directory,
-                                   arcp_provisioner **out, arcp_error *err)
-{
-    const char *key_file = config->key_file == NULL ? "credentials.key" : config->key_file;
-    *out = NULL;
-    if (!arcp__path_in(directory, key_file, self->key_file, sizeof self->key_file)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "credentials: %s: too long", key_file);
-    }
-    switch (config->kind) {
-    case ARCP__PROVISIONER_NONE:
-        return ARCP_OK;
-    case ARCP__PROVISIONER_STATIC:
-        return open_static(self, config, loop, directory, out, err);
-    case ARCP__PROVISIONER_HTTP:
-        return open_http(self, config, loop, out, err);
-    }
-    return ARCP_OK;
 }
 
 void arcp__credentials_close(arcp__credentials *self)

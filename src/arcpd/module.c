@@ -21,59 +21,50 @@ bool arcp__module_directory_is_safe(const char *path)
            (stat("/proc/self/exe", &program) == 0 && about.st_uid == program.st_uid);
 }
 
-/* Beside the program in a build tree, else where it was installed. What a directory has that others
- * may write to would run with our rights: it is passed over, and kept in *unsafe. */
-static void *load(const char *name, char *unsafe, size_t size)
+arcp_status arcp__module_open(const char *name, const char *symbol, const char *key, void **module,
+                              void *function, arcp_error *err)
 {
     static const char *const places[] = {"../lib/arcp", "../modules"};
     char self[3072];
     char directory[3200];
     char path[4096];
-    void *module = NULL;
-    ssize_t self_size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char unsafe[sizeof directory] = "";
+    void *loaded = NULL;
+    const ssize_t self_size = readlink("/proc/self/exe", self, sizeof self - 1);
     self[self_size > 0 ? self_size : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    for (size_t at = 0; slash != NULL && at < 2 && module == NULL; at++) {
-        (void)snprintf(directory, sizeof(directory), "%.*s/%s", (int)(slash - self), self,
-                       places[at]);
-        (void)snprintf(path, sizeof(path), "%s/%s.so", directory, name);
-        if (access(path, R_OK) != 0) {
-            continue;
-        }
-        if (arcp__module_directory_is_safe(directory)) {
-            module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        } else {
-            (void)snprintf(unsafe, size, "%s", directory);
+    const char *slash = strrchr(self, '/');
+    /* Where it was installed beside the program, or in a build tree. What a directory has that
+     * others may write to would run with our rights: it is passed over. */
+    for (size_t i = 0; slash != NULL && i < 2 && loaded == NULL; i++) {
+        (void)snprintf(directory, sizeof directory, "%.*s/%s", (int)(slash - self), self,
+                       places[i]);
+        (void)snprintf(path, sizeof path, "%s/%s.so", directory, name);
+        if (access(path, R_OK) == 0 && !arcp__module_directory_is_safe(directory)) {
+            (void)snprintf(unsafe, sizeof unsafe, "%s", directory);
+        } else if (access(path, R_OK) == 0) {
+            loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         }
     }
-    if (module == NULL) {
-        (void)snprintf(path, sizeof(path), ARCP_MODULE_DIRECTORY "/%s.so", name);
-        module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (loaded == NULL) {
+        (void)snprintf(path, sizeof path, ARCP_MODULE_DIRECTORY "/%s.so", name);
+        loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
-    return module;
-}
-
-arcp_status arcp__module_open(const char *name, const char *symbol, const char *key, void **module,
-                              void *function, arcp_error *err)
-{
-    char unsafe[3200] = "";
-    void *loaded = load(name, unsafe, sizeof(unsafe));
     void *found = loaded == NULL ? NULL : dlsym(loaded, symbol);
-    if (found == NULL) {
-        const char *why = dlerror();
-        const arcp_status status =
-            unsafe[0] != '\0'
-                ? arcp_error_set(err, ARCP_E_USAGE,
-                                 "%s: its module is not loaded from %s, which others may write to",
-                                 key, unsafe)
-                : arcp_error_set(err, ARCP_E_USAGE, "%s: its module cannot be loaded: %s", key,
-                                 why == NULL ? name : why);
-        arcp__module_close(loaded);
-        return status;
+    if (found != NULL) {
+        *module = loaded;
+        memcpy(function, &found, sizeof found); /* ISO C has no cast for this */
+        return ARCP_OK;
     }
-    *module = loaded;
-    memcpy(function, &found, sizeof found); /* ISO C has no cast for this */
-    return ARCP_OK;
+    const char *why = dlerror();
+    const arcp_status status =
+        unsafe[0] != '\0'
+            ? arcp_error_set(err, ARCP_E_USAGE,
+                             "%s: its module is not loaded from %s, which others may write to", key,
+                             unsafe)
+            : arcp_error_set(err, ARCP_E_USAGE, "%s: its module cannot be loaded: %s", key,
+                             why == NULL ? name : why);
+    arcp__module_close(loaded);
+    return status;
 }
 
 void arcp__module_close(void *module)

@@ -111,7 +111,7 @@ void arcp__text_list_clear(arcp__text_list *list);
  * stands in its owner's struct, its default and range, whether a reload takes it up, and whether it
  * is secret. Rows nest: a group is a row with rows of its own, and the items of a list are
  * described by a row. Reading, defaults, printing, freeing (fields.c) and comparing walk the rows;
- * a type (types.c, json.c) knows one kind of value. */
+ * a type (types.c) knows one kind of value. */
 
 typedef struct arcp__config_row arcp__config_row;
 typedef struct arcp__config_fields arcp__config_fields;
@@ -221,9 +221,8 @@ void arcp__config_fields_fini(const arcp__config_fields *fields, void *owner);
 /* Reads the mapping where the reader is. */
 arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
                                      void *owner);
-/* As a block of lines, each indented by so many blanks. */
-void arcp__config_fields_print(const arcp__config_fields *fields, const void *owner,
-                               unsigned indent, arcp_buf *out);
+/* As lines of YAML. */
+void arcp__config_fields_print(const arcp__config_fields *fields, const void *owner, arcp_buf *out);
 
 /* Reads a YAML text, or a file up to its end, into the struct r->root; an empty one changes
  * nothing. `r` needs its root, its places, its name and err. */

@@ -115,20 +115,8 @@ static bool is_printed(const arcp__config_row *row, const void *owner, arcp_buf 
            ((row->flags & ARCP__CONFIG_SPARSE) == 0 || has_value(row, owner, out));
 }
 
-static void print_row(const arcp__config_row *row, const void *owner, unsigned indent,
-                      arcp_buf *out);
-
-static void print_rows(const arcp__config_fields *fields, const void *owner, unsigned indent,
-                       bool is_begun, arcp_buf *out)
-{
-    for (size_t i = 0; i < fields->count; i++) {
-        if (is_printed(&fields->rows[i], owner, out)) {
-            arcp_buf_append_format(out, "%*s", is_begun ? 0 : (int)indent, "");
-            print_row(&fields->rows[i], owner, indent, out);
-            is_begun = false;
-        }
-    }
-}
+static void print_block(const arcp__config_fields *fields, const void *owner, unsigned indent,
+                        bool is_begun, arcp_buf *out);
 
 /* Each item after `- `; the further lines of a block are indented like its first one. */
 static void print_items(const arcp__config_row *row, const void *owner, unsigned indent,
@@ -141,35 +129,42 @@ static void print_items(const arcp__config_row *row, const void *owner, unsigned
             row->item->type->print(row->item, item, out);
             arcp_buf_append_byte(out, '\n');
         } else {
-            print_rows(row->item->fields, item, indent + 2, true, out);
+            print_block(row->item->fields, item, indent + 2, true, out);
         }
     }
 }
 
-static void print_row(const arcp__config_row *row, const void *owner, unsigned indent,
-                      arcp_buf *out)
+/* `is_begun`: the first line stands behind something. */
+static void print_block(const arcp__config_fields *fields, const void *owner, unsigned indent,
+                        bool is_begun, arcp_buf *out)
 {
-    arcp_buf_append_cstr(out, row->key);
-    if (row->fields != NULL && !row->fields->is_flow) {
-        arcp_buf_append_cstr(out, ":\n");
-        arcp__config_fields_print(row->fields, arcp__config_value(row, owner), indent + 2, out);
-    } else if (row->item != NULL && row->item->fields != NULL) {
-        arcp_buf_append_cstr(out, ":\n");
-        print_items(row, owner, indent + 2, out);
-    } else {
-        arcp_buf_append_cstr(out, ": ");
-        row->type->print(row, owner, out);
-        arcp_buf_append_byte(out, '\n');
+    for (size_t i = 0; i < fields->count; i++) {
+        const arcp__config_row *row = &fields->rows[i];
+        if (!is_printed(row, owner, out)) {
+            continue;
+        }
+        arcp_buf_append_format(out, "%*s%s:", is_begun ? 0 : (int)indent, "", row->key);
+        is_begun = false;
+        if (row->fields != NULL && !row->fields->is_flow) {
+            arcp_buf_append_byte(out, '\n');
+            print_block(row->fields, arcp__config_value(row, owner), indent + 2, false, out);
+        } else if (row->item != NULL && row->item->fields != NULL) {
+            arcp_buf_append_byte(out, '\n');
+            print_items(row, owner, indent + 2, out);
+        } else {
+            arcp_buf_append_byte(out, ' ');
+            row->type->print(row, owner, out);
+            arcp_buf_append_byte(out, '\n');
+        }
     }
-}
-
-void arcp__config_fields_print(const arcp__config_fields *fields, const void *owner,
-                               unsigned indent, arcp_buf *out)
-{
-    print_rows(fields, owner, indent, false, out);
     if (fields->others != NULL) {
         fields->others->print(fields->group, owner, indent, out);
     }
+}
+
+void arcp__config_fields_print(const arcp__config_fields *fields, const void *owner, arcp_buf *out)
+{
+    print_block(fields, owner, 0, false, out);
 }
 
 /* ---- groups ---- */

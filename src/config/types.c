@@ -209,17 +209,7 @@ static void flag_print(const arcp__config_row *row, const void *owner, arcp_buf 
 
 const arcp__config_type arcp__config_flag = {.read = flag_read, .print = flag_print};
 
-static arcp_status read_number(arcp__yaml_reader *r, uint64_t *out)
-{
-    const arcp_span text = arcp__yaml_scalar(r->node);
-    uint64_t number = 0;
-    if (!arcp__digits_parse(text, &number) && !arcp__yaml_is_null(r->node)) {
-        return arcp__yaml_refuse(r, "must be a whole number of 0 or more");
-    }
-    *out = number;
-    return ARCP_OK;
-}
-
+/* An HTTP status is a number whose field is an int; 0 stands for none. */
 static void number_init(const arcp__config_row *row, void *owner)
 {
     *(uint64_t *)arcp__config_value(row, owner) = row->initial;
@@ -228,9 +218,14 @@ static void number_init(const arcp__config_row *row, void *owner)
 static arcp_status number_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     uint64_t number = 0;
-    const arcp_status status = read_number(r, &number);
-    if (status != ARCP_OK) {
-        return status;
+    if (!arcp__digits_parse(arcp__yaml_scalar(r->node), &number) && !arcp__yaml_is_null(r->node)) {
+        return arcp__yaml_refuse(r, "must be a whole number of 0 or more");
+    }
+    if (row->type == &arcp__config_http_status) {
+        *(int *)arcp__config_value(row, owner) = (int)number;
+        return number >= 100 && number <= 599
+                   ? ARCP_OK
+                   : arcp__yaml_refuse(r, "must be an HTTP status, 100 to 599");
     }
     if (row->maximum != 0 && (number < row->minimum || number > row->maximum)) {
         return arcp__yaml_refuse(r, "must be a whole number from %" PRIu64 " to %" PRIu64,
@@ -247,6 +242,19 @@ static void number_print(const arcp__config_row *row, const void *owner, arcp_bu
 
 const arcp__config_type arcp__config_number = {
     .init = number_init, .read = number_read, .print = number_print};
+
+static void http_status_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
+{
+    const int status = *(const int *)arcp__config_value(row, owner);
+    if (status == 0) {
+        arcp_buf_append_cstr(out, "null");
+    } else {
+        arcp_buf_append_i64(out, status);
+    }
+}
+
+const arcp__config_type arcp__config_http_status = {.read = number_read,
+                                                    .print = http_status_print};
 
 /* ---- choices ---- */
 
@@ -351,31 +359,7 @@ static void words_print(const arcp__config_row *row, const void *owner, arcp_buf
 
 const arcp__config_type arcp__config_words = {.read = words_read, .print = words_print};
 
-/* ---- statuses ---- */
-
-static arcp_status http_status_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    uint64_t number = 0;
-    const arcp_status status = read_number(r, &number);
-    if (status == ARCP_OK && (number < 100 || number > 599)) {
-        return arcp__yaml_refuse(r, "must be an HTTP status, 100 to 599");
-    }
-    *(int *)arcp__config_value(row, owner) = (int)number;
-    return status;
-}
-
-static void http_status_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
-{
-    const int status = *(const int *)arcp__config_value(row, owner);
-    if (status == 0) {
-        arcp_buf_append_cstr(out, "null");
-    } else {
-        arcp_buf_append_i64(out, status);
-    }
-}
-
-const arcp__config_type arcp__config_http_status = {.read = http_status_read,
-                                                    .print = http_status_print};
+/* ---- error codes ---- */
 
 static arcp_status error_code_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {

@@ -126,29 +126,24 @@ const yaml_node_t *arcp__yaml_find(arcp__yaml_reader *r, const char *key)
 
 /* ---- the text ---- */
 
-/* Whether the character at a mark is a tab: columns count characters of UTF-8. */
-static bool is_tab(arcp_span text, yaml_mark_t mark)
-{
-    size_t at = 0;
-    for (size_t line = 0; line < mark.line && at < text.size; at++) {
-        line += text.data[at] == '\n';
-    }
-    for (size_t column = 0; column < mark.column && at < text.size; column++) {
-        do {
-            at++;
-        } while (at < text.size && ((unsigned char)text.data[at] & 0xc0u) == 0x80u);
-    }
-    return at < text.size && text.data[at] == '\t';
-}
-
 static arcp_status not_yaml(const arcp__yaml_reader *r, const yaml_parser_t *parser)
 {
+    const yaml_mark_t mark = parser->problem_mark;
     const char *problem = parser->problem == NULL ? "this is no YAML" : parser->problem;
-    if (is_tab(r->text, parser->problem_mark)) {
+    size_t at = 0;
+    for (size_t line = 0; line < mark.line && at < r->text.size; at++) {
+        line += r->text.data[at] == '\n';
+    }
+    /* Columns count characters of UTF-8. */
+    for (size_t column = 0; column < mark.column && at < r->text.size; column++) {
+        do {
+            at++;
+        } while (at < r->text.size && ((unsigned char)r->text.data[at] & 0xc0u) == 0x80u);
+    }
+    if (at < r->text.size && r->text.data[at] == '\t') {
         problem = "a tab: YAML is indented by blanks only";
     }
-    return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s", r->name,
-                          parser->problem_mark.line + 1, problem);
+    return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s", r->name, mark.line + 1, problem);
 }
 
 /* Whether nothing is nested too deep, told by events: libyaml's time for a document grows with the

@@ -91,39 +91,38 @@ static const char *describe(CURLcode code, arcp__http_result *result)
     return code == CURLE_WRITE_ERROR ? "gave too long an answer" : "lost the connection";
 }
 
-static void finish(arcp__http_client *self, transfer *done, CURLcode code)
-{
-    long status = 0;
-    curl_off_t retry_after_sec = 0;
-    char problem[160];
-    arcp__http_answer answer = {
-        .id = done->message.id, .kind = done->message.kind, .result = ARCP__HTTP_ANSWERED};
-    (void)curl_easy_getinfo(done->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (code != CURLE_OK || status == 0) {
-        (void)snprintf(problem, sizeof(problem), "%s %s", self->options.peer,
-                       describe(code, &answer.result));
-        answer.problem = problem;
-    }
-    (void)curl_easy_getinfo(done->easy, CURLINFO_RETRY_AFTER, &retry_after_sec);
-    answer.retry_after_sec = retry_after_sec > 0 ? (uint64_t)retry_after_sec : 0;
-    answer.status = (int)status;
-    answer.body = arcp_buf_span(&done->answer);
-    DL_DELETE2(self->transfers, done, previous, next);
-    self->options.done(self->options.user, &answer);
-    transfer_free(done);
-}
-
 static void take_finished(arcp__http_client *self)
 {
     int left = 0;
     for (CURLMsg *message = curl_multi_info_read(self->multi, &left); message != NULL;
          message = curl_multi_info_read(self->multi, &left)) {
-        if (message->msg == CURLMSG_DONE) {
-            transfer *done = NULL;
-            CURLcode code = message->data.result; /* the message goes with the handle */
-            (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&done);
-            finish(self, done, code);
+        if (message->msg != CURLMSG_DONE) {
+            continue;
         }
+        const CURLcode code = message->data.result; /* the message goes with the handle */
+        transfer *done = NULL;
+        long status = 0;
+        curl_off_t retry_after_sec = 0;
+        char problem[160];
+        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&done);
+        (void)curl_easy_getinfo(done->easy, CURLINFO_RESPONSE_CODE, &status);
+        (void)curl_easy_getinfo(done->easy, CURLINFO_RETRY_AFTER, &retry_after_sec);
+        arcp__http_answer answer = {
+            .id = done->message.id,
+            .kind = done->message.kind,
+            .result = ARCP__HTTP_ANSWERED,
+            .status = (int)status,
+            .body = arcp_buf_span(&done->answer),
+            .retry_after_sec = retry_after_sec > 0 ? (uint64_t)retry_after_sec : 0,
+        };
+        if (code != CURLE_OK || status == 0) {
+            (void)snprintf(problem, sizeof problem, "%s %s", self->options.peer,
+                           describe(code, &answer.result));
+            answer.problem = problem;
+        }
+        DL_DELETE2(self->transfers, done, previous, next);
+        self->options.done(self->options.user, &answer);
+        transfer_free(done);
     }
 }
 

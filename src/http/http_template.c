@@ -17,86 +17,66 @@ static const arcp_json_limits body_limits = {32, 1000, 1u << 20};
 
 /* ---- what can stand in braces ---- */
 
-typedef enum variable {
-    VAR_ALIAS,
-    VAR_ID,
-    VAR_VALUE,
-    VAR_CREDENTIAL_ID,
-    VAR_JOB_ID,
-    VAR_PRINCIPAL,
-    VAR_AGENT,
-    VAR_TRACE_ID,
-    VAR_TRACEPARENT,
-    VAR_EXPIRES_AT,
-    VAR_BUDGET,
-    VAR_TTL_SEC,
-    VAR_MODELS,
-    VAR_COUNT
+typedef enum variable_kind {
+    VAR_NONE,
+    VAR_KEY, /* says which value of the upstream's is meant */
+    VAR_TEXT,
+    VAR_BUDGET, /* alone in a body's string: a number, as are the seconds */
+    VAR_SECONDS,
+    VAR_MODELS /* there: a list */
+} variable_kind;
+
+typedef struct variable {
+    const char *name;
+    variable_kind kind;
+    size_t at; /* of keys, texts and the budget: the span of a request */
 } variable;
 
-/* All but the last two are spans of a request. */
 #define TEXT(member) offsetof(arcp_provision_request, member)
-static const struct {
-    const char *name;
-    size_t at;
-} variables[VAR_COUNT] = {
-    {"alias", TEXT(alias)},
-    {"id", TEXT(upstream_id)},
-    {"value", TEXT(value)},
-    {"credential_id", TEXT(credential_id)},
-    {"job_id", TEXT(job_id)},
-    {"principal", TEXT(principal)},
-    {"agent", TEXT(agent)},
-    {"trace_id", TEXT(trace_id)},
-    {"traceparent", TEXT(traceparent)},
-    {"expires_at", TEXT(expires_at)},
-    {"budget", TEXT(budget)},
-    {"ttl_sec", 0},
-    {"models", 0},
+static const variable variables[] = {
+    {"alias", VAR_KEY, TEXT(alias)},
+    {"id", VAR_KEY, TEXT(upstream_id)},
+    {"value", VAR_KEY, TEXT(value)},
+    {"credential_id", VAR_TEXT, TEXT(credential_id)},
+    {"job_id", VAR_TEXT, TEXT(job_id)},
+    {"principal", VAR_TEXT, TEXT(principal)},
+    {"agent", VAR_TEXT, TEXT(agent)},
+    {"trace_id", VAR_TEXT, TEXT(trace_id)},
+    {"traceparent", VAR_TEXT, TEXT(traceparent)},
+    {"expires_at", VAR_TEXT, TEXT(expires_at)},
+    {"budget", VAR_BUDGET, TEXT(budget)},
+    {"ttl_sec", VAR_SECONDS, 0},
+    {"models", VAR_MODELS, 0},
 };
+static const variable unknown = {"", VAR_NONE, 0};
 
-static variable find_variable(arcp_span name)
-{
-    for (int i = 0; i < VAR_COUNT; i++) {
-        if (arcp_span_equal_cstr(name, variables[i].name)) {
-            return (variable)i;
-        }
-    }
-    return VAR_COUNT;
-}
-
-static arcp_span text_of(const arcp_provision_request *request, variable which)
+static arcp_span text_of(const arcp_provision_request *request, const variable *which)
 {
     arcp_span text = {NULL, 0};
-    if (which < VAR_TTL_SEC) {
-        memcpy(&text, (const char *)request + variables[which].at, sizeof(text));
+    if (which->kind == VAR_KEY || which->kind == VAR_TEXT || which->kind == VAR_BUDGET) {
+        memcpy(&text, (const char *)request + which->at, sizeof text);
     }
     return text;
 }
 
-static bool is_present(const arcp_provision_request *request, variable which)
+static bool is_present(const arcp_provision_request *request, const variable *which)
 {
-    if (which == VAR_TTL_SEC) {
+    if (which->kind == VAR_SECONDS) {
         return request->ttl_sec != 0;
     }
-    return which == VAR_MODELS ? request->has_models : text_of(request, which).size != 0;
-}
-
-/* Which value of the upstream's is meant. */
-static bool is_of_key(variable which)
-{
-    return which == VAR_ALIAS || which == VAR_ID || which == VAR_VALUE;
+    return which->kind == VAR_MODELS ? request->has_models : text_of(request, which).size != 0;
 }
 
 /* As text, also of what is a number or a list. */
-static void append_value(const arcp_provision_request *request, variable which, arcp_buf *out)
+static void append_value(const arcp_provision_request *request, const variable *which,
+                         arcp_buf *out)
 {
-    if (which == VAR_TTL_SEC) {
+    if (which->kind == VAR_SECONDS) {
         arcp_buf_append_u64(out, request->ttl_sec);
-    } else if (which == VAR_MODELS) {
-        for (size_t at = 0; at < request->model_count; at++) {
-            arcp_buf_append_cstr(out, at == 0 ? "" : ",");
-            arcp_buf_append(out, request->models[at]);
+    } else if (which->kind == VAR_MODELS) {
+        for (size_t i = 0; i < request->model_count; i++) {
+            arcp_buf_append_cstr(out, i == 0 ? "" : ",");
+            arcp_buf_append(out, request->models[i]);
         }
     } else {
         arcp_buf_append(out, text_of(request, which));
@@ -109,7 +89,7 @@ static void append_value(const arcp_provision_request *request, variable which, 
 typedef struct brace {
     size_t begin, end;
     arcp_span name;
-    variable which; /* VAR_COUNT: none */
+    const variable *which;
 } brace;
 
 /* The next `{...}` of lower-case letters, '_' or a prefix with ':'; other braces are text. */
@@ -126,7 +106,12 @@ static bool next_brace(arcp_span text, size_t from, brace *out)
         out->begin = at;
         out->end = (size_t)(close - text.data) + 1;
         out->name = arcp_span_make(text.data + at + 1, out->end - at - 2);
-        out->which = find_variable(out->name);
+        out->which = &unknown;
+        for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+            if (arcp_span_equal_cstr(out->name, variables[i].name)) {
+                out->which = &variables[i];
+            }
+        }
         return true;
     }
     return false;
@@ -183,35 +168,26 @@ static arcp_status append_value_of(arcp_span name, arcp_buf *out, arcp_error *er
     return ARCP_OK;
 }
 
-/* The text is read for braces once more with each request, a header ends with its line, and a URL
- * with a NUL. */
-static arcp_status check_fixed(arcp_span name, arcp_span value, arcp__template_use use,
-                               arcp_error *err)
-{
-    brace ignored;
-    const arcp_span shown = arcp_span_first(name, 200);
-    if (next_brace(value, 0, &ignored)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "what {%.*s} stands for has {...} in it",
-                              (int)shown.size, shown.data);
-    }
-    for (size_t at = 0; use != ARCP__TEMPLATE_BODY && at < value.size; at++) {
-        if ((unsigned char)value.data[at] < 0x20 || value.data[at] == 0x7f) {
-            return arcp_error_set(err, ARCP_E_USAGE,
-                                  "what {%.*s} stands for has a control character", (int)shown.size,
-                                  shown.data);
-        }
-    }
-    return ARCP_OK;
-}
-
 static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf *out,
                                 arcp_error *err)
 {
+    const arcp_span shown = arcp_span_first(name, 200);
     arcp_buf value = ARCP_BUF_SECRET_INIT;
     arcp_buf quoted = ARCP_BUF_SECRET_INIT;
+    brace ignored;
     arcp_status status = append_value_of(name, &value, err);
-    if (status == ARCP_OK) {
-        status = check_fixed(name, arcp_buf_span(&value), use, err);
+    /* The text is read for braces once more with each request, a header ends with its line, and a
+     * URL with a NUL. */
+    if (status == ARCP_OK && next_brace(arcp_buf_span(&value), 0, &ignored)) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "what {%.*s} stands for has {...} in it",
+                                (int)shown.size, shown.data);
+    }
+    for (size_t i = 0; status == ARCP_OK && use != ARCP__TEMPLATE_BODY && i < value.size; i++) {
+        if ((unsigned char)value.data[i] < 0x20 || value.data[i] == 0x7f) {
+            status =
+                arcp_error_set(err, ARCP_E_USAGE, "what {%.*s} stands for has a control character",
+                               (int)shown.size, shown.data);
+        }
     }
     if (status == ARCP_OK && use == ARCP__TEMPLATE_BODY) {
         arcp_json_quote(arcp_buf_span(&value), &quoted);
@@ -239,12 +215,12 @@ static arcp_status prepare(arcp__template *self, const char *text, arcp_error *e
         if (arcp_span_starts_with(next.name, ARCP_SPAN_LITERAL("env:")) ||
             arcp_span_starts_with(next.name, ARCP_SPAN_LITERAL("file:"))) {
             status = append_fixed(next.name, self->use, &self->text, err);
-        } else if (next.which == VAR_COUNT) {
+        } else if (next.which == &unknown) {
             status = arcp_error_set(err, ARCP_E_USAGE, "there is no {%.*s}",
                                     (int)arcp_span_first(next.name, 64).size, next.name.data);
         } else {
             self->is_constant = false;
-            self->names_key = self->names_key || is_of_key(next.which);
+            self->names_key = self->names_key || next.which->kind == VAR_KEY;
             arcp_buf_append(&self->text,
                             arcp_span_make(whole.data + next.begin, next.end - next.begin));
         }
@@ -302,13 +278,11 @@ static bool is_unreserved(unsigned char byte)
 /* Whether a value may stand there at all. Without its name a URL such as /keys/{id} would mean
  * all of them, or none, and "not known" would be believed of a value that lives; and a segment
  * of dots is a step upwards, percent-encoded or not. */
-static bool may_stand(arcp__template_use use, variable which, arcp_span value)
+static bool may_stand(arcp__template_use use, const variable *which, arcp_span value)
 {
-    if (use == ARCP__TEMPLATE_BODY) {
-        return true;
-    }
-    bool is_step = arcp_span_equal_cstr(value, ".") || arcp_span_equal_cstr(value, "..");
-    return (value.size != 0 || !is_of_key(which)) && (use != ARCP__TEMPLATE_URL || !is_step);
+    const bool is_step = arcp_span_equal_cstr(value, ".") || arcp_span_equal_cstr(value, "..");
+    return use == ARCP__TEMPLATE_BODY ||
+           ((value.size != 0 || which->kind != VAR_KEY) && (use != ARCP__TEMPLATE_URL || !is_step));
 }
 
 /* Text with what stands in braces put in, as the use wants it. *names_key is set when one of
@@ -324,7 +298,7 @@ static bool expand_text(arcp_span text, arcp__template_use use,
         arcp_buf_append(out, arcp_span_make(text.data + from, next.begin - from));
         append_value(request, next.which, &value);
         clean = clean && may_stand(use, next.which, arcp_buf_span(&value));
-        *names_key = *names_key || (is_of_key(next.which) && value.size != 0);
+        *names_key = *names_key || (next.which->kind == VAR_KEY && value.size != 0);
         for (size_t at = 0; at < value.size; at++) {
             unsigned char byte = (unsigned char)value.data[at];
             clean = clean && (use != ARCP__TEMPLATE_HEADER || (byte >= 0x20 && byte != 0x7f));
@@ -376,12 +350,12 @@ static void write_string(body_writer *self, arcp_span text)
 {
     brace first;
     const bool is_whole = next_brace(text, 0, &first) && first.begin == 0 && first.end == text.size;
-    const variable which = is_whole ? first.which : VAR_COUNT;
-    if (which == VAR_BUDGET) {
+    const variable_kind kind = is_whole ? first.which->kind : VAR_TEXT;
+    if (kind == VAR_BUDGET) {
         arcp_json_write_raw(&self->writer, self->request->budget);
-    } else if (which == VAR_TTL_SEC) {
+    } else if (kind == VAR_SECONDS) {
         arcp_json_write_u64(&self->writer, self->request->ttl_sec);
-    } else if (which == VAR_MODELS) {
+    } else if (kind == VAR_MODELS) {
         arcp_json_begin_array(&self->writer);
         for (size_t at = 0; at < self->request->model_count; at++) {
             arcp_json_write_string(&self->writer, self->request->models[at]);
@@ -401,25 +375,29 @@ static void write_string(body_writer *self, arcp_span text)
 static void write_body(body_writer *self, arcp_json_ref ref)
 {
     const arcp_json *json = self->json;
-    if (arcp_json_is(json, ref, ARCP_JSON_OBJECT)) {
-        arcp_json_begin_object(&self->writer);
-        for (arcp_json_ref name = arcp_json_first(json, ref); name != ARCP_JSON_ABSENT;
-             name = arcp_json_next(json, ref, name)) {
-            if (!is_left_out(self, name + 1)) {
-                arcp_json_name_span(&self->writer, string_at(self, name));
-                write_body(self, name + 1);
-            }
+    const bool is_object = arcp_json_is(json, ref, ARCP_JSON_OBJECT);
+    if (is_object || arcp_json_is(json, ref, ARCP_JSON_ARRAY)) {
+        if (is_object) {
+            arcp_json_begin_object(&self->writer);
+        } else {
+            arcp_json_begin_array(&self->writer);
         }
-        arcp_json_end_object(&self->writer);
-    } else if (arcp_json_is(json, ref, ARCP_JSON_ARRAY)) {
-        arcp_json_begin_array(&self->writer);
         for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
              at = arcp_json_next(json, ref, at)) {
-            if (!is_left_out(self, at)) {
-                write_body(self, at);
+            const arcp_json_ref value = is_object ? at + 1 : at;
+            if (is_left_out(self, value)) {
+                continue;
             }
+            if (is_object) {
+                arcp_json_name_span(&self->writer, string_at(self, at));
+            }
+            write_body(self, value);
         }
-        arcp_json_end_array(&self->writer);
+        if (is_object) {
+            arcp_json_end_object(&self->writer);
+        } else {
+            arcp_json_end_array(&self->writer);
+        }
     } else if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
         write_string(self, string_at(self, ref));
     } else {

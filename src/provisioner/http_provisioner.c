@@ -37,48 +37,43 @@ static const char *const kind_names[] = {"issue", "revoke", "rotate", "usage"};
 /* ---- asking ---- */
 
 /* [arcp:11-2] */
-static bool make_message(const http_provisioner *self, arcp__http_request_kind kind,
-                         const arcp_provision_request *request, arcp__http_message *out)
-{
-    const prepared *how = &self->requests[kind];
-    bool names_key = false;
-    bool good = arcp__template_expand(how->url, request, &names_key, &out->url);
-    arcp_buf_append_byte(&out->url, '\0');
-    for (size_t at = 0; at < how->header_count; at++) {
-        good = arcp__template_expand(how->headers[at], request, &names_key, &out->headers) && good;
-        arcp_buf_append_byte(&out->headers, '\0');
-    }
-    if (request->traceparent.size != 0) {
-        arcp_buf_append_cstr(&out->headers, "traceparent: ");
-        arcp_buf_append(&out->headers, request->traceparent);
-        arcp_buf_append_byte(&out->headers, '\0');
-    }
-    if (how->body != NULL) {
-        arcp_buf_append_cstr(&out->headers, "Content-Type: application/json");
-        arcp_buf_append_byte(&out->headers, '\0');
-        good = arcp__template_expand(how->body, request, &names_key, &out->body) && good;
-    }
-    out->method = how->method;
-    /* A body leaves out what the job does not have. Without any name the upstream would do
-     * nothing, call it done, and a value that lives would be taken for dead. */
-    good = good && (names_key || !how->names_key);
-    return good && !out->url.failed && !out->headers.failed && !out->body.failed;
-}
-
 static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
                        const arcp_provision_request *request, arcp_error *err)
 {
-    http_provisioner *self = (http_provisioner *)base;
+    const http_provisioner *self = (const http_provisioner *)base;
+    const prepared *how = &self->requests[kind];
     arcp__http_message message = ARCP__HTTP_MESSAGE_INIT;
-    if (!make_message(self, kind, request, &message)) {
+    bool names_key = false;
+    message.id = request->call_id;
+    message.kind = kind;
+    message.method = how->method;
+    bool good = arcp__template_expand(how->url, request, &names_key, &message.url);
+    arcp_buf_append_byte(&message.url, '\0');
+    for (size_t i = 0; i < how->header_count; i++) {
+        good =
+            arcp__template_expand(how->headers[i], request, &names_key, &message.headers) && good;
+        arcp_buf_append_byte(&message.headers, '\0');
+    }
+    if (request->traceparent.size != 0) {
+        arcp_buf_append_cstr(&message.headers, "traceparent: ");
+        arcp_buf_append(&message.headers, request->traceparent);
+        arcp_buf_append_byte(&message.headers, '\0');
+    }
+    if (how->body != NULL) {
+        arcp_buf_append_cstr(&message.headers, "Content-Type: application/json");
+        arcp_buf_append_byte(&message.headers, '\0');
+        good = arcp__template_expand(how->body, request, &names_key, &message.body) && good;
+    }
+    /* A body leaves out what the job does not have. Without any name the upstream would do
+     * nothing, call it done, and a value that lives would be taken for dead. */
+    good = good && (names_key || !how->names_key);
+    if (!good || message.url.failed || message.headers.failed || message.body.failed) {
         arcp__http_message_fini(&message);
         return arcp_error_set(err, ARCP_E_IO,
                               "the %s request to the upstream cannot be written: something that "
                               "it names is missing or must not stand there",
                               kind_names[kind]);
     }
-    message.id = request->call_id;
-    message.kind = kind;
     return arcp__http_client_send(self->client, &message, err);
 }
 

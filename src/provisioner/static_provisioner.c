@@ -28,8 +28,7 @@ typedef struct pool_value {
 typedef struct call {
     struct call *next;
     uint64_t id;
-    arcp_secret *secret; /* of an issue that goes on; NULL: nothing to write down */
-    char sum[SUM_SIZE];
+    pool_value *value; /* of an issue that goes on; NULL: nothing to write down */
     arcp_provision_outcome outcome;
     const char *message; /* static */
     bool is_written;
@@ -49,21 +48,15 @@ typedef struct static_provisioner {
     bool is_freeing;
 } static_provisioner;
 
-static void call_free(call *self)
-{
-    arcp_secret_free(self->secret);
-    arcp__free(self);
-}
-
 static void release_memory(static_provisioner *self)
 {
     while (self->calls != NULL) {
         call *first = self->calls;
         self->calls = first->next;
-        call_free(first);
+        arcp__free(first);
     }
-    for (size_t at = 0; at < self->value_count; at++) {
-        arcp_secret_free(self->values[at].secret);
+    for (size_t i = 0; i < self->value_count; i++) {
+        arcp_secret_free(self->values[i].secret);
     }
     if (self->used_fd >= 0) {
         (void)close(self->used_fd);
@@ -83,19 +76,6 @@ static bool drop_torn_line(int fd)
     }
     const off_t whole = facts.st_size - facts.st_size % LINE_SIZE;
     return whole == facts.st_size || ftruncate(fd, whole) == 0;
-}
-
-/* Appends a sum, durably. Blocks for the disk. */
-static bool write_used(int fd, const char *sum)
-{
-    char line[LINE_SIZE];
-    memcpy(line, sum, SUM_SIZE);
-    line[SUM_SIZE] = '\n';
-    if (write(fd, line, sizeof line) == (ssize_t)sizeof line) {
-        return fdatasync(fd) == 0;
-    }
-    (void)drop_torn_line(fd); /* a part of a line would shift all later ones */
-    return false;
 }
 
 static pool_value *find_value(const static_provisioner *self, const char *sum)
@@ -134,11 +114,22 @@ static arcp_status read_used(static_provisioner *self, const char *path, arcp_er
 
 /* ---- one call after the other ---- */
 
+/* Appends the value's sum, durably: on a thread of the pool. */
 static void on_work(uv_work_t *work)
 {
-    static_provisioner *self = work->data;
+    const static_provisioner *self = work->data;
     call *first = self->calls;
-    first->is_written = first->secret == NULL || write_used(self->used_fd, first->sum);
+    char line[LINE_SIZE];
+    if (first->value == NULL) {
+        return;
+    }
+    memcpy(line, first->value->sum, SUM_SIZE);
+    line[SUM_SIZE] = '\n';
+    if (write(self->used_fd, line, sizeof line) == (ssize_t)sizeof line) {
+        first->is_written = fdatasync(self->used_fd) == 0;
+    } else {
+        (void)drop_torn_line(self->used_fd); /* a part of a line would shift all later ones */
+    }
 }
 
 static void begin(static_provisioner *self);
@@ -159,18 +150,24 @@ static void on_worked(uv_work_t *work, int status)
                                     .outcome = done->outcome,
                                     .status = ARCP_E_INTERNAL_ERROR,
                                     .message = done->message};
-    if (done->secret != NULL && done->is_written) {
-        result.value = arcp_secret_reveal(done->secret);
+    arcp_secret *secret = NULL;
+    if (done->value != NULL) { /* who is told may free us */
+        secret = done->value->secret;
+        done->value->secret = NULL;
+    }
+    if (secret != NULL && done->is_written) {
+        result.value = arcp_secret_reveal(secret);
         result.endpoint = arcp_span_cstr(self->options.endpoint);
         result.scheme = arcp_span_cstr(self->options.scheme);
         result.profile = arcp_span_cstr(self->options.profile);
-    } else if (done->secret != NULL) {
+    } else if (secret != NULL) {
         result.outcome = ARCP_PROVISION_REFUSED;
         result.message = "the pool's file of used values cannot be written";
     }
     begin(self);
     self->callbacks.done(self->callbacks.user, &result);
-    call_free(done);
+    arcp_secret_free(secret);
+    arcp__free(done);
 }
 
 static void begin(static_provisioner *self)
@@ -197,22 +194,19 @@ static arcp_status take_one(arcp_provisioner *base, const arcp_provision_request
                             arcp_error *err)
 {
     static_provisioner *self = (static_provisioner *)base;
+    call asked = {.id = request->call_id,
+                  .outcome = ARCP_PROVISION_REFUSED,
+                  .message = "the pool of credentials is used up"};
     while (self->next_value < self->value_count && self->values[self->next_value].secret == NULL) {
         self->next_value++;
     }
-    if (self->next_value == self->value_count) {
-        const call none = {.id = request->call_id,
-                           .outcome = ARCP_PROVISION_REFUSED,
-                           .message = "the pool of credentials is used up"};
-        return add_call(self, &none, err);
+    if (self->next_value < self->value_count) {
+        asked = (call){.id = request->call_id,
+                       .value = &self->values[self->next_value],
+                       .outcome = ARCP_PROVISION_DONE};
     }
-    pool_value *value = &self->values[self->next_value];
-    call asked = {.id = request->call_id, .secret = value->secret, .outcome = ARCP_PROVISION_DONE};
-    memcpy(asked.sum, value->sum, sizeof asked.sum);
     const arcp_status status = add_call(self, &asked, err);
-    if (status == ARCP_OK) {
-        value->secret = NULL;
-    }
+    self->next_value += status == ARCP_OK && asked.value != NULL;
     return status;
 }
 

@@ -104,26 +104,6 @@ static void finish_soon(exporter *self)
     (void)uv_timer_start(&self->timer, on_timer, 0, 0);
 }
 
-static arcp_status post(exporter *self, arcp_error *err)
-{
-    const arcp__otlp_attribute resource[] = {
-        {.name = "service.name", .text = arcp_span_cstr(self->options.service_name)},
-        {.name = "service.version", .text = arcp_span_cstr(self->options.version)},
-    };
-    arcp__http_message message = {.method = "POST", .headers = ARCP_BUF_SECRET_INIT};
-    arcp_buf_append(&message.url, arcp_span_cstr(self->options.url));
-    arcp_buf_append_byte(&message.url, '\0');
-    arcp_buf_append(&message.headers, arcp_buf_span(&self->headers));
-    arcp__otlp_request_begin(resource, 2, self->options.version, &message.body);
-    arcp__span_queue_format(&self->queue, &message.body); /* what is taken, only we touch */
-    arcp__otlp_request_end(&message.body);
-    if (message.url.failed || message.headers.failed || message.body.failed) {
-        arcp__http_message_fini(&message);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    return arcp__http_client_send(self->client, &message, err);
-}
-
 static uint64_t pause_ms(const exporter *self, uint64_t retry_after_sec)
 {
     uint64_t pause = self->options.retry_ms;
@@ -157,7 +137,11 @@ static void pause_batch(exporter *self, uint64_t retry_after_sec, const char *wh
 static void on_timer(uv_timer_t *timer)
 {
     exporter *self = timer->data;
-    arcp_error error = {0};
+    const arcp__otlp_attribute resource[] = {
+        {.name = "service.name", .text = arcp_span_cstr(self->options.service_name)},
+        {.name = "service.version", .text = arcp_span_cstr(self->options.version)},
+    };
+    arcp__http_message message = {.method = "POST", .headers = ARCP_BUF_SECRET_INIT};
     if (self->is_over) {
         finish(self);
         return;
@@ -167,7 +151,18 @@ static void on_timer(uv_timer_t *timer)
                            arcp__span_queue_take(&self->queue, (size_t)self->options.batch_bytes);
     (void)pthread_mutex_unlock(&self->lock);
     self->state = SENDING;
-    if (!has_batch || post(self, &error) != ARCP_OK) {
+    if (has_batch) {
+        arcp_buf_append(&message.url, arcp_span_cstr(self->options.url));
+        arcp_buf_append_byte(&message.url, '\0');
+        arcp_buf_append(&message.headers, arcp_buf_span(&self->headers));
+        arcp__otlp_request_begin(resource, 2, self->options.version, &message.body);
+        arcp__span_queue_format(&self->queue, &message.body); /* what is taken, only we touch */
+        arcp__otlp_request_end(&message.body);
+    }
+    if (!has_batch || message.url.failed || message.headers.failed || message.body.failed) {
+        arcp__http_message_fini(&message);
+        pause_batch(self, 0, "there is no memory for spans");
+    } else if (arcp__http_client_send(self->client, &message, NULL) != ARCP_OK) {
         pause_batch(self, 0, "there is no memory for spans");
     }
 }
