@@ -175,7 +175,7 @@ arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session)
         return (arcp__client_binding){request, refuses(session, request, job)};
     }
     /* In a session of another process the id may be that of a job which is not known here. */
-    if (job != NULL || session->is_adopted || arcp__client_past_is_gone(session, in->job_id)) {
+    if (job != NULL || session->is_adopted || arcp__gone_jobs_has(session->gone, in->job_id)) {
         return none;
     }
     request = guess(session, SUBMIT);

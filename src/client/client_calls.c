@@ -1,6 +1,8 @@
 /* What a program asks the runtime for, in both forms: a call that answers by a callback starts a
- * request, one that blocks starts it and waits. */
+ * request, one that blocks starts it and waits. Then reading events in the blocking form, and the
+ * errors guide's loop on top of it. */
 #include "base/clock.h"
+#include "base/options.h"
 #include "client/client_driver.h"
 #include "client/client_job.h"
 
@@ -212,5 +214,252 @@ arcp_status arcp_client_ack(arcp_client *client, uint64_t event_seq, arcp_error 
         arcp__client_session_ack(client->session, arcp__clock_now(), event_seq, err);
     arcp__client_settle(client);
     arcp__client_unlock(client);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* A runtime that asks for more than a day is waited for that long, or until the program's timeout.
+ */
+#define ASKED_PAUSE_MAX_MS UINT64_C(86400000)
+
+/* The next item of the job (NULL: of the client), waited for. */
+static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__client_wait *wait,
+                             arcp__client_item **out, arcp_failure *failure)
+{
+    const arcp_failure *end = &client->session->failure;
+    arcp_status status = ARCP_OK;
+    while (status == ARCP_OK) {
+        arcp__client_item *item = job != NULL ? job->unread : client->unread;
+        if (item != NULL) {
+            arcp_job *of = item->event.job;
+            arcp__client_take_unread(client, item);
+            if (of != NULL) { /* the result's sink may block: the lock is off meanwhile */
+                uv_mutex_unlock(&client->mutex);
+                arcp__client_job_hand_over(of, item);
+                uv_mutex_lock(&client->mutex);
+                arcp__client_session_reap(of);
+            }
+            arcp__client_notice_read(client);
+            if (client->is_paused && arcp__client_wants_to_read(client)) {
+                (void)uv_async_send(&client->wake);
+            }
+            if (of == NULL || !of->outcome_only || item->event.type != ARCP_CLIENT_JOB_EVENT) {
+                *out = item;
+                return ARCP_OK;
+            }
+            arcp__client_item_free(item); /* not for the program's eyes */
+        } else if (job != NULL && atomic_load(&job->over)) {
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the job has ended");
+        } else if (arcp__client_is_over(client) && end->error.status == ARCP_OK) {
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the client is closed");
+        } else if (arcp__client_is_over(client) && end->error.status == ARCP_E_DEADLINE) {
+            /* As it is it would read as if only this wait was over. */
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "%s", end->error.message);
+        } else if (arcp__client_is_over(client)) {
+            status = arcp__client_failure_copy(failure, end);
+        } else if (client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR >
+                   client->given->unread_bytes_max) {
+            status = arcp__client_failure_set(
+                failure, ARCP_E_LIMIT, "%zu bytes of events of other jobs have not been read",
+                client->unread_bytes);
+        } else {
+            status = arcp__client_wait_more(client, wait, failure);
+        }
+    }
+    return status;
+}
+
+arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
+                                   const arcp_client_event **out, arcp_failure *failure)
+{
+    arcp__client_wait wait;
+    arcp__client_begin_wait(client, timeout_ms, &wait);
+    arcp__client_item_free(client->current);
+    client->current = NULL;
+    arcp_status status = next_item(client, NULL, &wait, &client->current, failure);
+    if (status == ARCP_OK) {
+        *out = &client->current->event;
+    }
+    arcp__client_end_wait(client);
+    return status;
+}
+
+/* Reads the job's next event into job->current (`out` is NULL: all of them until it is over). One
+ * thread at a time does. */
+static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
+                            arcp_failure *failure)
+{
+    arcp_client *client = job->owner;
+    arcp__client_wait wait;
+    arcp_status status = ARCP_OK;
+    if (client == NULL) {
+        return arcp__client_failure_set(failure, ARCP_E_CLOSED,
+                                        atomic_load(&job->over) ? "the job has ended"
+                                                                : "the client is gone");
+    }
+    arcp__client_begin_wait(client, timeout_ms, &wait);
+    if (job->is_being_read) {
+        arcp__client_end_wait(client);
+        return arcp__client_failure_set(failure, ARCP_E_USAGE,
+                                        "another thread is reading the job's events");
+    }
+    job->is_being_read = true;
+    do {
+        /* Kept without its reference to the job: a job must not keep itself alive. */
+        arcp__client_item_free(job->current);
+        job->current = NULL;
+        if (out != NULL || !atomic_load(&job->over)) {
+            status = next_item(client, job, &wait, &job->current, failure);
+        }
+    } while (out == NULL && status == ARCP_OK && job->current != NULL);
+    if (out != NULL && status == ARCP_OK) {
+        *out = &job->current->event;
+    }
+    job->is_being_read = false;
+    arcp__client_end_wait(client);
+    return status;
+}
+
+arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
+                                arcp_failure *failure)
+{
+    return read_job(job, timeout_ms, out, failure);
+}
+
+arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome **out,
+                          arcp_failure *failure)
+{
+    arcp_status status = ARCP_OK;
+    if (!atomic_load(&job->over)) {
+        status = read_job(job, timeout_ms, NULL, failure);
+    }
+    if (atomic_load(&job->over)) {
+        *out = &job->outcome;
+        return ARCP_OK;
+    }
+    return status;
+}
+
+/* ---- the errors guide's loop ---- */
+
+static void random_bytes(void *user, void *out, size_t size)
+{
+    (void)user;
+    arcp__random(out, size);
+}
+
+/* What is left of the whole time. */
+static int64_t left_ms(int64_t until_ns)
+{
+    if (until_ns == ARCP_TIME_NEVER) {
+        return ARCP_WAIT_FOREVER;
+    }
+    int64_t left_ns = until_ns - arcp__clock_now().mono_ns;
+    return left_ns <= 0 ? 0 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
+}
+
+/* Sleeps the pause before the attempt, half of it random, or for as long as was asked for.
+ * ARCP_E_DEADLINE when the time does not allow it, ARCP_E_INTERRUPTED. */
+static arcp_status pause_before(arcp_client *client, const arcp_retry_options *retry,
+                                const arcp_failure *why, uint32_t attempt, int64_t until_ns,
+                                arcp_failure *failure)
+{
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 1000, 65536};
+    uint64_t asked = 0;
+    if (why->details != NULL &&
+        arcp_json_scan(&json, arcp_span_cstr(why->details), &limits, NULL) == ARCP_OK) {
+        arcp_json_ref least =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("retry_after_ms"));
+        (void)arcp_json_u64(&json, least, &asked);
+    }
+    arcp_json_fini(&json);
+    asked = asked < ASKED_PAUSE_MAX_MS ? asked : ASKED_PAUSE_MAX_MS;
+
+    int64_t pause = retry->first_ms;
+    for (uint32_t step = 1; step < attempt && pause < 60000; step++) {
+        pause *= 2;
+    }
+    uint64_t random = 0;
+    arcp__random(&random, sizeof(random));
+    pause -= (int64_t)(random % (uint64_t)(pause / 2 + 1));
+    pause = pause < (int64_t)asked ? (int64_t)asked : pause;
+    if (pause >= left_ms(until_ns)) {
+        return ARCP_E_DEADLINE;
+    }
+    arcp__client_wait wait;
+    arcp_status status = ARCP_OK;
+    arcp__client_begin_wait(client, pause, &wait);
+    while (status == ARCP_OK && !arcp__client_is_over(client)) {
+        status = arcp__client_wait_more(client, &wait, NULL);
+    }
+    arcp__client_end_wait(client);
+    if (status == ARCP_E_INTERRUPTED) {
+        return arcp__client_failure_set(failure, ARCP_E_INTERRUPTED, "the wait was interrupted");
+    }
+    return ARCP_OK;
+}
+
+/* [arcp:EG-11] */
+arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *submit,
+                            const arcp_retry_options *retry, arcp_job **out, arcp_failure *failure)
+{
+    arcp_retry_options defaults = ARCP_RETRY_OPTIONS_INIT;
+    arcp_failure local = ARCP_FAILURE_INIT;
+    char key[4 + ARCP__ULID_SIZE] = "run_";
+    arcp_error err = {0};
+    retry = retry == NULL ? &defaults : retry;
+    arcp_status status =
+        arcp__options_check(submit, sizeof(*submit), "ARCP_SUBMIT_OPTIONS_INIT", &err);
+    if (status == ARCP_OK) {
+        status = arcp__options_check(retry, sizeof(*retry), "ARCP_RETRY_OPTIONS_INIT", &err);
+    }
+    if (status == ARCP_OK && (retry->attempts == 0 || retry->first_ms < 0)) {
+        status = arcp_error_set(&err, ARCP_E_USAGE,
+                                "attempts must be at least 1, and first_ms at least 0");
+    }
+    if (status != ARCP_OK) {
+        return arcp__client_failure_from_error(failure, &err);
+    }
+    arcp_submit_options options = *submit;
+    bool has_key = options.idempotency_key.size != 0;
+    bool needs_key = !has_key;
+    int64_t now_ns = arcp__clock_now().mono_ns;
+    int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry->timeout_ms));
+    for (uint32_t attempt = 1;; attempt++) {
+        arcp_job *job = NULL;
+        const arcp_outcome *outcome = NULL;
+        if (needs_key) {
+            arcp__ulid_source source = {.random = random_bytes};
+            arcp__ulid_next(&source, arcp__clock_now().wall_ns / ARCP_NS_PER_MS, key + 4);
+            options.idempotency_key = arcp_span_make(key, sizeof(key));
+        }
+        int64_t submit_ms = left_ms(until_ns);
+        submit_ms = submit_ms > client->given->request_timeout_ms ? ARCP_WAIT_DEFAULT : submit_ms;
+        status = arcp_client_submit(client, &options, submit_ms, &job, &local);
+        if (status == ARCP_OK) {
+            status = arcp_job_wait(job, left_ms(until_ns), &outcome, &local);
+        }
+        bool has_ended = status == ARCP_OK;
+        const arcp_failure *why = has_ended ? job->outcome.failure : &local;
+        /* For a key there is one job, whatever became of it: once it has ended only another key
+         * brings another one. A key of the program's own stays. */
+        bool again = why != NULL && why->error.retryable && attempt < retry->attempts &&
+                     !(has_ended && has_key) &&
+                     pause_before(client, retry, why, attempt, until_ns, &local) == ARCP_OK;
+        if (!again && has_ended) {
+            *out = job;
+            break;
+        }
+        arcp_job_release(job);
+        needs_key = has_ended;
+        if (!again) {
+            (void)arcp__client_failure_copy(failure, &local);
+            status = local.error.status == ARCP_OK ? status : local.error.status;
+            break;
+        }
+    }
+    arcp_failure_fini(&local);
     return status;
 }

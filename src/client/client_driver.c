@@ -384,8 +384,7 @@ void arcp__client_settle(arcp_client *client)
 
 static void free_on_loop(uv_handle_t *timer)
 {
-    arcp_client *client = timer->data;
-    arcp__free(client);
+    arcp__client_destroy(timer->data);
 }
 
 void arcp__client_release_on_loop(arcp_client *client)

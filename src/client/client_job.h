@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "client/client_session.h"
 
-/* ---- client_failure.c: failures as the wire tells them, read leniently ---- */
+/* ---- client_items.c: failures as the wire tells them, read leniently ---- */
 
 /* Reads the payload of the frame under way as an error: `detail` for `details`, any type of them,
  * an unknown code, no code at all (INTERNAL_ERROR), no message. Replaces *failure. */
@@ -53,24 +53,6 @@ size_t arcp__client_credentials_visit(const arcp_secret *kept,
                                       void (*visit)(void *user, const arcp_credential *credential),
                                       void *user);
 
-/* ---- client_jobs.c ---- */
-
-/* Ids of jobs that a session has seen end and has forgotten: a hash of each, the latest
- * ARCP__GONE_JOBS_MAX of them. Finding one looks at no other but those of its bucket. */
-
-#define ARCP__GONE_JOBS_MAX 4096u
-
-/* All zero: none. Freed with arcp__free. */
-typedef struct arcp__gone_jobs {
-    uint64_t hashes[ARCP__GONE_JOBS_MAX]; /* a ring */
-    uint16_t next[ARCP__GONE_JOBS_MAX];   /* in the same bucket: place + 1; 0: none */
-    uint16_t buckets[ARCP__GONE_JOBS_MAX];
-    size_t added;
-} arcp__gone_jobs;
-
-void arcp__gone_jobs_add(arcp__gone_jobs *gone, arcp_span id);
-bool arcp__gone_jobs_has(const arcp__gone_jobs *gone, arcp_span id);
-
 /* ---- client_result.c ---- */
 
 /* Putting a streamed result together (§8.4): order, encoding and size are checked, the
@@ -99,7 +81,24 @@ void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_sp
 void arcp__client_result_stream_finish(arcp__client_result_stream *stream, arcp_span result_id,
                                        uint64_t result_size);
 
-/* ---- client_job.c: a job as the client knows it: the record behind a handle ---- */
+/* ---- client_job.c ---- */
+
+/* Ids of jobs that a session has seen end and has forgotten: a hash of each, the latest
+ * ARCP__GONE_JOBS_MAX of them. Finding one looks at no other but those of its bucket. */
+
+#define ARCP__GONE_JOBS_MAX 4096u
+
+/* All zero: none. Freed with arcp__free. */
+typedef struct arcp__gone_jobs {
+    uint64_t hashes[ARCP__GONE_JOBS_MAX]; /* a ring */
+    uint16_t next[ARCP__GONE_JOBS_MAX];   /* in the same bucket: place + 1; 0: none */
+    uint16_t buckets[ARCP__GONE_JOBS_MAX];
+    size_t added;
+} arcp__gone_jobs;
+
+void arcp__gone_jobs_add(arcp__gone_jobs *gone, arcp_span id);
+/* NULL is none. */
+bool arcp__gone_jobs_has(const arcp__gone_jobs *gone, arcp_span id);
 
 /* Counters of more currencies than this are not shown (the runtime still enforces them). */
 #define ARCP__JOB_BUDGETS_MAX 16
@@ -126,7 +125,7 @@ struct arcp_job {
     bool is_keyed;      /* the program gave its idempotency key, and may ask for it again */
     bool numbers_apart; /* its frames have a numbering of their own, see client_receive.c */
     uint64_t apart_seq; /* the last one of it that was received */
-    bool is_past;       /* over, and kept for that (client_jobs.c) */
+    bool is_past;       /* over, and kept for that (client_job.c) */
     size_t past_size;   /* what it counts for while it is */
     struct arcp_job *past_prev, *past_next;
     atomic_bool over;        /* JOB_ENDED was handed over; outcome is final */

@@ -91,16 +91,37 @@ static const arcp__member end_rows[] = {
     {MEMBER(end.result_size, "result_size", COUNT)},
 };
 
-static const arcp__members payloads[ARCP_MESSAGE_COUNT] = {
-    [ARCP_MESSAGE_SESSION_WELCOME] = ARCP__MEMBERS(welcome_rows),
-    [ARCP_MESSAGE_SESSION_PING] = ARCP__MEMBERS(ping_rows),
-    [ARCP_MESSAGE_SESSION_PONG] = ARCP__MEMBERS(pong_rows),
-    [ARCP_MESSAGE_SESSION_JOBS] = ARCP__MEMBERS(jobs_rows),
-    [ARCP_MESSAGE_JOB_ACCEPTED] = ARCP__MEMBERS(description_rows),
-    [ARCP_MESSAGE_JOB_SUBSCRIBED] = ARCP__MEMBERS(description_rows),
-    [ARCP_MESSAGE_JOB_EVENT] = ARCP__MEMBERS(event_rows),
-    [ARCP_MESSAGE_JOB_RESULT] = ARCP__MEMBERS(end_rows),
-    [ARCP_MESSAGE_JOB_ERROR] = ARCP__MEMBERS(end_rows),
+/* The runtime says goodbye: what comes next is the transport's end. */
+static void on_goodbye(arcp__client_session *session)
+{
+    session->action = ARCP__SESSION_CLOSE;
+    if (session->state != ARCP__SESSION_CLOSING && session->trouble.error.status == ARCP_OK) {
+        (void)arcp__client_failure_set(&session->trouble, ARCP_E_CLOSED,
+                                       "the runtime closed the session");
+    }
+}
+
+/* What runtimes say. */
+static const struct {
+    arcp__client_handler *handle;
+    bool is_early; /* it means something before the welcome */
+    arcp__members payload;
+} messages[ARCP_MESSAGE_COUNT] = {
+    [ARCP_MESSAGE_SESSION_WELCOME] = {arcp__client_on_welcome, true, ARCP__MEMBERS(welcome_rows)},
+    [ARCP_MESSAGE_SESSION_ERROR] = {arcp__client_on_session_error, true, {NULL, 0}},
+    [ARCP_MESSAGE_SESSION_PING] = {arcp__client_on_ping, true, ARCP__MEMBERS(ping_rows)},
+    [ARCP_MESSAGE_SESSION_PONG] = {arcp__client_on_pong, false, ARCP__MEMBERS(pong_rows)},
+    [ARCP_MESSAGE_SESSION_JOBS] = {arcp__client_on_jobs, false, ARCP__MEMBERS(jobs_rows)},
+    [ARCP_MESSAGE_SESSION_CLOSED] = {on_goodbye, true, {NULL, 0}},
+    [ARCP_MESSAGE_SESSION_BYE] = {on_goodbye, true, {NULL, 0}},
+    [ARCP_MESSAGE_JOB_ACCEPTED] = {arcp__client_on_accepted, false,
+                                   ARCP__MEMBERS(description_rows)},
+    [ARCP_MESSAGE_JOB_CANCELLED] = {arcp__client_on_cancelled, false, {NULL, 0}},
+    [ARCP_MESSAGE_JOB_SUBSCRIBED] = {arcp__client_on_subscribed, false,
+                                     ARCP__MEMBERS(description_rows)},
+    [ARCP_MESSAGE_JOB_EVENT] = {arcp__client_on_job_event, false, ARCP__MEMBERS(event_rows)},
+    [ARCP_MESSAGE_JOB_RESULT] = {arcp__client_on_job_end, false, ARCP__MEMBERS(end_rows)},
+    [ARCP_MESSAGE_JOB_ERROR] = {arcp__client_on_job_end, false, ARCP__MEMBERS(end_rows)},
 };
 
 /* What some runtimes call a type. */
@@ -189,7 +210,7 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
         read(session, ARCP_JSON_ROOT, &named_members);
         read(session, in->payload, &answer_members);
     }
-    read(session, in->payload, &payloads[in->type]);
+    read(session, in->payload, &messages[in->type].payload);
     if (in->job_id.size > ARCP__ID_BYTES_MAX) {
         in->job_id = arcp_span_make(NULL, 0);
     }
@@ -199,41 +220,11 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
 
 /* ---- handing over ---- */
 
-/* The runtime says goodbye: what comes next is the transport's end. */
-static void on_goodbye(arcp__client_session *session)
-{
-    session->action = ARCP__SESSION_CLOSE;
-    if (session->state != ARCP__SESSION_CLOSING && session->trouble.error.status == ARCP_OK) {
-        (void)arcp__client_failure_set(&session->trouble, ARCP_E_CLOSED,
-                                       "the runtime closed the session");
-    }
-}
-
-/* What runtimes say. */
-static const struct {
-    arcp__client_handler *handle;
-    bool is_early; /* it means something before the welcome */
-} handlers[ARCP_MESSAGE_COUNT] = {
-    [ARCP_MESSAGE_SESSION_WELCOME] = {arcp__client_on_welcome, true},
-    [ARCP_MESSAGE_SESSION_ERROR] = {arcp__client_on_session_error, true},
-    [ARCP_MESSAGE_SESSION_PING] = {arcp__client_on_ping, true},
-    [ARCP_MESSAGE_SESSION_PONG] = {arcp__client_on_pong, false},
-    [ARCP_MESSAGE_SESSION_JOBS] = {arcp__client_on_jobs, false},
-    [ARCP_MESSAGE_SESSION_CLOSED] = {on_goodbye, true},
-    [ARCP_MESSAGE_SESSION_BYE] = {on_goodbye, true},
-    [ARCP_MESSAGE_JOB_ACCEPTED] = {arcp__client_on_accepted, false},
-    [ARCP_MESSAGE_JOB_CANCELLED] = {arcp__client_on_cancelled, false},
-    [ARCP_MESSAGE_JOB_SUBSCRIBED] = {arcp__client_on_subscribed, false},
-    [ARCP_MESSAGE_JOB_EVENT] = {arcp__client_on_job_event, false},
-    [ARCP_MESSAGE_JOB_RESULT] = {arcp__client_on_job_end, false},
-    [ARCP_MESSAGE_JOB_ERROR] = {arcp__client_on_job_end, false},
-};
-
 static void dispatch(arcp__client_session *session)
 {
     const arcp__client_message *in = &session->in;
-    if (handlers[in->type].handle != NULL) {
-        handlers[in->type].handle(session);
+    if (messages[in->type].handle != NULL) {
+        messages[in->type].handle(session);
     } else if (in->type != ARCP_MESSAGE_VENDOR) {
         arcp__client_notice(session, "ignored a frame of the unknown type %.*s",
                             (int)in->type_text.size, in->type_text.data);
@@ -329,7 +320,7 @@ void arcp__client_session_receive(arcp__client_session *session, arcp_time now, 
         receive_live(session);
     } else if (is_refusal) {
         arcp__client_on_session_error(session);
-    } else if (handlers[in->type].is_early && !in->is_older) {
+    } else if (messages[in->type].is_early && !in->is_older) {
         dispatch(session);
     } else {
         arcp__client_notice(session, "ignored a %.*s before the welcome", (int)in->type_text.size,

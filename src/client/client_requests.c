@@ -38,116 +38,107 @@ static const struct {
 };
 #define LEANING (sizeof(leaning) / sizeof(leaning[0]))
 
-/* Puts the JSON of *text on one line in `out`, into which *text points then. With `needs` it must
- * be an object, and the features that it leans on are added. */
-static arcp_status one_line(arcp_span *text, const char *what, arcp_feature_set *needs,
-                            arcp_buf *out, arcp_error *err)
+/* Adds what the program gave as JSON, on one line. With `needs` it must be an object, and the
+ * features that it leans on are added. */
+static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_span text,
+                            const char *what, arcp_feature_set *needs, arcp_error *err)
 {
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_error why = {0};
-    if (text->size == 0) {
+    arcp_buf line = ARCP_BUF_INIT;
+    if (text.size == 0) {
         return ARCP_OK;
     }
-    arcp_status status = arcp_json_scan(&json, *text, &limits, &why);
+    arcp_status status = arcp_json_scan(&json, text, &limits, &why);
     if (status == ARCP_OK && needs != NULL &&
         !arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         status =
             arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, 0, "%s must be a JSON object", what);
-    } else if (status == ARCP_E_NO_MEMORY) {
-        status = no_memory(err);
     } else if (status != ARCP_OK) {
-        status =
-            arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, why.offset, "%s: %s", what, why.message);
+        status = arcp_error_set_at(err, status, why.offset, "%s: %s", what, why.message);
+    } else {
+        arcp_json_compact(&json, ARCP_JSON_ROOT, &line);
+        arcp__put_raw(writer, name, arcp_buf_span(&line));
+        writer->out->failed = writer->out->failed || line.failed;
     }
     for (size_t row = 0; status == ARCP_OK && needs != NULL && row < LEANING; row++) {
         arcp_json_ref ref =
             arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(leaning[row].member));
         *needs |= arcp_json_is_missing(&json, ref) ? 0 : ARCP_FEATURE_BIT(leaning[row].feature);
     }
-    if (status == ARCP_OK) {
-        arcp_json_compact(&json, ARCP_JSON_ROOT, out);
-        *text = arcp_buf_span(out);
-        status = out->failed ? no_memory(err) : ARCP_OK;
-    }
+    arcp_buf_fini(&line);
     arcp_json_fini(&json);
     return status;
 }
 
-static void write_submit(const arcp_submit_options *options, arcp_span key, arcp_buf *out)
+static void put_built(arcp_json_writer *writer, const arcp_lease *built, arcp_feature_set *needs)
 {
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_text(&writer, "agent", options->agent);
-    arcp__put_raw(&writer, "input",
-                  options->input.size == 0 ? ARCP_SPAN_LITERAL("{}") : options->input);
-    if (options->built != NULL) {
-        arcp_buf text = ARCP_BUF_INIT;
-        arcp_lease_format(options->built, &text);
-        arcp__put_raw(&writer, "lease_request", arcp_buf_span(&text));
-        if (arcp_lease_has_expiry(options->built)) {
-            arcp_buf_clear(&text);
-            arcp_lease_format_constraints(options->built, &text);
-            arcp__put_raw(&writer, "lease_constraints", arcp_buf_span(&text));
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_lease_format(built, &text);
+    arcp__put_raw(writer, "lease_request", arcp_buf_span(&text));
+    if (arcp_lease_has_expiry(built)) {
+        *needs |= ARCP_FEATURE_BIT(ARCP_FEATURE_LEASE_EXPIRES_AT);
+        arcp_buf_clear(&text);
+        arcp_lease_format_constraints(built, &text);
+        arcp__put_raw(writer, "lease_constraints", arcp_buf_span(&text));
+    }
+    for (size_t row = 0; row < LEANING; row++) {
+        if (arcp_lease_names(built, arcp_span_cstr(leaning[row].member))) {
+            *needs |= ARCP_FEATURE_BIT(leaning[row].feature);
         }
-        out->failed = out->failed || text.failed;
-        arcp_buf_fini(&text);
-    } else {
-        arcp__put_raw(&writer, "lease_request", options->lease);
-        arcp__put_raw(&writer, "lease_constraints", options->constraints);
     }
-    arcp__put_text(&writer, "idempotency_key", key);
-    if (options->max_runtime_sec != 0) {
-        arcp__put_u64(&writer, "max_runtime_sec", options->max_runtime_sec);
-    }
-    arcp_json_end_object(&writer);
+    writer->out->failed = writer->out->failed || text.failed;
+    arcp_buf_fini(&text);
 }
 
 static arcp_status prepare_submit(arcp__client_session *session, arcp__client_request *request,
                                   const arcp_submit_options *options, arcp_error *err)
 {
+    static const arcp_span no_input = {"{}", 2};
+    const arcp_span input = options->input.size == 0 ? no_input : options->input;
     arcp_span name = {NULL, 0};
     arcp_span version = {NULL, 0};
-    arcp_submit_options compact = *options;
-    arcp_buf texts[3] = {ARCP_BUF_INIT, ARCP_BUF_INIT, ARCP_BUF_INIT};
-    arcp_span key = options->idempotency_key;
+    arcp_status status = arcp__agent_name_parse(options->agent, &name, &version, err);
+    if (version.size != 0) {
+        request->needs |= ARCP_FEATURE_BIT(ARCP_FEATURE_AGENT_VERSIONS);
+    }
+    arcp_json_writer writer = arcp__put_begin(&request->payload);
+    arcp__put_text(&writer, "agent", options->agent);
+    if (status == ARCP_OK) {
+        status = put_json(&writer, "input", input, "input", NULL, err);
+    }
+    if (options->built != NULL) {
+        put_built(&writer, options->built, &request->needs);
+    } else if (status == ARCP_OK) {
+        status = put_json(&writer, "lease_request", options->lease, "lease", &request->needs, err);
+    }
+    if (status == ARCP_OK && options->built == NULL) {
+        status = put_json(&writer, "lease_constraints", options->constraints, "constraints",
+                          &request->needs, err);
+    }
+    if (status != ARCP_OK) {
+        return status;
+    }
     char made_key[5 + ARCP__ULID_SIZE] = "auto_";
+    arcp_span key = options->idempotency_key;
+    request->is_keyed = key.size != 0;
     if (key.size == 0 && !session->given.no_auto_key) {
         arcp__ulid_next(&session->id_source, session->now.wall_ns / ARCP_NS_PER_MS, made_key + 5);
         key = arcp_span_make(made_key, sizeof(made_key));
     }
     request->can_repeat = key.size != 0;
-    request->is_keyed = options->idempotency_key.size != 0;
+    arcp__put_text(&writer, "idempotency_key", key);
+    if (options->max_runtime_sec != 0) {
+        arcp__put_u64(&writer, "max_runtime_sec", options->max_runtime_sec);
+    }
+    arcp_json_end_object(&writer);
     request->sink = options->result;
     request->outcome_only = options->outcome_only;
     request->job_user = options->user;
-    arcp_status status = arcp__agent_name_parse(options->agent, &name, &version, err);
-    if (status == ARCP_OK) {
-        status = one_line(&compact.input, "input", NULL, &texts[0], err);
-    }
-    if (status == ARCP_OK) {
-        status = one_line(&compact.lease, "lease", &request->needs, &texts[1], err);
-    }
-    if (status == ARCP_OK) {
-        status = one_line(&compact.constraints, "constraints", &request->needs, &texts[2], err);
-    }
-    if (status == ARCP_OK) {
-        write_submit(&compact, key, &request->payload);
-    }
-    for (size_t at = 0; at < 3; at++) {
-        arcp_buf_fini(&texts[at]);
-    }
-    for (size_t row = 0; options->built != NULL && row < LEANING; row++) {
-        bool leans = leaning[row].feature == ARCP_FEATURE_LEASE_EXPIRES_AT
-                         ? arcp_lease_has_expiry(options->built)
-                         : arcp_lease_names(options->built, arcp_span_cstr(leaning[row].member));
-        request->needs |= leans ? ARCP_FEATURE_BIT(leaning[row].feature) : 0;
-    }
-    if (version.size != 0) {
-        request->needs |= ARCP_FEATURE_BIT(ARCP_FEATURE_AGENT_VERSIONS);
-    }
     /* The trace of the job: the caller's, or a new one. [arcp:11-1] */
     if (arcp__trace_id_parse(options->traceparent, request->trace_id)) {
-        arcp_json_writer writer = arcp__put_begin(&request->extensions);
+        writer = arcp__put_begin(&request->extensions);
         arcp__put_object(&writer, "x-vendor.opentelemetry.tracecontext");
         arcp__put_string(&writer, "traceparent", options->traceparent);
         arcp__put_text(&writer, "tracestate", options->tracestate);
@@ -159,7 +150,7 @@ static arcp_status prepare_submit(arcp__client_session *session, arcp__client_re
         bytes[0] |= 1; /* never all zero */
         arcp__hex_format(bytes, sizeof(bytes), request->trace_id);
     }
-    return status;
+    return ARCP_OK;
 }
 
 /* ---- all of them ---- */

@@ -222,9 +222,6 @@ void arcp__client_session_connected(arcp__client_session *session, arcp_time now
 /* The session is over, for this reason (NULL: as the program asked). */
 static void finish(arcp__client_session *session, const arcp_failure *failure)
 {
-    if (session->state == ARCP__SESSION_CLOSED) {
-        return;
-    }
     if (failure != NULL) {
         (void)arcp__client_failure_copy(&session->failure, failure);
     }
@@ -374,20 +371,16 @@ void arcp__client_session_close(arcp__client_session *session, arcp_time now)
 
 /* ---- time ---- */
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 int64_t arcp__client_session_deadline(const arcp__client_session *session)
 {
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_IDLE) {
         return ARCP_TIME_NEVER;
     }
     int64_t due = arcp__timer_heap_next(&session->timers);
-    due = earlier(due, session->wait_until_ns);
+    due = session->wait_until_ns < due ? session->wait_until_ns : due;
     if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
-        due = earlier(due, arcp__client_liveness_deadline(session));
+        int64_t live = arcp__client_liveness_deadline(session);
+        due = live < due ? live : due;
     }
     return due;
 }

@@ -39,10 +39,10 @@
  * The files of the session call each other downwards only:
  *
  *     session, receive
- *     handshake, events, replies, liveness
+ *     handshake, events (and answers about jobs), liveness
  *     over (jobs whose end is not told)
  *     binding (whose answer), requests
- *     jobs (known, past, gone), frames (what is sent)
+ *     job (known, past, gone), frames (what is sent)
  *     items (what is handed over)
  *
  * docs/protocol.md; draft §6-§8. */
@@ -434,15 +434,13 @@ ARCP_MUST_CHECK bool arcp__client_send_ping(arcp__client_session *session);
 void arcp__client_payload_ping(const arcp__client_session *session, const char *nonce,
                                arcp_buf *out);
 
-/* ---- client_jobs.c: those that are known, and those that were ---- */
+/* ---- client_job.c: those that are known, and those that were ---- */
 
 /* The record of a job, made when there is none; NULL when out of memory. */
 ARCP_MUST_CHECK arcp_job *arcp__client_session_job(arcp__client_session *session, arcp_span id);
 arcp_job *arcp__client_session_find_job(arcp__client_session *session, arcp_span id);
 /* Somebody gets a handle of it again. */
 void arcp__client_past_take_back(arcp__client_session *session, arcp_job *job);
-/* A job that this session has seen end, and forgotten. */
-bool arcp__client_past_is_gone(const arcp__client_session *session, arcp_span id);
 /* Makes the job known to the program and releases what was held for it. `by_reply`: the
  * reply that is queued already does. */
 void arcp__client_session_announce(arcp__client_session *session, arcp_job *job, bool by_reply);
@@ -518,7 +516,7 @@ void arcp__client_over_expire(arcp__client_session *session, arcp__client_reques
 void arcp__client_over_refused(arcp__client_session *session, arcp__client_request *request,
                                const arcp_failure *failure);
 
-/* ---- client_handshake.c, client_replies.c, client_events.c ---- */
+/* ---- client_handshake.c, client_frames.c, client_events.c ---- */
 
 /* What becomes of the frame under way, by its type. */
 typedef void arcp__client_handler(arcp__client_session *session);

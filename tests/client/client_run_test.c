@@ -1,4 +1,4 @@
-/* Submit, follow, and try again (arcp_client_run in src/client/client_reading.c). */
+/* Submit, follow, and try again (arcp_client_run in src/client/client_calls.c). */
 #include "client/blocking_fixture.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* What the program asks for (src/client/client_ask.c): what is sent of it, and what is refused
+/* What the program asks for (src/client/client_requests.c): what is sent of it, and what is refused
  * before it is. */
 #include "client/story.h"
 

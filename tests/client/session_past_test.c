@@ -1,4 +1,4 @@
-/* Jobs that have been: what is kept of them, and for how long (src/client/client_jobs.c). */
+/* Jobs that have been: what is kept of them, and for how long (src/client/client_job.c). */
 #include "client/story.h"
 
 #include "client/client_job.h"

@@ -1,5 +1,5 @@
-/* What an answer brings to who asked (src/client/client_replies.c, client_page.c,
- * client_failure.c). */
+/* What an answer brings to who asked (src/client/client_events.c, client_page.c,
+ * client_items.c). */
 #include "client/story.h"
 
 #include "client/client_job.h"
