@@ -11,20 +11,24 @@
 #include "client/client_driver.h"
 #include "client/client_job.h"
 
+/* How many times unread_bytes_max is read at most while a call waits. */
+#define UNREAD_FACTOR 4
+
 /* ---- unread events ---- */
 
 bool arcp__client_wants_to_read(const arcp_client *client)
 {
     if (client->unread_bytes > client->given->unread_bytes_max) {
         return client->waiting != 0 &&
-               client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR <= client->given->unread_bytes_max;
+               client->unread_bytes / UNREAD_FACTOR <= client->given->unread_bytes_max;
     }
     /* Once stopped, it begins again when half of it is gone. */
     return !client->is_paused || client->waiting != 0 ||
            client->unread_bytes <= client->given->unread_bytes_max / 2;
 }
 
-void arcp__client_notice_read(arcp_client *client)
+/* Tells the session how far the program has read. */
+static void notice_read(arcp_client *client)
 {
     uint64_t seq = client->unread != NULL ? client->unread->floor_seq : client->session->last_seq;
     arcp__client_session_handed_over(client->session, arcp__clock_now(), seq);
@@ -49,7 +53,7 @@ void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
     if (!client->given->observe_all && !has_reader) {
         discard(client, item);
         if (client->unread == NULL) {
-            arcp__client_notice_read(client);
+            notice_read(client);
         }
     } else {
         DL_APPEND(client->unread, item);
@@ -63,7 +67,8 @@ void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
     }
 }
 
-void arcp__client_take_unread(arcp_client *client, arcp__client_item *item)
+/* Takes an item out of the unread ones. */
+static void take_unread(arcp_client *client, arcp__client_item *item)
 {
     DL_DELETE(client->unread, item);
     if (item->event.job != NULL) {
@@ -76,10 +81,129 @@ void arcp__client_drop_unread(arcp_client *client, arcp_job *job)
 {
     while (job->unread != NULL) {
         arcp__client_item *item = job->unread;
-        arcp__client_take_unread(client, item);
+        take_unread(client, item);
         discard(client, item);
     }
-    arcp__client_notice_read(client);
+    notice_read(client);
+}
+
+/* ---- reading ---- */
+
+/* The next item of the job (NULL: of the client), waited for. */
+static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__client_wait *wait,
+                             arcp__client_item **out, arcp_failure *failure)
+{
+    const arcp_failure *end = &client->session->failure;
+    arcp_status status = ARCP_OK;
+    while (status == ARCP_OK) {
+        arcp__client_item *item = job != NULL ? job->unread : client->unread;
+        if (item != NULL) {
+            arcp_job *of = item->event.job;
+            take_unread(client, item);
+            if (of != NULL) { /* the result's sink may block: the lock is off meanwhile */
+                uv_mutex_unlock(&client->mutex);
+                arcp__client_job_hand_over(of, item);
+                uv_mutex_lock(&client->mutex);
+                arcp__client_session_reap(of);
+            }
+            notice_read(client);
+            if (client->is_paused && arcp__client_wants_to_read(client)) {
+                (void)uv_async_send(&client->wake);
+            }
+            if (of == NULL || !of->outcome_only || item->event.type != ARCP_CLIENT_JOB_EVENT) {
+                *out = item;
+                return ARCP_OK;
+            }
+            arcp__client_item_free(item); /* not for the program's eyes */
+        } else if (job != NULL && atomic_load(&job->over)) {
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the job has ended");
+        } else if (arcp__client_is_over(client) && end->error.status == ARCP_OK) {
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the client is closed");
+        } else if (arcp__client_is_over(client) && end->error.status == ARCP_E_DEADLINE) {
+            /* As it is it would read as if only this wait was over. */
+            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "%s", end->error.message);
+        } else if (arcp__client_is_over(client)) {
+            status = arcp__client_failure_copy(failure, end);
+        } else if (client->unread_bytes / UNREAD_FACTOR > client->given->unread_bytes_max) {
+            status = arcp__client_failure_set(
+                failure, ARCP_E_LIMIT, "%zu bytes of events of other jobs have not been read",
+                client->unread_bytes);
+        } else {
+            status = arcp__client_wait_more(client, wait, failure);
+        }
+    }
+    return status;
+}
+
+arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
+                                   const arcp_client_event **out, arcp_failure *failure)
+{
+    arcp__client_wait wait;
+    arcp__client_begin_wait(client, timeout_ms, &wait);
+    arcp__client_item_free(client->current);
+    client->current = NULL;
+    arcp_status status = next_item(client, NULL, &wait, &client->current, failure);
+    if (status == ARCP_OK) {
+        *out = &client->current->event;
+    }
+    arcp__client_end_wait(client);
+    return status;
+}
+
+/* Reads the job's next event into job->current (`out` is NULL: all of them until it is over). One
+ * thread at a time does. */
+static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
+                            arcp_failure *failure)
+{
+    arcp_client *client = job->owner;
+    arcp__client_wait wait;
+    arcp_status status = ARCP_OK;
+    if (client == NULL) {
+        return arcp__client_failure_set(failure, ARCP_E_CLOSED,
+                                        atomic_load(&job->over) ? "the job has ended"
+                                                                : "the client is gone");
+    }
+    arcp__client_begin_wait(client, timeout_ms, &wait);
+    if (job->is_being_read) {
+        arcp__client_end_wait(client);
+        return arcp__client_failure_set(failure, ARCP_E_USAGE,
+                                        "another thread is reading the job's events");
+    }
+    job->is_being_read = true;
+    do {
+        /* Kept without its reference to the job: a job must not keep itself alive. */
+        arcp__client_item_free(job->current);
+        job->current = NULL;
+        if (out != NULL || !atomic_load(&job->over)) {
+            status = next_item(client, job, &wait, &job->current, failure);
+        }
+    } while (out == NULL && status == ARCP_OK && job->current != NULL);
+    if (out != NULL && status == ARCP_OK) {
+        *out = &job->current->event;
+    }
+    job->is_being_read = false;
+    arcp__client_end_wait(client);
+    return status;
+}
+
+arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
+                                arcp_failure *failure)
+{
+    return read_job(job, timeout_ms, out, failure);
+}
+
+arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome **out,
+                          arcp_failure *failure)
+{
+    arcp_status status = ARCP_OK;
+    if (!atomic_load(&job->over)) {
+        status = read_job(job, timeout_ms, NULL, failure);
+    }
+    if (atomic_load(&job->over)) {
+        *out = &job->outcome;
+        return ARCP_OK;
+    }
+    return status;
 }
 
 /* ---- the loop's thread ---- */
@@ -224,7 +348,7 @@ void arcp_client_free(arcp_client *client)
     arcp__client_item_free(client->current);
     while (client->unread != NULL) {
         arcp__client_item *item = client->unread;
-        arcp__client_take_unread(client, item);
+        take_unread(client, item);
         arcp__client_item_free(item);
     }
     uv_cond_destroy(&client->changed);

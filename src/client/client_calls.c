@@ -1,6 +1,5 @@
 /* What a program asks the runtime for, in both forms: a call that answers by a callback starts a
- * request, one that blocks starts it and waits. Then reading events in the blocking form, and the
- * errors guide's loop on top of it. */
+ * request, one that blocks starts it and waits. Then the errors guide's loop on top of it. */
 #include "base/clock.h"
 #include "base/options.h"
 #include "client/client_driver.h"
@@ -217,131 +216,11 @@ arcp_status arcp_client_ack(arcp_client *client, uint64_t event_seq, arcp_error 
     return status;
 }
 
-/* ---- reading ---- */
+/* ---- the errors guide's loop ---- */
 
 /* A runtime that asks for more than a day is waited for that long, or until the program's timeout.
  */
 #define ASKED_PAUSE_MAX_MS UINT64_C(86400000)
-
-/* The next item of the job (NULL: of the client), waited for. */
-static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__client_wait *wait,
-                             arcp__client_item **out, arcp_failure *failure)
-{
-    const arcp_failure *end = &client->session->failure;
-    arcp_status status = ARCP_OK;
-    while (status == ARCP_OK) {
-        arcp__client_item *item = job != NULL ? job->unread : client->unread;
-        if (item != NULL) {
-            arcp_job *of = item->event.job;
-            arcp__client_take_unread(client, item);
-            if (of != NULL) { /* the result's sink may block: the lock is off meanwhile */
-                uv_mutex_unlock(&client->mutex);
-                arcp__client_job_hand_over(of, item);
-                uv_mutex_lock(&client->mutex);
-                arcp__client_session_reap(of);
-            }
-            arcp__client_notice_read(client);
-            if (client->is_paused && arcp__client_wants_to_read(client)) {
-                (void)uv_async_send(&client->wake);
-            }
-            if (of == NULL || !of->outcome_only || item->event.type != ARCP_CLIENT_JOB_EVENT) {
-                *out = item;
-                return ARCP_OK;
-            }
-            arcp__client_item_free(item); /* not for the program's eyes */
-        } else if (job != NULL && atomic_load(&job->over)) {
-            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the job has ended");
-        } else if (arcp__client_is_over(client) && end->error.status == ARCP_OK) {
-            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the client is closed");
-        } else if (arcp__client_is_over(client) && end->error.status == ARCP_E_DEADLINE) {
-            /* As it is it would read as if only this wait was over. */
-            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "%s", end->error.message);
-        } else if (arcp__client_is_over(client)) {
-            status = arcp__client_failure_copy(failure, end);
-        } else if (client->unread_bytes / ARCP__CLIENT_UNREAD_FACTOR >
-                   client->given->unread_bytes_max) {
-            status = arcp__client_failure_set(
-                failure, ARCP_E_LIMIT, "%zu bytes of events of other jobs have not been read",
-                client->unread_bytes);
-        } else {
-            status = arcp__client_wait_more(client, wait, failure);
-        }
-    }
-    return status;
-}
-
-arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
-                                   const arcp_client_event **out, arcp_failure *failure)
-{
-    arcp__client_wait wait;
-    arcp__client_begin_wait(client, timeout_ms, &wait);
-    arcp__client_item_free(client->current);
-    client->current = NULL;
-    arcp_status status = next_item(client, NULL, &wait, &client->current, failure);
-    if (status == ARCP_OK) {
-        *out = &client->current->event;
-    }
-    arcp__client_end_wait(client);
-    return status;
-}
-
-/* Reads the job's next event into job->current (`out` is NULL: all of them until it is over). One
- * thread at a time does. */
-static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
-                            arcp_failure *failure)
-{
-    arcp_client *client = job->owner;
-    arcp__client_wait wait;
-    arcp_status status = ARCP_OK;
-    if (client == NULL) {
-        return arcp__client_failure_set(failure, ARCP_E_CLOSED,
-                                        atomic_load(&job->over) ? "the job has ended"
-                                                                : "the client is gone");
-    }
-    arcp__client_begin_wait(client, timeout_ms, &wait);
-    if (job->is_being_read) {
-        arcp__client_end_wait(client);
-        return arcp__client_failure_set(failure, ARCP_E_USAGE,
-                                        "another thread is reading the job's events");
-    }
-    job->is_being_read = true;
-    do {
-        /* Kept without its reference to the job: a job must not keep itself alive. */
-        arcp__client_item_free(job->current);
-        job->current = NULL;
-        if (out != NULL || !atomic_load(&job->over)) {
-            status = next_item(client, job, &wait, &job->current, failure);
-        }
-    } while (out == NULL && status == ARCP_OK && job->current != NULL);
-    if (out != NULL && status == ARCP_OK) {
-        *out = &job->current->event;
-    }
-    job->is_being_read = false;
-    arcp__client_end_wait(client);
-    return status;
-}
-
-arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
-                                arcp_failure *failure)
-{
-    return read_job(job, timeout_ms, out, failure);
-}
-
-arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome **out,
-                          arcp_failure *failure)
-{
-    arcp_status status = ARCP_OK;
-    if (!atomic_load(&job->over)) {
-        status = read_job(job, timeout_ms, NULL, failure);
-    }
-    if (atomic_load(&job->over)) {
-        *out = &job->outcome;
-        return ARCP_OK;
-    }
-    return status;
-}
-
-/* ---- the errors guide's loop ---- */
 
 static void random_bytes(void *user, void *out, size_t size)
 {

@@ -110,14 +110,6 @@ bool arcp__client_is_over(const arcp_client *client);
 
 /* ---- client_blocking.c ---- */
 
-/* How many times unread_bytes_max is read at most while a call waits. */
-#define ARCP__CLIENT_UNREAD_FACTOR 4
-
-/* Takes an item out of the unread ones. */
-void arcp__client_take_unread(arcp_client *client, arcp__client_item *item);
-/* Tells the session how far the program has read. */
-void arcp__client_notice_read(arcp_client *client);
-
 /* Puts an item where a program's thread will look for it; takes the item. */
 void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item);
 /* Whether frames should be read now. */

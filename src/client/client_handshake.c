@@ -120,13 +120,6 @@ void arcp__client_on_welcome(arcp__client_session *session)
 
 /* ---- session.error ---- */
 
-/* Codes that concern the session, whatever was asked last. */
-static bool concerns_session(arcp_status status)
-{
-    return status == ARCP_E_UNAUTHENTICATED || status == ARCP_E_RESUME_WINDOW_EXPIRED ||
-           status == ARCP_E_HEARTBEAT_LOST;
-}
-
 /* In the draft a session.error is fatal: the transport closes after it. Some runtimes refuse
  * requests with it and go on. So it refuses the request it belongs to, if there is one, and
  * else is remembered as the reason should the connection close. [arcp:EG-8] [arcp:EG-13] */
@@ -136,7 +129,10 @@ void arcp__client_on_session_error(arcp__client_session *session)
     arcp__client_binding binding = {NULL, false};
     bool is_handshaking = arcp__client_is_handshaking(session);
     arcp__client_failure_read(session, &failure);
-    bool is_general = concerns_session(failure.error.status);
+    /* Codes that concern the session, whatever was asked last. */
+    arcp_status status = failure.error.status;
+    bool is_general = status == ARCP_E_UNAUTHENTICATED || status == ARCP_E_RESUME_WINDOW_EXPIRED ||
+                      status == ARCP_E_HEARTBEAT_LOST;
     if (!is_handshaking) {
         binding = arcp__client_bind_by_name(session);
         if (binding.request == NULL && !binding.names_request && !is_general) {

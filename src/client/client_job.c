@@ -8,9 +8,6 @@
  * holds them, within bounds; of all others only a hash of the id, which also tells late answers to
  * submits that were sent twice from answers about jobs that are new. */
 #include <assert.h>
-#include <stdio.h>
-
-#include <arcp/decimal.h>
 
 #include "base/alloc.h"
 #include "client/client_job.h"
@@ -66,224 +63,6 @@ void arcp__client_job_drop_handle(arcp_job *job)
         atomic_fetch_sub_explicit(&job->handles, 1, memory_order_relaxed);
         arcp__client_job_drop(job);
     }
-}
-
-/* ---- budgets ---- */
-
-/* The row of a currency; NULL when there is no more room, or out of memory, which is noted. */
-static arcp_job_budget *budget_row(arcp__client_session *session, arcp_job *job, arcp_span currency)
-{
-    if (currency.size == 0 || currency.size >= ARCP_CURRENCY_MAX) {
-        return NULL;
-    }
-    if (job->budgets == NULL) {
-        job->budgets = arcp__alloc_array(ARCP__JOB_BUDGETS_MAX, sizeof(*job->budgets));
-    }
-    if (job->budgets == NULL) {
-        session->failed = true;
-        return NULL;
-    }
-    for (size_t row = 0; row < job->budget_count; row++) {
-        if (arcp_span_equal_cstr(currency, job->budgets[row].currency)) {
-            return &job->budgets[row];
-        }
-    }
-    if (job->budget_count == ARCP__JOB_BUDGETS_MAX) {
-        return NULL;
-    }
-    arcp_job_budget *row = &job->budgets[job->budget_count++];
-    memcpy(row->currency, currency.data, currency.size);
-    row->currency[currency.size] = '\0';
-    return row;
-}
-
-/* Only digits as people write an amount: a sign, digits, perhaps a fraction or exponent. */
-static void set_amount(char out[ARCP_DECIMAL_TEXT_MAX], arcp_span text)
-{
-    char amount[ARCP_DECIMAL_TEXT_MAX] = "";
-    if (text.size == 0 || text.size >= sizeof(amount)) {
-        return;
-    }
-    memcpy(amount, text.data, text.size);
-    if (strspn(amount, "0123456789.-+eE") == text.size && strpbrk(amount, "0123456789") != NULL) {
-        memcpy(out, amount, sizeof(amount));
-    }
-}
-
-/* What follows the colon of "USD:5.00"; all of a text that has none. */
-static arcp_span after_colon(arcp_span text)
-{
-    const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
-    return colon == NULL ? text : arcp_span_from(text, (size_t)(colon - text.data) + 1);
-}
-
-/* What remains of a currency: runtimes write 5, "5.00" or "USD:5.00". */
-static void set_remaining(arcp__client_session *session, arcp_job *job, arcp_json_ref currency,
-                          arcp_json_ref value)
-{
-    const arcp_json *json = &session->json;
-    arcp_job_budget *row =
-        budget_row(session, job, arcp_json_string(json, currency, &session->scratch));
-    if (row != NULL) {
-        set_amount(row->remaining,
-                   arcp_json_is(json, value, ARCP_JSON_NUMBER)
-                       ? arcp_json_raw(json, value)
-                       : after_colon(arcp_json_string(json, value, &session->scratch)));
-    }
-}
-
-/* Adds one cost.budget pattern to the initial amount of its currency. */
-static void add_initial(arcp__client_session *session, arcp_job *job, arcp_span pattern)
-{
-    arcp_span amount = after_colon(pattern);
-    arcp_decimal sum = ARCP_DECIMAL_ZERO;
-    arcp_decimal more = ARCP_DECIMAL_ZERO;
-    if (amount.size == pattern.size) {
-        return;
-    }
-    arcp_span currency = arcp_span_first(pattern, pattern.size - amount.size - 1);
-    arcp_job_budget *row = budget_row(session, job, currency);
-    if (row != NULL && row->initial[0] == '\0') {
-        set_amount(row->initial, amount);
-    } else if (row != NULL &&
-               arcp_decimal_parse(arcp_span_cstr(row->initial), &sum, NULL) == ARCP_OK &&
-               arcp_decimal_parse(amount, &more, NULL) == ARCP_OK &&
-               arcp_decimal_add(sum, more, &sum)) {
-        (void)arcp_decimal_format(sum, row->initial);
-    }
-}
-
-static void describe_budget(arcp__client_session *session, arcp_job *job)
-{
-    const arcp_json *json = &session->json;
-    const arcp__client_description *told = &session->in.description;
-    if (job->budget_count == 0) {
-        for (arcp_json_ref at = arcp_json_first(json, told->patterns); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(json, told->patterns, at)) {
-            add_initial(session, job, arcp_json_string(json, at, &session->scratch));
-        }
-    }
-    for (arcp_json_ref name = arcp_json_first(json, told->budget); name != ARCP_JSON_ABSENT;
-         name = arcp_json_next(json, told->budget, name)) {
-        set_remaining(session, job, name, name + 1);
-    }
-    for (size_t at = 0; at < job->budget_count; at++) {
-        arcp_job_budget *row = &job->budgets[at];
-        if (row->remaining[0] == '\0') {
-            memcpy(row->remaining, row->initial, sizeof(row->initial));
-        }
-    }
-}
-
-void arcp__client_job_note_metric(arcp__client_session *session, arcp_job *job)
-{
-    const arcp_json *json = &session->json;
-    const arcp_json_ref body = session->in.event.body;
-    arcp_json_ref name = arcp_json_member(json, body, ARCP_SPAN_LITERAL("name"));
-    arcp_json_ref unit = arcp_json_member(json, body, ARCP_SPAN_LITERAL("unit"));
-    if (arcp_json_string_equals(json, name, ARCP_SPAN_LITERAL("cost.budget.remaining"))) {
-        set_remaining(session, job, unit, arcp_json_member(json, body, ARCP_SPAN_LITERAL("value")));
-        session->failed = session->failed || session->scratch.failed;
-    }
-}
-
-/* ---- describing and ending ---- */
-
-/* Copies into `out`, unless it is known already; an empty source leaves it unknown. False when out
- * of memory. */
-static bool learn(arcp_job *job, arcp_span *out, arcp_span text)
-{
-    if (out->size != 0 || text.size == 0) {
-        return true;
-    }
-    arcp_span copy = arcp__arena_copy(&job->strings, text);
-    *out = copy.data == NULL ? *out : copy;
-    return copy.data != NULL;
-}
-
-bool arcp__client_job_describe(arcp__client_session *session, arcp_job *job)
-{
-    const arcp_json *json = &session->json;
-    const arcp__client_description *told = &session->in.description;
-    /* A job.accepted that comes again tells the initial counters; a job.subscribed those of
-     * now. */
-    if (job->descriptor.size == 0 || told->current_status != ARCP_JSON_ABSENT) {
-        describe_budget(session, job);
-    }
-    if (job->credentials == NULL &&
-        !arcp__client_credentials_keep(json, told->credentials, &job->credentials)) {
-        return false;
-    }
-    arcp_job_status status =
-        arcp_job_status_from_wire(arcp_json_string(json, told->current_status, &session->scratch));
-    if (status != ARCP_JOB_STATUS_COUNT && !job->ended) {
-        job->status = status;
-    }
-    if (session->failed || session->scratch.failed || !learn(job, &job->agent, told->agent) ||
-        !learn(job, &job->trace_id, session->in.trace_id) ||
-        !learn(job, &job->parent_id, told->parent_job_id) ||
-        !learn(job, &job->delegate_id, told->delegate_id) ||
-        !learn(job, &job->lease, arcp_json_raw(json, told->lease)) ||
-        !learn(job, &job->constraints, arcp_json_raw(json, told->lease_constraints))) {
-        return false;
-    }
-    arcp_buf descriptor = ARCP_BUF_INIT;
-    arcp__client_credentials_redact(json, session->in.payload, &descriptor);
-    bool is_learnt = !descriptor.failed && learn(job, &job->descriptor, arcp_buf_span(&descriptor));
-    arcp_buf_fini(&descriptor);
-    return is_learnt;
-}
-
-bool arcp__client_job_end(arcp__client_session *session, arcp_job *job)
-{
-    const arcp_json *json = &session->json;
-    const arcp__client_message *in = &session->in;
-    arcp_outcome outcome = {.final_status = ARCP_JOB_SUCCESS, .streamed_bytes = UINT64_MAX};
-    arcp_job_status told = arcp_job_status_from_wire(in->end.final_status);
-    bool is_told = arcp_job_status_is_terminal(told);
-    bool is_error = in->type == ARCP_MESSAGE_JOB_ERROR || (is_told && told != ARCP_JOB_SUCCESS);
-    if (!learn(job, &outcome.payload, in->text) || !learn(job, &outcome.summary, in->end.summary)) {
-        return false;
-    }
-    if (is_error) {
-        /* Some runtimes tell of a job that was stopped in a job.result, which has no code: its
-         * final status says as much. */
-        arcp_status stop = told == ARCP_JOB_CANCELLED ? ARCP_E_CANCELLED : ARCP_E_TIMEOUT;
-        if (in->end.code.size == 0 && (told == ARCP_JOB_CANCELLED || told == ARCP_JOB_TIMED_OUT)) {
-            (void)arcp__client_failure_set(&job->failure, stop, "%s", arcp_status_text(stop));
-            (void)snprintf(job->failure.code, sizeof(job->failure.code), "%s",
-                           arcp_status_wire_code(stop));
-        } else {
-            arcp__client_failure_read(session, &job->failure);
-        }
-        outcome.failure = &job->failure;
-        outcome.status = job->failure.error.status;
-        outcome.final_status = ARCP_JOB_ERROR;
-        if (is_told && told != ARCP_JOB_SUCCESS) {
-            outcome.final_status = told;
-        } else if (outcome.status == ARCP_E_CANCELLED) {
-            outcome.final_status = ARCP_JOB_CANCELLED;
-        } else if (outcome.status == ARCP_E_TIMEOUT) {
-            outcome.final_status = ARCP_JOB_TIMED_OUT;
-        }
-    } else {
-        arcp_json_ref result =
-            in->end.result != ARCP_JSON_ABSENT ? in->end.result : in->end.older_result;
-        bool is_streamed = in->end.result_id.size != 0;
-        if (!learn(job, &outcome.result_id, in->end.result_id) ||
-            (!is_streamed && !learn(job, &outcome.result, arcp_json_raw(json, result)))) {
-            return false;
-        }
-    }
-    if (session->failed) {
-        return false;
-    }
-    /* As told; hand_over replaces it by what came. */
-    (void)arcp_json_u64(json, in->end.result_size, &outcome.streamed_bytes);
-    job->outcome = outcome;
-    job->status = outcome.final_status;
-    job->ended = true;
-    return true;
 }
 
 /* ---- handing over ---- */
@@ -380,22 +159,16 @@ static uint16_t *bucket_of(arcp__gone_jobs *gone, uint64_t hash)
     return &gone->buckets[hash % ARCP__GONE_JOBS_MAX];
 }
 
-/* Takes the place out of its bucket, to be used again. */
-static void drop(arcp__gone_jobs *gone, size_t place)
-{
-    uint16_t *at = bucket_of(gone, gone->hashes[place]);
-    while (*at != place + 1) {
-        at = &gone->next[*at - 1];
-    }
-    *at = gone->next[place];
-}
-
 void arcp__gone_jobs_add(arcp__gone_jobs *gone, arcp_span id)
 {
     uint64_t hash = arcp__hash_bytes(id.data, id.size);
     size_t place = gone->added % ARCP__GONE_JOBS_MAX;
-    if (gone->added >= ARCP__GONE_JOBS_MAX) {
-        drop(gone, place);
+    if (gone->added >= ARCP__GONE_JOBS_MAX) { /* the oldest leaves its bucket */
+        uint16_t *at = bucket_of(gone, gone->hashes[place]);
+        while (*at != place + 1) {
+            at = &gone->next[*at - 1];
+        }
+        *at = gone->next[place];
     }
     uint16_t *bucket = bucket_of(gone, hash);
     gone->hashes[place] = hash;

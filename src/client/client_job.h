@@ -149,14 +149,6 @@ void arcp__client_job_drop(arcp_job *job); /* NULL is accepted */
 void arcp__client_job_hold_handle(arcp_job *job);
 void arcp__client_job_drop_handle(arcp_job *job); /* NULL is accepted */
 
-/* Fills what is not known yet from the job.accepted or job.subscribed under way. False when out of
- * memory. */
-ARCP_MUST_CHECK bool arcp__client_job_describe(arcp__client_session *session, arcp_job *job);
-/* Notes what the metric event under way says about a budget. */
-void arcp__client_job_note_metric(arcp__client_session *session, arcp_job *job);
-/* Prepares the outcome from the job.result or job.error under way. False when out of memory. */
-ARCP_MUST_CHECK bool arcp__client_job_end(arcp__client_session *session, arcp_job *job);
-
 /* To be called for each of the job's events, in order, just before the program gets it:
  * feeds the result's sink and, with JOB_ENDED, finishes the outcome. May block as the sink
  * does; not under the lock. */

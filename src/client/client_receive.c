@@ -157,16 +157,6 @@ static arcp_status scan(arcp__client_session *session, arcp_span text, arcp_erro
     return arcp_json_scan(&session->json, arcp_buf_span(&session->compact), &limits, err);
 }
 
-/* `arcp` is "1.1"; runtimes of the same major version, and ones that leave it out, are
- * understood. */
-static bool is_understood(arcp__client_session *session)
-{
-    arcp_span version = arcp_json_string(&session->json, session->in.version, &session->scratch);
-    return arcp_json_is_missing(&session->json, session->in.version) ||
-           arcp_span_equal_cstr(version, "1") ||
-           arcp_span_starts_with(version, ARCP_SPAN_LITERAL("1."));
-}
-
 /* Scans the frame into session->json and reads session->in. ARCP_E_INVALID_REQUEST for what is no
  * frame. [arcp:5-1] [arcp:5-2] */
 static arcp_status read_message(arcp__client_session *session, arcp_span text, arcp_error *err)
@@ -182,7 +172,11 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "the runtime sent no JSON object");
     }
     read(session, ARCP_JSON_ROOT, &envelope_members);
-    if (!is_understood(session)) {
+    /* `arcp` is "1.1"; runtimes of the same major version, and ones that leave it out, are
+     * understood. */
+    arcp_span version = arcp_json_string(&session->json, in->version, &session->scratch);
+    if (!arcp_json_is_missing(&session->json, in->version) && !arcp_span_equal_cstr(version, "1") &&
+        !arcp_span_starts_with(version, ARCP_SPAN_LITERAL("1."))) {
         arcp_span raw = arcp_span_first(arcp_json_raw(&session->json, in->version), 32);
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "the runtime speaks ARCP %.*s, this client speaks 1.1", (int)raw.size,

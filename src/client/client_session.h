@@ -39,7 +39,7 @@
  * The files of the session call each other downwards only:
  *
  *     session, receive
- *     handshake, events (and answers about jobs), liveness
+ *     handshake, events (and answers about jobs)
  *     over (jobs whose end is not told)
  *     binding (whose answer), requests
  *     job (known, past, gone), frames (what is sent)
@@ -416,6 +416,9 @@ void arcp__client_break(arcp__client_session *session, arcp_status status, const
 /* The input is done: cuts the connection when memory ran out for it. */
 void arcp__client_end_input(arcp__client_session *session);
 
+/* The page of the session.jobs under way; NULL when out of memory. */
+ARCP_MUST_CHECK arcp_job_page *arcp__client_job_page_new(arcp__client_session *session);
+
 /* ---- client_frames.c: what a client sends ---- */
 
 void arcp__client_message_id(arcp__client_session *session, char out[ARCP__MESSAGE_ID_SIZE]);
@@ -525,16 +528,6 @@ arcp__client_handler arcp__client_on_accepted, arcp__client_on_subscribed;
 arcp__client_handler arcp__client_on_cancelled, arcp__client_on_jobs, arcp__client_on_pong;
 arcp__client_handler arcp__client_on_ping;
 arcp__client_handler arcp__client_on_job_event, arcp__client_on_job_end;
-
-/* ---- client_page.c ---- */
-
-/* The page of the session.jobs under way; NULL when out of memory. */
-ARCP_MUST_CHECK arcp_job_page *arcp__client_job_page_new(arcp__client_session *session);
-
-/* ---- client_liveness.c ---- */
-
-int64_t arcp__client_liveness_deadline(const arcp__client_session *session);
-void arcp__client_liveness_tick(arcp__client_session *session);
 
 /* ---- client_session.c ---- */
 

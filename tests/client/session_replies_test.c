@@ -1,5 +1,4 @@
-/* What an answer brings to who asked (src/client/client_events.c, client_page.c,
- * client_items.c). */
+/* What an answer brings to who asked (src/client/client_events.c, client_items.c). */
 #include "client/story.h"
 
 #include "client/client_job.h"
