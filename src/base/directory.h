@@ -1,14 +1,35 @@
-/* A name that was made or changed is durable when its directory is. For the folders that write
- * files: inline, so that libarcp itself does no I/O. */
+/* Directories and descriptors, for the folders that have files: inline, so that libarcp itself does
+ * no I/O. A name that was made or changed is durable when its directory is. */
 #ifndef ARCP_BASE_DIRECTORY_H
 #define ARCP_BASE_DIRECTORY_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* -1 is accepted. */
+static inline void arcp__close(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+/* Opens the directory `name` of `at`, which is no symbolic link, to read its entries. NULL and
+ * errno. */
+static inline DIR *arcp__directory_entries(int at, const char *name)
+{
+    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (entries == NULL) {
+        arcp__close(fd);
+    }
+    return entries;
+}
 
 /* The directory that holds `path`. */
 static inline void arcp__directory_of(const char *path, char out[PATH_MAX])
@@ -26,9 +47,7 @@ static inline int arcp__directory_sync(const char *path)
     arcp__directory_of(path, directory);
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int number = fd < 0 || (fsync(fd) != 0 && errno != EINVAL) ? errno : 0;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    arcp__close(fd);
     return number;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/directory.h"
 #include "base/hash.h"
 #include "launch/proc_stat.h"
 
@@ -79,9 +80,7 @@ static bool write_file(int directory, const char *name, const char *text)
 {
     int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
     bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    arcp__close(fd);
     return written;
 }
 
@@ -111,27 +110,14 @@ static bool await_empty(int directory, const char *events, int wait_ms)
             break;
         }
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    arcp__close(fd);
     return empty;
-}
-
-/* NULL: it cannot be read. */
-static DIR *open_entries(int parent_fd, const char *name)
-{
-    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-    if (entries == NULL && fd >= 0) {
-        (void)close(fd);
-    }
-    return entries;
 }
 
 /* Kills all that is in the directory `name` of a runtime, and removes it. */
 static void remove_all(int parent_fd, const char *name)
 {
-    DIR *entries = open_entries(parent_fd, name);
+    DIR *entries = arcp__directory_entries(parent_fd, name);
     if (entries == NULL) {
         return;
     }
@@ -152,7 +138,7 @@ static void remove_all(int parent_fd, const char *name)
 
 static void sweep(int parent_fd)
 {
-    DIR *entries = open_entries(parent_fd, ".");
+    DIR *entries = arcp__directory_entries(parent_fd, ".");
     if (entries == NULL) {
         return;
     }
@@ -184,12 +170,8 @@ static void free_memory(arcp__cgroups *cgroups)
     DL_FOREACH_SAFE (cgroups->unused, at, next) {
         arcp__free(at);
     }
-    if (cgroups->fd >= 0) {
-        (void)close(cgroups->fd);
-    }
-    if (cgroups->parent_fd >= 0) {
-        (void)close(cgroups->parent_fd);
-    }
+    arcp__close(cgroups->fd);
+    arcp__close(cgroups->parent_fd);
     arcp__free(cgroups);
 }
 

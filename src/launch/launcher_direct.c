@@ -57,14 +57,18 @@ static uint64_t microseconds(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000u + (uint64_t)time.tv_usec;
 }
 
-static void fetch(direct_process *direct)
+/* False: it still runs, or the call was interrupted; then the descriptor stays readable. */
+static bool fetch(direct_process *direct)
 {
     siginfo_t info;
     struct rusage used = {0};
     arcp_process_exit *end = &direct->end;
+    if (direct->is_taken) {
+        return true;
+    }
     if (arcp__launch_watch_wait(&direct->watch, WEXITED | WNOWAIT | WNOHANG, &info, NULL) == 0) {
         if (info.si_pid == 0) {
-            return; /* it still runs */
+            return false;
         }
         /* While its status waits to be fetched nobody else can have its number, so nobody
          * else's group is hit. */
@@ -72,7 +76,7 @@ static void fetch(direct_process *direct)
         end->is_known =
             arcp__launch_watch_wait(&direct->watch, WEXITED | WNOHANG, &info, &used) == 0;
     } else if (errno != ECHILD) {
-        return; /* interrupted: the descriptor stays readable */
+        return false;
     }
     direct->is_taken = true;
     if (end->is_known) {
@@ -82,15 +86,13 @@ static void fetch(direct_process *direct)
         end->system_us = microseconds(used.ru_stime);
         end->memory_bytes = (uint64_t)used.ru_maxrss * 1024u;
     }
+    return true;
 }
 
 static bool process_take_exit(arcp_process *process, arcp_process_exit *out)
 {
     direct_process *direct = (direct_process *)process;
-    if (!direct->is_taken) {
-        fetch(direct);
-    }
-    if (!direct->is_taken) {
+    if (!fetch(direct)) {
         return false;
     }
     size_t size = out->struct_size;
@@ -104,9 +106,8 @@ static void process_release(arcp_process *process)
     direct_process *direct = (direct_process *)process;
     process_signal(process, SIGKILL);
     struct pollfd waited = {.fd = process->exit_fd, .events = POLLIN};
-    while (!direct->is_taken) {
+    while (!fetch(direct)) {
         (void)poll(&waited, 1, -1);
-        fetch(direct);
     }
     arcp__launch_watch_fini(&direct->watch);
     arcp__free(direct);
@@ -216,7 +217,7 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
         (void)close(errors[0]);
         return arcp_error_set(err, ARCP_E_IO, "no process can be had: %s", strerror(fork_error));
     }
-    bool failed = read_failure(errors[0], plan->has_helper ? HELPER_TIMEOUT_MS : -1, &failure);
+    bool failed = read_failure(errors[0], plan->files.keep ? HELPER_TIMEOUT_MS : -1, &failure);
     (void)close(errors[0]);
     arcp_status status =
         failed ? describe(plan, &failure, err)

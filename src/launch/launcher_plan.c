@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "base/libexec.h"
 #include "launch/launch.h"
 
@@ -210,7 +211,6 @@ static arcp_status use_helper(arcp__launch_plan *plan, const char *given, arcp_e
     plan->files.from[ARCP__LAUNCH_ORDERS_FD] = plan->orders_fd;
     plan->files.count = ARCP__LAUNCH_ORDERS_FD + 1;
     plan->files.keep = true;
-    plan->has_helper = true;
     return ARCP_OK;
 }
 
@@ -251,8 +251,6 @@ arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_sp
 
 void arcp__launch_plan_fini(arcp__launch_plan *plan)
 {
-    if (plan->orders_fd >= 0) {
-        (void)close(plan->orders_fd);
-    }
+    arcp__close(plan->orders_fd);
     arcp_buf_fini(&plan->helper_path);
 }

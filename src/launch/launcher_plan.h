@@ -12,8 +12,7 @@ typedef struct arcp__launch_plan {
     gid_t groups[ARCP__LAUNCH_GROUPS_MAX];
     arcp__launch_child child; /* what is executed: the program, or the helper */
     arcp__launch_files files; /* errors is filled in by the launcher */
-    bool has_helper;
-    bool has_begun; /* set by the child, in our memory, with the first thing it does */
+    bool has_begun;           /* set by the child, in our memory, with the first thing it does */
     arcp_buf helper_path;
     char *helper_argv[2];
     int orders_fd; /* -1: none; closed by fini */

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "base/thread.h"
 
 #define STACK_BYTES 65536u
@@ -43,9 +44,7 @@ arcp_status arcp__launch_watch_init(arcp__launch_watch *watch, pid_t pid, bool *
     if (number == 0) {
         return ARCP_OK;
     }
-    if (watch->fd >= 0) {
-        (void)close(watch->fd);
-    }
+    arcp__close(watch->fd);
     return arcp_error_set(err, ARCP_E_IO, "a process cannot be watched: %s", strerror(number));
 }
 

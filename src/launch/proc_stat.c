@@ -10,6 +10,8 @@
 
 #include <arcp/buf.h>
 
+#include "base/directory.h"
+
 #define ENVIRON_BYTES_MAX 4194304u
 
 static int open_of(pid_t pid, const char *name)
@@ -140,9 +142,7 @@ bool arcp__proc_variable(pid_t pid, const char *name, char *out, size_t size)
         arcp_buf_append(&text, arcp_span_make(chunk, (size_t)got));
         got = read_some(fd, chunk, sizeof(chunk));
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    arcp__close(fd);
     arcp_buf_append_byte(&text, '\0');
     for (size_t at = 0; !text.failed && at < text.size && !found;
          at += strlen(text.data + at) + 1) {

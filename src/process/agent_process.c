@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/directory.h"
 #include "base/hash.h"
 #include "process/process_state.h"
 
@@ -371,9 +372,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     launch.limit_count = spec->limit_count;
     status = table->launcher->ops->start(table->launcher, &launch, &process->process, err);
     close_ends(theirs);
-    if (launch.cgroup_fd >= 0) {
-        (void)close(launch.cgroup_fd);
-    }
+    arcp__close(launch.cgroup_fd);
     if (status == ARCP_OK) {
         int result = uv_poll_init(table->loop, &process->exit, process->process->exit_fd);
         if (result != 0) {

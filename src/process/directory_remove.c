@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "process/work_directory.h"
 
 #define DEPTH_MAX  32
@@ -23,7 +24,7 @@ typedef struct removal {
 /* Removes what is in the directory `name` of `at`. False when it cannot be read. */
 static bool empty(removal *r, int at, const char *name, int depth)
 {
-    DIR *entries = arcp__directory_open(at, name);
+    DIR *entries = arcp__directory_entries(at, name);
     if (entries == NULL) {
         return false;
     }

@@ -74,23 +74,6 @@ static arcp__agent_process *find(const arcp__process_table *table, pid_t pid)
     return NULL;
 }
 
-/* A job may have ended while another process of it runs: that is none of ours to end. */
-static bool is_over(const arcp__process_table *table, const char *job)
-{
-    const arcp__agent_process *process = NULL;
-    DL_FOREACH (table->processes, process) {
-        if (strcmp(process->job, job) == 0) {
-            return false;
-        }
-    }
-    for (size_t at = 0; at < table->ended.size; at += ARCP__PROCESS_JOB_SIZE) {
-        if (strcmp(table->ended.data + at, job) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 typedef struct look {
     const arcp__process_table *table;
     size_t killed;
@@ -99,11 +82,23 @@ typedef struct look {
 static void on_child(void *user, const arcp__proc_stat *child)
 {
     look *l = user;
+    const arcp__process_table *table = l->table;
+    const arcp__agent_process *process = NULL;
     char job[ARCP__PROCESS_JOB_SIZE];
-    if (child->state != 'Z' && find(l->table, child->pid) == NULL &&
-        arcp__proc_variable(child->pid, "ARCP_JOB_ID", job, sizeof(job)) &&
-        is_over(l->table, job) && kill(child->pid, SIGKILL) == 0) {
-        l->killed++;
+    if (child->state == 'Z' || find(table, child->pid) != NULL ||
+        !arcp__proc_variable(child->pid, "ARCP_JOB_ID", job, sizeof(job))) {
+        return;
+    }
+    DL_FOREACH (table->processes, process) {
+        if (strcmp(process->job, job) == 0) {
+            return; /* another process of the job runs: that is none of ours to end */
+        }
+    }
+    for (size_t at = 0; at < table->ended.size; at += ARCP__PROCESS_JOB_SIZE) {
+        if (strcmp(table->ended.data + at, job) == 0) {
+            l->killed += kill(child->pid, SIGKILL) == 0 ? 1 : 0;
+            return;
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/digits.h"
+#include "base/directory.h"
 #include "launch/proc_stat.h"
 
 static bool read_boot_id(char out[ARCP__BOOT_ID_SIZE])
@@ -83,9 +84,7 @@ static bool kill_exactly(pid_t pid, uint64_t started, bool whole_group)
         killed = has_fd ? syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0
                         : kill(pid, SIGKILL) == 0;
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    arcp__close(fd);
     return killed;
 }
 

@@ -14,6 +14,7 @@
 #include <arcp/buf.h>
 
 #include "base/alloc.h"
+#include "base/directory.h"
 #include "base/random.h"
 
 #define RUN_PREFIX     "run-"
@@ -51,16 +52,6 @@ arcp_status arcp__directory_make(const char *path, const char *user, arcp_error 
 static int open_directory(int at, const char *name)
 {
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-DIR *arcp__directory_open(int at, const char *name)
-{
-    int fd = open_directory(at, name);
-    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-    if (entries == NULL && fd >= 0) {
-        (void)close(fd);
-    }
-    return entries;
 }
 
 static bool lock(int fd, bool waits)
@@ -122,7 +113,7 @@ static bool read_note(int run, const char *name, arcp__stray *out)
 static size_t kill_noted(int run, const char *path)
 {
     arcp_buf found = ARCP_BUF_INIT; /* of arcp__stray */
-    DIR *entries = arcp__directory_open(run, ".");
+    DIR *entries = arcp__directory_entries(run, ".");
     if (entries == NULL) {
         return 0;
     }
@@ -159,9 +150,7 @@ static size_t sweep(int base, const char *base_path)
             killed += kill_noted(run, path);
             arcp__directory_remove(path);
         }
-        if (run >= 0) {
-            (void)close(run);
-        }
+        arcp__close(run);
     }
     (void)closedir(entries);
     return killed;
@@ -215,16 +204,12 @@ arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **o
         }
         status = make_run(path, directory, err);
     }
-    if (base_fd >= 0) {
-        (void)close(base_fd);
-    }
+    arcp__close(base_fd);
     if (status == ARCP_OK) {
         *out = directory;
         return ARCP_OK;
     }
-    if (directory->fd >= 0) {
-        (void)close(directory->fd);
-    }
+    arcp__close(directory->fd);
     arcp__free(directory);
     return status;
 }

@@ -9,7 +9,6 @@
 #ifndef ARCP_PROCESS_WORK_DIRECTORY_H
 #define ARCP_PROCESS_WORK_DIRECTORY_H
 
-#include <dirent.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -33,9 +32,6 @@ const char *arcp__work_directory_path(const arcp__work_directory *directory);
  * no error: it only means that the process would not be swept. */
 void arcp__work_directory_note(const arcp__work_directory *directory, pid_t pid);
 void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pid);
-
-/* Opens a directory, which is no symbolic link, to read its entries. NULL and errno. */
-DIR *arcp__directory_open(int at, const char *name);
 
 /* Makes a directory with mode 0700, owned by `user` when that is not NULL (needs root). */
 ARCP_MUST_CHECK arcp_status arcp__directory_make(const char *path, const char *user,
