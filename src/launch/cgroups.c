@@ -43,10 +43,9 @@ struct arcp__cgroups {
 
 static int open_own_cgroup(void)
 {
-    char path[4200] = ""; /* behind "0::" in /proc/self/cgroup */
-    char mount[4096] =
-        ""; /* where the cgroup2 file system is, and the cgroup that is its root there */
-    char root[4096] = "";
+    char path[4200] = "";  /* behind "0::" in /proc/self/cgroup */
+    char mount[4096] = ""; /* of the cgroup2 file system */
+    char root[4096] = "";  /* the cgroup that is its root there */
     char line[12400];
     FILE *file = fopen("/proc/self/cgroup", "re");
     while (file != NULL && path[0] == '\0' && fgets(line, sizeof(path), file) != NULL) {

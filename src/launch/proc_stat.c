@@ -77,7 +77,8 @@ bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out)
     return arcp__proc_stat_parse(text, out);
 }
 
-void arcp__proc_each(arcp__proc_fn each, void *user)
+/* The children of `parent`; 0: all. */
+static void walk(pid_t parent, arcp__proc_fn each, void *user)
 {
     DIR *entries = opendir("/proc");
     if (entries == NULL) {
@@ -87,42 +88,34 @@ void arcp__proc_each(arcp__proc_fn each, void *user)
         arcp__proc_stat found;
         char *rest = NULL;
         long pid = strtol(entry->d_name, &rest, 10);
-        if (pid > 0 && *rest == '\0' && arcp__proc_stat_read((pid_t)pid, &found)) {
+        if (pid > 0 && *rest == '\0' && arcp__proc_stat_read((pid_t)pid, &found) &&
+            (parent == 0 || found.parent == parent)) {
             each(user, &found);
         }
     }
     (void)closedir(entries);
 }
 
-typedef struct child_filter {
-    arcp__proc_fn each;
-    void *user;
-    pid_t parent;
-} child_filter;
-
-static void on_any(void *user, const arcp__proc_stat *process)
+void arcp__proc_each(arcp__proc_fn each, void *user)
 {
-    const child_filter *filter = user;
-    if (process->parent == filter->parent) {
-        filter->each(filter->user, process);
-    }
+    walk(0, each, user);
 }
 
 void arcp__proc_each_child(arcp__proc_fn each, void *user)
 {
-    child_filter filter = {each, user, getpid()};
+    const pid_t parent = getpid();
     char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)filter.parent);
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)parent);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        arcp__proc_each(on_any, &filter); /* a kernel without this list */
+        walk(parent, each, user); /* a kernel without this list */
         return;
     }
     char word[16];
     arcp__proc_stat found;
     while (fscanf(file, "%15s", word) == 1) {
-        if (arcp__proc_stat_read((pid_t)strtol(word, NULL, 10), &found)) {
-            on_any(&filter, &found);
+        if (arcp__proc_stat_read((pid_t)strtol(word, NULL, 10), &found) && found.parent == parent) {
+            each(user, &found);
         }
     }
     (void)fclose(file);

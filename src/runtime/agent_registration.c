@@ -148,7 +148,7 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     status = fill(agent, runtime, from, err);
     if (status == ARCP_OK && from->warm != 0 && !from->is_plain) {
         status = keep_warm(agent, from->warm, err); /* which says what cannot be started */
-    } else if (status == ARCP_OK && runtime->launches_here) {
+    } else if (status == ARCP_OK && runtime->options.launcher == NULL) {
         /* A program or user that is missing is told now, not by the first job's failure. It may
          * come later: the agent is offered all the same. */
         arcp_error why = {0};

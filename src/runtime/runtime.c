@@ -247,15 +247,10 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     }
     runtime->loop = loop;
     runtime->turn.limits = &arcp__turn_of_links;
-    runtime->launches_here = options->launcher == NULL;
+    runtime->options = *options;
+    runtime->options.failed = NULL; /* until it is made the status tells it */
     runtime->store = options->store;
     runtime->provisioner = options->provisioner;
-    runtime->log = options->log;
-    runtime->log_user = options->log_user;
-    runtime->audit_barrier = options->audit_barrier;
-    runtime->audit_barrier_user = options->audit_barrier_user;
-    runtime->trace_span = options->trace_span;
-    runtime->trace_span_user = options->trace_span_user;
     runtime->inbox.turn.limits = &arcp__turn_of_agents;
     (void)pthread_mutex_init(&runtime->inbox.mutex, NULL);
     (void)pthread_cond_init(&runtime->inbox.changed, NULL);
@@ -279,8 +274,7 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
         arcp_runtime_free(runtime);
         return status;
     }
-    runtime->failed = options->failed; /* until here the status tells it */
-    runtime->failed_user = options->failed_user;
+    runtime->options.failed = options->failed;
     *out = runtime;
     return ARCP_OK;
 }

@@ -87,7 +87,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         arcp__runtime_log_effect(runtime, effect);
         break;
     case ARCP__EFFECT_SPAN:
-        runtime->trace_span(runtime->trace_span_user, effect->text);
+        runtime->options.trace_span(runtime->options.trace_span_user, effect->text);
         break;
     }
 }
@@ -125,8 +125,8 @@ static void tell_owner(arcp_runtime *runtime)
                           "out of memory: every connection was closed, and nothing more is stored "
                           "or started; a runtime that is started again takes up what the store "
                           "has");
-        if (runtime->failed != NULL) {
-            runtime->failed(runtime->failed_user);
+        if (runtime->options.failed != NULL) {
+            runtime->options.failed(runtime->options.failed_user);
         }
     }
     if (runtime->is_stopping && runtime->stopped != NULL &&

@@ -205,9 +205,8 @@ arcp_status arcp_runtime_serve(arcp_runtime *runtime, arcp_connection *connectio
 
 static void on_accepted(void *user, arcp_connection *connection)
 {
-    const arcp__runtime_listener *listener = user;
     const arcp_serve_options options = ARCP_SERVE_OPTIONS_INIT;
-    if (serve(listener->runtime, connection, &options, NULL) != ARCP_OK) {
+    if (serve(user, connection, &options, NULL) != ARCP_OK) {
         connection->ops->release(connection);
     }
 }
@@ -238,13 +237,13 @@ arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_se
 
 static void on_refused(void *user, const char *peer, int status, const char *why)
 {
-    arcp__runtime_listener *listener = user;
+    arcp_runtime *runtime = user;
     const arcp__refusal refusal = {.peer = peer,
                                    .rule = status == 0 ? "handshake" : "HTTP",
                                    .code = status,
                                    .is_audited = status == 403};
-    arcp__engine_refused(listener->runtime->engine, arcp__clock_now(), &refusal, why);
-    listener->runtime->is_dirty = true;
+    arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal, why);
+    runtime->is_dirty = true;
 }
 
 arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
@@ -255,9 +254,8 @@ arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
     if (listener == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    listener->runtime = runtime;
-    arcp_listener_callbacks callbacks = {
-        .accepted = on_accepted, .refused = on_refused, .user = listener};
+    const arcp_listener_callbacks callbacks = {
+        .accepted = on_accepted, .refused = on_refused, .user = runtime};
     arcp_listen_options wanted = ARCP_LISTEN_OPTIONS_INIT;
     arcp_status status =
         arcp__options_check(options, sizeof(*options), "ARCP_LISTEN_OPTIONS_INIT", err);

@@ -6,7 +6,7 @@
 
 static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text, arcp_span fields)
 {
-    if (runtime->log == NULL) {
+    if (runtime->options.log == NULL) {
         return;
     }
     arcp_buf_clear(&runtime->text);
@@ -15,8 +15,8 @@ static void log_span(arcp_runtime *runtime, arcp_log_level level, arcp_span text
     arcp_buf_append(&runtime->text, fields);
     arcp_buf_append_byte(&runtime->text, '\0');
     if (!runtime->text.failed) {
-        runtime->log(runtime->log_user, level, runtime->text.data,
-                     runtime->text.data + text.size + 1);
+        runtime->options.log(runtime->options.log_user, level, runtime->text.data,
+                             runtime->text.data + text.size + 1);
     }
 }
 
@@ -26,7 +26,7 @@ void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_lev
     char line[512];
     arcp_buf fields = ARCP_BUF_INIT;
     va_list arguments;
-    if (job != NULL && runtime->log != NULL) {
+    if (job != NULL && runtime->options.log != NULL) {
         arcp__job_fields(job, &fields);
     }
     va_start(arguments, format);

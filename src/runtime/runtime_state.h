@@ -43,7 +43,6 @@ struct arcp__runtime_link {
 
 typedef struct arcp__runtime_listener {
     struct arcp__runtime_listener *next;
-    arcp_runtime *runtime;
     arcp_listener *listener;
 } arcp__runtime_listener;
 
@@ -123,15 +122,13 @@ typedef struct arcp__agent_inbox {
 
 struct arcp_runtime {
     uv_loop_t *loop;
+    arcp_runtime_options options; /* its callbacks; what it borrows is gone after the start */
     arcp__engine *engine;
     arcp_store *store;
     arcp__authenticator *authenticator;
-    void (*log)(void *user, arcp_log_level level, const char *text, const char *fields);
-    void *log_user;
     arcp_provisioner *provisioner;  /* owned; NULL: none */
     struct arcp__seal *seal;        /* owned; there with a provisioner */
     arcp__process_table *processes; /* owned */
-    bool launches_here;             /* by the direct launcher */
     size_t settings_agent_line_bytes;
     char *name, *version;     /* owned */
     arcp__random_pool random; /* for ids, and the engine's tokens */
@@ -174,13 +171,7 @@ struct arcp_runtime {
     bool is_stopping;
     arcp_buf text; /* NUL-terminated copy of a log line */
 
-    void (*audit_barrier)(void *user, bool must_wait); /* may be NULL */
-    void *audit_barrier_user;
-    void (*failed)(void *user); /* may be NULL */
-    void *failed_user;
-    bool has_failed;                                /* the engine has, and the log says so */
-    void (*trace_span)(void *user, arcp_span json); /* may be NULL */
-    void *trace_span_user;
+    bool has_failed; /* the engine has, and the log and the owner know it */
 };
 
 /* ---- runtime.c ---- */

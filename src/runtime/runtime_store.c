@@ -34,8 +34,8 @@ static void on_done(void *user, uint64_t batch_id, arcp_status status, const arc
         arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR, "store: %s",
                           err == NULL ? "" : err->message);
     }
-    if (runtime->audit_barrier != NULL) {
-        runtime->audit_barrier(runtime->audit_barrier_user, true);
+    if (runtime->options.audit_barrier != NULL) {
+        runtime->options.audit_barrier(runtime->options.audit_barrier_user, true);
     }
     arcp__engine_committed(runtime->engine, arcp__clock_now(), batch_id, status);
     runtime->is_dirty = true;
@@ -139,8 +139,8 @@ bool arcp__runtime_submit_batches(arcp_runtime *runtime)
         while (arcp__engine_next_line(runtime->engine, &line)) {
             arcp__runtime_log_effect(runtime, &line);
         }
-        if (runtime->audit_barrier != NULL) {
-            runtime->audit_barrier(runtime->audit_barrier_user, false);
+        if (runtime->options.audit_barrier != NULL) {
+            runtime->options.audit_barrier(runtime->options.audit_barrier_user, false);
         }
         int64_t submitted_ns = arcp__clock_now().mono_ns;
         arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
