@@ -1,52 +1,41 @@
 /* Callback agents, the loop's side: starting them, and what the engine decides for them. */
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "runtime/agent_call.h"
-
-static arcp_agent_call *call_new(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job,
-                                 arcp_span start)
-{
-    arcp_agent_call *call = arcp__alloc(sizeof(*call));
-    if (call == NULL) {
-        return NULL;
-    }
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    atomic_init(&call->refs, 1);
-    call->runtime = runtime;
-    call->entry = entry;
-    call->job = job;
-    call->port.authority = arcp_authority_ref(arcp__job_authority(job));
-    call->port.gates = arcp__engine_gates(runtime->engine);
-    arcp_span id = arcp_span_first(arcp__job_id(job), sizeof(call->job_id) - 1);
-    memcpy(call->job_id, id.data, id.size);
-    call->start_text.secret = true;
-    arcp_buf_append(&call->start_text, start);
-    if (call->start_text.failed ||
-        arcp_json_scan(&call->start, arcp_buf_span(&call->start_text), &limits, NULL) != ARCP_OK) {
-        arcp__agent_call_unref(call);
-        return NULL;
-    }
-    call->payload = arcp_json_member(&call->start, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    return call;
-}
 
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
-    arcp_agent_call *call = call_new(runtime, entry, job, line);
-    runtime->is_dirty = true;
-    arcp__job_set_user(job, call);
-    arcp__engine_agent_started(
-        runtime->engine, arcp__clock_now(), job, call == NULL ? ARCP_E_NO_MEMORY : ARCP_OK,
-        call == NULL ? ARCP_SPAN_LITERAL("out of memory") : arcp_span_make(NULL, 0));
-    if (call == NULL) {
+    const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    arcp_agent_call *call = arcp__alloc(sizeof(*call));
+    bool is_made = call != NULL;
+    if (call != NULL) {
+        atomic_init(&call->refs, 1);
+        call->runtime = runtime;
+        call->entry = entry;
+        call->job = job;
+        call->port.authority = arcp_authority_ref(arcp__job_authority(job));
+        call->port.gates = arcp__engine_gates(runtime->engine);
+        arcp_span id = arcp_span_first(arcp__job_id(job), sizeof(call->job_id) - 1);
+        memcpy(call->job_id, id.data, id.size);
+        call->start_text.secret = true;
+        arcp_buf_append(&call->start_text, line);
+        is_made = !call->start_text.failed &&
+                  arcp_json_scan(&call->start, arcp_buf_span(&call->start_text), &limits, NULL) ==
+                      ARCP_OK;
+    }
+    if (!is_made) {
+        arcp__agent_call_unref(call);
+        arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_E_NO_MEMORY,
+                                   ARCP_SPAN_LITERAL("out of memory"));
         return;
     }
+    call->payload = arcp_json_member(&call->start, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    arcp__job_set_user(job, call);
+    arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_OK,
+                               arcp_span_make(NULL, 0));
     arcp__agent_call_ref(call); /* the agent's */
     if (entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         entry->callback.run(call, entry->callback.user);
-        return;
-    }
-    if (!arcp__agent_threads_run(call)) {
+    } else if (!arcp__agent_threads_run(call)) {
         arcp_agent_fail(call, ARCP_E_INTERNAL_ERROR, "no thread can be had for the agent",
                         arcp_span_make(NULL, 0));
         arcp__agent_call_unref(call);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/hash.h"
 #include "runtime/runtime_state.h"
 
@@ -32,8 +31,7 @@ typedef struct arcp__process_job {
 static void on_line(void *user, arcp_span line)
 {
     const process_job *pj = user;
-    arcp__engine_agent_line(pj->runtime->engine, arcp__clock_now(), pj->job, line);
-    pj->runtime->is_dirty = true;
+    arcp__engine_agent_line(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, line);
     (void)arcp__runtime_feed_store(pj->runtime);
 }
 
@@ -43,23 +41,21 @@ static void on_line_refused(void *user, arcp_status why)
     if (why != ARCP_E_LIMIT) {
         arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR, "out of memory for a line");
     }
-    arcp__engine_agent_line_too_long(pj->runtime->engine, arcp__clock_now(), pj->job);
-    pj->runtime->is_dirty = true;
+    arcp__engine_agent_line_too_long(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job);
 }
 
 static void on_output(void *user, arcp_span bytes)
 {
     const process_job *pj = user;
-    arcp__engine_agent_output(pj->runtime->engine, arcp__clock_now(), pj->job, bytes);
-    pj->runtime->is_dirty = true;
+    arcp__engine_agent_output(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, bytes);
 }
 
 static void on_log(void *user, arcp_span line)
 {
     const process_job *pj = user;
     if (pj->agent->spec.is_plain) {
-        arcp__engine_agent_log(pj->runtime->engine, arcp__clock_now(), pj->job, "info", line);
-        pj->runtime->is_dirty = true;
+        arcp__engine_agent_log(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, "info",
+                               line);
         return;
     }
     arcp_span shown = arcp_span_first(line, 400);
@@ -90,8 +86,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
         .code = end->is_known ? end->code : 255,
         .stderr_tail = pj->agent->stderr_in_errors ? stderr_tail : arcp_span_make(NULL, 0),
     };
-    arcp__engine_agent_exited(pj->runtime->engine, arcp__clock_now(), pj->job, &exit);
-    pj->runtime->is_dirty = true;
+    arcp__engine_agent_exited(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, &exit);
 }
 
 /* ---- starting ---- */
@@ -181,8 +176,8 @@ static void write_plain_input(const process_job *pj, arcp_span start)
 
 static void report_start(const process_job *pj, arcp_status status, arcp_span message)
 {
-    arcp__engine_agent_started(pj->runtime->engine, arcp__clock_now(), pj->job, status, message);
-    pj->runtime->is_dirty = true;
+    arcp__engine_agent_started(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job, status,
+                               message);
 }
 
 static void launch(process_job *pj, arcp_span line)
@@ -279,9 +274,8 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
 {
     process_job *pj = arcp__alloc(sizeof(*pj));
     if (pj == NULL) {
-        runtime->is_dirty = true;
         arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "out of memory");
-        arcp__engine_agent_started(runtime->engine, arcp__clock_now(), job, ARCP_E_NO_MEMORY,
+        arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_E_NO_MEMORY,
                                    ARCP_SPAN_LITERAL("the agent's program cannot be started"));
         return;
     }

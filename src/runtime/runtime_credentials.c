@@ -35,8 +35,8 @@ static void on_done(void *user, const arcp_provision_result *result)
     };
     bool is_understood = result->struct_size == sizeof(*result) &&
                          (unsigned)result->outcome <= ARCP_PROVISION_ABSENT;
-    arcp__engine_provisioned(runtime->engine, arcp__clock_now(), is_understood ? result : &unknown);
-    runtime->is_dirty = true;
+    arcp__engine_provisioned(runtime->engine, arcp__input_now(runtime),
+                             is_understood ? result : &unknown);
 }
 
 arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,

@@ -17,9 +17,8 @@ void arcp__runtime_links_flush(arcp_runtime *runtime)
         DL_DELETE2(runtime->touched, link, previous_touched, next_touched);
         if (link->link != NULL) {
             link->connection->ops->flush(link->connection);
-            arcp__engine_drained(runtime->engine, arcp__clock_now(), link->link,
+            arcp__engine_drained(runtime->engine, arcp__input_now(runtime), link->link,
                                  link->connection->ops->unsent(link->connection));
-            runtime->is_dirty = true;
         }
     }
 }
@@ -89,8 +88,8 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
     (void)written;
     arcp__runtime_link *link = user;
     if (link->link != NULL) {
-        arcp__engine_drained(link->runtime->engine, arcp__clock_now(), link->link, unsent);
-        link->runtime->is_dirty = true;
+        arcp__engine_drained(link->runtime->engine, arcp__input_now(link->runtime), link->link,
+                             unsent);
     }
 }
 
@@ -98,8 +97,7 @@ static void on_input_over(void *user, arcp_connection *connection)
 {
     (void)connection;
     arcp__runtime_link *link = user;
-    arcp__engine_input_over(link->runtime->engine, arcp__clock_now(), link->link);
-    link->runtime->is_dirty = true;
+    arcp__engine_input_over(link->runtime->engine, arcp__input_now(link->runtime), link->link);
     if (link->input_over != NULL) {
         link->input_over(link->user);
     }
@@ -139,9 +137,8 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
         arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal,
                              "closed for others while it was pending");
     }
-    arcp__engine_disconnect(runtime->engine, arcp__clock_now(), link->link);
+    arcp__engine_disconnect(runtime->engine, arcp__input_now(runtime), link->link);
     link->link = NULL;
-    runtime->is_dirty = true;
     void (*closed)(void *) = link->closed;
     void *owner = link->user;
     link_free(link);
@@ -170,7 +167,7 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
     link->input_over = wanted->input_over;
     link->closed = wanted->closed;
     link->user = wanted->user;
-    link->link = arcp__engine_connect(runtime->engine, arcp__clock_now(), &options);
+    link->link = arcp__engine_connect(runtime->engine, arcp__input_now(runtime), &options);
     if (link->link == NULL) {
         arcp__free(link);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
@@ -182,7 +179,6 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
                                            .closed = on_closed,
                                            .user = link};
     connection->ops->set_callbacks(connection, &callbacks);
-    runtime->is_dirty = true;
     return ARCP_OK;
 }
 
@@ -242,8 +238,7 @@ static void on_refused(void *user, const char *peer, int status, const char *why
                                    .rule = status == 0 ? "handshake" : "HTTP",
                                    .code = status,
                                    .is_audited = status == 403};
-    arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal, why);
-    runtime->is_dirty = true;
+    arcp__engine_refused(runtime->engine, arcp__input_now(runtime), &refusal, why);
 }
 
 arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
@@ -304,8 +299,7 @@ void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void 
         runtime->stopped = stopped;
         runtime->stopped_user = user;
     }
-    arcp__engine_shutdown(runtime->engine, arcp__clock_now());
-    runtime->is_dirty = true;
+    arcp__engine_shutdown(runtime->engine, arcp__input_now(runtime));
     (void)uv_async_send(&runtime->wake);
 }
 

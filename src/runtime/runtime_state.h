@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/turn_share.h"
 #include "engine/engine.h"
@@ -173,6 +174,13 @@ struct arcp_runtime {
 
     bool has_failed; /* the engine has, and the log and the owner know it */
 };
+
+/* The time of an input of the engine, which is driven after it. */
+static inline arcp_time arcp__input_now(arcp_runtime *runtime)
+{
+    runtime->is_dirty = true;
+    return arcp__clock_now();
+}
 
 /* ---- runtime.c ---- */
 /* Takes the entry over and offers it to sessions under its name. `cwd` may be NULL. */

@@ -37,8 +37,7 @@ static void on_done(void *user, uint64_t batch_id, arcp_status status, const arc
     if (runtime->options.audit_barrier != NULL) {
         runtime->options.audit_barrier(runtime->options.audit_barrier_user, true);
     }
-    arcp__engine_committed(runtime->engine, arcp__clock_now(), batch_id, status);
-    runtime->is_dirty = true;
+    arcp__engine_committed(runtime->engine, arcp__input_now(runtime), batch_id, status);
 }
 
 static void on_read(void *user, uint64_t read_id, arcp_status status, uint64_t first,
@@ -52,9 +51,8 @@ static void on_read(void *user, uint64_t read_id, arcp_status status, uint64_t f
             runtime->restore_error = *err;
         }
     }
-    arcp__engine_read_done(runtime->engine, arcp__clock_now(), read_id, status, first, records,
-                           count);
-    runtime->is_dirty = true;
+    arcp__engine_read_done(runtime->engine, arcp__input_now(runtime), read_id, status, first,
+                           records, count);
 }
 
 static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp_store_row *rows,
