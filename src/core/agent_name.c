@@ -2,39 +2,16 @@
 
 #define PART_BYTES_MAX 128
 
-static bool is_lower_or_digit(char byte)
+/* Lower-case letters, digits and `others`, 1 to 128 of them. */
+static bool is_part(arcp_span text, const char *others)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9');
-}
-
-static bool is_name(arcp_span text)
-{
-    if (text.size == 0 || text.size > PART_BYTES_MAX || !is_lower_or_digit(text.data[0])) {
-        return false;
+    bool is_valid = text.size > 0 && text.size <= PART_BYTES_MAX;
+    for (size_t i = 0; i < text.size && is_valid; i++) {
+        const char byte = text.data[i];
+        is_valid = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
+                   (byte != '\0' && strchr(others, byte) != NULL);
     }
-    for (size_t at = 1; at < text.size; at++) {
-        char byte = text.data[at];
-        if (!is_lower_or_digit(byte) && byte != '.' && byte != '_' && byte != '-') {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_version(arcp_span text)
-{
-    if (text.size == 0 || text.size > PART_BYTES_MAX) {
-        return false;
-    }
-    for (size_t at = 0; at < text.size; at++) {
-        char byte = text.data[at];
-        bool is_upper = byte >= 'A' && byte <= 'Z';
-        if (!is_lower_or_digit(byte) && !is_upper && byte != '.' && byte != '+' && byte != '_' &&
-            byte != '-') {
-            return false;
-        }
-    }
-    return true;
+    return is_valid;
 }
 
 /* [arcp:7.5-2] */
@@ -47,7 +24,8 @@ arcp_status arcp__agent_name_parse(arcp_span text, arcp_span *name, arcp_span *v
     if (at != NULL) {
         version_part = arcp_span_from(text, name_part.size + 1);
     }
-    if (!is_name(name_part) || (at != NULL && !is_version(version_part))) {
+    const bool is_name = is_part(name_part, "._-") && is_part(arcp_span_first(name_part, 1), "");
+    if (!is_name || (at != NULL && !is_part(version_part, "ABCDEFGHIJKLMNOPQRSTUVWXYZ.+_-"))) {
         arcp_span shown = arcp_span_first(text, 80);
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "agent \"%.*s\" is not of the form name or name@version "

@@ -1,18 +1,32 @@
 #include <arcp/budget.h>
 
 #include <assert.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "base/alloc.h"
-#include "core/budget_counter.h"
 #include "core/lease.h"
 
-/* A counter and the next one of its currency towards the root. */
+#define UNITS_MAX ((arcp_decimal_units)(~(wide)0 >> 1))
+#define NEVER     ((arcp_decimal_units)-1)
+
+/* A report is due when one part in this many of the initial amount has gone. */
+#define REPORT_PARTS 20
+
+__extension__ typedef unsigned __int128 wide;
+
+/* One currency's counter: initial - spent - reserved, changed by any thread under a lock of its
+ * own. docs/leases.md, Budgets. */
 typedef struct node_counter {
-    arcp__counter value;
-    arcp_span currency; /* borrowed from the node's lease */
+    atomic_bool is_open;         /* something remains; read without the lock */
+    atomic_flag is_locked;       /* guards the next three */
+    arcp_decimal_units spent;    /* only grows; it saturates at the largest amount */
+    arcp_decimal_units reserved; /* held for calls that are under way */
+    arcp_decimal_units reported; /* spent at the last report; only grows; NEVER: there was none */
+    arcp_decimal_units initial;  /* fixed */
+    arcp_span currency;          /* borrowed from the node's lease */
     struct arcp_budget *owner;
-    struct node_counter *up; /* in an ancestor; NULL at the top */
+    struct node_counter *up; /* the next one of the currency, in an ancestor; NULL at the top */
 } node_counter;
 
 struct arcp_budget {
@@ -22,6 +36,65 @@ struct arcp_budget {
     size_t count;
     node_counter *counters; /* owned */
 };
+
+static const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
+
+static arcp_decimal_units left(const node_counter *counter)
+{
+    return counter->initial - counter->reserved - counter->spent;
+}
+
+/* What is done with the lock takes some additions: whoever waits is there for that long, unless
+ * the holder lost its processor. */
+static void lock(node_counter *counter)
+{
+    while (atomic_flag_test_and_set_explicit(&counter->is_locked, memory_order_acquire)) {
+        (void)sched_yield();
+    }
+}
+
+static void unlock(node_counter *counter)
+{
+    atomic_store_explicit(&counter->is_open, left(counter) > 0, memory_order_release);
+    atomic_flag_clear_explicit(&counter->is_locked, memory_order_release);
+}
+
+/* `spent` is what is known to be spent already (after a restart); >= 0. */
+static void start_counter(node_counter *counter, arcp_decimal initial, arcp_decimal spent)
+{
+    atomic_flag_clear(&counter->is_locked);
+    counter->initial = initial.units;
+    counter->spent = spent.units;
+    counter->reserved = 0;
+    /* What was spent before a restart was reported before it, or is not worth a report
+     * by itself. */
+    counter->reported = spent.units == 0 ? NEVER : spent.units;
+    atomic_init(&counter->is_open, left(counter) > 0);
+}
+
+static arcp_decimal remaining_of(node_counter *counter)
+{
+    lock(counter);
+    const arcp_decimal remaining = {left(counter)};
+    unlock(counter);
+    return remaining;
+}
+
+/* Whether what is spent is worth a report. [arcp:LA-19] */
+static bool is_report_due(const node_counter *counter)
+{
+    if (counter->spent <= counter->reported) {
+        return false;
+    }
+    if (counter->reported == NEVER ||
+        (counter->spent >= counter->initial && counter->reported < counter->initial)) {
+        return true;
+    }
+    /* A budget of zero is at zero from the start: one report, not one per spend. */
+    const arcp_decimal_units step =
+        counter->initial / REPORT_PARTS + (counter->initial % REPORT_PARTS != 0);
+    return step > 0 && counter->spent - counter->reported >= step;
+}
 
 /* The counter of `currency` at the node or at the nearest ancestor that has one. */
 static node_counter *find_counter(const arcp_budget *budget, arcp_span currency)
@@ -55,7 +128,7 @@ arcp_status arcp_budget_new(const arcp_lease *lease, arcp_budget *parent, arcp_b
     budget->counters = counters;
     for (size_t i = 0; i < count; i++) {
         const arcp__lease_amount *amount = &lease->amounts[i];
-        arcp__counter_init(&counters[i].value, amount->total, (arcp_decimal)ARCP_DECIMAL_ZERO);
+        start_counter(&counters[i], amount->total, nothing);
         counters[i].currency = amount->currency;
         counters[i].owner = budget;
         counters[i].up = find_counter(parent, amount->currency);
@@ -102,27 +175,30 @@ arcp_span arcp_budget_currency(const arcp_budget *budget, size_t index)
 arcp_decimal arcp_budget_initial(const arcp_budget *budget, size_t index)
 {
     assert(index < budget->count);
-    const arcp_decimal initial = {budget->counters[index].value.initial};
+    const arcp_decimal initial = {budget->counters[index].initial};
     return initial;
 }
 
 arcp_decimal arcp_budget_spent(const arcp_budget *budget, size_t index)
 {
     assert(index < budget->count);
-    return arcp__counter_spent(&budget->counters[index].value);
+    node_counter *counter = &budget->counters[index];
+    lock(counter);
+    const arcp_decimal spent = {counter->spent};
+    unlock(counter);
+    return spent;
 }
 
 arcp_decimal arcp_budget_remaining(const arcp_budget *budget, size_t index)
 {
     assert(index < budget->count);
-    return arcp__counter_remaining(&budget->counters[index].value);
+    return remaining_of(&budget->counters[index]);
 }
 
 void arcp_budget_restore(arcp_budget *budget, size_t index, arcp_decimal spent)
 {
     assert(index < budget->count && spent.units >= 0);
-    arcp__counter *counter = &budget->counters[index].value;
-    arcp__counter_init(counter, arcp_budget_initial(budget, index), spent);
+    start_counter(&budget->counters[index], arcp_budget_initial(budget, index), spent);
 }
 
 bool arcp_budget_counts(const arcp_budget *budget, arcp_span currency)
@@ -136,9 +212,9 @@ bool arcp_budget_available(const arcp_budget *budget, arcp_span currency, arcp_d
     if (counter == NULL) {
         return false;
     }
-    arcp_decimal least = arcp__counter_remaining(&counter->value);
+    arcp_decimal least = remaining_of(counter);
     for (counter = counter->up; counter != NULL; counter = counter->up) {
-        const arcp_decimal here = arcp__counter_remaining(&counter->value);
+        const arcp_decimal here = remaining_of(counter);
         least = arcp_decimal_compare(here, least) < 0 ? here : least;
     }
     *remaining = least;
@@ -149,7 +225,7 @@ bool arcp_budget_is_open(const arcp_budget *budget, arcp_span *currency)
 {
     for (; budget != NULL; budget = budget->parent) {
         for (size_t i = 0; i < budget->count; i++) {
-            if (!atomic_load_explicit(&budget->counters[i].value.is_open, memory_order_acquire)) {
+            if (!atomic_load_explicit(&budget->counters[i].is_open, memory_order_acquire)) {
                 if (currency != NULL) {
                     *currency = budget->counters[i].currency;
                 }
@@ -160,47 +236,28 @@ bool arcp_budget_is_open(const arcp_budget *budget, arcp_span *currency)
     return true;
 }
 
-/* [arcp:9.6-4] */
-size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_decimal amount,
-                         arcp_budget_report *reports, size_t reports_max)
-{
-    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
-    return arcp_budget_settle(budget, currency, nothing, amount, reports, reports_max);
-}
-
-/* Settles from `first` up to, and without, `end`; returns how many reports were written. */
+/* Gives up to `held` back, never more than is held, and adds `actual` to what is spent, from
+ * `first` up to, and without, `end`; returns how many reports were written. A report is written for
+ * exactly one caller per crossing: one that has no room leaves the crossing to the next.
+ * [arcp:LB-8] */
 static size_t settle(node_counter *first, const node_counter *end, arcp_decimal held,
                      arcp_decimal actual, arcp_budget_report *reports, size_t reports_max)
 {
-    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
     size_t count = 0;
     held = held.units > 0 ? held : nothing;
     actual = actual.units > 0 ? actual : nothing;
     for (node_counter *at = first; at != end; at = at->up) {
-        const bool has_room = reports != NULL && count < reports_max;
-        arcp__counter_report report;
-        if (arcp__counter_settle(&at->value, held, actual, has_room, &report) && has_room) {
-            reports[count++] = (arcp_budget_report){at->owner, at->currency, report.remaining,
-                                                    report.is_exhausted};
+        lock(at);
+        at->reserved -= held.units < at->reserved ? held.units : at->reserved;
+        at->spent = actual.units > UNITS_MAX - at->spent ? UNITS_MAX : at->spent + actual.units;
+        if (reports != NULL && count < reports_max && actual.units > 0 && is_report_due(at)) {
+            at->reported = at->spent;
+            reports[count++] =
+                (arcp_budget_report){at->owner, at->currency, {left(at)}, at->spent >= at->initial};
         }
+        unlock(at);
     }
     return count;
-}
-
-bool arcp_budget_reserve(arcp_budget *budget, arcp_span currency, arcp_decimal amount)
-{
-    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
-    if (amount.units < 0) {
-        return false;
-    }
-    node_counter *first = find_counter(budget, currency);
-    for (node_counter *counter = first; counter != NULL; counter = counter->up) {
-        if (!arcp__counter_reserve(&counter->value, amount)) {
-            (void)settle(first, counter, amount, nothing, NULL, 0);
-            return false;
-        }
-    }
-    return true;
 }
 
 size_t arcp_budget_settle(arcp_budget *budget, arcp_span currency, arcp_decimal held,
@@ -209,8 +266,33 @@ size_t arcp_budget_settle(arcp_budget *budget, arcp_span currency, arcp_decimal 
     return settle(find_counter(budget, currency), NULL, held, actual, reports, reports_max);
 }
 
+/* [arcp:9.6-4] */
+size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_decimal amount,
+                         arcp_budget_report *reports, size_t reports_max)
+{
+    return arcp_budget_settle(budget, currency, nothing, amount, reports, reports_max);
+}
+
+bool arcp_budget_reserve(arcp_budget *budget, arcp_span currency, arcp_decimal amount)
+{
+    if (amount.units < 0) {
+        return false;
+    }
+    node_counter *first = find_counter(budget, currency);
+    for (node_counter *counter = first; counter != NULL; counter = counter->up) {
+        lock(counter);
+        const bool fits = left(counter) >= amount.units;
+        counter->reserved += fits ? amount.units : 0;
+        unlock(counter);
+        if (!fits) {
+            (void)settle(first, counter, amount, nothing, NULL, 0);
+            return false;
+        }
+    }
+    return true;
+}
+
 void arcp_budget_release(arcp_budget *budget, arcp_span currency, arcp_decimal held)
 {
-    const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
-    (void)settle(find_counter(budget, currency), NULL, held, nothing, NULL, 0);
+    (void)arcp_budget_settle(budget, currency, held, nothing, NULL, 0);
 }

@@ -121,22 +121,6 @@ arcp_status arcp_decimal_parse(arcp_span text, arcp_decimal *out, arcp_error *er
     return ARCP_OK;
 }
 
-static size_t read_exponent(arcp_span text, size_t at, int64_t *out)
-{
-    bool is_negative = false;
-    if (at < text.size && (text.data[at] == '+' || text.data[at] == '-')) {
-        is_negative = text.data[at] == '-';
-        at++;
-    }
-    const size_t end = skip_digits(text, at);
-    int64_t value = 0;
-    for (size_t i = at; i < end; i++) {
-        value = value < EXPONENT_MAX / 10 ? value * 10 + (text.data[i] - '0') : EXPONENT_MAX;
-    }
-    *out = is_negative ? -value : value;
-    return end == at ? 0 : end;
-}
-
 static arcp_status split_number(arcp_span text, number_text *out, arcp_error *err)
 {
     size_t at = 0;
@@ -163,12 +147,18 @@ static arcp_status split_number(arcp_span text, number_text *out, arcp_error *er
         at = fraction_end;
     }
     if (at < text.size && (text.data[at] == 'e' || text.data[at] == 'E')) {
-        const size_t exponent_end = read_exponent(text, at + 1, &out->exponent);
-        if (exponent_end == 0) {
-            return refuse(err, text, at + 1,
+        const size_t sign = ++at;
+        at += at < text.size && (text.data[at] == '+' || text.data[at] == '-') ? 1 : 0;
+        const size_t digits = at;
+        for (; at < text.size && is_digit(text.data[at]); at++) {
+            const bool is_small = out->exponent < EXPONENT_MAX / 10;
+            out->exponent = is_small ? out->exponent * 10 + (text.data[at] - '0') : EXPONENT_MAX;
+        }
+        if (at == digits) {
+            return refuse(err, text, sign,
                           "is not a JSON number: a digit must follow the exponent sign");
         }
-        at = exponent_end;
+        out->exponent = text.data[sign] == '-' ? -out->exponent : out->exponent;
     }
     if (at != text.size) {
         return refuse(err, text, at, "is not a number");

@@ -77,7 +77,8 @@ static const arcp__members bodies[ARCP_EVENT_COUNT] = {
 arcp_status arcp__event_body_read(arcp__decoder *decoder, arcp_event_kind kind, arcp_json_ref body,
                                   arcp__event_body *out, arcp_error *err)
 {
-    *out = (arcp__event_body){.value = ARCP_JSON_ABSENT,
+    *out = (arcp__event_body){.kind = kind,
+                              .value = ARCP_JSON_ABSENT,
                               .args = ARCP_JSON_ABSENT,
                               .result = ARCP_JSON_ABSENT,
                               .error = ARCP_JSON_ABSENT,
@@ -132,11 +133,10 @@ static arcp_status check_tool_result(const arcp_json *json, const arcp__event_bo
 
 /* What a kind demands beyond its table. `rewrite` is set when the body cannot be relayed
  * as it is. */
-static arcp_status check_kind(const arcp_json *json, const arcp__event_body *body,
-                              arcp_buf *scratch, arcp__event_facts *facts, bool *rewrite,
-                              arcp_error *err)
+static arcp_status check_kind(const arcp_json *json, arcp__event_body *body, arcp_buf *scratch,
+                              bool *rewrite, arcp_error *err)
 {
-    if (facts->kind == ARCP_EVENT_LOG) {
+    if (body->kind == ARCP_EVENT_LOG) {
         const char *known = log_level(body->level);
         if (known == NULL) {
             return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
@@ -144,7 +144,7 @@ static arcp_status check_kind(const arcp_json *json, const arcp__event_body *bod
                                   (int)arcp_span_first(body->level, 32).size, body->level.data);
         }
         *rewrite = *rewrite || !arcp_span_equal_cstr(body->level, known);
-    } else if (facts->kind == ARCP_EVENT_STATUS) {
+    } else if (body->kind == ARCP_EVENT_STATUS) {
         if (arcp_span_equal_cstr(body->phase, "running") ||
             arcp_span_equal_cstr(body->phase, "back_pressure") ||
             arcp_span_equal_cstr(body->phase, "credential_rotated")) {
@@ -152,20 +152,19 @@ static arcp_status check_kind(const arcp_json *json, const arcp__event_body *bod
                                   "status phase \"%.*s\" is the runtime's to report",
                                   (int)body->phase.size, body->phase.data);
         }
-    } else if (facts->kind == ARCP_EVENT_METRIC) {
+    } else if (body->kind == ARCP_EVENT_METRIC) {
         if (arcp_span_starts_with(body->name, ARCP_SPAN_LITERAL("cost.budget."))) {
             return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                                   "metric \"%.*s\": only the runtime reports cost.budget.* metrics",
                                   (int)arcp_span_first(body->name, 64).size, body->name.data);
         }
         if (arcp_span_starts_with(body->name, ARCP_SPAN_LITERAL("cost."))) {
-            facts->unit = body->unit;
-            facts->is_spend = body->unit.size != 0;
-            return arcp_decimal_parse_spend(arcp_json_raw(json, body->value), &facts->amount, err);
+            body->is_spend = body->unit.size != 0;
+            return arcp_decimal_parse_spend(arcp_json_raw(json, body->value), &body->amount, err);
         }
-    } else if (facts->kind == ARCP_EVENT_TOOL_CALL) {
+    } else if (body->kind == ARCP_EVENT_TOOL_CALL) {
         *rewrite = *rewrite || body->args == ARCP_JSON_ABSENT;
-    } else if (facts->kind == ARCP_EVENT_TOOL_RESULT) {
+    } else if (body->kind == ARCP_EVENT_TOOL_RESULT) {
         *rewrite = *rewrite || body->error != ARCP_JSON_ABSENT;
         return check_tool_result(json, body, scratch, err);
     }
@@ -175,8 +174,9 @@ static arcp_status check_kind(const arcp_json *json, const arcp__event_body *bod
 /* ---- what cannot be relayed as it is ---- */
 
 static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp__event_body *body,
-                         arcp_event_kind kind, arcp_buf *scratch, arcp_buf *out)
+                         arcp_buf *scratch, arcp_buf *out)
 {
+    const arcp_event_kind kind = body->kind;
     arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref name = arcp_json_first(json, object); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, object, name)) {
@@ -223,35 +223,33 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp
 }
 
 arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_json_ref body,
-                              arcp_buf *scratch, arcp_buf *out, arcp__event_facts *facts,
+                              arcp_buf *scratch, arcp_buf *out, arcp__event_body *read,
                               arcp_error *err)
 {
-    *facts = (arcp__event_facts){.kind = arcp_event_kind_from_wire(kind_text)};
-    if (facts->kind == ARCP_EVENT_UNKNOWN) {
+    const arcp_event_kind kind = arcp_event_kind_from_wire(kind_text);
+    if (kind == ARCP_EVENT_UNKNOWN) {
         arcp_span shown = arcp_span_first(kind_text, 64);
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "event kind \"%.*s\" is neither one of the draft's nor x-vendor.*",
                               (int)shown.size, shown.size == 0 ? "" : shown.data);
     }
-    if (arcp_json_is_missing(json, body) && facts->kind == ARCP_EVENT_VENDOR) {
+    if (arcp_json_is_missing(json, body) && kind == ARCP_EVENT_VENDOR) {
+        *read = (arcp__event_body){.kind = kind};
         arcp_buf_append(out, ARCP_SPAN_LITERAL("{}"));
         return arcp_buf_status(out);
     }
     arcp__decoder decoder = {.json = json, .scratch = scratch, .where = "body"};
-    arcp__event_body read;
-    arcp_status status = arcp__event_body_read(&decoder, facts->kind, body, &read, err);
+    arcp_status status = arcp__event_body_read(&decoder, kind, body, read, err);
     if (status != ARCP_OK) {
         return status;
     }
     bool rewrite = decoder.has_older;
-    status = check_kind(json, &read, scratch, facts, &rewrite, err);
+    status = check_kind(json, read, scratch, &rewrite, err);
     if (status != ARCP_OK) {
         return status;
     }
-    facts->tool = read.tool;
-    facts->call_id = read.call_id;
     if (rewrite) {
-        rewrite_body(json, body, &read, facts->kind, scratch, out);
+        rewrite_body(json, body, read, scratch, out);
     } else {
         arcp_json_compact(json, body, out);
     }

@@ -9,9 +9,12 @@
 
 /* The members of a body that something is done with, of whichever kind. */
 typedef struct arcp__event_body {
+    arcp_event_kind kind;
     arcp_span level, phase, name, unit, tool, call_id, agent, delegate_id;
     arcp_json_ref value, args, result, error;
     arcp_json_ref input, lease_request, lease_constraints, wait;
+    bool is_spend;       /* a metric cost.* (not cost.budget.*) with a unit; once it is checked */
+    arcp_decimal amount; /* of the spend */
 } arcp__event_body;
 
 /* Reads the members that bodies of a kind have. ARCP_E_INVALID_REQUEST names the member by its path
@@ -20,26 +23,16 @@ ARCP_MUST_CHECK arcp_status arcp__event_body_read(arcp__decoder *decoder, arcp_e
                                                   arcp_json_ref body, arcp__event_body *out,
                                                   arcp_error *err);
 
-/* What the runtime needs to know of an event that passed its check. */
-typedef struct arcp__event_facts {
-    arcp_event_kind kind;
-    bool is_spend;       /* a metric cost.* (not cost.budget.*) with a unit */
-    arcp_decimal amount; /* of the spend */
-    arcp_span unit;      /* borrowed from text or scratch */
-    arcp_span tool;      /* tool_call: which tool */
-    arcp_span call_id;   /* tool_call, tool_result */
-} arcp__event_facts;
-
 /* Checks an event from an agent and appends its body to `out` in the draft's names and
  * without white space: older spellings (name/arguments/tool_call_id, dims) are renamed, or
  * left out beside the draft's,
  * a tool_result error gets its `retryable`. Refused with ARCP_E_INVALID_REQUEST: a kind
  * that is neither the draft's nor x-vendor.*, a body of the wrong shape, a negative or
  * non-numeric cost, and what only the runtime says (cost.budget.* metrics; phases
- * running, back_pressure, credential_rotated). `facts` borrows from json and scratch. */
+ * running, back_pressure, credential_rotated). `read` borrows from json and scratch. */
 ARCP_MUST_CHECK arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text,
                                               arcp_json_ref body, arcp_buf *scratch, arcp_buf *out,
-                                              arcp__event_facts *facts, arcp_error *err);
+                                              arcp__event_body *read, arcp_error *err);
 
 /* Bodies of events that the runtime writes itself, for the engine and for agents that are
  * callbacks. They append to `out`, whose `failed` says that there was no memory. */

@@ -75,26 +75,26 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
                                 const arcp__job_port_event *event, arcp__job_message *out,
                                 arcp_error *err)
 {
-    arcp__event_facts facts;
+    arcp__event_body read;
     arcp_target_scratch scratch;
     *out = (arcp__job_message){.is_decided = false};
     arcp_status status = arcp__event_check(event->json, event->kind, event->body, event->scratch,
-                                           event->out, &facts, err);
+                                           event->out, &read, err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (facts.kind == ARCP_EVENT_TOOL_RESULT) {
-        status = arcp__denied_calls_check(&port->denied, facts.call_id, err);
+    if (read.kind == ARCP_EVENT_TOOL_RESULT) {
+        status = arcp__denied_calls_check(&port->denied, read.call_id, err);
         if (status != ARCP_OK) {
             return status;
         }
     }
-    if (facts.kind == ARCP_EVENT_TOOL_CALL &&
-        !arcp__job_port_authorize(port, now, ARCP_SPAN_LITERAL("tool.call"), facts.tool, &scratch,
+    if (read.kind == ARCP_EVENT_TOOL_CALL &&
+        !arcp__job_port_authorize(port, now, ARCP_SPAN_LITERAL("tool.call"), read.tool, &scratch,
                                   event->details, out, err)) {
         if (out->is_decided) { /* else the job is over */
             arcp_buf_clear(event->out);
-            arcp__job_port_refuse(port, facts.call_id, err,
+            arcp__job_port_refuse(port, read.call_id, err,
                                   event->details->failed ? arcp_span_make(NULL, 0)
                                                          : arcp_buf_span(event->details),
                                   event->out);
@@ -105,16 +105,16 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
         out->decision.canonical = out->decision.currency = arcp_span_make(NULL, 0);
         return out->decision.code;
     }
-    if (facts.kind == ARCP_EVENT_TOOL_CALL) {
-        arcp__denied_calls_remove(&port->denied, facts.call_id);
+    if (read.kind == ARCP_EVENT_TOOL_CALL) {
+        arcp__denied_calls_remove(&port->denied, read.call_id);
         out->decision.canonical = arcp_span_make(NULL, 0); /* it may be in `scratch` */
     }
-    out->kind = facts.kind;
+    out->kind = read.kind;
     out->kind_text = event->kind;
     out->body = arcp_buf_span(event->out);
-    if (facts.is_spend) {
-        out->unit = facts.unit;
-        out->amount = facts.amount;
+    if (read.is_spend) {
+        out->unit = read.unit;
+        out->amount = read.amount;
     }
     return ARCP_OK;
 }

@@ -237,8 +237,15 @@ static const char *broad_url(arcp_span pattern)
     return NULL;
 }
 
-static const char *broad_path(arcp_span pattern)
+/* Why the pattern is broader than it looks, or NULL. */
+static const char *why_broad(arcp__target_kind kind, arcp_span pattern)
 {
+    if (kind == ARCP__TARGET_URL) {
+        return broad_url(pattern);
+    }
+    if (kind != ARCP__TARGET_PATH) {
+        return arcp_span_equal_cstr(pattern, "**") ? "grants every name" : NULL;
+    }
     if (arcp_span_equal_cstr(pattern, "**") || arcp_span_equal_cstr(pattern, "/**")) {
         return "grants every path";
     }
@@ -249,18 +256,6 @@ static const char *broad_path(arcp_span pattern)
         return "also grants siblings whose names go on: put a / before **";
     }
     return NULL;
-}
-
-/* Why the pattern is broader than it looks, or NULL. */
-static const char *why_broad(arcp__target_kind kind, arcp_span pattern)
-{
-    if (kind == ARCP__TARGET_URL) {
-        return broad_url(pattern);
-    }
-    if (kind == ARCP__TARGET_PATH) {
-        return broad_path(pattern);
-    }
-    return arcp_span_equal_cstr(pattern, "**") ? "grants every name" : NULL;
 }
 
 /* What was found out about one pattern. */
@@ -407,28 +402,26 @@ static arcp_status list_violations(const arcp_lease *child, const arcp_lease *pa
     return status;
 }
 
-static arcp_status diff_as_json(const arcp_lease *a, const arcp_lease *b, arcp_buf *out)
+arcp_status arcp_lease_diff(const arcp_lease *a, const arcp_lease *b, bool as_json, arcp_buf *out)
 {
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_array(&writer, "only_a");
-    listing list = {&writer, out, 0};
-    arcp_status status = list_violations(a, b, &list);
-    arcp_json_end_array(&writer);
-    arcp__put_array(&writer, "only_b");
-    const size_t only_a = list.count;
-    if (status == ARCP_OK) {
-        status = list_violations(b, a, &list);
+    if (as_json) {
+        arcp_json_writer writer = arcp__put_begin(out);
+        listing list = {&writer, out, 0};
+        arcp__put_array(&writer, "only_a");
+        arcp_status status = list_violations(a, b, &list);
+        arcp_json_end_array(&writer);
+        const size_t only_a = list.count;
+        arcp__put_array(&writer, "only_b");
+        if (status == ARCP_OK) {
+            status = list_violations(b, a, &list);
+        }
+        arcp_json_end_array(&writer);
+        arcp__put_bool(&writer, "a_within_b", only_a == 0);
+        arcp__put_bool(&writer, "b_within_a", list.count == only_a);
+        arcp_json_end_object(&writer);
+        arcp_buf_append_byte(out, '\n');
+        return status == ARCP_OK ? arcp_buf_status(out) : status;
     }
-    arcp_json_end_array(&writer);
-    arcp__put_bool(&writer, "a_within_b", only_a == 0);
-    arcp__put_bool(&writer, "b_within_a", list.count == only_a);
-    arcp_json_end_object(&writer);
-    arcp_buf_append_byte(out, '\n');
-    return status;
-}
-
-static arcp_status diff_as_text(const arcp_lease *a, const arcp_lease *b, arcp_buf *out)
-{
     arcp_buf lines[2] = {ARCP_BUF_INIT, ARCP_BUF_INIT};
     listing lists[2] = {{NULL, &lines[0], 0}, {NULL, &lines[1], 0}};
     arcp_status status = list_violations(a, b, &lists[0]);
@@ -447,11 +440,5 @@ static arcp_status diff_as_text(const arcp_lease *a, const arcp_lease *b, arcp_b
     out->failed = out->failed || lines[0].failed || lines[1].failed;
     arcp_buf_fini(&lines[0]);
     arcp_buf_fini(&lines[1]);
-    return status;
-}
-
-arcp_status arcp_lease_diff(const arcp_lease *a, const arcp_lease *b, bool as_json, arcp_buf *out)
-{
-    const arcp_status status = as_json ? diff_as_json(a, b, out) : diff_as_text(a, b, out);
     return status == ARCP_OK ? arcp_buf_status(out) : status;
 }

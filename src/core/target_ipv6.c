@@ -139,24 +139,18 @@ bool arcp__ipv6_may_end(uint32_t state)
                                            (a.is_shortened ? groups < GROUPS : groups == GROUPS));
 }
 
-/* Whether an octet, or a group that may still be one, can go on wherever the other can: a
- * smaller value leaves at least as much room, but nothing follows a zero. */
-static bool octet_covers(const address *wide, const address *narrow)
-{
-    if (narrow->value == NOT_AN_OCTET || narrow->value == wide->value) {
-        return true;
-    }
-    return wide->value != NOT_AN_OCTET && wide->value != 0 &&
-           (narrow->value == 0 || wide->value < narrow->value);
-}
-
 bool arcp__ipv6_covers(uint32_t a, uint32_t b)
 {
     const address wide = {.state = a};
     const address narrow = {.state = b};
+    /* An octet, or a group that may still be one: a smaller value leaves at least as much room, but
+     * nothing follows a zero. */
+    const bool value_covers = narrow.value == NOT_AN_OCTET || narrow.value == wide.value ||
+                              (wide.value != NOT_AN_OCTET && wide.value != 0 &&
+                               (narrow.value == 0 || wide.value < narrow.value));
     /* Behind "::" there may be fewer groups than would have had room. */
     return wide.place == narrow.place && wide.is_shortened == narrow.is_shortened &&
            wide.octets == narrow.octets && wide.digits <= narrow.digits &&
            (wide.groups == narrow.groups || (wide.is_shortened && wide.groups < narrow.groups)) &&
-           octet_covers(&wide, &narrow);
+           value_covers;
 }

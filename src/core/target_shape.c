@@ -291,9 +291,16 @@ arcp__shape arcp__shape_step(arcp__target_kind kind, arcp__shape shape, unsigned
                                                                   : ARCP__SHAPE_DEAD;
 }
 
-static bool is_url(arcp__shape shape)
+bool arcp__shape_is_target(arcp__target_kind kind, arcp__shape shape)
 {
     const place at = place_of(shape);
+    if (kind == ARCP__TARGET_PATH) {
+        return at == PLACE_ROOT || at == PLACE_INSIDE;
+    }
+    if (kind != ARCP__TARGET_URL) {
+        return (kind == ARCP__TARGET_TOOL || kind == ARCP__TARGET_NAME) &&
+               (shape == PLACE_BETWEEN || shape == PLACE_INSIDE);
+    }
     if (at == PLACE_PATH) {
         const uint64_t state = value_of(shape) >> 1;
         return (value_of(shape) & QUERY) != 0 ? state == 0 : arcp__escape_may_end(state);
@@ -301,18 +308,6 @@ static bool is_url(arcp__shape shape)
     const bool may_end =
         at == PLACE_HOST || at == PLACE_IPV6_END || (at == PLACE_PORT && port_value(shape) != 0);
     return may_end && scheme_of(shape) != ARCP__URL_HTTP; /* whose path cannot be missing */
-}
-
-bool arcp__shape_is_target(arcp__target_kind kind, arcp__shape shape)
-{
-    if (kind == ARCP__TARGET_PATH) {
-        return place_of(shape) == PLACE_ROOT || place_of(shape) == PLACE_INSIDE;
-    }
-    if (kind == ARCP__TARGET_URL) {
-        return is_url(shape);
-    }
-    return (kind == ARCP__TARGET_TOOL || kind == ARCP__TARGET_NAME) &&
-           (shape == PLACE_BETWEEN || shape == PLACE_INSIDE);
 }
 
 /* Both are at the same place. */

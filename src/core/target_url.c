@@ -68,31 +68,28 @@ static inline arcp__scan_bytes is_odd(arcp__scan_bytes bytes, arcp__scan_bytes b
            ((bytes == '.') & (before == '/'));
 }
 
-/* Past a scheme in lower case and its "://"; 0 when there is none, or one without an
- * authority that is looked at here. */
-static size_t skip_scheme(arcp_span target)
-{
-    size_t at = 0;
-    while (at < target.size && ((target.data[at] >= 'a' && target.data[at] <= 'z') ||
-                                (at > 0 && is_digit(target.data[at])))) {
-        at++;
-    }
-    if (at == 0 || target.size - at < 3 || memcmp(target.data + at, "://", 3) != 0 ||
-        arcp__url_scheme_of(arcp_span_first(target, at)) == ARCP__URL_FILE) {
-        return 0;
-    }
-    return at + 3;
-}
-
+/* In most a scheme in lower case, "://", a host and perhaps a port; of those without an authority
+ * that is looked at here nothing is said. */
 bool arcp__target_url_is_plain(arcp_span target)
 {
-    const arcp_span https = ARCP_SPAN_LITERAL("https://");
-    const size_t host = arcp_span_starts_with(target, https) ? https.size : skip_scheme(target);
+    size_t host = sizeof("https://") - 1;
+    if (!arcp_span_starts_with(target, ARCP_SPAN_LITERAL("https://"))) {
+        size_t end = 0;
+        while (end < target.size && ((target.data[end] >= 'a' && target.data[end] <= 'z') ||
+                                     (end > 0 && is_digit(target.data[end])))) {
+            end++;
+        }
+        if (end == 0 || target.size - end < 3 || memcmp(target.data + end, "://", 3) != 0 ||
+            arcp__url_scheme_of(arcp_span_first(target, end)) == ARCP__URL_FILE) {
+            return false;
+        }
+        host = end + 3;
+    }
     size_t at = host;
     while (at < target.size && is_lower_host_byte(target.data[at])) {
         at++;
     }
-    if (host == 0 || at == host) {
+    if (at == host) {
         return false;
     }
     if (at < target.size && target.data[at] == ':') {

@@ -7,6 +7,7 @@
 #include "identity/identity.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,9 +46,9 @@ struct arcp_token_question {
 struct arcp__authenticator {
     arcp__authenticator_owner owner;
     pthread_mutex_t mutex;
-    arcp_token_question *answered; /* under the lock, as the next two */
-    unsigned refs;
+    arcp_token_question *answered; /* under the lock, as the next */
     bool is_closed;
+    atomic_uint refs;
     size_t open, open_max;
     entry *entries;
     entry *retired;
@@ -60,7 +61,7 @@ arcp__authenticator *arcp__authenticator_new(const arcp__authenticator_owner *ow
     if (authenticator != NULL) {
         authenticator->owner = *owner;
         authenticator->open_max = questions_max;
-        authenticator->refs = 1;
+        atomic_init(&authenticator->refs, 1);
         (void)pthread_mutex_init(&authenticator->mutex, NULL);
     }
     return authenticator;
@@ -68,10 +69,7 @@ arcp__authenticator *arcp__authenticator_new(const arcp__authenticator_owner *ow
 
 static void authenticator_unref(arcp__authenticator *authenticator)
 {
-    (void)pthread_mutex_lock(&authenticator->mutex);
-    bool is_last = --authenticator->refs == 0;
-    (void)pthread_mutex_unlock(&authenticator->mutex);
-    if (is_last) {
+    if (atomic_fetch_sub(&authenticator->refs, 1) == 1) {
         (void)pthread_mutex_destroy(&authenticator->mutex);
         arcp__free(authenticator);
     }
@@ -249,13 +247,6 @@ static void tell(const arcp__authenticator *authenticator, uint64_t auth_id, arc
                                   is_anonymous);
 }
 
-static void cannot_ask(const arcp__authenticator *authenticator, uint64_t auth_id, const char *peer,
-                       const char *why)
-{
-    authenticator->owner.refused(authenticator->owner.user, peer, why, true);
-    tell(authenticator, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
-}
-
 void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_id, arcp_span token,
                              const char *peer, int64_t wall_ns)
 {
@@ -263,21 +254,19 @@ void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_i
         tell(authenticator, auth_id, ARCP_E_UNAUTHENTICATED, arcp_span_make(NULL, 0), false);
         return;
     }
-    if (authenticator->open >= authenticator->open_max) {
-        cannot_ask(authenticator, auth_id, peer, "too many others are being verified");
-        return;
-    }
-    arcp_token_question *question = question_new(token, wall_ns);
+    const bool is_full = authenticator->open >= authenticator->open_max;
+    arcp_token_question *question = is_full ? NULL : question_new(token, wall_ns);
     if (question == NULL) {
-        cannot_ask(authenticator, auth_id, peer, "out of memory");
+        authenticator->owner.refused(
+            authenticator->owner.user, peer,
+            is_full ? "too many others are being verified" : "out of memory", true);
+        tell(authenticator, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
         return;
     }
     question->auth_id = auth_id;
     (void)snprintf(question->peer, sizeof(question->peer), "%s", peer);
     question->authenticator = authenticator;
-    (void)pthread_mutex_lock(&authenticator->mutex);
-    authenticator->refs++;
-    (void)pthread_mutex_unlock(&authenticator->mutex);
+    (void)atomic_fetch_add(&authenticator->refs, 1);
     authenticator->open++;
     put_to(question, authenticator->entries);
 }

@@ -89,46 +89,27 @@ static arcp_status check_small(const arcp_json *json, const uint32_t *names, uin
 
 /* ---- many members ---- */
 
-/* An empty table for `members` names, NULL when out of memory. */
-static name_table *prepare_table(arcp_json *json, uint32_t members, uint32_t *mask)
+static arcp_status check_large(arcp_json *json, uint32_t object, uint32_t members, arcp_error *err)
 {
     name_table *table = json->workspace;
-    if (table == NULL) {
-        table = arcp__alloc(sizeof(*table));
-        if (table == NULL) {
-            return NULL;
-        }
-        json->workspace = table;
-    }
     uint64_t capacity = 64;
     while (capacity < (uint64_t)members * 2) {
         capacity *= 2;
     }
-    if (capacity > UINT32_MAX) {
-        return NULL;
+    if (table == NULL) {
+        table = json->workspace = arcp__alloc(sizeof(*table));
     }
-    if (table->capacity < capacity) {
-        name_slot *slots = arcp__alloc_array((size_t)capacity, sizeof(*slots));
-        if (slots == NULL) {
-            return NULL;
-        }
+    if (table != NULL && table->capacity < capacity && capacity <= UINT32_MAX) {
         arcp__free(table->slots);
-        table->slots = slots;
-        table->capacity = (uint32_t)capacity;
-    } else {
+        table->slots = arcp__alloc_array((size_t)capacity, sizeof(*table->slots));
+        table->capacity = table->slots == NULL ? 0 : (uint32_t)capacity;
+    } else if (table != NULL && table->capacity >= capacity) {
         memset(table->slots, 0, (size_t)capacity * sizeof(*table->slots));
     }
-    *mask = (uint32_t)capacity - 1;
-    return table;
-}
-
-static arcp_status check_large(arcp_json *json, uint32_t object, uint32_t members, arcp_error *err)
-{
-    uint32_t mask = 0;
-    name_table *table = prepare_table(json, members, &mask);
-    if (table == NULL) {
+    if (table == NULL || table->capacity < capacity) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
+    const uint32_t mask = (uint32_t)capacity - 1;
     for (uint32_t name = object + 1; name < json->count; name = json->nodes[name + 1].next) {
         arcp_buf_clear(&table->scratch);
         arcp_span text = arcp_json_string(json, name, &table->scratch);

@@ -47,23 +47,11 @@ void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
 
 /* ---- strings ---- */
 
-/* How a byte below 0x20, a quote or a backslash is written. */
-static void append_escape(unsigned char byte, arcp_buf *out)
+void arcp__json_append_escaped(arcp_span text, arcp_buf *out)
 {
     static const char letters[32] = {
         ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
     static const char hex[] = "0123456789abcdef";
-    char text[6] = {'\\', (char)byte, '0', '0', hex[(byte >> 4) & 15], hex[byte & 15]};
-    size_t size = 2;
-    if (byte < 0x20) {
-        text[1] = letters[byte] != 0 ? letters[byte] : 'u';
-        size = letters[byte] != 0 ? 2 : 6;
-    }
-    arcp_buf_append(out, arcp_span_make(text, size));
-}
-
-void arcp__json_append_escaped(arcp_span text, arcp_buf *out)
-{
     if (text.size == 0) {
         return;
     }
@@ -83,7 +71,11 @@ void arcp__json_append_escaped(arcp_span text, arcp_buf *out)
         if (*at >= 0x80) {
             arcp_buf_append(out, ARCP_SPAN_LITERAL("\xef\xbf\xbd"));
         } else {
-            append_escape(*at, out);
+            /* A byte below 0x20, a quote or a backslash. */
+            const char letter = *at < 0x20 ? letters[*at] : (char)*at;
+            const char escape[6] = {
+                '\\', letter != 0 ? letter : 'u', '0', '0', hex[*at >> 4], hex[*at & 15]};
+            arcp_buf_append(out, arcp_span_make(escape, letter != 0 ? 2 : 6));
         }
         run = ++at;
     }

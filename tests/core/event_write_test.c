@@ -7,7 +7,7 @@ static void assert_body(const char *kind, arcp_buf *body, const char *expected)
 {
     arcp_json json = {0};
     arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
-    arcp__event_facts facts;
+    arcp__event_body read;
     arcp_error error = {0};
     arcp_buf scratch = ARCP_BUF_INIT;
     arcp_buf checked = ARCP_BUF_INIT;
@@ -15,7 +15,7 @@ static void assert_body(const char *kind, arcp_buf *body, const char *expected)
     assert_true(arcp_buf_reserve(&scratch, body->size * 4));
     check_ok(arcp_json_scan(&json, arcp_buf_span(body), &limits, &error), &error);
     check_ok(arcp__event_check(&json, arcp_span_cstr(kind), ARCP_JSON_ROOT, &scratch, &checked,
-                               &facts, &error),
+                               &read, &error),
              &error);
     assert_true(arcp_span_equal_cstr(arcp_buf_span(body), expected));
     assert_true(arcp_span_equal_cstr(arcp_buf_span(&checked), expected));
