@@ -29,12 +29,9 @@ arcp_status arcp__error_payload_parse(const arcp_json *json, arcp_json_ref ref, 
     const arcp_status status = arcp_status_from_wire(in.code);
     const bool is_known = arcp_status_is_wire_code(in.code);
     /* An unknown code is not retryable unless its sender says so. */
-    bool retryable = is_known && arcp_status_is_retryable_by_default(status);
-    if (arcp_json_is(json, in.retryable, ARCP_JSON_TRUE)) {
-        retryable = true;
-    } else if (arcp_json_is(json, in.retryable, ARCP_JSON_FALSE)) {
-        retryable = false;
-    }
+    const bool by_default = is_known && arcp_status_is_retryable_by_default(status);
+    const bool retryable = arcp_json_is(json, in.retryable, ARCP_JSON_TRUE) ||
+                           (by_default && !arcp_json_is(json, in.retryable, ARCP_JSON_FALSE));
     const arcp_json_ref details = arcp_json_is_missing(json, in.details) ? in.detail : in.details;
     *out = (arcp__error_payload){
         .status = status,

@@ -5,20 +5,6 @@ void arcp__exposition_family(arcp_buf *out, const char *name, const char *type, 
     arcp_buf_append_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void append_value(arcp_buf *out, const char *value)
-{
-    for (; *value != '\0'; value++) {
-        if (*value == '\\' || *value == '"') {
-            arcp_buf_append_byte(out, '\\');
-            arcp_buf_append_byte(out, *value);
-        } else if (*value == '\n') {
-            arcp_buf_append_cstr(out, "\\n");
-        } else {
-            arcp_buf_append_byte(out, *value);
-        }
-    }
-}
-
 static void append_name(arcp_buf *out, const char *name, const char *const *labels)
 {
     arcp_buf_append_cstr(out, name);
@@ -30,7 +16,12 @@ static void append_name(arcp_buf *out, const char *name, const char *const *labe
         arcp_buf_append_byte(out, at == 0 ? '{' : ',');
         arcp_buf_append_cstr(out, labels[at]);
         arcp_buf_append_cstr(out, "=\"");
-        append_value(out, labels[at + 1]);
+        for (const char *value = labels[at + 1]; *value != '\0'; value++) {
+            if (*value == '\\' || *value == '"' || *value == '\n') {
+                arcp_buf_append_byte(out, '\\');
+            }
+            arcp_buf_append_byte(out, *value == '\n' ? 'n' : *value);
+        }
         arcp_buf_append_byte(out, '"');
     }
     arcp_buf_append_cstr(out, "} ");

@@ -224,44 +224,33 @@ static arcp_status choose_parents(question *q, arcp_span text, parent_side *few,
     return side_init(q, &q->all, parents, parent_count);
 }
 
-static arcp_status compare(question *q, arcp_span text, parent_side *p, arcp__glob_answer *answer,
-                           arcp_buf *witness)
-{
-    unsigned char *room = arcp__alloc(ARCP__GLOB_ROOM(text.size));
-    if (room == NULL) {
-        return ARCP_E_NO_MEMORY;
-    }
-    arcp_status status = ARCP_OK;
-    arcp__glob_states child;
-    arcp__glob_parse(text, room, &child);
-    p->machine.work = q->work + COMPARE_STEPS + text.size / 4;
-    if (is_within_by_symbols(q, p, &child)) {
-        *answer = ARCP__GLOB_NONE;
-    } else if (q->asked->skips_witness && sample_is_outside(q, p, &child)) {
-        *answer = ARCP__GLOB_FOUND;
-    } else {
-        p->machine.work += SEARCH_STEPS; /* step 4 */
-        status = arcp__glob_search(q->kind, &child, &p->machine, q->work_max, answer, witness);
-    }
-    q->work = p->machine.work;
-    arcp__free(room);
-    return status;
-}
-
 /* One pattern of the child. */
 static arcp_status ask(question *q, arcp_span text, arcp__glob_answer *answer, arcp_buf *witness)
 {
     *answer = ARCP__GLOB_TOO_COMPLEX;
     parent_side few = {.words = NULL};
-    parent_side *chosen = NULL;
-    arcp_status status = choose_parents(q, text, &few, &chosen);
-    if (status == ARCP_OK) {
-        status = compare(q, text, chosen, answer, witness);
-    } else if (status == ARCP_E_LIMIT) {
-        status = ARCP_OK;
+    parent_side *p = NULL;
+    arcp_status status = choose_parents(q, text, &few, &p);
+    unsigned char *room = status == ARCP_OK ? arcp__alloc(ARCP__GLOB_ROOM(text.size)) : NULL;
+    if (room != NULL) {
+        arcp__glob_states child;
+        arcp__glob_parse(text, room, &child);
+        p->machine.work = q->work + COMPARE_STEPS + text.size / 4;
+        if (is_within_by_symbols(q, p, &child)) {
+            *answer = ARCP__GLOB_NONE;
+        } else if (q->asked->skips_witness && sample_is_outside(q, p, &child)) {
+            *answer = ARCP__GLOB_FOUND;
+        } else {
+            p->machine.work += SEARCH_STEPS; /* step 4 */
+            status = arcp__glob_search(q->kind, &child, &p->machine, q->work_max, answer, witness);
+        }
+        q->work = p->machine.work;
+    } else if (status == ARCP_OK) {
+        status = ARCP_E_NO_MEMORY;
     }
+    arcp__free(room);
     side_fini(&few);
-    return status;
+    return status == ARCP_E_LIMIT ? ARCP_OK : status; /* too large is too complex */
 }
 
 static void question_init(question *q, const arcp__glob_question *asked,

@@ -61,22 +61,21 @@ arcp_span arcp_lease_pattern(const arcp_lease *lease, size_t capability, size_t 
     return lease->capabilities[capability].patterns[pattern];
 }
 
-/* For bsearch: the key is a name. */
-static int compare_to_vendor(const void *key, const void *element)
+int arcp__lease_compare_vendors(const void *left, const void *right)
 {
-    const arcp_span *name = key;
-    const arcp__lease_capability *const *vendor = element;
-    return arcp__name_compare(*name, (*vendor)->name);
+    const arcp_span a = (*(const arcp__lease_capability *const *)left)->name;
+    const arcp_span b = (*(const arcp__lease_capability *const *)right)->name;
+    const int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
 /* [arcp:LB-1] */
 const arcp__lease_capability *arcp__lease_find_vendor(const arcp_lease *lease, arcp_span name)
 {
-    if (lease->vendor_count == 0) {
-        return NULL;
-    }
-    const arcp__lease_capability **found = bsearch(&name, lease->vendors, lease->vendor_count,
-                                                   sizeof *lease->vendors, compare_to_vendor);
+    const arcp__lease_capability wanted = {.name = name};
+    const arcp__lease_capability *key = &wanted;
+    const arcp__lease_capability **found =
+        bsearch(&key, lease->vendors, lease->vendor_count, sizeof key, arcp__lease_compare_vendors);
     return found == NULL ? NULL : *found;
 }
 

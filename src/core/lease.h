@@ -36,13 +36,8 @@ struct arcp_lease {
     arcp__lease_amount amounts[]; /* totals, in the order of first occurrence */
 };
 
-/* <0, 0, >0 in the order of bytes. */
-static inline int arcp__name_compare(arcp_span a, arcp_span b)
-{
-    const size_t common = a.size < b.size ? a.size : b.size;
-    const int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
+/* The order of arcp_lease.vendors, for qsort and bsearch. */
+int arcp__lease_compare_vendors(const void *left, const void *right);
 
 /* The vendor's capability of this name, or NULL. */
 const arcp__lease_capability *arcp__lease_find_vendor(const arcp_lease *lease, arcp_span name);

@@ -206,13 +206,6 @@ static arcp_span place_text(char **end, arcp_span text)
     return placed;
 }
 
-static int compare_vendors(const void *left, const void *right)
-{
-    const arcp__lease_capability *const *a = left;
-    const arcp__lease_capability *const *b = right;
-    return arcp__name_compare((*a)->name, (*b)->name);
-}
-
 /* The lease without its compiled sets, or NULL. Its size cannot overflow: the draft has all its
  * parts in memory of its own. */
 static arcp_lease *make_lease(const arcp__lease_draft *draft)
@@ -247,7 +240,8 @@ static arcp_lease *make_lease(const arcp__lease_draft *draft)
         }
     }
     if (lease->vendor_count > 1) {
-        qsort(lease->vendors, lease->vendor_count, sizeof *lease->vendors, compare_vendors);
+        qsort(lease->vendors, lease->vendor_count, sizeof *lease->vendors,
+              arcp__lease_compare_vendors);
     }
     for (size_t i = 0; i < draft->amount_count; i++) {
         /* A currency's name is the beginning of the entry that named it first. */

@@ -30,7 +30,8 @@ static int shown(arcp_span text)
     return (int)(text.size < 80 ? text.size : 80);
 }
 
-/* Begins a violation. The reason is the message of an error, which is one clean line. */
+/* Fills in a violation but for its witness. The reason is the message of an error, which is one
+ * clean line. */
 static void note(arcp_subset_violation *violation, arcp_span capability, arcp_span child_pattern,
                  arcp_deny_reason code, const arcp_error *reason)
 {
@@ -41,7 +42,7 @@ static void note(arcp_subset_violation *violation, arcp_span capability, arcp_sp
     arcp_buf_clear(&violation->witness);
 }
 
-/* The status of a violation whose witness was written. */
+/* The status of a violation that was noted. */
 static arcp_status violated(const arcp_subset_violation *violation)
 {
     return violation->witness.failed ? ARCP_E_NO_MEMORY : ARCP_E_LEASE_SUBSET_VIOLATION;

@@ -1,7 +1,7 @@
 #include <arcp/json.h>
 
 #include "base/utf8.h"
-#include "json/json_strings.h"
+#include "json/json_parts.h"
 
 /* ---- strings ---- */
 

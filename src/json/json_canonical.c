@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "json/json_strings.h"
+#include "json/json_parts.h"
 
 /* Exponents of so many digits, and any shift added to one, fit 64 bits. */
 #define SMALL_EXPONENT_DIGITS 18

@@ -2,11 +2,11 @@
  * filter of 64 bits says of most names that nothing like them was there before. Larger
  * ones go through a hash table under the process's key, so that nobody outside can choose
  * names that collide. */
-#include "json/json_names.h"
+#include <arcp/json.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "json/json_strings.h"
+#include "json/json_parts.h"
 
 /* Up to here the worst that chosen names can do is comparing all pairs. */
 #define SMALL_MAX 16u

@@ -11,9 +11,8 @@
 #include "base/alloc.h"
 #include "base/hex.h"
 #include "base/utf8.h"
-#include "json/json_names.h"
+#include "json/json_parts.h"
 #include "json/json_plain.h"
-#include "json/json_strings.h"
 
 #define NO_PARENT UINT32_MAX
 

@@ -3,8 +3,8 @@
 #include <assert.h>
 
 #include "base/utf8.h"
+#include "json/json_parts.h"
 #include "json/json_plain.h"
-#include "json/json_strings.h"
 
 #define DEPTH_MAX 64u
 

@@ -1,8 +1,9 @@
-/* The inside of JSON strings: reading those of a text that was scanned before, and writing. */
-#ifndef ARCP_JSON_JSON_STRINGS_H
-#define ARCP_JSON_JSON_STRINGS_H
+/* What the files of this folder have for each other: the inside of strings (reading those of a text
+ * that was scanned before, and writing), and the check of names. */
+#ifndef ARCP_JSON_JSON_PARTS_H
+#define ARCP_JSON_JSON_PARTS_H
 
-#include <arcp/buf.h>
+#include <arcp/json.h>
 
 /* arcp_json_node.flags */
 #define ARCP__JSON_ESCAPED 1u
@@ -31,5 +32,16 @@ int arcp__json_compare_strings(arcp_span a, arcp_span b);
 /* Appends `text` with the shortest escape for whatever must have one; what is not UTF-8
  * becomes U+FFFD, byte by byte. No quotes around it. */
 void arcp__json_append_escaped(arcp_span text, arcp_buf *out);
+
+/* ---- member names that occur twice in one object ---- */
+
+/* Checks `object`, whose members are the last nodes of the index. ARCP_E_INVALID_REQUEST
+ * for a name that occurs twice after unescaping and for more than `members_max` members,
+ * with the offset of the name that is too much; ARCP_E_NO_MEMORY. Linear in the members. */
+ARCP_MUST_CHECK arcp_status arcp__json_check_names(arcp_json *json, arcp_json_ref object,
+                                                   uint32_t members_max, arcp_error *err);
+
+/* Frees what the check keeps in json->workspace. */
+void arcp__json_names_fini(arcp_json *json);
 
 #endif
