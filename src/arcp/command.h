@@ -29,27 +29,9 @@ int arcp__command_store(arcp__program *program);
 /* ---- command_credentials.c ---- */
 
 /* Where arcpd's store is: what the option says, as arcpd takes it, or the database in its state
- * directory. With an end of string; false when there is none (or no memory: `out` has failed). */
-bool arcp__store_path(const arcp__program *program, arcp__option option, arcp_buf *out);
-
-/* ---- arcp.c: the whole of `arcp`; main() does nothing else ---- */
-
-/* Returns the exit status. argv may be changed (a token in it is overwritten). */
-int arcp__main(int argc, char **argv);
-
-/* ---- tool.c ---- */
-
-/* Commands of the table that are programs of their own: `arcp NAME` becomes arcp-NAME. What else
- * stands in libexec (helpers, agents) is not run so. */
-
-/* Becomes the program arcp-NAME, where argv[at] is NAME, a command of the table; it gets all other
- * arguments, in their order. Returns only when that is not possible: false (and nothing said) when
- * there is no such program, true when it cannot be run, which is said. */
-bool arcp__tool_exec(int argc, char **argv, int at);
-
-/* Says that a command of the table is not installed, and where it was looked for; the exit
- * status. */
-int arcp__tool_missing(arcp__program *program);
+ * directory. With an end of string. ARCP_E_NOT_FOUND when there is none. */
+ARCP_MUST_CHECK arcp_status arcp__store_path(const arcp__program *program, arcp__option option,
+                                             arcp_buf *out, arcp_error *err);
 
 /* ---- completion.c: completion scripts for shells ---- */
 

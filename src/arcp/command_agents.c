@@ -42,31 +42,25 @@ static void print_agent(void *user, const arcp_agent_row *agent)
 {
     printer *p = user;
     arcp_buf line = ARCP_BUF_INIT;
-    if (p->program->is_json) {
-        append_json(agent, &line);
-    } else {
-        append_text(agent, &line);
+    (p->program->is_json ? append_json : append_text)(agent, &line);
+    p->failed = !arcp__program_print_buf_line(p->program, &line) || p->failed;
+}
+
+static int list(arcp__program *program, arcp_client *client, void *user)
+{
+    printer p = {.program = program};
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    int exit_status = ARCP__EXIT_ERROR;
+    if (arcp_client_agents(client, print_agent, &p, &failure.error) != ARCP_OK) {
+        exit_status = arcp__program_fail(program, &failure);
+    } else if (!p.failed) {
+        exit_status = ARCP__EXIT_SUCCESS;
     }
-    p->failed = p->failed || !arcp__program_print_buf_line(p->program, &line);
-    arcp_buf_fini(&line);
+    arcp_failure_fini(&failure);
+    return exit_status;
 }
 
 int arcp__command_agents(arcp__program *program)
 {
-    int exit_status = ARCP__EXIT_ERROR;
-    arcp_client *client = arcp__program_open(program, &exit_status);
-    if (client == NULL) {
-        return exit_status;
-    }
-    printer p = {.program = program};
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_agents(client, print_agent, &p, &failure.error) != ARCP_OK) {
-        exit_status = arcp__program_fail(program, &failure);
-    } else {
-        exit_status = p.failed ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
-    }
-    arcp_failure_fini(&failure);
-    arcp_client_close(client);
-    arcp_client_free(client);
-    return exit_status;
+    return arcp__program_ask(program, list, NULL);
 }

@@ -20,40 +20,29 @@
 
 typedef arcp_status (*piece_fn)(void *user, arcp_span bytes, arcp_error *err);
 
-static arcp_status read_pieces(int fd, const char *name, piece_fn piece, void *user,
-                               arcp_error *err)
-{
-    static char bytes[1 << 16];
-    for (;;) {
-        ssize_t got = read(fd, bytes, sizeof(bytes));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return arcp_error_set(err, ARCP_E_IO, "%s cannot be read: %s", name, strerror(errno));
-        }
-        if (got == 0) {
-            return ARCP_OK;
-        }
-        arcp_status status = piece(user, arcp_span_make(bytes, (size_t)got), err);
-        if (status != ARCP_OK) {
-            return status;
-        }
-    }
-}
-
 /* `-` is standard input. */
 static arcp_status read_file(const char *name, piece_fn piece, void *user, arcp_error *err)
 {
-    if (strcmp(name, "-") == 0) {
-        return read_pieces(STDIN_FILENO, "standard input", piece, user, err);
-    }
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    static char bytes[1 << 16];
+    const bool is_stdin = strcmp(name, "-") == 0;
+    const int fd = is_stdin ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+    arcp_status status = ARCP_OK;
+    ssize_t got = 1;
     if (fd < 0) {
         return arcp_error_set(err, ARCP_E_IO, "%s cannot be opened: %s", name, strerror(errno));
     }
-    arcp_status status = read_pieces(fd, name, piece, user, err);
-    (void)close(fd);
+    while (got != 0 && status == ARCP_OK) {
+        got = read(fd, bytes, sizeof(bytes));
+        if (got > 0) {
+            status = piece(user, arcp_span_make(bytes, (size_t)got), err);
+        } else if (got < 0 && errno != EINTR) {
+            status = arcp_error_set(err, ARCP_E_IO, "%s cannot be read: %s",
+                                    is_stdin ? "standard input" : name, strerror(errno));
+        }
+    }
+    if (!is_stdin) {
+        (void)close(fd);
+    }
     return status;
 }
 
@@ -65,33 +54,30 @@ typedef struct verification {
     bool printed;
 } verification;
 
-static void format_finding(bool as_json, const arcp__audit_finding *finding, arcp_buf *out)
-{
-    if (!as_json) {
-        arcp__append_safe(out, arcp_span_cstr(finding->file), 1024);
-        arcp_buf_append_format(out, ":%llu: %s: %s", (unsigned long long)finding->line,
-                               arcp__audit_problem_name(finding->problem), finding->message);
-        return;
-    }
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_string(&writer, "file", arcp_span_cstr(finding->file));
-    arcp__put_u64(&writer, "line", finding->line);
-    if (finding->seq != 0) {
-        arcp__put_u64(&writer, "seq", finding->seq);
-    }
-    arcp__put_string(&writer, "problem",
-                     arcp_span_cstr(arcp__audit_problem_name(finding->problem)));
-    arcp__put_string(&writer, "message", arcp_span_cstr(finding->message));
-    arcp_json_end_object(&writer);
-}
-
 static void on_finding(void *user, const arcp__audit_finding *finding)
 {
     verification *v = user;
+    const char *problem = arcp__audit_problem_name(finding->problem);
     arcp_buf line = ARCP_BUF_INIT;
-    format_finding(v->program->is_json, finding, &line);
-    v->printed = v->printed && arcp__program_print_buf_line(v->program, &line);
-    arcp_buf_fini(&line);
+    if (!v->printed) {
+        return;
+    }
+    if (v->program->is_json) {
+        arcp_json_writer writer = arcp__put_begin(&line);
+        arcp__put_cstr(&writer, "file", finding->file);
+        arcp__put_u64(&writer, "line", finding->line);
+        if (finding->seq != 0) {
+            arcp__put_u64(&writer, "seq", finding->seq);
+        }
+        arcp__put_cstr(&writer, "problem", problem);
+        arcp__put_cstr(&writer, "message", finding->message);
+        arcp_json_end_object(&writer);
+    } else {
+        arcp__append_safe(&line, arcp_span_cstr(finding->file), 1024);
+        arcp_buf_append_format(&line, ":%llu: %s: %s", (unsigned long long)finding->line, problem,
+                               finding->message);
+    }
+    v->printed = arcp__program_print_buf_line(v->program, &line);
 }
 
 static arcp_status feed(void *user, arcp_span bytes, arcp_error *err)
@@ -207,20 +193,6 @@ typedef struct search {
     arcp_buf scratch, line;
 } search;
 
-static arcp_status read_events(const arcp__arguments *arguments, search *s, arcp_error *err)
-{
-    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_AUDIT_EVENT]; at++) {
-        const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][at];
-        arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
-        if (event == ARCP__AUDIT_EVENT_COUNT) {
-            return arcp_error_set(err, ARCP_E_USAGE, "--event %s is none of %s", word,
-                                  arcp__options[ARCP__OPTION_AUDIT_EVENT].completes);
-        }
-        s->events |= UINT32_C(1) << event;
-    }
-    return ARCP_OK;
-}
-
 static arcp_status read_filters(const arcp__arguments *arguments, search *s, arcp_error *err)
 {
     const char *since = arcp__value(arguments, ARCP__OPTION_AUDIT_SINCE);
@@ -230,14 +202,24 @@ static arcp_status read_filters(const arcp__arguments *arguments, search *s, arc
     s->job = arcp__value(arguments, ARCP__OPTION_AUDIT_JOB);
     s->code = arcp__value(arguments, ARCP__OPTION_AUDIT_CODE);
     s->capability = arcp__value(arguments, ARCP__OPTION_AUDIT_CAPABILITY);
-    arcp_status status = read_events(arguments, s, err);
-    if (status == ARCP_OK && since != NULL) {
-        status = arcp__instant_text("since", since, -1, arcp__now_wall_ns(), room, &text, err);
-        s->has_since = true;
-        if (status == ARCP_OK) {
-            status = arcp__timestamp_parse(text, &s->since, err);
-            s->since.rest = arcp_span_make(NULL, 0); /* it would borrow from `room` */
+    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_AUDIT_EVENT]; at++) {
+        const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][at];
+        arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
+        if (event == ARCP__AUDIT_EVENT_COUNT) {
+            return arcp_error_set(err, ARCP_E_USAGE, "--event %s is none of %s", word,
+                                  arcp__options[ARCP__OPTION_AUDIT_EVENT].completes);
         }
+        s->events |= UINT32_C(1) << event;
+    }
+    s->has_since = since != NULL;
+    if (since == NULL) {
+        return ARCP_OK;
+    }
+    arcp_status status =
+        arcp__instant_text("since", since, -1, arcp__now_wall_ns(), room, &text, err);
+    if (status == ARCP_OK) {
+        status = arcp__timestamp_parse(text, &s->since, err);
+        s->since.rest = arcp_span_make(NULL, 0); /* it would borrow from `room` */
     }
     return status;
 }
@@ -253,22 +235,21 @@ static bool is_member(search *s, const char *name, const char *wanted)
     return wanted == NULL || arcp_span_equal_cstr(member(s, name), wanted);
 }
 
-static bool is_recent(search *s)
-{
-    arcp__instant when;
-    return !s->has_since || (arcp__timestamp_parse(member(s, "ts"), &when, NULL) == ARCP_OK &&
-                             arcp__instant_compare(when, s->since) >= 0);
-}
-
 static bool matches(search *s)
 {
-    arcp__audit_event event = arcp__audit_event_from_name(member(s, "event"));
-    bool is_event = s->events == 0 ||
-                    (event != ARCP__AUDIT_EVENT_COUNT && (s->events & (UINT32_C(1) << event)) != 0);
-    return is_event && is_member(s, "principal", s->principal) &&
+    const arcp__audit_event event = arcp__audit_event_from_name(member(s, "event"));
+    arcp__instant when;
+    if (s->events != 0 &&
+        (event == ARCP__AUDIT_EVENT_COUNT || (s->events & (UINT32_C(1) << event)) == 0)) {
+        return false;
+    }
+    if (s->has_since && (arcp__timestamp_parse(member(s, "ts"), &when, NULL) != ARCP_OK ||
+                         arcp__instant_compare(when, s->since) < 0)) {
+        return false;
+    }
+    return is_member(s, "principal", s->principal) &&
            (is_member(s, "job_id", s->job) || is_member(s, "parent_job_id", s->job)) &&
-           is_member(s, "code", s->code) && is_member(s, "capability", s->capability) &&
-           is_recent(s);
+           is_member(s, "code", s->code) && is_member(s, "capability", s->capability);
 }
 
 /* What people look for first, in the order of the file; --json has everything. */
@@ -278,9 +259,7 @@ static void format_line(search *s)
     static const char *const named[] = {"principal",  "job_id", "parent_job_id", "agent", "code",
                                         "capability", "target", "rule",          "reason"};
     for (size_t at = 0; at < sizeof(columns) / sizeof(columns[0]); at++) {
-        if (at != 0) {
-            arcp_buf_append_byte(&s->line, ' ');
-        }
+        arcp_buf_append_cstr(&s->line, at == 0 ? "" : " ");
         arcp__append_safe(&s->line, member(s, columns[at]), 40);
     }
     for (size_t at = 0; at < sizeof(named) / sizeof(named[0]); at++) {

@@ -8,18 +8,6 @@
 #define LOCK_TRIES    200
 #define LOCK_PAUSE_MS 50
 
-static bool lock_file(arcp__session_file *file)
-{
-    for (int at = 0; at < LOCK_TRIES; at++) {
-        if (arcp__session_file_lock(file)) {
-            return true;
-        }
-        const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * ARCP_NS_PER_MS};
-        (void)nanosleep(&pause, NULL);
-    }
-    return false;
-}
-
 /* Called in the client's thread: the new token must be on disk before the old one dies. */
 static void welcomed(void *user, const arcp_session_state *state)
 {
@@ -30,14 +18,20 @@ static void welcomed(void *user, const arcp_session_state *state)
 /* The saved session of the job, locked; NULL: there is none. */
 static arcp__session_file *borrow_session(arcp__program *program, arcp_span url, arcp_span job)
 {
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * ARCP_NS_PER_MS};
+    arcp_span directory = arcp_buf_span(&program->state_directory);
     arcp__session_file *file = NULL;
     arcp_error err = {0};
-    arcp_span directory = arcp_buf_span(&program->state_directory);
     if (directory.size == 0 ||
         arcp__session_file_find(directory, url, job, &file, &err) != ARCP_OK) {
         return NULL;
     }
-    if (!lock_file(file) || arcp__session_file_reload(file, &err) != ARCP_OK) {
+    bool is_ours = arcp__session_file_lock(file);
+    for (int tries = 1; tries < LOCK_TRIES && !is_ours; tries++) {
+        (void)nanosleep(&pause, NULL);
+        is_ours = arcp__session_file_lock(file);
+    }
+    if (!is_ours || arcp__session_file_reload(file, &err) != ARCP_OK) {
         arcp__session_file_free(file);
         return NULL;
     }
@@ -67,29 +61,26 @@ static arcp_client *refuse_stranger(arcp__program *program, const arcp_client_op
 static arcp_client *connect_to(arcp__program *program, const arcp_client_options *options,
                                arcp__session_file *file, int *exit_status)
 {
-    if (file != NULL) {
-        arcp_client_options resuming = *options;
-        arcp_failure failure = ARCP_FAILURE_INIT;
-        arcp_client *client = NULL;
-        resuming.resume = arcp__session_file_state(file);
-        resuming.hooks = (arcp_client_hooks){NULL, welcomed, file};
-        arcp_status status = arcp_client_connect(&resuming, &client, &failure);
-        if (status == ARCP_E_UNAUTHENTICATED) {
-            arcp_failure_fini(&failure);
-            return refuse_stranger(program, options, exit_status);
-        }
-        if (status != ARCP_OK && status != ARCP_E_RESUME_WINDOW_EXPIRED) {
-            (void)arcp__program_fail(program, &failure);
-            *exit_status = ARCP__EXIT_NOT_CONNECTED;
-        } else if (status != ARCP_OK) {
-            arcp__session_file_remove(file);
-        }
-        arcp_failure_fini(&failure);
-        if (status != ARCP_E_RESUME_WINDOW_EXPIRED) {
-            return client;
-        }
+    if (file == NULL) {
+        return arcp__program_connect(program, options, exit_status);
     }
-    return arcp__program_connect(program, options, exit_status);
+    arcp_client_options resuming = *options;
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_client *client = NULL;
+    resuming.resume = arcp__session_file_state(file);
+    resuming.hooks = (arcp_client_hooks){NULL, welcomed, file};
+    arcp_status status = arcp_client_connect(&resuming, &client, &failure);
+    if (status == ARCP_E_UNAUTHENTICATED) {
+        client = refuse_stranger(program, options, exit_status);
+    } else if (status == ARCP_E_RESUME_WINDOW_EXPIRED) {
+        arcp__session_file_remove(file);
+        client = arcp__program_connect(program, options, exit_status);
+    } else if (status != ARCP_OK) {
+        (void)arcp__program_fail(program, &failure);
+        *exit_status = ARCP__EXIT_NOT_CONNECTED;
+    }
+    arcp_failure_fini(&failure);
+    return client;
 }
 
 static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
@@ -107,7 +98,6 @@ static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
         arcp_buf_append_cstr(&line, ",\"cancelled\":true}");
         exit_status =
             arcp__program_print_buf_line(program, &line) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
-        arcp_buf_fini(&line);
     } else if (!program->is_quiet) {
         arcp__screen_format(&program->screen, "cancelling %.*s", (int)job.size, job.data);
     }

@@ -12,18 +12,21 @@
 
 #define BUSY_MS 5000
 
-bool arcp__store_path(const arcp__program *program, arcp__option option, arcp_buf *out)
+arcp_status arcp__store_path(const arcp__program *program, arcp__option option, arcp_buf *out,
+                             arcp_error *err)
 {
     const char *given = arcp__value(&program->arguments, option);
     if (given != NULL) {
         arcp_buf_append_cstr(out, strncmp(given, "sqlite:", 7) == 0 ? given + 7 : given);
     } else if (arcp__state_directory(true, out)) {
         arcp_buf_append_cstr(out, "/arcp.db");
-    } else {
-        return false;
     }
+    const bool is_known = out->size != 0;
     arcp_buf_append_byte(out, '\0');
-    return !out->failed;
+    return is_known && !out->failed
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_NOT_FOUND,
+                                "there is no state directory here: give --store PATH");
 }
 
 static arcp_span member(const arcp_json *json, const char *name, arcp_buf *scratch)
@@ -75,13 +78,6 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
     arcp_buf_fini(&scratch);
 }
 
-/* Says it; false. */
-static bool fail(arcp__program *program, const arcp_error *err)
-{
-    (void)arcp__program_fail_file(program, err);
-    return false;
-}
-
 static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
 {
     arcp_json row = ARCP_JSON_INIT;
@@ -89,19 +85,14 @@ static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
     arcp_buf line = ARCP_BUF_INIT;
     arcp_error err = {0};
     bool printed = false;
-    if (arcp_json_scan(&row, value, &limits, NULL) != ARCP_OK) {
+    if (arcp_json_scan(&row, value, &limits, NULL) == ARCP_OK) {
+        (program->is_json ? append_json : append_text)(&row, alias, &line);
+        printed = arcp__program_print_buf_line(program, &line);
+    } else {
         (void)arcp_error_set(&err, ARCP_E_CORRUPT, "the row of %.*s is damaged",
                              (int)arcp_span_first(alias, 64).size, alias.data);
-        printed = fail(program, &err);
-    } else {
-        if (program->is_json) {
-            append_json(&row, alias, &line);
-        } else {
-            append_text(&row, alias, &line);
-        }
-        printed = arcp__program_print_buf_line(program, &line);
+        (void)arcp__program_fail_file(program, &err);
     }
-    arcp_buf_fini(&line);
     arcp_json_fini(&row);
     return printed;
 }
@@ -112,59 +103,56 @@ static arcp_span column(sqlite3_stmt *rows, int at)
     return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
 }
 
-/* What SQLite says of the file; false. Only what may pass is worth another attempt. */
-static bool refuse(arcp__program *program, const char *path, sqlite3 *database)
+/* What SQLite says of the file. Only what may pass is worth another attempt. */
+static arcp_status refuse(const char *path, sqlite3 *database, arcp_error *err)
 {
     int code = sqlite3_errcode(database) & 0xff;
     bool is_other = code == SQLITE_ERROR || code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
-    arcp_error err = {0};
-    (void)arcp_error_set(&err, is_other ? ARCP_E_CORRUPT : ARCP_E_IO,
-                         "%s: %s; is it arcpd's store? (--store PATH)", path,
-                         sqlite3_errmsg(database));
-    return fail(program, &err);
+    return arcp_error_set(err, is_other ? ARCP_E_CORRUPT : ARCP_E_IO,
+                          "%s: %s; is it arcpd's store? (--store PATH)", path,
+                          sqlite3_errmsg(database));
 }
 
-/* [arcp:14-15] */
-static bool print_rows(arcp__program *program, const char *path, sqlite3 *database)
+/* *printed: each row was. [arcp:14-15] */
+static arcp_status print_rows(arcp__program *program, const char *path, bool *printed,
+                              arcp_error *err)
 {
+    sqlite3 *database = NULL;
     sqlite3_stmt *rows = NULL;
-    bool printed = true;
-    int status = sqlite3_prepare_v2(database, "SELECT key, value FROM credentials ORDER BY key", -1,
-                                    &rows, NULL);
-    if (status == SQLITE_OK) {
-        for (status = sqlite3_step(rows); status == SQLITE_ROW; status = sqlite3_step(rows)) {
-            printed = print_row(program, column(rows, 0), column(rows, 1)) && printed;
+    int code = sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL);
+    if (code == SQLITE_OK) {
+        (void)sqlite3_busy_timeout(database, BUSY_MS);
+        code = sqlite3_prepare_v2(database, "SELECT key, value FROM credentials ORDER BY key", -1,
+                                  &rows, NULL);
+    }
+    if (code == SQLITE_OK) {
+        for (code = sqlite3_step(rows); code == SQLITE_ROW; code = sqlite3_step(rows)) {
+            *printed = print_row(program, column(rows, 0), column(rows, 1)) && *printed;
         }
     }
-    if (status != SQLITE_DONE) {
-        printed = refuse(program, path, database);
-    }
+    arcp_status status = code == SQLITE_DONE ? ARCP_OK : refuse(path, database, err);
     (void)sqlite3_finalize(rows);
-    return printed;
+    (void)sqlite3_close(database);
+    return status;
 }
 
 int arcp__command_credentials(arcp__program *program)
 {
     arcp_buf path = ARCP_BUF_INIT;
-    sqlite3 *database = NULL;
     arcp_error err = {0};
-    bool done = false;
-    if (!arcp__store_path(program, ARCP__OPTION_STORE, &path)) {
-        (void)arcp_error_set(&err, ARCP_E_NOT_FOUND,
-                             "there is no state directory here: give --store PATH");
-        done = fail(program, &err);
-    } else if (access(path.data, R_OK) != 0) {
-        (void)arcp_error_set(&err, ARCP_E_IO,
-                             "%s cannot be read: %s; where is arcpd's store? (--store PATH)",
-                             path.data, strerror(errno));
-        done = fail(program, &err);
-    } else if (sqlite3_open_v2(path.data, &database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-        done = refuse(program, path.data, database);
-    } else {
-        (void)sqlite3_busy_timeout(database, BUSY_MS);
-        done = print_rows(program, path.data, database);
+    bool printed = true;
+    arcp_status status = arcp__store_path(program, ARCP__OPTION_STORE, &path, &err);
+    if (status == ARCP_OK && access(path.data, R_OK) != 0) {
+        status = arcp_error_set(&err, ARCP_E_IO,
+                                "%s cannot be read: %s; where is arcpd's store? (--store PATH)",
+                                path.data, strerror(errno));
     }
-    (void)sqlite3_close(database);
+    if (status == ARCP_OK) {
+        status = print_rows(program, path.data, &printed, &err);
+    }
+    if (status != ARCP_OK) {
+        (void)arcp__program_fail_file(program, &err);
+    }
     arcp_buf_fini(&path);
-    return done ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+    return status == ARCP_OK && printed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
 }

@@ -12,8 +12,12 @@ typedef struct listing {
     bool has_header;
 } listing;
 
-static arcp_status read_statuses(const arcp__arguments *arguments, listing *l, arcp_error *err)
+static arcp_status read_filters(const arcp__arguments *arguments, listing *l, arcp_error *err)
 {
+    const char *since = arcp__value(arguments, ARCP__OPTION_SINCE);
+    l->options = (arcp_list_options)ARCP_LIST_OPTIONS_INIT;
+    l->options.limit = PAGE_ROWS;
+    l->options.agent = arcp_span_cstr(arcp__value(arguments, ARCP__OPTION_AGENT));
     for (size_t at = 0; at < arguments->counts[ARCP__OPTION_STATUS]; at++) {
         const char *word = arguments->values[ARCP__OPTION_STATUS][at];
         arcp_job_status status = arcp_job_status_from_wire(arcp_span_cstr(word));
@@ -25,36 +29,19 @@ static arcp_status read_statuses(const arcp__arguments *arguments, listing *l, a
         }
         l->options.statuses |= UINT32_C(1) << status;
     }
-    return ARCP_OK;
-}
-
-static arcp_status read_filters(const arcp__arguments *arguments, listing *l, arcp_error *err)
-{
-    const char *since = arcp__value(arguments, ARCP__OPTION_SINCE);
-    l->options = (arcp_list_options)ARCP_LIST_OPTIONS_INIT;
-    l->options.limit = PAGE_ROWS;
-    l->options.agent = arcp_span_cstr(arcp__value(arguments, ARCP__OPTION_AGENT));
-    arcp_status status = read_statuses(arguments, l, err);
-    if (status == ARCP_OK && since != NULL) {
-        status = arcp__instant_text("since", since, -1, arcp__now_wall_ns(), l->since_room,
-                                    &l->options.created_after, err);
-    }
-    return status;
+    return since == NULL ? ARCP_OK
+                         : arcp__instant_text("since", since, -1, arcp__now_wall_ns(),
+                                              l->since_room, &l->options.created_after, err);
 }
 
 /* ---- printing ---- */
 
 static void append_column(arcp_buf *line, arcp_span text, size_t columns)
 {
-    size_t start = line->size;
+    const size_t start = line->size;
     arcp__append_safe(line, text, 80);
-    for (size_t used = line->failed
-                           ? columns
-                           : arcp__text_columns(arcp_span_from(arcp_buf_span(line), start));
-         used < columns; used++) {
-        arcp_buf_append_byte(line, ' ');
-    }
-    arcp_buf_append_byte(line, ' ');
+    const size_t used = arcp__text_columns(arcp_span_from(arcp_buf_span(line), start));
+    arcp_buf_append_format(line, "%*s", used < columns ? (int)(columns - used) + 1 : 1, "");
 }
 
 static bool print_row(arcp__program *program, arcp_span id, arcp_span status, arcp_span created,
@@ -65,9 +52,7 @@ static bool print_row(arcp__program *program, arcp_span id, arcp_span status, ar
     append_column(&line, status, 9);
     append_column(&line, created, 24);
     arcp__append_safe(&line, agent, 80);
-    bool printed = arcp__program_print_buf_line(program, &line);
-    arcp_buf_fini(&line);
-    return printed;
+    return arcp__program_print_buf_line(program, &line);
 }
 
 static bool print_page(arcp__program *program, listing *l, const arcp_job_page *page)
@@ -87,8 +72,9 @@ static bool print_page(arcp__program *program, listing *l, const arcp_job_page *
     return printed;
 }
 
-static int list(arcp__program *program, arcp_client *client, listing *l)
+static int list(arcp__program *program, arcp_client *client, void *user)
 {
+    listing *l = user;
     bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
     arcp_buf cursor = ARCP_BUF_INIT;
     arcp_failure failure = ARCP_FAILURE_INIT;
@@ -126,16 +112,7 @@ int arcp__command_jobs(arcp__program *program)
 {
     listing l = {0};
     arcp_error err = {0};
-    if (read_filters(&program->arguments, &l, &err) != ARCP_OK) {
-        return arcp__program_usage(program, &err);
-    }
-    int exit_status = ARCP__EXIT_ERROR;
-    arcp_client *client = arcp__program_open(program, &exit_status);
-    if (client == NULL) {
-        return exit_status;
-    }
-    exit_status = list(program, client, &l);
-    arcp_client_close(client);
-    arcp_client_free(client);
-    return exit_status;
+    return read_filters(&program->arguments, &l, &err) == ARCP_OK
+               ? arcp__program_ask(program, list, &l)
+               : arcp__program_usage(program, &err);
 }

@@ -32,8 +32,8 @@ static int fail(const asked *a, const char *what, const arcp_error *err)
     return ARCP__EXIT_ERROR;
 }
 
-/* Prints the answer, and ends as it says, or as a full disk does. */
-static int answer(const asked *a, bool is_yes, const arcp_buf *text)
+/* Prints the answer, which is freed, and ends as it says, or as a full disk does. */
+static int answer(const asked *a, bool is_yes, arcp_buf *text)
 {
     if (!arcp__program_print_buf(a->program, text)) {
         return ARCP__EXIT_ERROR;
@@ -42,29 +42,24 @@ static int answer(const asked *a, bool is_yes, const arcp_buf *text)
 }
 
 /* A bare map, or {"lease": ..., "lease_constraints": ...}; no capability has such a name. */
-static arcp_status parse_lease(const arcp_json *json, arcp_lease **out, arcp_error *err)
-{
-    arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
-    limits.bytes_max = LEASE_BYTES_MAX;
-    limits.patterns_max = LEASE_BYTES_MAX;
-    const arcp_json_ref lease = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease"));
-    const arcp_json_ref constraints =
-        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease_constraints"));
-    if (lease == ARCP_JSON_ABSENT && constraints == ARCP_JSON_ABSENT) {
-        return arcp_lease_from_json(json, ARCP_JSON_ROOT, ARCP_JSON_ABSENT, &limits, out, err);
-    }
-    return arcp_lease_from_json(json, lease, constraints, &limits, out, err);
-}
-
 static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_lease_limits lease_limits = ARCP_LEASE_LIMITS_DEFAULT;
     limits.bytes_max = LEASE_BYTES_MAX;
+    lease_limits.bytes_max = LEASE_BYTES_MAX;
+    lease_limits.patterns_max = LEASE_BYTES_MAX;
     arcp_status status = arcp__json_argument(word, true, &limits, &text, &json, err);
     if (status == ARCP_OK) {
-        status = parse_lease(&json, out, err);
+        arcp_json_ref lease = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease"));
+        const arcp_json_ref constraints =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("lease_constraints"));
+        if (lease == ARCP_JSON_ABSENT && constraints == ARCP_JSON_ABSENT) {
+            lease = ARCP_JSON_ROOT;
+        }
+        status = arcp_lease_from_json(&json, lease, constraints, &lease_limits, out, err);
     }
     arcp_json_fini(&json);
     arcp_buf_fini(&text);
@@ -89,20 +84,6 @@ static arcp_status load_authority(const asked *a, arcp_authority **out, arcp_err
 
 /* ---- check, explain ---- */
 
-static void append_decision(const arcp_decision *decision, arcp_buf *out)
-{
-    if (decision->allowed) {
-        arcp_buf_append_cstr(out, "allowed by ");
-        arcp_buf_append(out, decision->capability);
-        arcp_buf_append_byte(out, ' ');
-        arcp_json_quote(decision->pattern, out);
-    } else {
-        arcp_buf_append_format(out, "denied: %s: ", arcp_status_name(decision->code));
-        arcp_decision_format_message(decision, out);
-    }
-    arcp_buf_append_byte(out, '\n');
-}
-
 /* The member `details`, which is JSON; frees it. */
 static void write_details(arcp_json_writer *writer, arcp_buf *details)
 {
@@ -111,21 +92,31 @@ static void write_details(arcp_json_writer *writer, arcp_buf *details)
     arcp_buf_fini(details);
 }
 
-static void append_decision_json(const arcp_authority *authority, const arcp_decision *decision,
-                                 arcp_buf *out)
+static void append_decision(const asked *a, const arcp_authority *authority,
+                            const arcp_decision *decision, arcp_buf *out)
 {
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_bool(&writer, "allow", decision->allowed);
-    if (decision->allowed) {
-        arcp__put_string(&writer, "canonical", decision->canonical);
-        arcp__put_string(&writer, "pattern", decision->pattern);
+    if (a->program->is_json) {
+        arcp_json_writer writer = arcp__put_begin(out);
+        arcp__put_bool(&writer, "allow", decision->allowed);
+        if (decision->allowed) {
+            arcp__put_string(&writer, "canonical", decision->canonical);
+            arcp__put_string(&writer, "pattern", decision->pattern);
+        } else {
+            arcp_buf details = ARCP_BUF_INIT;
+            arcp_decision_format_details(authority, decision, &details);
+            arcp__put_cstr(&writer, "code", arcp_status_name(decision->code));
+            write_details(&writer, &details);
+        }
+        arcp_json_end_object(&writer);
+    } else if (decision->allowed) {
+        arcp_buf_append_cstr(out, "allowed by ");
+        arcp_buf_append(out, decision->capability);
+        arcp_buf_append_byte(out, ' ');
+        arcp_json_quote(decision->pattern, out);
     } else {
-        arcp_buf details = ARCP_BUF_INIT;
-        arcp_decision_format_details(authority, decision, &details);
-        arcp__put_cstr(&writer, "code", arcp_status_name(decision->code));
-        write_details(&writer, &details);
+        arcp_buf_append_format(out, "denied: %s: ", arcp_status_name(decision->code));
+        arcp_decision_format_message(decision, out);
     }
-    arcp_json_end_object(&writer);
     arcp_buf_append_byte(out, '\n');
 }
 
@@ -146,13 +137,8 @@ static int check(const asked *a)
     arcp_decision decision;
     const bool allowed = arcp_authorize(authority, a->now, arcp_span_cstr(a->words[1]),
                                         arcp_span_cstr(a->words[2]), scratch, &decision);
-    if (a->program->is_json) {
-        append_decision_json(authority, &decision, &text);
-    } else {
-        append_decision(&decision, &text);
-    }
+    append_decision(a, authority, &decision, &text);
     const int exit_status = answer(a, allowed, &text);
-    arcp_buf_fini(&text);
     arcp__free(scratch);
     arcp_authority_unref(authority);
     return exit_status;
@@ -170,7 +156,6 @@ static int explain(const asked *a)
         arcp_lease_explain(authority, a->now, arcp_span_cstr(a->words[1]),
                            arcp_span_cstr(a->words[2]), a->program->is_json, &text);
     const int exit_status = answer(a, allowed, &text);
-    arcp_buf_fini(&text);
     arcp_authority_unref(authority);
     return exit_status;
 }
@@ -190,31 +175,32 @@ static void append_plain(arcp_span text, arcp_buf *out)
     arcp_buf_append(out, text);
 }
 
-static void append_violation(const arcp_subset_violation *violation, arcp_buf *out)
+static void append_subset(const asked *a, bool is_subset, const arcp_subset_violation *violation,
+                          arcp_buf *out)
 {
-    arcp_buf_append_cstr(out, "not a subset\n");
-    if (violation->code != ARCP_DENY_TOO_COMPLEX) {
+    if (a->program->is_json) {
+        arcp_json_writer writer = arcp__put_begin(out);
+        arcp__put_bool(&writer, "subset", is_subset);
+        if (!is_subset) {
+            arcp_buf details = ARCP_BUF_INIT;
+            arcp_subset_violation_format_details(violation, &details);
+            write_details(&writer, &details);
+        }
+        arcp_json_end_object(&writer);
+        arcp_buf_append_byte(out, '\n');
+        return;
+    }
+    arcp_buf_append_cstr(out, is_subset ? "subset\n" : "not a subset\n");
+    if (!is_subset && violation->code != ARCP_DENY_TOO_COMPLEX) {
         arcp_buf_append_cstr(out, "witness: ");
         arcp_buf_append(out, violation->capability);
         arcp_buf_append_byte(out, ' ');
         append_plain(arcp_buf_span(&violation->witness), out);
         arcp_buf_append_byte(out, '\n');
     }
-    arcp_buf_append_format(out, "reason: %s\n", violation->reason);
-}
-
-static void append_violation_json(bool is_subset, const arcp_subset_violation *violation,
-                                  arcp_buf *out)
-{
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_bool(&writer, "subset", is_subset);
     if (!is_subset) {
-        arcp_buf details = ARCP_BUF_INIT;
-        arcp_subset_violation_format_details(violation, &details);
-        write_details(&writer, &details);
+        arcp_buf_append_format(out, "reason: %s\n", violation->reason);
     }
-    arcp_json_end_object(&writer);
-    arcp_buf_append_byte(out, '\n');
 }
 
 /* Loads the first two words as leases, or says which of them is none. */
@@ -228,12 +214,6 @@ static bool load_pair(const asked *a, const char *const names[2], arcp_lease *le
         }
     }
     return true;
-}
-
-static void unload_pair(arcp_lease *leases[2])
-{
-    arcp_lease_unref(leases[0]);
-    arcp_lease_unref(leases[1]);
 }
 
 static int subset(const asked *a)
@@ -250,19 +230,13 @@ static int subset(const asked *a)
         if (err.status != ARCP_OK) {
             exit_status = fail(a, "subset", &err);
         } else {
-            if (a->program->is_json) {
-                append_violation_json(is_subset, &violation, &text);
-            } else if (is_subset) {
-                arcp_buf_append_cstr(&text, "subset\n");
-            } else {
-                append_violation(&violation, &text);
-            }
+            append_subset(a, is_subset, &violation, &text);
             exit_status = answer(a, is_subset, &text);
         }
     }
-    arcp_buf_fini(&text);
     arcp_subset_violation_fini(&violation);
-    unload_pair(leases);
+    arcp_lease_unref(leases[0]);
+    arcp_lease_unref(leases[1]);
     return exit_status;
 }
 
@@ -278,7 +252,8 @@ static int diff(const asked *a)
         exit_status = err.status == ARCP_OK ? answer(a, true, &text) : fail(a, "diff", &err);
     }
     arcp_buf_fini(&text);
-    unload_pair(leases);
+    arcp_lease_unref(leases[0]);
+    arcp_lease_unref(leases[1]);
     return exit_status;
 }
 
@@ -292,7 +267,6 @@ static int lint(const asked *a)
     arcp_buf text = ARCP_BUF_INIT;
     (void)arcp_lease_lint(lease, a->now, a->program->is_json, &text);
     const int exit_status = answer(a, true, &text);
-    arcp_buf_fini(&text);
     arcp_lease_unref(lease);
     return exit_status;
 }
@@ -317,54 +291,40 @@ static arcp_status read_options(const arcp__arguments *arguments, asked *a, arcp
 {
     const char *cwd = arcp__value(arguments, ARCP__OPTION_LEASE_CWD);
     const char *at = arcp__value(arguments, ARCP__OPTION_LEASE_AT);
-    arcp__instant instant;
+    arcp__instant instant = {.wall_ns = a->now.wall_ns};
     if (cwd != NULL && cwd[0] != '/') {
         return arcp_error_set(err, ARCP_E_USAGE, "--cwd must be an absolute path: %s", cwd);
     }
-    a->cwd = arcp_span_cstr(cwd);
-    if (at == NULL) {
-        return ARCP_OK;
-    }
-    if (arcp__timestamp_parse(arcp_span_cstr(at), &instant, NULL) != ARCP_OK) {
+    if (at != NULL && arcp__timestamp_parse(arcp_span_cstr(at), &instant, NULL) != ARCP_OK) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "--at must be RFC 3339 in UTC, such as 2026-05-13T19:42:13Z: %s", at);
     }
+    a->cwd = arcp_span_cstr(cwd);
     a->now.wall_ns = instant.wall_ns;
-    return ARCP_OK;
-}
-
-/* The row of `questions`. */
-static arcp_status read_question(const arcp__arguments *arguments, size_t *row, arcp_error *err)
-{
-    const char *const *words = arguments->words;
-    size_t at = 0;
-    while (at < QUESTION_COUNT && strcmp(questions[at].name, words[0]) != 0) {
-        at++;
-    }
-    if (at == QUESTION_COUNT) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "there is no question %s: check, explain, subset, diff, lint",
-                              words[0]);
-    }
-    if (arguments->word_count != questions[at].words + 1) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s", questions[at].takes);
-    }
-    if (questions[at].words == 2 && strcmp(words[1], "-") == 0 && strcmp(words[2], "-") == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "only one lease can come from stdin");
-    }
-    *row = at;
     return ARCP_OK;
 }
 
 int arcp__command_lease(arcp__program *program)
 {
-    asked a = {
-        .program = program, .words = program->arguments.words + 1, .now = {arcp__now_wall_ns(), 0}};
+    const arcp__arguments *arguments = &program->arguments;
+    const char *const *words = arguments->words;
+    asked a = {.program = program, .words = words + 1, .now = {arcp__now_wall_ns(), 0}};
     arcp_error err = {0};
     size_t row = 0;
-    arcp_status status = read_question(&program->arguments, &row, &err);
-    if (status == ARCP_OK) {
-        status = read_options(&program->arguments, &a, &err);
+    while (row < QUESTION_COUNT && strcmp(questions[row].name, words[0]) != 0) {
+        row++;
     }
-    return status == ARCP_OK ? questions[row].ask(&a) : arcp__program_usage(program, &err);
+    if (row == QUESTION_COUNT) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE,
+                             "there is no question %s: check, explain, subset, diff, lint",
+                             words[0]);
+    } else if (arguments->word_count != questions[row].words + 1) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "%s", questions[row].takes);
+    } else if (questions[row].words == 2 && strcmp(words[1], "-") == 0 &&
+               strcmp(words[2], "-") == 0) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "only one lease can come from stdin");
+    } else if (read_options(arguments, &a, &err) == ARCP_OK) {
+        return questions[row].ask(&a);
+    }
+    return arcp__program_usage(program, &err);
 }

@@ -12,16 +12,6 @@
  * to other events: no session of the backup can be resumed. */
 #define SESSION_STREAMS "x:"
 
-static arcp_status restore(const char *path, const char *file, arcp__sqlite_found *found,
-                           arcp_error *err)
-{
-    const arcp__sqlite_restore_options options = {.from = file,
-                                                  .path = path,
-                                                  .without = ARCP_STORE_SESSIONS,
-                                                  .without_prefix = SESSION_STREAMS};
-    return arcp__sqlite_restore(&options, found, err);
-}
-
 static bool print_found(arcp__program *program, const char *file, const arcp__sqlite_found *found)
 {
     arcp_buf line = ARCP_BUF_INIT;
@@ -39,9 +29,7 @@ static bool print_found(arcp__program *program, const char *file, const arcp__sq
                                " bytes of events",
                                found->rows, found->streams, found->bytes);
     }
-    bool printed = arcp__program_print_buf_line(program, &line);
-    arcp_buf_fini(&line);
-    return printed;
+    return arcp__program_print_buf_line(program, &line);
 }
 
 int arcp__command_store(arcp__program *program)
@@ -52,18 +40,22 @@ int arcp__command_store(arcp__program *program)
     arcp_buf path = ARCP_BUF_INIT;
     arcp_error err = {0};
     arcp__sqlite_found found = {0};
-    int exit_status = ARCP__EXIT_ERROR;
     if (!is_backup && strcmp(question, "restore") != 0) {
         (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no question %s: backup, restore",
                              question);
         return arcp__program_usage(program, &err);
     }
-    if (!arcp__store_path(program, ARCP__OPTION_STORE_PATH, &path)) {
-        (void)arcp_error_set(&err, ARCP_E_NOT_FOUND,
-                             "there is no state directory here: give --store PATH");
-        exit_status = arcp__program_fail_file(program, &err);
-    } else if ((is_backup ? arcp__sqlite_backup(path.data, file, &found, &err)
-                          : restore(path.data, file, &found, &err)) != ARCP_OK) {
+    arcp_status status = arcp__store_path(program, ARCP__OPTION_STORE_PATH, &path, &err);
+    const arcp__sqlite_restore_options restore = {.from = file,
+                                                  .path = path.data,
+                                                  .without = ARCP_STORE_SESSIONS,
+                                                  .without_prefix = SESSION_STREAMS};
+    if (status == ARCP_OK) {
+        status = is_backup ? arcp__sqlite_backup(path.data, file, &found, &err)
+                           : arcp__sqlite_restore(&restore, &found, &err);
+    }
+    int exit_status = ARCP__EXIT_ERROR;
+    if (status != ARCP_OK) {
         exit_status = arcp__program_fail_file(program, &err);
     } else if (print_found(program, is_backup ? file : path.data, &found)) {
         exit_status = ARCP__EXIT_SUCCESS;

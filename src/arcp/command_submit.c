@@ -21,24 +21,18 @@ static arcp_status prepare(submission *s, arcp_error *err)
     const arcp__arguments *arguments = &s->program->arguments;
     const char *max_runtime = arcp__value(arguments, ARCP__OPTION_MAX_RUNTIME);
     const char *input = arcp__value(arguments, ARCP__OPTION_INPUT);
-    arcp_status status = arcp__json_text("input", input, true, &s->input, err);
-    if (status == ARCP_OK) {
-        status =
-            arcp__lease_request(arguments, arcp__now_wall_ns(), &s->lease, &s->constraints, err);
+    if (arcp__json_text("input", input, true, &s->input, err) != ARCP_OK ||
+        arcp__lease_request(arguments, arcp__now_wall_ns(), &s->lease, &s->constraints, err) !=
+            ARCP_OK ||
+        (max_runtime != NULL &&
+         arcp__seconds_parse("max-runtime", max_runtime, &s->max_runtime_sec, err) != ARCP_OK)) {
+        return err->status;
     }
-    if (status == ARCP_OK && max_runtime != NULL) {
-        status = arcp__seconds_parse("max-runtime", max_runtime, &s->max_runtime_sec, err);
+    if (arcp__has(arguments, ARCP__OPTION_DETACH) && arcp__has(arguments, ARCP__OPTION_OUTPUT)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--detach and --output cannot be given together");
     }
-    if (status == ARCP_OK && arcp__has(arguments, ARCP__OPTION_DETACH) &&
-        arcp__has(arguments, ARCP__OPTION_OUTPUT)) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "--detach and --output cannot be given together");
-    }
-    if (status == ARCP_OK) {
-        status = arcp__result_writer_open(&s->writer, s->program,
-                                          arcp__value(arguments, ARCP__OPTION_OUTPUT), err);
-    }
-    return status;
+    return arcp__result_writer_open(&s->writer, s->program,
+                                    arcp__value(arguments, ARCP__OPTION_OUTPUT), err);
 }
 
 /* ---- the session's file ---- */
@@ -124,14 +118,6 @@ static void say_accepted(submission *s, arcp_job *job)
     arcp_buf_fini(&text);
 }
 
-static int detach(submission *s, arcp_client *client, arcp_job *job)
-{
-    arcp_span text = s->program->is_json ? arcp_job_descriptor(job) : arcp_job_id(job);
-    bool printed = arcp__program_print_line(s->program, text);
-    arcp_client_close(client);
-    return printed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
-}
-
 static int follow(submission *s, arcp_client *client, arcp_job *job)
 {
     arcp__follow follow = {.program = s->program,
@@ -141,8 +127,7 @@ static int follow(submission *s, arcp_client *client, arcp_job *job)
                            .file = s->file,
                            .may_cancel = true};
     int exit_status = arcp__follow_run(&follow);
-    bool has_ended = arcp_job_outcome(job) != NULL;
-    if (has_ended && s->file != NULL) {
+    if (arcp_job_outcome(job) != NULL && s->file != NULL) {
         arcp__session_file_remove(s->file); /* nothing is left that could be cancelled */
     }
     if (exit_status != ARCP__EXIT_LEFT) {
@@ -169,9 +154,14 @@ static int run(submission *s, const arcp_client_options *options)
                                 err.message);
         }
         say_accepted(s, job);
-        exit_status = arcp__has(&s->program->arguments, ARCP__OPTION_DETACH)
-                          ? detach(s, client, job)
-                          : follow(s, client, job);
+    }
+    if (job != NULL && arcp__has(&s->program->arguments, ARCP__OPTION_DETACH)) {
+        arcp_span text = s->program->is_json ? arcp_job_descriptor(job) : arcp_job_id(job);
+        exit_status =
+            arcp__program_print_line(s->program, text) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+        arcp_client_close(client);
+    } else if (job != NULL) {
+        exit_status = follow(s, client, job);
     }
     arcp__interrupt_watch(NULL);
     arcp_job_release(job);
@@ -184,12 +174,8 @@ int arcp__command_submit(arcp__program *program)
     submission s = {.program = program, .writer = {.fd = -1}};
     arcp_error err = {0};
     arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
-    arcp_status status = prepare(&s, &err);
-    if (status == ARCP_OK) {
-        status = arcp__program_options(program, &options, &err);
-    }
     int exit_status = 0;
-    if (status != ARCP_OK) {
+    if (prepare(&s, &err) != ARCP_OK || arcp__program_options(program, &options, &err) != ARCP_OK) {
         exit_status = arcp__program_usage(program, &err);
     } else {
         options.observe_all = true;

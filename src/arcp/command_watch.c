@@ -22,38 +22,28 @@ static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool his
     return job;
 }
 
-/* A job that had ended before anybody attached says nothing more by itself: its end is in the
- * history, so that is asked for, and only the end is shown. Releases `job`; NULL when it failed,
- * which is said then. */
-static arcp_job *subscribe_ended(arcp__program *program, arcp_client *client, arcp_job *job,
-                                 arcp__result_writer *writer, int *exit_status)
-{
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    arcp_job *again = NULL;
-    if (arcp_client_unsubscribe(client, arcp_job_id(job), &failure.error) == ARCP_OK) {
-        again = subscribe(program, client, true, writer, exit_status);
-    } else {
-        *exit_status = arcp__program_fail(program, &failure);
-    }
-    arcp_failure_fini(&failure);
-    arcp_job_release(job);
-    return again;
-}
-
 static int watch(arcp__program *program, arcp_client *client, arcp__result_writer *writer)
 {
-    bool from_start = arcp__has(&program->arguments, ARCP__OPTION_FROM_START);
+    const bool from_start = arcp__has(&program->arguments, ARCP__OPTION_FROM_START);
     int exit_status = ARCP__EXIT_ERROR;
     arcp_job *job = subscribe(program, client, from_start, writer, &exit_status);
+    const bool had_ended = job != NULL && arcp_job_status_is_terminal(arcp_job_current_status(job));
+    if (had_ended && !from_start) {
+        /* Such a job says nothing more by itself: its end is in the history, so that is asked for,
+         * and only the end is shown. */
+        arcp_failure failure = ARCP_FAILURE_INIT;
+        arcp_job *ended = job;
+        job = NULL;
+        if (arcp_client_unsubscribe(client, arcp_job_id(ended), &failure.error) == ARCP_OK) {
+            job = subscribe(program, client, true, writer, &exit_status);
+        } else {
+            exit_status = arcp__program_fail(program, &failure);
+        }
+        arcp_failure_fini(&failure);
+        arcp_job_release(ended);
+    }
     if (job == NULL) {
         return exit_status;
-    }
-    bool had_ended = arcp_job_status_is_terminal(arcp_job_current_status(job));
-    if (had_ended && !from_start) {
-        job = subscribe_ended(program, client, job, writer, &exit_status);
-        if (job == NULL) {
-            return exit_status;
-        }
     }
     arcp__follow follow = {.program = program,
                            .client = client,
@@ -73,11 +63,8 @@ int arcp__command_watch(arcp__program *program)
     arcp_client_options options;
     arcp_error err = {0};
     arcp__result_writer writer;
-    arcp_status status = arcp__program_options(program, &options, &err);
-    if (status == ARCP_OK) {
-        status = arcp__result_writer_open(&writer, program, NULL, &err);
-    }
-    if (status != ARCP_OK) {
+    if (arcp__program_options(program, &options, &err) != ARCP_OK ||
+        arcp__result_writer_open(&writer, program, NULL, &err) != ARCP_OK) {
         return arcp__program_usage(program, &err);
     }
     int exit_status = ARCP__EXIT_ERROR;

@@ -4,11 +4,25 @@
 
 #include "cli/cli.h"
 
+/* Of "a|b REST", as shells write lists: a b. */
 static void append_words(arcp_buf *out, const char *alternatives)
 {
-    for (; *alternatives != '\0'; alternatives++) {
+    for (; *alternatives != '\0' && *alternatives != ' '; alternatives++) {
         arcp_buf_append_byte(out, *alternatives == '|' ? ' ' : *alternatives);
     }
+}
+
+/* What the first word behind a command may be, where the table says so; else NULL. */
+static const char *questions_of(int command)
+{
+    const char *arguments = arcp__commands[command].arguments;
+    return strchr(arguments, '|') != NULL ? arguments : NULL;
+}
+
+/* Whether files follow that are not written @FILE. */
+static bool takes_files(int command)
+{
+    return command == ARCP__COMMAND_AUDIT || command == ARCP__COMMAND_STORE;
 }
 
 static void append_commands(arcp_buf *out)
@@ -18,11 +32,10 @@ static void append_commands(arcp_buf *out)
     }
 }
 
-static void append_option_names(arcp_buf *out, arcp__command command)
+static void append_option_names(arcp_buf *out, int command, bool first)
 {
-    bool first = true;
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
-        if (arcp__options[option].command == command) {
+        if ((int)arcp__options[option].command == command) {
             arcp_buf_append_format(out, "%s--%s", first ? "" : " ", arcp__options[option].name);
             first = false;
         }
@@ -56,22 +69,10 @@ static void bash_options(arcp_buf *out)
 {
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         arcp_buf_append_format(out, "        %s) words=\"", arcp__commands[command].name);
-        if (command == ARCP__COMMAND_LEASE) {
-            arcp_buf_append_cstr(out, "check explain subset diff lint ");
-            append_option_names(out, (arcp__command)command);
-        } else if (command == ARCP__COMMAND_COMPLETION) {
-            append_words(out, arcp__commands[command].arguments);
-        } else if (command == ARCP__COMMAND_AUDIT) {
-            arcp_buf_append_cstr(out, "verify grep ");
-            append_option_names(out, (arcp__command)command);
-            arcp_buf_append_cstr(out, "\"; files=\"yes");
-        } else if (command == ARCP__COMMAND_STORE) {
-            arcp_buf_append_cstr(out, "backup restore ");
-            append_option_names(out, (arcp__command)command);
-            arcp_buf_append_cstr(out, "\"; files=\"yes");
-        } else {
-            append_option_names(out, (arcp__command)command);
-        }
+        const char *questions = questions_of(command);
+        append_words(out, questions == NULL ? "" : questions);
+        append_option_names(out, command, questions == NULL);
+        arcp_buf_append_cstr(out, takes_files(command) ? "\"; files=\"yes" : "");
         arcp_buf_append_cstr(out, "\" ;;\n");
     }
 }
@@ -98,7 +99,7 @@ static void append_bash(arcp_buf *out)
     arcp_buf_append_cstr(out, "        *) words=\"");
     append_commands(out);
     arcp_buf_append_cstr(out, "\" ;;\n    esac\n    COMPREPLY=($(compgen -W \"$words ");
-    append_option_names(out, ARCP__COMMAND_ANY);
+    append_option_names(out, ARCP__COMMAND_ANY, true);
     arcp_buf_append_cstr(out, "\" -- \"$current\"))\n"
                               "    [ -z \"$files\" ] || "
                               "COMPREPLY+=($(compgen -f -- \"$current\"))\n"
@@ -113,12 +114,12 @@ static void append_zsh_text(arcp_buf *out, const char *text)
     for (; *text != '\0'; text++) {
         if (*text == '\'') {
             arcp_buf_append_cstr(out, "'\\''");
-        } else {
-            if (strchr("[]:\\", *text) != NULL) {
-                arcp_buf_append_byte(out, '\\');
-            }
-            arcp_buf_append_byte(out, *text);
+            continue;
         }
+        if (strchr("[]:\\", *text) != NULL) {
+            arcp_buf_append_byte(out, '\\');
+        }
+        arcp_buf_append_byte(out, *text);
     }
 }
 
@@ -169,16 +170,16 @@ static void append_zsh(arcp_buf *out)
         arcp_buf_append_format(out, "    %s) _arguments", arcp__commands[command].name);
         zsh_options(out, (arcp__command)command, "      ");
         zsh_options(out, ARCP__COMMAND_ANY, "      ");
-        if (command == ARCP__COMMAND_COMPLETION) {
-            arcp_buf_append_cstr(out, " '1:shell:(bash zsh fish)'");
-        } else if (command == ARCP__COMMAND_LEASE) {
-            arcp_buf_append_cstr(out,
-                                 " '1:question:(check explain subset diff lint)' '*:lease:_files'");
-        } else if (command == ARCP__COMMAND_AUDIT) {
-            arcp_buf_append_cstr(out, " '1:question:(verify grep)' '*:log:_files'");
-        } else if (command == ARCP__COMMAND_STORE) {
-            arcp_buf_append_cstr(out, " '1:question:(backup restore)' '2:file:_files'");
+        if (questions_of(command) != NULL) {
+            arcp_buf_append_format(out, " '1:%s:(",
+                                   command == ARCP__COMMAND_COMPLETION ? "shell" : "question");
+            append_words(out, questions_of(command));
+            arcp_buf_append_cstr(out, ")'");
         }
+        arcp_buf_append_cstr(out, command == ARCP__COMMAND_LEASE   ? " '*:lease:_files'"
+                                  : command == ARCP__COMMAND_AUDIT ? " '*:log:_files'"
+                                  : command == ARCP__COMMAND_STORE ? " '2:file:_files'"
+                                                                   : "");
         arcp_buf_append_cstr(out, " ;;\n");
     }
     arcp_buf_append_cstr(out, "    esac ;;\n  esac\n}\n_arcp \"$@\"\n");
@@ -231,14 +232,14 @@ static void append_fish(arcp_buf *out)
         append_fish_text(out, row->text);
         arcp_buf_append_cstr(out, "'\n");
     }
-    arcp_buf_append_cstr(out, "complete -c arcp -n '__fish_seen_subcommand_from completion' "
-                              "-a 'bash zsh fish'\n"
-                              "complete -c arcp -n '__fish_seen_subcommand_from lease' "
-                              "-a 'check explain subset diff lint'\n"
-                              "complete -c arcp -n '__fish_seen_subcommand_from audit' "
-                              "-a 'verify grep' -F\n"
-                              "complete -c arcp -n '__fish_seen_subcommand_from store' "
-                              "-a 'backup restore' -F\n");
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        if (questions_of(command) != NULL) {
+            arcp_buf_append_format(out, "complete -c arcp -n '__fish_seen_subcommand_from %s' -a '",
+                                   arcp__commands[command].name);
+            append_words(out, questions_of(command));
+            arcp_buf_append_cstr(out, takes_files(command) ? "' -F\n" : "'\n");
+        }
+    }
 }
 
 bool arcp__completion_script(const char *shell, arcp_buf *out)

@@ -1,5 +1,6 @@
 #include "arcp/command.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -81,31 +82,6 @@ static bool is_level(arcp_span level, const char *word)
     return level.size == strlen(word) && strncasecmp(level.data, word, level.size) == 0;
 }
 
-static void log_line(const line *l)
-{
-    arcp_span level = l->view->level;
-    if (is_level(level, "error") || is_level(level, "critical") || is_level(level, "fatal")) {
-        begin(l, "error", ARCP__COLOR_RED);
-    } else if (is_level(level, "warn") || is_level(level, "warning")) {
-        begin(l, "warning", ARCP__COLOR_YELLOW);
-    } else if (is_level(level, "debug") || is_level(level, "trace")) {
-        begin(l, "debug", ARCP__COLOR_DIM);
-    } else {
-        begin(l, "log", ARCP__COLOR_NONE);
-    }
-    append_text(l->out, l->view->message);
-}
-
-static void call_line(const line *l)
-{
-    begin(l, "call", ARCP__COLOR_CYAN);
-    append_text(l->out, l->view->tool);
-    if (l->view->args.size > 2) {
-        arcp_buf_append_byte(l->out, ' ');
-        append_json(l->out, l->view->args);
-    }
-}
-
 /* Appends "CODE: message" of an error object. */
 static void append_error(arcp_buf *out, arcp_span error)
 {
@@ -125,17 +101,6 @@ static void append_error(arcp_buf *out, arcp_span error)
     }
     arcp_buf_fini(&room);
     arcp_json_fini(&json);
-}
-
-static void tool_result_line(const line *l)
-{
-    if (l->view->error.size != 0) {
-        begin(l, "refused", ARCP__COLOR_RED);
-        append_error(l->out, l->view->error);
-        return;
-    }
-    begin(l, "returned", ARCP__COLOR_CYAN);
-    append_json(l->out, l->view->result);
 }
 
 static void metric_line(const line *l)
@@ -159,54 +124,12 @@ static void metric_line(const line *l)
     append_next(l->out, l->view->unit);
 }
 
-static void status_line(const line *l)
-{
-    begin(l, "status", ARCP__COLOR_BLUE);
-    append_text(l->out, l->view->phase);
-    append_next(l->out, l->view->credential_id); /* never its value */
-    append_next(l->out, l->view->message);
-}
-
-static void artifact_line(const line *l)
-{
-    begin(l, "artifact", ARCP__COLOR_GREEN);
-    append_text(l->out, l->view->uri);
-    append_next(l->out, l->view->content_type);
-    if (l->view->byte_size.size != 0) {
-        append_next(l->out, l->view->byte_size);
-        arcp_buf_append_cstr(l->out, " bytes");
-    }
-}
-
-static void delegate_line(const line *l)
-{
-    begin(l, "delegate", ARCP__COLOR_BLUE);
-    append_text(l->out, l->view->agent);
-    append_next(l->out, l->view->child_job_id);
-}
-
-static void progress_line(const line *l)
-{
-    begin(l, "progress", ARCP__COLOR_GREEN);
-    append_text(l->out, l->view->current);
-    if (l->view->total.size != 0) {
-        arcp_buf_append_byte(l->out, '/');
-        append_text(l->out, l->view->total);
-    }
-    append_next(l->out, l->view->units);
-    append_next(l->out, l->view->message);
-}
-
 static void other_line(const line *l)
 {
     char word[64];
-    size_t size =
-        l->event->kind_text.size < sizeof(word) - 1 ? l->event->kind_text.size : sizeof(word) - 1;
-    if (size != 0) {
-        memcpy(word, l->event->kind_text.data, size);
-    }
-    word[size] = '\0';
-    begin(l, size == 0 ? "event" : word, ARCP__COLOR_DIM);
+    (void)snprintf(word, sizeof(word), "%.*s", (int)l->event->kind_text.size,
+                   l->event->kind_text.size == 0 ? "" : l->event->kind_text.data);
+    begin(l, word[0] == '\0' ? "event" : word, ARCP__COLOR_DIM);
     append_json(l->out, l->event->body);
 }
 
@@ -223,32 +146,67 @@ bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *ev
     }
     switch (event->kind) {
     case ARCP_EVENT_LOG:
-        log_line(&l);
+        if (is_level(view->level, "error") || is_level(view->level, "critical") ||
+            is_level(view->level, "fatal")) {
+            begin(&l, "error", ARCP__COLOR_RED);
+        } else if (is_level(view->level, "warn") || is_level(view->level, "warning")) {
+            begin(&l, "warning", ARCP__COLOR_YELLOW);
+        } else if (is_level(view->level, "debug") || is_level(view->level, "trace")) {
+            begin(&l, "debug", ARCP__COLOR_DIM);
+        } else {
+            begin(&l, "log", ARCP__COLOR_NONE);
+        }
+        append_text(out, view->message);
         break;
     case ARCP_EVENT_THOUGHT:
         begin(&l, "thought", ARCP__COLOR_DIM);
         append_text(out, view->text);
         break;
     case ARCP_EVENT_TOOL_CALL:
-        call_line(&l);
+        begin(&l, "call", ARCP__COLOR_CYAN);
+        append_text(out, view->tool);
+        if (view->args.size > 2) {
+            arcp_buf_append_byte(out, ' ');
+            append_json(out, view->args);
+        }
         break;
     case ARCP_EVENT_TOOL_RESULT:
-        tool_result_line(&l);
+        if (view->error.size != 0) {
+            begin(&l, "refused", ARCP__COLOR_RED);
+            append_error(out, view->error);
+        } else {
+            begin(&l, "returned", ARCP__COLOR_CYAN);
+            append_json(out, view->result);
+        }
         break;
     case ARCP_EVENT_STATUS:
-        status_line(&l);
+        begin(&l, "status", ARCP__COLOR_BLUE);
+        append_text(out, view->phase);
+        append_next(out, view->credential_id); /* never its value */
+        append_next(out, view->message);
         break;
     case ARCP_EVENT_METRIC:
         metric_line(&l);
         break;
     case ARCP_EVENT_ARTIFACT_REF:
-        artifact_line(&l);
+        begin(&l, "artifact", ARCP__COLOR_GREEN);
+        append_text(out, view->uri);
+        append_next(out, view->content_type);
+        append_next(out, view->byte_size);
+        arcp_buf_append_cstr(out, view->byte_size.size != 0 ? " bytes" : "");
         break;
     case ARCP_EVENT_DELEGATE:
-        delegate_line(&l);
+        begin(&l, "delegate", ARCP__COLOR_BLUE);
+        append_text(out, view->agent);
+        append_next(out, view->child_job_id);
         break;
     case ARCP_EVENT_PROGRESS:
-        progress_line(&l);
+        begin(&l, "progress", ARCP__COLOR_GREEN);
+        append_text(out, view->current);
+        arcp_buf_append_cstr(out, view->total.size != 0 ? "/" : "");
+        append_text(out, view->total);
+        append_next(out, view->units);
+        append_next(out, view->message);
         break;
     case ARCP_EVENT_RESULT_CHUNK:
     case ARCP_EVENT_VENDOR:

@@ -25,10 +25,10 @@ static void print_line(arcp__follow *f)
     arcp_buf_clear(&f->line);
 }
 
-static void say(arcp__follow *f, unsigned depth, const char *word, int color, const char *text)
+static void say(arcp__follow *f, unsigned depth, const char *word, int color, arcp_span text)
 {
     const arcp__line_style style = arcp__program_style(f->program, depth);
-    arcp__plain_line(&style, word, color, arcp_span_cstr(text), &f->line);
+    arcp__plain_line(&style, word, color, text, &f->line);
     print_line(f);
 }
 
@@ -67,9 +67,7 @@ static void on_added(arcp__follow *f, const arcp_client_event *event)
     arcp_buf_append(&text, label_of(event->job));
     arcp_buf_append_byte(&text, ' ');
     arcp_buf_append(&text, arcp_job_id(event->job));
-    const arcp__line_style style = arcp__program_style(f->program, depth);
-    arcp__plain_line(&style, "child", ARCP__COLOR_BLUE, arcp_buf_span(&text), &f->line);
-    print_line(f);
+    say(f, depth, "child", ARCP__COLOR_BLUE, arcp_buf_span(&text));
     arcp_buf_fini(&text);
     arcp__progress_add(&f->progress, arcp_job_id(event->job), label_of(event->job), depth,
                        now_ns());
@@ -89,13 +87,11 @@ static void on_event(arcp__follow *f, const arcp_client_event *event)
         return;
     }
     const arcp__line_style style = arcp__program_style(f->program, depth_of(f, id));
-    bool has_line = arcp__event_line(&style, event, &f->view, &f->line);
-    bool has_bar = f->program->screen.is_terminal && event->kind == ARCP_EVENT_PROGRESS;
-    if (has_line) {
+    if (arcp__event_line(&style, event, &f->view, &f->line)) {
         arcp__progress_note(&f->progress, id, &f->view);
-    }
-    if (has_line && !has_bar) {
-        print_line(f);
+        if (!f->program->screen.is_terminal || event->kind != ARCP_EVENT_PROGRESS) {
+            print_line(f); /* else it has a bar */
+        }
     }
     arcp_buf_clear(&f->line);
 }
@@ -103,13 +99,13 @@ static void on_event(arcp__follow *f, const arcp_client_event *event)
 static void on_child_end(arcp__follow *f, const arcp_client_event *event)
 {
     const arcp_outcome *outcome = arcp_job_outcome(event->job);
+    const unsigned depth = depth_of(f, arcp_job_id(event->job));
     arcp__progress_remove(&f->progress, arcp_job_id(event->job));
     if (outcome->failure != NULL) {
-        say(f, depth_of(f, arcp_job_id(event->job)), "ended", ARCP__COLOR_RED,
-            outcome->failure->error.message);
+        say(f, depth, "ended", ARCP__COLOR_RED, arcp_span_cstr(outcome->failure->error.message));
     } else {
-        say(f, depth_of(f, arcp_job_id(event->job)), "ended", ARCP__COLOR_GREEN,
-            arcp_job_status_name(outcome->final_status));
+        say(f, depth, "ended", ARCP__COLOR_GREEN,
+            arcp_span_cstr(arcp_job_status_name(outcome->final_status)));
     }
 }
 
@@ -141,10 +137,11 @@ static void on_client_event(arcp__follow *f, const arcp_client_event *event)
         if (f->file != NULL) {
             arcp__session_file_unlock(f->file);
         }
-        say(f, 0, "waiting", ARCP__COLOR_YELLOW, event->failure->error.message);
+        say(f, 0, "waiting", ARCP__COLOR_YELLOW, arcp_span_cstr(event->failure->error.message));
         return;
     case ARCP_CLIENT_RESUMED:
-        say(f, 0, "resumed", ARCP__COLOR_DIM, "the connection is back; nothing was lost");
+        say(f, 0, "resumed", ARCP__COLOR_DIM,
+            ARCP_SPAN_LITERAL("the connection is back; nothing was lost"));
         return;
     case ARCP_CLIENT_JOB_ADDED:
         on_added(f, event);

@@ -123,31 +123,25 @@ static arcp_status check_grants(const arcp__arguments *arguments, arcp_error *er
 static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease, arcp_error *err)
 {
     const char *given = arcp__value(arguments, ARCP__OPTION_LEASE);
-    arcp_status status = check_grants(arguments, err);
-    if (status != ARCP_OK || (given == NULL && grant_count(arguments) == 0)) {
-        return status;
+    if (check_grants(arguments, err) != ARCP_OK) {
+        return err->status;
+    }
+    if (given == NULL && grant_count(arguments) == 0) {
+        return ARCP_OK;
     }
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json json = ARCP_JSON_INIT;
     arcp_error why = {0};
-    if (given == NULL) {
-        status = arcp_json_scan(&json, ARCP_SPAN_LITERAL("{}"), &json_limits, &why);
-    } else {
-        status = arcp__json_argument(given, false, &json_limits, &text, &json, &why);
-    }
+    arcp_status status =
+        arcp__json_argument(given == NULL ? "{}" : given, false, &json_limits, &text, &json, &why);
     if (status != ARCP_OK) {
-        status = status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE;
-        (void)arcp_error_set(err, status, "--lease: %s", why.message);
-    }
-    if (status == ARCP_OK && !arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
+        status = arcp_error_set(err, status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE,
+                                "--lease: %s", why.message);
+    } else if (!arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         status = arcp_error_set(err, ARCP_E_USAGE,
                                 "--lease must be a JSON object of capabilities and patterns");
-    }
-    if (status == ARCP_OK) {
+    } else {
         write_lease(arguments, &json, ARCP_JSON_ROOT, lease);
-        if (arcp_buf_status(lease) != ARCP_OK) {
-            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-        }
     }
     arcp_json_fini(&json);
     arcp_buf_fini(&text);
@@ -173,18 +167,14 @@ static arcp_status make_constraints(const arcp__arguments *arguments, int64_t no
     if (in != NULL && arcp__duration_parse(in, &ns, &why) != ARCP_OK) {
         return arcp_error_set(err, ARCP_E_USAGE, "--expires-in: %s", why.message);
     }
-    arcp_status status =
-        in != NULL ? arcp__instant_text("expires-in", in, 1, now_wall_ns, room, &instant, err)
-                   : arcp__instant_text("expires-at", at, 1, now_wall_ns, room, &instant, err);
-    if (status == ARCP_OK) {
-        arcp_json_writer writer = arcp__put_begin(constraints);
-        arcp__put_string(&writer, "expires_at", instant);
-        arcp_json_end_object(&writer);
-        if (arcp_buf_status(constraints) != ARCP_OK) {
-            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-        }
+    if (arcp__instant_text(in != NULL ? "expires-in" : "expires-at", in != NULL ? in : at, 1,
+                           now_wall_ns, room, &instant, err) != ARCP_OK) {
+        return err->status;
     }
-    return status;
+    arcp_json_writer writer = arcp__put_begin(constraints);
+    arcp__put_string(&writer, "expires_at", instant);
+    arcp_json_end_object(&writer);
+    return ARCP_OK;
 }
 
 arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wall_ns,
@@ -195,19 +185,23 @@ arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wa
     limits.patterns_max = SIZE_MAX;
     limits.bytes_max = SIZE_MAX;
     arcp_lease *parsed = NULL;
-    arcp_status status = make_lease(arguments, lease, err);
-    if (status == ARCP_OK) {
-        status = make_constraints(arguments, now_wall_ns, constraints, err);
+    arcp_error why = {0};
+    if (make_lease(arguments, lease, err) != ARCP_OK ||
+        make_constraints(arguments, now_wall_ns, constraints, err) != ARCP_OK) {
+        return err->status;
     }
-    if (status == ARCP_OK && lease->size + constraints->size != 0) {
-        arcp_error why = {0};
-        arcp_span object = lease->size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(lease);
-        status = arcp_lease_parse(object, arcp_buf_span(constraints), &limits, &parsed, &why);
-        if (status != ARCP_OK) {
-            status = status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE;
-            (void)arcp_error_set(err, status, "%s", why.message);
-        }
-        arcp_lease_unref(parsed);
+    if (lease->failed || constraints->failed) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    return status;
+    if (lease->size + constraints->size == 0) {
+        return ARCP_OK;
+    }
+    arcp_span object = lease->size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(lease);
+    arcp_status status =
+        arcp_lease_parse(object, arcp_buf_span(constraints), &limits, &parsed, &why);
+    arcp_lease_unref(parsed);
+    return status == ARCP_OK
+               ? ARCP_OK
+               : arcp_error_set(err, status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE, "%s",
+                                why.message);
 }

@@ -69,38 +69,31 @@ static double number_of(arcp_span text)
     return value > 0 ? value : 0;
 }
 
-static void note_amount(arcp__progress_row *row, const arcp_event_view *view)
-{
-    arcp_buf amount = ARCP_BUF_INIT;
-    row->has_progress = true;
-    row->current = number_of(view->current);
-    row->total = number_of(view->total);
-    arcp_buf_append(&amount, view->current);
-    if (view->total.size != 0) {
-        arcp_buf_append_byte(&amount, '/');
-        arcp_buf_append(&amount, view->total);
-    }
-    if (view->units.size != 0) {
-        arcp_buf_append_byte(&amount, ' ');
-        arcp_buf_append(&amount, view->units);
-    }
-    set_text(row->amount, sizeof(row->amount), arcp_buf_span(&amount));
-    arcp_buf_fini(&amount);
-}
-
 void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_view *view)
 {
     arcp__progress_row *row = find(progress, job);
     if (row == NULL) {
         return;
     }
-    if (view->kind == ARCP_EVENT_PROGRESS) {
-        note_amount(row, view);
-        set_text(row->message, sizeof(row->message), view->message);
-    } else if (view->kind == ARCP_EVENT_STATUS && !row->has_progress) {
+    if (view->kind == ARCP_EVENT_STATUS && !row->has_progress) {
         set_text(row->message, sizeof(row->message),
                  view->message.size != 0 ? view->message : view->phase);
     }
+    if (view->kind != ARCP_EVENT_PROGRESS) {
+        return;
+    }
+    arcp_buf amount = ARCP_BUF_INIT;
+    row->has_progress = true;
+    row->current = number_of(view->current);
+    row->total = number_of(view->total);
+    arcp_buf_append(&amount, view->current);
+    arcp_buf_append_cstr(&amount, view->total.size != 0 ? "/" : "");
+    arcp_buf_append(&amount, view->total);
+    arcp_buf_append_cstr(&amount, view->units.size != 0 ? " " : "");
+    arcp_buf_append(&amount, view->units);
+    set_text(row->amount, sizeof(row->amount), arcp_buf_span(&amount));
+    set_text(row->message, sizeof(row->message), view->message);
+    arcp_buf_fini(&amount);
 }
 
 /* ---- drawing ---- */
@@ -119,55 +112,42 @@ static void draw_bar(const arcp__progress_row *row, bool is_utf8, arcp_buf *out)
     arcp_buf_append_format(out, " %3d%%", (int)(part * 100));
 }
 
-static void draw_spinner(int64_t now_ns, bool is_utf8, arcp_buf *out)
-{
-    static const char *const plain[] = {"|", "/", "-", "\\"};
-    static const char *const fine[] = {
-        "\xe2\xa0\x8b", "\xe2\xa0\x99", "\xe2\xa0\xb9", "\xe2\xa0\xb8",
-        "\xe2\xa0\xbc", "\xe2\xa0\xb4", "\xe2\xa0\xa6", "\xe2\xa0\xa7",
-    };
-    size_t frame = (size_t)(now_ns / FRAME_NS);
-    arcp_buf_append_cstr(out, is_utf8 ? fine[frame % 8] : plain[frame % 4]);
-}
-
 static void draw_elapsed(int64_t elapsed_ns, arcp_buf *out)
 {
-    int64_t seconds = elapsed_ns / ARCP_NS_PER_SEC;
+    const long long seconds = elapsed_ns / ARCP_NS_PER_SEC;
     if (seconds >= 3600) {
-        arcp_buf_append_format(out, " %lldh%02lldm", (long long)(seconds / 3600),
-                               (long long)(seconds / 60 % 60));
+        arcp_buf_append_format(out, " %lldh%02lldm", seconds / 3600, seconds / 60 % 60);
     } else if (seconds >= 60) {
-        arcp_buf_append_format(out, " %lldm%02llds", (long long)(seconds / 60),
-                               (long long)(seconds % 60));
+        arcp_buf_append_format(out, " %lldm%02llds", seconds / 60, seconds % 60);
     } else {
-        arcp_buf_append_format(out, " %llds", (long long)seconds);
+        arcp_buf_append_format(out, " %llds", seconds);
     }
 }
 
 static void draw_row(const arcp__progress_row *row, int64_t now_ns, bool is_utf8, bool has_color,
                      arcp_buf *out)
 {
-    for (unsigned depth = 0; depth < row->depth && depth < 16; depth++) {
-        arcp_buf_append_cstr(out, "  ");
-    }
-    bool has_bar = row->has_progress && row->total > 0;
+    static const char *const plain[] = {"|", "/", "-", "\\"};
+    static const char *const fine[] = {
+        "\xe2\xa0\x8b", "\xe2\xa0\x99", "\xe2\xa0\xb9", "\xe2\xa0\xb8",
+        "\xe2\xa0\xbc", "\xe2\xa0\xb4", "\xe2\xa0\xa6", "\xe2\xa0\xa7",
+    };
+    const size_t frame = (size_t)(now_ns / FRAME_NS);
+    const bool has_bar = row->has_progress && row->total > 0;
+    arcp_buf_append_format(out, "%*s", (int)(row->depth < 16 ? row->depth : 16) * 2, "");
     arcp_buf_append_cstr(out, has_color ? "\033[32m" : "");
     if (has_bar) {
         draw_bar(row, is_utf8, out);
     } else {
-        draw_spinner(now_ns, is_utf8, out);
+        arcp_buf_append_cstr(out, is_utf8 ? fine[frame % 8] : plain[frame % 4]);
     }
     arcp_buf_append_cstr(out, has_color ? "\033[0m" : "");
-    arcp_buf_append_format(out, " %s", row->label);
-    if (row->amount[0] != '\0') {
-        arcp_buf_append_format(out, " %s", row->amount);
-    }
+    arcp_buf_append_format(out, " %s%s%s", row->label, row->amount[0] != '\0' ? " " : "",
+                           row->amount);
     if (!has_bar) {
         draw_elapsed(now_ns - row->since_ns, out);
     }
-    if (row->message[0] != '\0') {
-        arcp_buf_append_format(out, "  %s", row->message);
-    }
+    arcp_buf_append_format(out, "%s%s", row->message[0] != '\0' ? "  " : "", row->message);
 }
 
 void arcp__progress_draw(const arcp__progress *progress, int64_t now_ns, bool is_utf8,

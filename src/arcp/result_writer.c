@@ -84,23 +84,6 @@ arcp_result_sink arcp__result_writer_sink(arcp__result_writer *writer)
     return (arcp_result_sink){.mode = ARCP_RESULT_CALLBACK, .write = put, .user = writer};
 }
 
-/* A string without its quotes, anything else as it came. */
-static void append_result(arcp_span result, arcp_buf *out)
-{
-    arcp_json json = ARCP_JSON_INIT;
-    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
-    if (arcp_json_scan(&json, result, &limits, NULL) == ARCP_OK &&
-        arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_STRING)) {
-        arcp_buf room = ARCP_BUF_INIT;
-        arcp_buf_append(out, arcp_json_string(&json, ARCP_JSON_ROOT, &room));
-        out->failed = out->failed || room.failed;
-        arcp_buf_fini(&room);
-    } else {
-        arcp_buf_append(out, result);
-    }
-    arcp_json_fini(&json);
-}
-
 /* To the file of --output; what goes wrong is said. */
 static bool write_whole(arcp__result_writer *writer, arcp_span text)
 {
@@ -112,15 +95,23 @@ static bool write_whole(arcp__result_writer *writer, arcp_span text)
     return written;
 }
 
+/* A string without its quotes, anything else as it came. */
 static bool finish_inline(arcp__result_writer *writer, arcp_span result)
 {
+    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
+    arcp_json json = ARCP_JSON_INIT;
+    arcp_buf room = ARCP_BUF_INIT;
     arcp_buf text = ARCP_BUF_INIT;
     bool written = false;
-    append_result(result, &text);
+    if (arcp_json_scan(&json, result, &limits, NULL) == ARCP_OK &&
+        arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_STRING)) {
+        result = arcp_json_string(&json, ARCP_JSON_ROOT, &room);
+    }
+    arcp_buf_append(&text, result);
     if (writer->fd < 0 && (text.size == 0 || text.data[text.size - 1] != '\n')) {
         arcp_buf_append_byte(&text, '\n');
     }
-    if (text.failed) {
+    if (text.failed || room.failed) {
         arcp__screen_format(&writer->program->screen, "error: out of memory for the result");
     } else if (writer->fd >= 0) {
         written = write_whole(writer, arcp_buf_span(&text));
@@ -128,6 +119,8 @@ static bool finish_inline(arcp__result_writer *writer, arcp_span result)
         written = print(writer, arcp_buf_span(&text), true);
     }
     arcp_buf_fini(&text);
+    arcp_buf_fini(&room);
+    arcp_json_fini(&json);
     return written;
 }
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,18 +114,22 @@ void arcp__session_file_free(arcp__session_file *file)
 
 /* ---- the lock ---- */
 
+/* False: the path is too long. */
+static bool lock_path(const arcp__session_file *file, char path[PATH_MAX])
+{
+    return snprintf(path, PATH_MAX, "%s.lock", file->path) < PATH_MAX;
+}
+
 bool arcp__session_file_lock(arcp__session_file *file)
 {
+    char path[PATH_MAX];
     (void)pthread_mutex_lock(&file->mutex);
-    if (file->lock_fd < 0) {
-        char path[4096];
-        if (snprintf(path, sizeof(path), "%s.lock", file->path) < (int)sizeof(path)) {
-            int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-            if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-                file->lock_fd = fd;
-            } else if (fd >= 0) {
-                (void)close(fd);
-            }
+    if (file->lock_fd < 0 && lock_path(file, path)) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            file->lock_fd = fd;
+        } else if (fd >= 0) {
+            (void)close(fd);
         }
     }
     bool is_ours = file->lock_fd >= 0;
@@ -144,24 +149,6 @@ void arcp__session_file_unlock(arcp__session_file *file)
 
 /* ---- writing ---- */
 
-static void format_file(const arcp__session_file *file, arcp_buf *out)
-{
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_string(&writer, "url", arcp_buf_span(&file->url));
-    arcp__put_string(&writer, "session_id", arcp_buf_span(&file->session_id));
-    arcp__put_string(&writer, "resume_token",
-                     file->token == NULL ? arcp_span_make(NULL, 0)
-                                         : arcp_secret_reveal(file->token));
-    arcp__put_u64(&writer, "last_event_seq", file->last_event_seq);
-    arcp__put_array(&writer, "jobs");
-    if (file->jobs.size != 0) {
-        arcp_json_write_raw(&writer, arcp_buf_span(&file->jobs));
-    }
-    arcp_json_end_array(&writer);
-    arcp_json_end_object(&writer);
-    arcp_buf_append_byte(out, '\n');
-}
-
 static arcp__private_file private_file(const arcp__session_file *file)
 {
     return (arcp__private_file){.what = "the session file",
@@ -177,7 +164,19 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     }
     arcp_buf text = ARCP_BUF_SECRET_INIT;
     const arcp__private_file whole = private_file(file);
-    format_file(file, &text);
+    const arcp_session_state state = arcp__session_file_state(file);
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp__put_string(&writer, "url", arcp_buf_span(&file->url));
+    arcp__put_string(&writer, "session_id", state.session_id);
+    arcp__put_string(&writer, "resume_token", state.resume_token);
+    arcp__put_u64(&writer, "last_event_seq", state.last_event_seq);
+    arcp__put_array(&writer, "jobs");
+    if (file->jobs.size != 0) {
+        arcp_json_write_raw(&writer, arcp_buf_span(&file->jobs));
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(&text, '\n');
     /* Not synced: it is written often, and a machine that crashes ends the command too. */
     arcp_status status = arcp_buf_status(&text) == ARCP_OK
                              ? arcp__private_file_replace(&whole, arcp_buf_span(&text), err)
@@ -243,11 +242,11 @@ arcp_status arcp__session_file_set_seq(arcp__session_file *file, uint64_t event_
 
 void arcp__session_file_remove(arcp__session_file *file)
 {
-    char path[4096];
+    char path[PATH_MAX];
     (void)pthread_mutex_lock(&file->mutex);
     file->kept = false;
     (void)unlink(file->path);
-    if (snprintf(path, sizeof(path), "%s.lock", file->path) < (int)sizeof(path)) {
+    if (lock_path(file, path)) {
         (void)unlink(path);
     }
     (void)pthread_mutex_unlock(&file->mutex);
@@ -274,16 +273,12 @@ static arcp_span text_at(const arcp_json *json, const char *name, arcp_buf *room
 static bool names_job(const arcp_json *json, arcp_span job)
 {
     arcp_json_ref jobs = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("jobs"));
-    if (!arcp_json_is(json, jobs, ARCP_JSON_ARRAY)) {
-        return false;
+    bool is_list = arcp_json_is(json, jobs, ARCP_JSON_ARRAY);
+    arcp_json_ref at = is_list ? arcp_json_first(json, jobs) : ARCP_JSON_ABSENT;
+    while (at != ARCP_JSON_ABSENT && !arcp_json_string_equals(json, at, job)) {
+        at = arcp_json_next(json, jobs, at);
     }
-    for (arcp_json_ref at = arcp_json_first(json, jobs); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, jobs, at)) {
-        if (arcp_json_string_equals(json, at, job)) {
-            return true;
-        }
-    }
-    return false;
+    return at != ARCP_JSON_ABSENT;
 }
 
 /* Takes what the scanned text says. False for a file that is none of ours. */
@@ -342,10 +337,16 @@ arcp_status arcp__session_file_reload(arcp__session_file *file, arcp_error *err)
     return good ? ARCP_OK : arcp_error_set(err, ARCP_E_IO, "%s is gone or unreadable", file->path);
 }
 
-static bool is_session_name(const char *name)
+/* The next entry whose name begins as a session's does: ULID.json, and its lock. */
+static struct dirent *next_session(DIR *entries)
 {
-    size_t size = strlen(name);
-    return size == ARCP__ULID_SIZE + strlen(SUFFIX) && strcmp(name + ARCP__ULID_SIZE, SUFFIX) == 0;
+    struct dirent *entry = entries == NULL ? NULL : readdir(entries);
+    while (entry != NULL &&
+           (strlen(entry->d_name) <= ARCP__ULID_SIZE ||
+            strncmp(entry->d_name + ARCP__ULID_SIZE, SUFFIX, strlen(SUFFIX)) != 0)) {
+        entry = readdir(entries);
+    }
+    return entry;
 }
 
 arcp_status arcp__session_file_find(arcp_span directory, arcp_span url, arcp_span job,
@@ -354,9 +355,9 @@ arcp_status arcp__session_file_find(arcp_span directory, arcp_span url, arcp_spa
     char *folder = sessions_directory(directory);
     DIR *entries = folder == NULL ? NULL : opendir(folder);
     arcp__session_file *best = NULL;
-    struct dirent *entry = entries == NULL ? NULL : readdir(entries);
-    for (; entry != NULL; entry = readdir(entries)) {
-        if (!is_session_name(entry->d_name)) {
+    struct dirent *entry = next_session(entries);
+    for (; entry != NULL; entry = next_session(entries)) {
+        if (strlen(entry->d_name) != ARCP__ULID_SIZE + strlen(SUFFIX)) {
             continue;
         }
         arcp_buf path = ARCP_BUF_INIT;
@@ -375,25 +376,22 @@ arcp_status arcp__session_file_find(arcp_span directory, arcp_span url, arcp_spa
         (void)closedir(entries);
     }
     arcp__free(folder);
-    if (best == NULL) {
-        return arcp_error_set(err, ARCP_E_NOT_FOUND, "no session of this machine submitted %.*s",
-                              (int)job.size, job.data);
-    }
     *out = best;
-    return ARCP_OK;
+    return best != NULL
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_NOT_FOUND, "no session of this machine submitted %.*s",
+                                (int)job.size, job.data);
 }
 
 void arcp__session_file_sweep(arcp_span directory, int64_t seconds)
 {
     char *folder = sessions_directory(directory);
     DIR *entries = folder == NULL ? NULL : opendir(folder);
-    time_t now = time(NULL);
-    struct dirent *entry = entries == NULL ? NULL : readdir(entries);
-    for (; entry != NULL; entry = readdir(entries)) {
+    const time_t now = time(NULL);
+    struct dirent *entry = next_session(entries);
+    for (; entry != NULL; entry = next_session(entries)) {
         struct stat about;
-        if (strlen(entry->d_name) > ARCP__ULID_SIZE &&
-            strncmp(entry->d_name + ARCP__ULID_SIZE, SUFFIX, strlen(SUFFIX)) == 0 &&
-            fstatat(dirfd(entries), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (fstatat(dirfd(entries), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
             now - about.st_mtime > seconds) {
             (void)unlinkat(dirfd(entries), entry->d_name, 0);
         }

@@ -55,7 +55,7 @@ ARCP_MUST_CHECK arcp_status arcp__load_run(const arcp__load_options *options,
                                            arcp__load_result *out);
 void arcp__load_result_fini(arcp__load_result *result);
 
-/* ---- samples.c ---- */
+/* ---- report.c: latencies, and what `arcp bench` prints: a small table, or one JSON object ---- */
 
 /* False when out of memory: the sample is lost. */
 bool arcp__samples_add(arcp__samples *samples, int64_t ns);
@@ -65,8 +65,6 @@ void arcp__samples_sort(arcp__samples *samples);
  * when there are none. */
 int64_t arcp__samples_at(const arcp__samples *samples, unsigned per_mille);
 void arcp__samples_fini(arcp__samples *samples);
-
-/* ---- report.c: what `arcp bench` prints: a small table, or one JSON object ---- */
 
 /* Append the report, without a newline at its end. The samples must be sorted. */
 void arcp__bench_table(const arcp__load_options *options, const arcp__load_result *result,

@@ -56,12 +56,13 @@ typedef struct load {
     bool ping_is_out;
     bool has_failed;
     uint64_t began_ns;
-    struct rusage used_before;
+    int64_t cpu_before_ns;
 } load;
 
 static void open_more(load *l);
 static void fill(lane *at);
 static void stop(load *l);
+static void on_timer(uv_timer_t *timer);
 
 static bool is_idle(const lane *at)
 {
@@ -70,13 +71,13 @@ static bool is_idle(const lane *at)
 
 /* ---- phases ---- */
 
-static int64_t cpu_between(const struct rusage *from, const struct rusage *to)
+/* What this process took of the processors so far. */
+static int64_t cpu_ns(void)
 {
-    int64_t seconds = (int64_t)(to->ru_utime.tv_sec - from->ru_utime.tv_sec) +
-                      (int64_t)(to->ru_stime.tv_sec - from->ru_stime.tv_sec);
-    int64_t us = (int64_t)(to->ru_utime.tv_usec - from->ru_utime.tv_usec) +
-                 (int64_t)(to->ru_stime.tv_usec - from->ru_stime.tv_usec);
-    return seconds * ARCP_NS_PER_SEC + us * 1000;
+    struct rusage used;
+    (void)getrusage(RUSAGE_SELF, &used);
+    return (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * ARCP_NS_PER_SEC +
+           (int64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
 static void close_all(load *l)
@@ -93,48 +94,51 @@ static void close_all(load *l)
     }
 }
 
-static void on_drained_late(uv_timer_t *timer)
-{
-    close_all(timer->data);
-}
-
 static void drain(load *l)
 {
     if (l->phase == MEASURING) {
-        struct rusage used;
         l->result->measured_ns = (int64_t)(uv_hrtime() - l->began_ns);
-        (void)getrusage(RUSAGE_SELF, &used);
-        l->result->cpu_ns = cpu_between(&l->used_before, &used);
+        l->result->cpu_ns = cpu_ns() - l->cpu_before_ns;
     }
     l->phase = DRAINING;
     if (l->in_flight == 0) {
         close_all(l);
     } else {
-        (void)uv_timer_start(&l->timer, on_drained_late, DRAIN_MS, 0);
+        (void)uv_timer_start(&l->timer, on_timer, DRAIN_MS, 0);
     }
-}
-
-static void on_duration(uv_timer_t *timer)
-{
-    drain(timer->data);
 }
 
 static void measure(load *l)
 {
     l->phase = MEASURING;
     l->began_ns = uv_hrtime();
-    (void)getrusage(RUSAGE_SELF, &l->used_before);
+    l->cpu_before_ns = cpu_ns();
     if (l->options->jobs == 0) {
         /* The loop's clock is in whole milliseconds and may be old: late rather than early. */
         uv_update_time(&l->loop);
-        (void)uv_timer_start(&l->timer, on_duration,
+        (void)uv_timer_start(&l->timer, on_timer,
                              (uint64_t)(l->options->duration_ns / NS_PER_MS) + 1, 0);
     }
 }
 
-static void on_warm(uv_timer_t *timer)
+/* The phase has taken its time. */
+static void on_timer(uv_timer_t *timer)
 {
-    measure(timer->data);
+    load *l = timer->data;
+    switch (l->phase) {
+    case WARMING:
+        measure(l);
+        return;
+    case MEASURING:
+        drain(l);
+        return;
+    case DRAINING:
+        close_all(l);
+        return;
+    case CONNECTING:
+    case CLOSING:
+        return;
+    }
 }
 
 static void warm_up(load *l)
@@ -145,20 +149,25 @@ static void warm_up(load *l)
     if (l->options->warmup_ns == 0) {
         measure(l);
     } else {
-        (void)uv_timer_start(&l->timer, on_warm, (uint64_t)(l->options->warmup_ns / NS_PER_MS), 0);
+        (void)uv_timer_start(&l->timer, on_timer, (uint64_t)(l->options->warmup_ns / NS_PER_MS), 0);
     }
     for (uint32_t at = 0; at < l->lane_count && l->phase < DRAINING; at++) {
         fill(&l->lanes[at]);
     }
 }
 
+static void keep_failure(load *l, const arcp_failure *failure)
+{
+    arcp_failure *kept = &l->result->first_failure;
+    kept->error = failure->error;
+    memcpy(kept->code, failure->code, sizeof(kept->code));
+}
+
 /* The run makes no sense any more. */
 static void give_up(load *l, const arcp_failure *failure)
 {
-    arcp_failure *kept = &l->result->first_failure;
-    if (!l->has_failed && kept->error.status == ARCP_OK) {
-        kept->error = failure->error;
-        memcpy(kept->code, failure->code, sizeof(kept->code));
+    if (!l->has_failed && l->result->first_failure.error.status == ARCP_OK) {
+        keep_failure(l, failure);
     }
     l->has_failed = true;
     if (l->phase != CLOSING) {
@@ -177,10 +186,8 @@ static void give_up_for(load *l, const arcp_error *err)
 
 static void note_failure(load *l, const arcp_failure *failure)
 {
-    arcp_failure *kept = &l->result->first_failure;
     if (l->result->failed++ == 0) {
-        kept->error = failure->error;
-        memcpy(kept->code, failure->code, sizeof(kept->code));
+        keep_failure(l, failure);
     }
     if (l->result->failed >= VAIN_FAILURES && l->result->ended.count == 0 && l->result->jobs == 0) {
         give_up(l, failure);
@@ -446,14 +453,6 @@ static arcp_status make_lanes(load *l, arcp_error *err)
     return ARCP_OK;
 }
 
-static void free_lanes(load *l)
-{
-    for (uint32_t at = 0; l->lanes != NULL && at < l->lane_count; at++) {
-        arcp__free(l->lanes[at].shots);
-    }
-    arcp__free(l->lanes);
-}
-
 static arcp_status run(load *l, arcp_error *err)
 {
     if (uv_loop_init(&l->loop) != 0) {
@@ -485,11 +484,11 @@ arcp_status arcp__load_run(const arcp__load_options *options, arcp__load_result 
     load l = {.options = options, .result = out};
     arcp_error err = {0};
     *out = (arcp__load_result){.first_failure = ARCP_FAILURE_INIT};
-    arcp_status status = make_lanes(&l, &err);
-    if (status == ARCP_OK) {
-        status = run(&l, &err);
+    arcp_status status = make_lanes(&l, &err) == ARCP_OK ? run(&l, &err) : err.status;
+    for (uint32_t at = 0; l.lanes != NULL && at < l.lane_count; at++) {
+        arcp__free(l.lanes[at].shots);
     }
-    free_lanes(&l);
+    arcp__free(l.lanes);
     if (status != ARCP_OK) {
         out->first_failure.error = err;
     } else if (l.has_failed) {

@@ -41,46 +41,36 @@ static arcp_status read_duration(const arcp__arguments *arguments, arcp__option 
     return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", arcp__options[option].name, why.message);
 }
 
-/* At least one for each session that submits. */
-static uint64_t default_in_flight(uint64_t sessions)
-{
-    if (sessions == 0) {
-        return 0;
-    }
-    return sessions > IN_FLIGHT ? sessions : IN_FLIGHT;
-}
-
 static arcp_status read_counts(const arcp__arguments *arguments, arcp__load_options *load,
                                arcp_error *err)
 {
     uint64_t sessions = 1;
     uint64_t in_flight = 0;
     uint64_t idle = 0;
-    arcp_status status =
-        read_count(arguments, ARCP__OPTION_SESSIONS, 0, SESSIONS_MAX, &sessions, err);
-    if (status == ARCP_OK) {
-        status = read_count(arguments, ARCP__OPTION_IN_FLIGHT, 1, SESSIONS_MAX, &in_flight, err);
+    if (read_count(arguments, ARCP__OPTION_SESSIONS, 0, SESSIONS_MAX, &sessions, err) != ARCP_OK ||
+        read_count(arguments, ARCP__OPTION_IN_FLIGHT, 1, SESSIONS_MAX, &in_flight, err) !=
+            ARCP_OK ||
+        read_count(arguments, ARCP__OPTION_IDLE, 0, SESSIONS_MAX, &idle, err) != ARCP_OK ||
+        read_count(arguments, ARCP__OPTION_JOBS, 1, INT64_MAX / 10, &load->jobs, err) != ARCP_OK) {
+        return err->status;
     }
-    if (status == ARCP_OK) {
-        status = read_count(arguments, ARCP__OPTION_IDLE, 0, SESSIONS_MAX, &idle, err);
+    if (sessions == 0 && (idle == 0 || in_flight != 0 || load->jobs != 0)) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--sessions 0 is for --idle sessions alone, for a --duration");
     }
-    if (status == ARCP_OK) {
-        status = read_count(arguments, ARCP__OPTION_JOBS, 1, INT64_MAX / 10, &load->jobs, err);
+    if (in_flight != 0 && in_flight < sessions) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--in-flight %" PRIu64 " leaves some of the %" PRIu64
+                              " sessions without a job; --idle is for those",
+                              in_flight, sessions);
     }
-    if (status == ARCP_OK && sessions == 0 && (idle == 0 || in_flight != 0 || load->jobs != 0)) {
-        status = arcp_error_set(err, ARCP_E_USAGE,
-                                "--sessions 0 is for --idle sessions alone, for a --duration");
-    }
-    if (status == ARCP_OK && in_flight != 0 && in_flight < sessions) {
-        status = arcp_error_set(err, ARCP_E_USAGE,
-                                "--in-flight %" PRIu64 " leaves some of the %" PRIu64
-                                " sessions without a job; --idle is for those",
-                                in_flight, sessions);
+    if (in_flight == 0 && sessions != 0) { /* at least one for each session that submits */
+        in_flight = sessions > IN_FLIGHT ? sessions : IN_FLIGHT;
     }
     load->sessions = (uint32_t)sessions;
-    load->in_flight = (uint32_t)(in_flight != 0 ? in_flight : default_in_flight(sessions));
+    load->in_flight = (uint32_t)in_flight;
     load->idle = (uint32_t)idle;
-    return status;
+    return ARCP_OK;
 }
 
 static arcp_status prepare(arcp__program *program, arcp__load_options *load, arcp_buf *input,
@@ -89,30 +79,27 @@ static arcp_status prepare(arcp__program *program, arcp__load_options *load, arc
     const arcp__arguments *arguments = &program->arguments;
     const char *agent = arcp__value(arguments, ARCP__OPTION_BENCH_AGENT);
     const char *given = arcp__value(arguments, ARCP__OPTION_BENCH_INPUT);
-    arcp_status status = read_counts(arguments, load, err);
     load->duration_ns = 10 * ARCP_NS_PER_SEC;
     load->warmup_ns = ARCP_NS_PER_SEC;
     load->busy_poll = arcp__has(arguments, ARCP__OPTION_BENCH_BUSY_POLL);
-    if (status == ARCP_OK) {
-        status = read_duration(arguments, ARCP__OPTION_DURATION, &load->duration_ns, err);
+    if (read_counts(arguments, load, err) != ARCP_OK ||
+        read_duration(arguments, ARCP__OPTION_DURATION, &load->duration_ns, err) != ARCP_OK ||
+        read_duration(arguments, ARCP__OPTION_WARMUP, &load->warmup_ns, err) != ARCP_OK) {
+        return err->status;
     }
-    if (status == ARCP_OK) {
-        status = read_duration(arguments, ARCP__OPTION_WARMUP, &load->warmup_ns, err);
+    if (load->duration_ns < ARCP_NS_PER_MS) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--duration %s must be 1ms or more",
+                              arcp__value(arguments, ARCP__OPTION_DURATION));
     }
-    if (status == ARCP_OK && load->duration_ns < ARCP_NS_PER_MS) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "--duration %s must be 1ms or more",
-                                arcp__value(arguments, ARCP__OPTION_DURATION));
+    if (load->jobs != 0 && arcp__has(arguments, ARCP__OPTION_DURATION)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "--jobs and --duration cannot be given together");
     }
-    if (status == ARCP_OK && load->jobs != 0 && arcp__has(arguments, ARCP__OPTION_DURATION)) {
-        status =
-            arcp_error_set(err, ARCP_E_USAGE, "--jobs and --duration cannot be given together");
-    }
-    if (status == ARCP_OK) {
-        status = arcp__json_text("input", given, true, input, err);
+    if (arcp__json_text("input", given, true, input, err) != ARCP_OK) {
+        return err->status;
     }
     load->agent = arcp_span_cstr(agent != NULL ? agent : "bench");
     load->input = given != NULL ? arcp_buf_span(input) : arcp_span_cstr(default_input);
-    return status;
+    return ARCP_OK;
 }
 
 static void on_tick(void *user, const char *phase, const arcp__load_result *so_far)
@@ -132,14 +119,8 @@ static int report(arcp__program *program, const arcp__load_options *load, arcp__
     arcp__samples_sort(&result->accepted);
     arcp__samples_sort(&result->ended);
     arcp__samples_sort(&result->pings);
-    if (program->is_json) {
-        arcp__bench_json(load, result, &text);
-    } else {
-        arcp__bench_table(load, result, &text);
-    }
-    bool printed = arcp__program_print_buf_line(program, &text);
-    arcp_buf_fini(&text);
-    if (!printed) {
+    (program->is_json ? arcp__bench_json : arcp__bench_table)(load, result, &text);
+    if (!arcp__program_print_buf_line(program, &text)) {
         return ARCP__EXIT_ERROR;
     }
     if (result->failed != 0) {
@@ -158,14 +139,11 @@ static int bench(arcp__program *program)
     arcp_buf input = ARCP_BUF_INIT;
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
-    arcp_status status = prepare(program, &load, &input, &err);
-    if (status == ARCP_OK) {
-        status = arcp__program_options(program, &client, &err);
-    }
-    if (status != ARCP_OK) {
+    if (prepare(program, &load, &input, &err) != ARCP_OK ||
+        arcp__program_options(program, &client, &err) != ARCP_OK) {
         exit_status = arcp__program_usage(program, &err);
     } else {
-        status = arcp__load_run(&load, &result);
+        const arcp_status status = arcp__load_run(&load, &result);
         arcp__screen_status(&program->screen, arcp_span_make(NULL, 0));
         exit_status = status != ARCP_OK ? arcp__program_fail(program, &result.first_failure)
                                         : report(program, &load, &result);

@@ -6,6 +6,34 @@
 
 #include "base/alloc.h"
 
+/* ---- the tables ---- */
+
+const arcp__command_row arcp__commands[ARCP__COMMAND_COUNT] = {
+    [ARCP__COMMAND_ANY] = {"", "", 0, 0, true, ""},
+#define ARCP_COMMAND(id, name, arguments, least, most, connects, text)                             \
+    [ARCP__COMMAND_##id] = {name, arguments, least, most, connects, text},
+#include "cli/command.def"
+#undef ARCP_COMMAND
+};
+
+const arcp__option_row arcp__options[ARCP__OPTION_COUNT] = {
+#define ARCP_OPTION(id, command, name, argument, repeats, completes, text)                         \
+    [ARCP__OPTION_##id] = {ARCP__COMMAND_##command, name, argument, repeats, completes, text},
+#include "cli/option.def"
+#undef ARCP_OPTION
+};
+
+arcp__command arcp__command_of(const char *name)
+{
+    int command = ARCP__COMMAND_COUNT - 1;
+    while (command > ARCP__COMMAND_ANY && strcmp(arcp__commands[command].name, name) != 0) {
+        command--;
+    }
+    return (arcp__command)command;
+}
+
+/* ---- the command line ---- */
+
 static arcp_status push(const char ***list, size_t *count, const char *text, arcp_error *err)
 {
     const char **grown = arcp__realloc_array(*list, *count + 1, sizeof(*grown));
@@ -36,29 +64,31 @@ static size_t likeness(const char *a, const char *b)
     return front + back + 2 >= longer && front + back > 0 ? front + back : 0;
 }
 
+static void keep_likest(const char *word, const char *name, const char **best, size_t *most)
+{
+    const size_t alike = likeness(word, name);
+    if (alike > *most) {
+        *most = alike;
+        *best = name;
+    }
+}
+
 static arcp_status unknown_command(const char *word, arcp_error *err)
 {
-    const char *best = NULL;
+    const char *best = "";
     size_t most = 0;
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
-        size_t alike = likeness(word, arcp__commands[command].name);
-        if (alike > most) {
-            most = alike;
-            best = arcp__commands[command].name;
-        }
+        keep_likest(word, arcp__commands[command].name, &best, &most);
     }
-    if (best != NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s; did you mean %s?", word,
-                              best);
-    }
-    return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s", word);
+    return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s%s%s%s", word,
+                          most == 0 ? "" : "; did you mean ", best, most == 0 ? "" : "?");
 }
 
 static arcp_status unknown_option(const arcp__arguments *arguments, const char *name, size_t size,
                                   arcp_error *err)
 {
     char written[64];
-    const char *best = NULL;
+    const char *best = "";
     size_t most = 0;
     size = size < sizeof(written) - 1 ? size : sizeof(written) - 1;
     memcpy(written, name, size);
@@ -69,17 +99,12 @@ static arcp_status unknown_option(const arcp__arguments *arguments, const char *
             return arcp_error_set(err, ARCP_E_USAGE, "--%s belongs to arcp %s", written,
                                   arcp__commands[row->command].name);
         }
-        size_t alike = likeness(written, row->name);
-        if (alike > most && arcp__option_belongs((arcp__option)option, arguments->command)) {
-            most = alike;
-            best = row->name;
+        if (arcp__option_belongs((arcp__option)option, arguments->command)) {
+            keep_likest(written, row->name, &best, &most);
         }
     }
-    if (best != NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "unknown option --%s; did you mean --%s?", written,
-                              best);
-    }
-    return arcp_error_set(err, ARCP_E_USAGE, "unknown option --%s", written);
+    return arcp_error_set(err, ARCP_E_USAGE, "unknown option --%s%s%s%s", written,
+                          most == 0 ? "" : "; did you mean --", best, most == 0 ? "" : "?");
 }
 
 /* An option of the command (or, before it, of all); -1 when there is none. */
@@ -95,41 +120,29 @@ static int find_option(const arcp__arguments *arguments, const char *name, size_
     return -1;
 }
 
-/* Takes the token into memory of ours and leaves nothing of it in argv, which others can
- * read. */
-static arcp_status take_token(arcp__arguments *out, char *text, arcp_error *err)
-{
-    size_t size = strlen(text);
-    char *copy = arcp__copy_cstr(text, size);
-    if (copy == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    if (out->token != NULL) {
-        arcp_wipe(out->token, strlen(out->token));
-        arcp__free(out->token);
-    }
-    out->token = copy;
-    memset(text, 'x', size);
-    return ARCP_OK;
-}
-
 static arcp_status add_switch(arcp__arguments *out, arcp__option option, arcp_error *err)
 {
     return push(&out->values[option], &out->counts[option], "", err);
 }
 
+/* A token is copied, and nothing of it is left in argv, which others can read. */
 static arcp_status add_value(arcp__arguments *out, arcp__option option, char *value,
                              arcp_error *err)
 {
     const arcp__option_row *row = &arcp__options[option];
-    if (out->counts[option] != 0 && !row->repeats && row->argument[0] != '\0') {
+    if (out->counts[option] != 0 && !row->repeats) {
         return arcp_error_set(err, ARCP_E_USAGE, "--%s can be given once only", row->name);
     }
-    if (option == ARCP__OPTION_TOKEN) {
-        arcp_status status = take_token(out, value, err);
-        return status == ARCP_OK ? add_switch(out, option, err) : status;
+    if (option != ARCP__OPTION_TOKEN) {
+        return push(&out->values[option], &out->counts[option], value, err);
     }
-    return push(&out->values[option], &out->counts[option], value, err);
+    const size_t size = strlen(value);
+    out->token = arcp__copy_cstr(value, size);
+    if (out->token == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    memset(value, 'x', size);
+    return add_switch(out, option, err);
 }
 
 /* --name, --name=value, --name value. *used: how many words it took. */
@@ -162,36 +175,27 @@ static arcp_status parse_option(arcp__arguments *out, char **words, int count, i
     return add_value(out, (arcp__option)option, words[1], err);
 }
 
-static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_error *err)
-{
-    out->command = arcp__command_of(word);
-    if (out->command != ARCP__COMMAND_ANY) {
-        return ARCP_OK;
-    }
-    if (strcmp(word, "help") == 0) { /* arcp help COMMAND is arcp COMMAND --help */
-        return add_switch(out, ARCP__OPTION_HELP, err);
-    }
-    return unknown_command(word, err);
-}
-
 static arcp_status parse_word(arcp__arguments *out, char *word, arcp_error *err)
 {
-    if (out->command == ARCP__COMMAND_ANY) {
-        return parse_command(out, word, err);
+    if (out->command != ARCP__COMMAND_ANY) {
+        return push(&out->words, &out->word_count, word, err);
     }
-    return push(&out->words, &out->word_count, word, err);
+    out->command = arcp__command_of(word);
+    if (out->command == ARCP__COMMAND_ANY) {
+        return strcmp(word, "help") == 0 /* arcp help COMMAND is arcp COMMAND --help */
+                   ? add_switch(out, ARCP__OPTION_HELP, err)
+                   : unknown_command(word, err);
+    }
+    return ARCP_OK;
 }
 
 /* -h and -V are the only short ones. */
 static arcp_status parse_short(arcp__arguments *out, const char *word, arcp_error *err)
 {
-    if (strcmp(word, "-h") == 0) {
-        return add_switch(out, ARCP__OPTION_HELP, err);
+    if (strcmp(word, "-h") != 0 && strcmp(word, "-V") != 0) {
+        return arcp_error_set(err, ARCP_E_USAGE, "unknown option %s", word);
     }
-    if (strcmp(word, "-V") == 0) {
-        return add_switch(out, ARCP__OPTION_VERSION, err);
-    }
-    return arcp_error_set(err, ARCP_E_USAGE, "unknown option %s", word);
+    return add_switch(out, word[1] == 'h' ? ARCP__OPTION_HELP : ARCP__OPTION_VERSION, err);
 }
 
 /* A target that lease is asked about may begin with a dash. */

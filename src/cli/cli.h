@@ -16,7 +16,7 @@
 #include "base/timestamp.h"
 #include "config/config.h"
 
-/* ---- command_table.c: commands and options as tables (command.def, option.def) ---- */
+/* ---- arguments.c: commands and options as tables (command.def, option.def) ---- */
 
 typedef enum arcp__command {
     ARCP__COMMAND_ANY, /* none yet; of options: every command */
@@ -63,26 +63,7 @@ static inline bool arcp__option_belongs(arcp__option option, arcp__command comma
            arcp__options[option].command == command;
 }
 
-/* ---- exit_code.c: the exit status for how things ended ---- */
-
-enum {
-    ARCP__EXIT_SUCCESS = 0,
-    ARCP__EXIT_ERROR = 1,
-    ARCP__EXIT_USAGE = 2,
-    ARCP__EXIT_NOT_CONNECTED = 3,
-    ARCP__EXIT_LEFT = 130 /* as a shell has it for a program that SIGINT ended */
-};
-
-int arcp__exit_of_status(arcp_status status);
-
-/* A job's: its failure's, else its final status's. A job that succeeded and whose result could
- * not be had whole is an error. */
-int arcp__exit_of_outcome(const arcp_outcome *outcome);
-
-/* For a job of which only the status is known. */
-int arcp__exit_of_job_status(arcp_job_status status);
-
-/* ---- duration.c: times as people write them ---- */
+/* ---- values.c: times as people write them ---- */
 
 /* 250ms, 90s, 10m, 2h, 1d; a number alone is seconds. Nanoseconds. ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__duration_parse(const char *text, int64_t *out_ns,
@@ -101,7 +82,10 @@ ARCP_MUST_CHECK arcp_status arcp__instant_text(const char *option, const char *t
 /* Nanoseconds since 1970, by the system's clock. */
 int64_t arcp__now_wall_ns(void);
 
-/* ---- file_text.c: arguments that are JSON, @FILE, or - for standard input ---- */
+/* Arguments that are JSON, @FILE, or - for standard input. */
+
+/* Reads the descriptor to its end. Zero, EFBIG with more than bytes_max, or what else it was. */
+int arcp__read_all(int fd, size_t bytes_max, arcp_buf *out);
 
 /* Appends the text that the argument means; `may_be_stdin`: - reads standard input. ARCP_E_USAGE
  * names the file. */
@@ -118,11 +102,6 @@ ARCP_MUST_CHECK arcp_status arcp__json_argument(const char *argument, bool may_b
  * ARCP_E_USAGE begins with the option's name (`option`: without its dashes). */
 ARCP_MUST_CHECK arcp_status arcp__json_text(const char *option, const char *argument,
                                             bool may_be_stdin, arcp_buf *out, arcp_error *err);
-
-/* ---- runtime_name.c: whom we are talking to ---- */
-
-/* Appends "NAME VERSION" of the runtime, from its welcome, made harmless. */
-void arcp__runtime_name(arcp_client *client, arcp_buf *out);
 
 /* ---- usage.c: help, and the manual's synopsis and options: all from the tables ---- */
 
@@ -316,12 +295,10 @@ int arcp__program_usage(arcp__program *program, const arcp_error *err);
 bool arcp__program_print(arcp__program *program, arcp_span text);
 /* With a line feed behind it; a terminal gets what a peer may have put in as escapes. */
 bool arcp__program_print_line(arcp__program *program, arcp_span text);
-/* The same with a text that was put together: that there was no memory for it is said, too. A line
- * feed is appended to the second one's. */
-bool arcp__program_print_buf(arcp__program *program, const arcp_buf *text);
+/* The same with a text that was put together, which is freed: that there was no memory for it is
+ * said, too. */
+bool arcp__program_print_buf(arcp__program *program, arcp_buf *text);
 bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text);
-
-/* ---- connect.c ---- */
 
 /* Options that lead to the runtime that was asked for; they borrow from the program. */
 ARCP_MUST_CHECK arcp_status arcp__program_options(arcp__program *program, arcp_client_options *out,
@@ -330,7 +307,32 @@ ARCP_MUST_CHECK arcp_status arcp__program_options(arcp__program *program, arcp_c
 /* Connects; NULL when that failed, which is said then, and *exit_status set. */
 ARCP_MUST_CHECK arcp_client *
 arcp__program_connect(arcp__program *program, const arcp_client_options *options, int *exit_status);
-/* The same with arcp__program_options as they are. */
-ARCP_MUST_CHECK arcp_client *arcp__program_open(arcp__program *program, int *exit_status);
+
+/* Connects with arcp__program_options as they are, asks, and closes. Both return the exit status.
+ */
+typedef int (*arcp__program_ask_fn)(arcp__program *program, arcp_client *client, void *user);
+int arcp__program_ask(arcp__program *program, arcp__program_ask_fn ask, void *user);
+
+/* Appends "NAME VERSION" of the runtime, from its welcome, made harmless. */
+void arcp__runtime_name(arcp_client *client, arcp_buf *out);
+
+/* The exit status for how things ended. */
+
+enum {
+    ARCP__EXIT_SUCCESS = 0,
+    ARCP__EXIT_ERROR = 1,
+    ARCP__EXIT_USAGE = 2,
+    ARCP__EXIT_NOT_CONNECTED = 3,
+    ARCP__EXIT_LEFT = 130 /* as a shell has it for a program that SIGINT ended */
+};
+
+int arcp__exit_of_status(arcp_status status);
+
+/* A job's: its failure's, else its final status's. A job that succeeded and whose result could
+ * not be had whole is an error. */
+int arcp__exit_of_outcome(const arcp_outcome *outcome);
+
+/* For a job of which only the status is known. */
+int arcp__exit_of_job_status(arcp_job_status status);
 
 #endif

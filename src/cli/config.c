@@ -57,19 +57,8 @@ bool arcp__state_directory(bool of_daemon, arcp_buf *out)
 bool arcp__url_is_local(arcp_span text)
 {
     arcp__url url;
-    if (arcp__url_parse(text, &url, NULL) != ARCP_OK) {
-        return false;
-    }
-    switch (url.scheme) {
-    case ARCP__URL_WS:
-    case ARCP__URL_WSS:
-        return arcp__authority_is_loopback(&url.authority);
-    case ARCP__URL_STDIO:
-        return true;
-    case ARCP__URL_MEMORY:
-        return false;
-    }
-    return false;
+    return arcp__url_parse(text, &url, NULL) == ARCP_OK && url.scheme != ARCP__URL_MEMORY &&
+           (url.scheme == ARCP__URL_STDIO || arcp__authority_is_loopback(&url.authority));
 }
 
 bool arcp__url_is_same_runtime(const char *a, const char *b)
@@ -119,23 +108,11 @@ static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **o
 /* Reads to the end; NULL, or why that cannot be. */
 static const char *read_fd(int fd, arcp_buf *out)
 {
-    char bytes[4096];
-    const char *why = NULL;
-    ssize_t got = 1;
-    while (got != 0 && why == NULL) {
-        got = read(fd, bytes, sizeof(bytes));
-        if (got > 0) {
-            arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
-            why = out->failed ? "out of memory" : NULL;
-        } else if (got < 0 && errno != EINTR) {
-            why = strerror(errno);
-        }
-        if (out->size > TOKEN_BYTES_MAX) {
-            why = "it is longer than 65536 bytes";
-        }
-    }
-    arcp_wipe(bytes, sizeof(bytes));
-    return why;
+    const int problem = arcp__read_all(fd, TOKEN_BYTES_MAX, out);
+    return problem == 0        ? NULL
+           : problem == EFBIG  ? "it is longer than 65536 bytes"
+           : problem == ENOMEM ? "out of memory"
+                               : strerror(problem);
 }
 
 static arcp_status token_from_file(const char *path, arcp_secret **out, arcp_error *err)
@@ -183,17 +160,6 @@ static int start_command(char **words, int output, pid_t *child)
 /* What a shell says, and a system that cannot tell us at once. */
 #define STATUS_NOT_FOUND 127
 
-static arcp_status command_failed(const char *program, int status, arcp_error *err)
-{
-    if (WIFSIGNALED(status)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (signal %d)", program,
-                              WTERMSIG(status));
-    }
-    int code = WEXITSTATUS(status);
-    return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (status %d%s)", program,
-                          code, code == STATUS_NOT_FOUND ? ", the program was not found" : "");
-}
-
 /* Takes the first line that the command prints. */
 static arcp_status token_from_command(char **words, arcp_secret **out, arcp_error *err)
 {
@@ -219,8 +185,14 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
     if (why != NULL) {
         status = arcp_error_set(err, ARCP_E_USAGE,
                                 "token_command: what %s prints cannot be read: %s", words[0], why);
-    } else if (!WIFEXITED(exit_status) || WEXITSTATUS(exit_status) != 0) {
-        status = command_failed(words[0], exit_status, err);
+    } else if (WIFSIGNALED(exit_status)) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (signal %d)", words[0],
+                                WTERMSIG(exit_status));
+    } else if (WEXITSTATUS(exit_status) != 0) {
+        const int code = WEXITSTATUS(exit_status);
+        status =
+            arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (status %d%s)", words[0],
+                           code, code == STATUS_NOT_FOUND ? ", the program was not found" : "");
     }
     if (status != ARCP_OK) {
         arcp_buf_fini(&text);

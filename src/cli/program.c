@@ -24,28 +24,26 @@ static const struct {
     {ARCP_E_RESUME_WINDOW_EXPIRED, "`arcp watch --from-start JOB` may still show the job"},
 };
 
-static void append_failure_json(const arcp_failure *failure, arcp_buf *out)
+static const char *code_of(const arcp_failure *failure)
 {
-    const char *code =
-        failure->code[0] != '\0' ? failure->code : arcp_status_name(failure->error.status);
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_cstr(&writer, "code", code);
+    return failure->code[0] != '\0' ? failure->code : arcp_status_name(failure->error.status);
+}
+
+void arcp__program_print_failure(arcp__program *program, const arcp_failure *failure)
+{
+    if (!program->is_json) {
+        return;
+    }
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer = arcp__put_begin(&text);
+    arcp__put_cstr(&writer, "code", code_of(failure));
     arcp__put_cstr(&writer, "message", failure->error.message);
     arcp__put_bool(&writer, "retryable", failure->error.retryable);
     if (failure->details != NULL) {
         arcp__put_raw(&writer, "details", arcp_span_cstr(failure->details));
     }
     arcp_json_end_object(&writer);
-}
-
-void arcp__program_print_failure(arcp__program *program, const arcp_failure *failure)
-{
-    arcp_buf text = ARCP_BUF_INIT;
-    if (program->is_json) {
-        append_failure_json(failure, &text);
-        (void)arcp__program_print_buf_line(program, &text);
-    }
-    arcp_buf_fini(&text);
+    (void)arcp__program_print_buf_line(program, &text);
 }
 
 bool arcp__program_say_no_token(arcp__program *program)
@@ -59,16 +57,10 @@ bool arcp__program_say_no_token(arcp__program *program)
 
 int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
 {
-    const char *code =
-        failure->code[0] != '\0' ? failure->code : arcp_status_name(failure->error.status);
     arcp_buf text = ARCP_BUF_INIT;
     arcp__program_print_failure(program, failure);
-    if (program->screen.has_color) {
-        arcp_buf_append_cstr(&text, "\033[31merror:\033[0m ");
-    } else {
-        arcp_buf_append_cstr(&text, "error: ");
-    }
-    arcp__append_safe(&text, arcp_span_cstr(code), 64);
+    arcp_buf_append_cstr(&text, program->screen.has_color ? "\033[31merror:\033[0m " : "error: ");
+    arcp__append_safe(&text, arcp_span_cstr(code_of(failure)), 64);
     arcp_buf_append_cstr(&text, ": ");
     arcp__append_safe(&text, arcp_span_cstr(failure->error.message), ARCP_ERROR_MESSAGE_MAX);
     arcp__screen_line(&program->screen, arcp_buf_span(&text));
@@ -129,6 +121,24 @@ bool arcp__program_print(arcp__program *program, arcp_span text)
     return true;
 }
 
+bool arcp__program_print_buf(arcp__program *program, arcp_buf *text)
+{
+    bool printed = !text->failed;
+    if (printed) {
+        printed = arcp__program_print(program, arcp_buf_span(text));
+    } else {
+        arcp__screen_format(&program->screen, "error: out of memory for what is printed");
+    }
+    arcp_buf_fini(text);
+    return printed;
+}
+
+bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text)
+{
+    arcp_buf_append_byte(text, '\n');
+    return arcp__program_print_buf(program, text);
+}
+
 bool arcp__program_print_line(arcp__program *program, arcp_span text)
 {
     arcp_buf line = ARCP_BUF_INIT;
@@ -139,73 +149,186 @@ bool arcp__program_print_line(arcp__program *program, arcp_span text)
     } else {
         arcp_buf_append(&line, text);
     }
-    bool printed = arcp__program_print_buf_line(program, &line);
-    arcp_buf_fini(&line);
-    return printed;
+    return arcp__program_print_buf_line(program, &line);
 }
 
-bool arcp__program_print_buf(arcp__program *program, const arcp_buf *text)
+/* ---- the way to the runtime ---- */
+
+arcp_status arcp__program_options(arcp__program *program, arcp_client_options *out, arcp_error *err)
 {
-    if (text->failed) {
-        arcp__screen_format(&program->screen, "error: out of memory for what is printed");
-        return false;
+    arcp_status status = arcp__target_find(&program->arguments, &program->target, err);
+    if (status != ARCP_OK) {
+        return status;
     }
-    return arcp__program_print(program, arcp_buf_span(text));
+    *out = (arcp_client_options)ARCP_CLIENT_OPTIONS_INIT;
+    out->url = arcp_span_cstr(program->target.url);
+    out->tls_ca_file = arcp_span_cstr(program->target.ca_file);
+    out->client_name = ARCP_SPAN_LITERAL("arcp");
+    out->client_version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING);
+    if (program->target.token != NULL) {
+        out->token = arcp_secret_reveal(program->target.token);
+    }
+    return ARCP_OK;
 }
 
-bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text)
+arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_options *options,
+                                   int *exit_status)
 {
-    arcp_buf_append_byte(text, '\n');
-    return arcp__program_print_buf(program, text);
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_client *client = NULL;
+    arcp_status status = arcp_client_connect(options, &client, &failure);
+    if (status == ARCP_E_USAGE) { /* a URL that is none */
+        *exit_status = arcp__program_usage(program, &failure.error);
+    } else if (status != ARCP_OK) {
+        (void)arcp__program_fail(program, &failure);
+        *exit_status = ARCP__EXIT_NOT_CONNECTED;
+    }
+    arcp_failure_fini(&failure);
+    return status == ARCP_OK ? client : NULL;
+}
+
+int arcp__program_ask(arcp__program *program, arcp__program_ask_fn ask, void *user)
+{
+    arcp_client_options options;
+    arcp_error err = {0};
+    if (arcp__program_options(program, &options, &err) != ARCP_OK) {
+        return arcp__program_usage(program, &err);
+    }
+    int exit_status = ARCP__EXIT_ERROR;
+    arcp_client *client = arcp__program_connect(program, &options, &exit_status);
+    if (client != NULL) {
+        exit_status = ask(program, client, user);
+        arcp_client_close(client);
+        arcp_client_free(client);
+    }
+    return exit_status;
+}
+
+void arcp__runtime_name(arcp_client *client, arcp_buf *out)
+{
+    static const char *const names[][2] = {{"name", "runtime_name"},
+                                           {"version", "runtime_version"}};
+    arcp_buf welcome = ARCP_BUF_INIT;
+    arcp_buf room = ARCP_BUF_INIT;
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {64, 10000, SIZE_MAX};
+    if (arcp_client_welcome(client, &welcome, NULL) == ARCP_OK &&
+        arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
+        arcp_json_ref runtime =
+            arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("runtime"));
+        for (size_t at = 0; at < 2; at++) {
+            arcp_json_ref ref = arcp_json_member(&json, runtime, arcp_span_cstr(names[at][0]));
+            if (arcp_json_is_missing(&json, ref)) {
+                ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(names[at][1]));
+            }
+            arcp_buf_clear(&room);
+            arcp_buf_append_cstr(out, at == 0 ? "" : " ");
+            arcp__append_safe(out, arcp_json_string(&json, ref, &room), 128);
+        }
+    }
+    arcp_json_fini(&json);
+    arcp_buf_fini(&room);
+    arcp_buf_fini(&welcome);
+}
+
+/* ---- exit statuses ---- */
+
+/* How a refused request or a job that ended so ends `arcp`. Everything that is not listed is 1. */
+static const struct {
+    arcp_status status;
+    int code;
+} exits[] = {
+    {ARCP_OK, 0},
+    {ARCP_E_USAGE, 2},
+    {ARCP_E_UNAUTHENTICATED, 3},
+    {ARCP_E_IO, 3},
+    {ARCP_E_DEADLINE, 3},
+    {ARCP_E_CLOSED, 3},
+    {ARCP_E_HEARTBEAT_LOST, 3},
+    {ARCP_E_PERMISSION_DENIED, 4},
+    {ARCP_E_LEASE_SUBSET_VIOLATION, 4},
+    {ARCP_E_LEASE_EXPIRED, 4},
+    {ARCP_E_BUDGET_EXHAUSTED, 4},
+    {ARCP_E_CANCELLED, 5},
+    {ARCP_E_TIMEOUT, 6},
+    {ARCP_E_INTERRUPTED, 130},
+};
+
+int arcp__exit_of_status(arcp_status status)
+{
+    for (size_t row = 0; row < sizeof(exits) / sizeof(exits[0]); row++) {
+        if (exits[row].status == status) {
+            return exits[row].code;
+        }
+    }
+    return ARCP__EXIT_ERROR;
+}
+
+int arcp__exit_of_job_status(arcp_job_status status)
+{
+    switch (status) {
+    case ARCP_JOB_SUCCESS:
+        return ARCP__EXIT_SUCCESS;
+    case ARCP_JOB_CANCELLED:
+        return arcp__exit_of_status(ARCP_E_CANCELLED);
+    case ARCP_JOB_TIMED_OUT:
+        return arcp__exit_of_status(ARCP_E_TIMEOUT);
+    case ARCP_JOB_PENDING:
+    case ARCP_JOB_RUNNING:
+    case ARCP_JOB_ERROR:
+    case ARCP_JOB_STATUS_COUNT:
+        break;
+    }
+    return ARCP__EXIT_ERROR;
+}
+
+int arcp__exit_of_outcome(const arcp_outcome *outcome)
+{
+    if (outcome->final_status == ARCP_JOB_SUCCESS) {
+        return outcome->status == ARCP_OK ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+    }
+    if (outcome->final_status == ARCP_JOB_CANCELLED ||
+        outcome->final_status == ARCP_JOB_TIMED_OUT) {
+        return arcp__exit_of_job_status(outcome->final_status);
+    }
+    /* A job's failure is never the connection's, whatever code it came with. */
+    int code = arcp__exit_of_status(outcome->status);
+    return code == 3 || code == 0 || code == 2 ? ARCP__EXIT_ERROR : code;
 }
 
 /* ---- main ---- */
 
-static int print_help(arcp__program *program)
-{
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp__usage_help(program->arguments.command, &text);
-    bool printed = arcp__program_print_buf(program, &text);
-    arcp_buf_fini(&text);
-    return printed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
-}
-
-static arcp_status read_when(const arcp__arguments *arguments, arcp__when *out, arcp_error *err)
-{
-    const char *word = arcp__value(arguments, ARCP__OPTION_COLOR);
-    if (word == NULL || strcmp(word, "auto") == 0) {
-        *out = ARCP__WHEN_AUTO;
-    } else if (strcmp(word, "always") == 0) {
-        *out = ARCP__WHEN_ALWAYS;
-    } else if (strcmp(word, "never") == 0) {
-        *out = ARCP__WHEN_NEVER;
-    } else {
-        return arcp_error_set(err, ARCP_E_USAGE, "--color %s is none of auto, always, never", word);
-    }
-    return ARCP_OK;
-}
+/* In the order of arcp__when. */
+static const char *const whens[] = {"auto", "always", "never"};
+#define WHENS (sizeof(whens) / sizeof(whens[0]))
 
 /* Options of every command, then the command. */
 static int begin(arcp__program *program, int (*run)(arcp__program *program))
 {
     const arcp__arguments *arguments = &program->arguments;
-    arcp__when color = ARCP__WHEN_AUTO;
-    arcp_error err = {0};
-    if (read_when(arguments, &color, &err) != ARCP_OK) {
+    const char *color = arcp__value(arguments, ARCP__OPTION_COLOR);
+    arcp_buf text = ARCP_BUF_INIT;
+    size_t when = 0;
+    while (color != NULL && when < WHENS && strcmp(color, whens[when]) != 0) {
+        when++;
+    }
+    if (when == WHENS) {
+        arcp_error err = {0};
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "--color %s is none of auto, always, never",
+                             color);
         return arcp__program_usage(program, &err);
     }
     arcp__screen_fini(&program->screen);
-    arcp__screen_init(&program->screen, STDERR_FILENO, color);
+    arcp__screen_init(&program->screen, STDERR_FILENO, (arcp__when)when);
     program->is_json = arcp__has(arguments, ARCP__OPTION_JSON);
     program->is_quiet = arcp__has(arguments, ARCP__OPTION_QUIET);
     if (arcp__has(arguments, ARCP__OPTION_HELP)) {
-        return print_help(program);
+        arcp__usage_help(arguments->command, &text);
+    } else if (arcp__has(arguments, ARCP__OPTION_VERSION)) {
+        arcp_buf_append_cstr(&text, "arcp " ARCP_VERSION_STRING " (ARCP 1.1)\n");
     }
-    if (arcp__has(arguments, ARCP__OPTION_VERSION)) {
-        return arcp__program_print(program,
-                                   ARCP_SPAN_LITERAL("arcp " ARCP_VERSION_STRING " (ARCP 1.1)\n"))
-                   ? ARCP__EXIT_SUCCESS
-                   : ARCP__EXIT_ERROR;
+    if (text.size != 0 || text.failed) {
+        return arcp__program_print_buf(program, &text) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
     }
     (void)arcp__state_directory(false, &program->state_directory);
     return run(program);

@@ -76,19 +76,14 @@ void arcp__screen_line(arcp__screen *screen, arcp_span text)
     write_out(screen);
 }
 
-static ARCP_PRINTF(2, 0) void print_v(arcp__screen *screen, const char *format, va_list arguments)
-{
-    char text[1024];
-    (void)vsnprintf(text, sizeof(text), format, arguments);
-    arcp__screen_line(screen, arcp_span_cstr(text));
-}
-
 void arcp__screen_format(arcp__screen *screen, const char *format, ...)
 {
+    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    print_v(screen, format, arguments);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    arcp__screen_line(screen, arcp_span_cstr(text));
 }
 
 /* Appends at most `columns` columns of a line; escape sequences take none. */

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LINE_WIDTH 92
@@ -10,9 +11,7 @@ static void append_piece(arcp_buf *out, size_t *column, size_t indent, const cha
     size_t size = strlen(piece);
     if (*column + 1 + size > LINE_WIDTH) {
         arcp_buf_append_byte(out, '\n');
-        for (size_t at = 0; at < indent; at++) {
-            arcp_buf_append_byte(out, ' ');
-        }
+        arcp_buf_append_format(out, "%*s", (int)indent, "");
         *column = indent;
     } else {
         arcp_buf_append_byte(out, ' ');
@@ -22,36 +21,26 @@ static void append_piece(arcp_buf *out, size_t *column, size_t indent, const cha
     *column += size;
 }
 
-static void append_options(arcp_buf *out, arcp__command command, size_t *column, size_t indent)
-{
-    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
-        const arcp__option_row *row = &arcp__options[option];
-        if (row->command != command) {
-            continue;
-        }
-        arcp_buf piece = ARCP_BUF_INIT;
-        arcp_buf_append_format(&piece, "[--%s%s%s]%s", row->name,
-                               row->argument[0] == '\0' ? "" : " ", row->argument,
-                               row->repeats ? "..." : "");
-        arcp_buf_append_byte(&piece, '\0');
-        if (!piece.failed) {
-            append_piece(out, column, indent, piece.data);
-        }
-        arcp_buf_fini(&piece);
-    }
-}
-
 void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
 {
     const arcp__command_row *row = &arcp__commands[command];
     size_t start = out->size;
     arcp_buf_append_format(out, "arcp %s", row->name);
     size_t column = out->size - start;
-    size_t indent = column;
+    const size_t indent = column + 1;
     if (row->arguments[0] != '\0') {
-        append_piece(out, &column, indent + 1, row->arguments);
+        append_piece(out, &column, indent, row->arguments);
     }
-    append_options(out, command, &column, indent + 1);
+    for (int at = 0; at < ARCP__OPTION_COUNT; at++) {
+        const arcp__option_row *option = &arcp__options[at];
+        char piece[160];
+        if (option->command == command) {
+            (void)snprintf(piece, sizeof(piece), "[--%s%s%s]%s", option->name,
+                           option->argument[0] == '\0' ? "" : " ", option->argument,
+                           option->repeats ? "..." : "");
+            append_piece(out, &column, indent, piece);
+        }
+    }
     arcp_buf_append_byte(out, '\n');
 }
 
@@ -64,24 +53,18 @@ static bool is_about_runtime(arcp__option option)
            option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET;
 }
 
-static void append_option_text(arcp_buf *out, const arcp__option_row *row)
-{
-    size_t start = out->size;
-    arcp_buf_append_format(out, "  --%s%s%s", row->name, row->argument[0] == '\0' ? "" : " ",
-                           row->argument);
-    for (size_t column = out->size - start; column < 26; column++) {
-        arcp_buf_append_byte(out, ' ');
-    }
-    arcp_buf_append_format(out, "  %s%s\n", row->text, row->repeats ? " (may be repeated)" : "");
-}
-
 /* The options of `command`'s own, or of all (ARCP__COMMAND_ANY). */
 static void append_option_texts(arcp_buf *out, arcp__command command, bool connects)
 {
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         const arcp__option_row *row = &arcp__options[option];
         if (row->command == command && (connects || !is_about_runtime((arcp__option)option))) {
-            append_option_text(out, row);
+            size_t start = out->size;
+            arcp_buf_append_format(out, "  --%s%s%s", row->name,
+                                   row->argument[0] == '\0' ? "" : " ", row->argument);
+            const size_t columns = out->size - start;
+            arcp_buf_append_format(out, "%*s  %s%s\n", columns < 26 ? (int)(26 - columns) : 0, "",
+                                   row->text, row->repeats ? " (may be repeated)" : "");
         }
     }
 }

@@ -170,13 +170,6 @@ static void set_agents(kit *k)
     arcp_buf_fini(&agent);
 }
 
-static bool print(kit *k, arcp_buf *text)
-{
-    bool printed = arcp__program_print_buf(k->program, text);
-    arcp_buf_fini(text);
-    return printed;
-}
-
 /* The exit status; 0 goes on. A runtime that answers, and not with a welcome, fails the first case.
  */
 static int begin(kit *k, const arcp__case *first)
@@ -204,7 +197,7 @@ static int begin(kit *k, const arcp__case *first)
         }
     } else {
         arcp__conformance_report(first, &verdict, NULL, k->program->is_json, &text);
-        (void)print(k, &text);
+        (void)arcp__program_print_buf(k->program, &text);
         exit_status = ARCP__EXIT_ERROR;
         if (memmem(verdict.frame.data, verdict.frame.size, "\"UNAUTHENTICATED\"", 17) != NULL) {
             (void)arcp__program_say_no_token(k->program);
@@ -287,7 +280,7 @@ static bool play(kit *k, const arcp__case *played, size_t index)
     }
     arcp__conformance_report(played, &verdict, skipped, k->program->is_json, &text);
     arcp__verdict_fini(&verdict);
-    return print(k, &text);
+    return arcp__program_print_buf(k->program, &text);
 }
 
 static int play_all(kit *k)
@@ -308,7 +301,9 @@ static int play_all(kit *k)
         }
     }
     arcp__conformance_summary(&k->tally, arcp_buf_span(&k->runtime), k->program->is_json, &summary);
-    return print(k, &summary) && k->tally.failed == 0 ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+    return arcp__program_print_buf(k->program, &summary) && k->tally.failed == 0
+               ? ARCP__EXIT_SUCCESS
+               : ARCP__EXIT_ERROR;
 }
 
 /* 0 no case failed; 1 one did; 3 no session could be opened. */

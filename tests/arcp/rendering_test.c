@@ -319,10 +319,11 @@ static void a_text_that_there_was_no_memory_for_is_said_and_not_printed(void **s
     char got[256];
     arcp__program program = {.is_json = false};
     arcp_buf text = {.failed = true};
+    arcp_buf line = {.failed = true};
     assert_int_equal(pipe(ends), 0);
     arcp__screen_init(&program.screen, ends[1], ARCP__WHEN_NEVER);
     assert_false(arcp__program_print_buf(&program, &text));
-    assert_false(arcp__program_print_buf_line(&program, &text));
+    assert_false(arcp__program_print_buf_line(&program, &line));
     read_pipe(ends[0], got, sizeof(got));
     assert_string_equal(got, "error: out of memory for what is printed\n"
                              "error: out of memory for what is printed\n");
