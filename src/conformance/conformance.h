@@ -8,40 +8,6 @@
 
 #include "story/story.h"
 
-/* ---- wire.c ---- */
-
-/* Connections to a runtime for `arcp conformance`: frames as they are, one after the other, and
- * every wait with an end. One thread. */
-
-typedef struct arcp__wire arcp__wire;         /* the way to a runtime */
-typedef struct arcp__wire_end arcp__wire_end; /* one connection */
-
-/* `url` and `ca_file` (may be NULL) are borrowed; wait_ms: see
- * arcp__wire_begin. NULL without memory. */
-ARCP_MUST_CHECK arcp__wire *arcp__wire_new(const char *url, const char *ca_file, uint64_t wait_ms);
-/* Drops what is still connected. */
-void arcp__wire_free(arcp__wire *wire);
-
-/* From here on all waits together take wait_ms at most, however much comes meanwhile. To be called
- * before the first one. */
-void arcp__wire_begin(arcp__wire *wire);
-
-/* Connects; *out is to be dropped. ARCP_E_IO, ARCP_E_DEADLINE, ARCP_E_USAGE. */
-ARCP_MUST_CHECK arcp_status arcp__wire_open(arcp__wire *wire, arcp__wire_end **out,
-                                            arcp_error *err);
-/* Cuts the connection. NULL is allowed. */
-void arcp__wire_drop(arcp__wire_end *end);
-
-/* ARCP_E_CLOSED when the peer has closed, ARCP_E_LIMIT when it has left 64 MiB unread. */
-ARCP_MUST_CHECK arcp_status arcp__wire_send(arcp__wire_end *end, arcp_span frame, arcp_error *err);
-
-/* Takes the next frame, in `out` (cleared first). ARCP_E_DEADLINE when none came in time,
- * ARCP_E_CLOSED when the peer has closed and everything before was taken. */
-ARCP_MUST_CHECK arcp_status arcp__wire_next(arcp__wire_end *end, arcp_buf *out, arcp_error *err);
-
-/* How the peer closed, waited for; 0: a frame came, or nothing in time. */
-int arcp__wire_close_code(arcp__wire_end *end);
-
 /* ---- look.c ---- */
 
 /* What must be right with every frame of a runtime, whatever it answers, for `arcp conformance`. */
@@ -70,7 +36,29 @@ arcp_json_ref arcp__capability(const arcp_json *welcome, const char *name);
 /* Whether a list has this string. */
 bool arcp__list_has(const arcp_json *json, arcp_json_ref list, arcp_span word);
 
+/* ---- cases.c: cases.story, case by case ---- */
+
+typedef struct arcp__case {
+    arcp_span section, title, needs, steps;
+} arcp__case;
+
+/* All cases as they are written, and the macros before them. */
+extern const char arcp__cases_text[];
+
+/* Takes the next case off the text; false: there is none. */
+bool arcp__case_next(arcp_span *text, arcp__case *out);
+
+/* Whether each of the steps begins with a word that there is; if not, which does not. */
+ARCP_MUST_CHECK bool arcp__case_check(const arcp__case *written, arcp_span *unknown);
+
 /* ---- stage.c: plays one case to a runtime ---- */
+
+typedef struct arcp__wire arcp__wire; /* the way to a runtime */
+
+/* `url` and `ca_file` (may be NULL) are borrowed; all that a step waits for takes wait_ms at most.
+ * NULL without memory. */
+ARCP_MUST_CHECK arcp__wire *arcp__wire_new(const char *url, const char *ca_file, uint64_t wait_ms);
+void arcp__wire_free(arcp__wire *wire);
 
 /* What came of a case. */
 typedef struct arcp__verdict {
@@ -84,23 +72,13 @@ typedef struct arcp__verdict {
 
 void arcp__verdict_fini(arcp__verdict *verdict);
 
-typedef struct arcp__case {
-    arcp_span section, title, needs, steps;
-} arcp__case;
-
-/* All cases as they are written, and the macros before them. */
-extern const char arcp__cases_text[];
-
-/* Takes the next case off the text; false: there is none. */
-bool arcp__case_next(arcp_span *text, arcp__case *out);
-
 /* Plays the steps, with variables beside those of the case. What is still connected at the end is
  * cut, and a job that is left over cancelled. With `welcome` not NULL the last message that was
  * taken is put there. */
 void arcp__case_play(const arcp__case *played, arcp__wire *wire, const arcp__variables *given,
                      arcp__verdict *verdict, arcp_buf *welcome);
-/* Whether each of the steps begins with a word that there is; if not, which does not. */
-ARCP_MUST_CHECK bool arcp__case_check(const arcp__case *written, arcp_span *unknown);
+/* Whether a line begins with a word that there is. */
+bool arcp__case_knows(arcp_span line);
 
 /* ---- report.c ---- */
 

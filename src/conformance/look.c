@@ -59,41 +59,47 @@ static bool wrong(const char **section, arcp_buf *why, const char *which, const 
     return false;
 }
 
-typedef struct member_rule {
-    const char *name;
+/* What members must be, of all frames and of some. */
+static const struct {
+    const char *type; /* of the frame; NULL: every one */
     bool in_payload;
-    arcp_json_type type;
-    const char *what; /* is wrong when it has another one */
-} member_rule;
+    const char *name;
+    unsigned types; /* a bit for each that is right */
+    const char *section, *what;
+} rules[] = {
+    {NULL, false, "type", 1u << ARCP_JSON_STRING, "5", "the envelope's type is no string"},
+    {NULL, false, "arcp", 1u << ARCP_JSON_STRING, "5",
+     "the envelope does not say which protocol it is (arcp)"},
+    {NULL, false, "payload", 1u << ARCP_JSON_OBJECT, "5", "the payload is no object"},
+    {"job.event", true, "kind", 1u << ARCP_JSON_STRING, "8.1",
+     "an event's payload.kind is no string"},
+    {"job.event", true, "body", 1u << ARCP_JSON_OBJECT, "8.1",
+     "an event's payload.body is no object"},
+    {"job.event", false, "job_id", 1u << ARCP_JSON_STRING, "8.1", "an event's job_id is no string"},
+    {"job.error", true, "code", 1u << ARCP_JSON_STRING, "12",
+     "an error's payload.code is no string"},
+    {"session.error", true, "code", 1u << ARCP_JSON_STRING, "12",
+     "an error's payload.code is no string"},
+    {"job.error", true, "retryable", 1u << ARCP_JSON_TRUE | 1u << ARCP_JSON_FALSE, "12",
+     "an error does not say whether it is retryable"},
+    {"session.error", true, "retryable", 1u << ARCP_JSON_TRUE | 1u << ARCP_JSON_FALSE, "12",
+     "an error does not say whether it is retryable"},
+};
 
-static bool look_at_members(const member_rule *rules, size_t count, const char *which,
-                            const arcp_json *json, const char **section, arcp_buf *why)
+/* The rules of every frame, or those of its type. */
+static bool look_at_members(const arcp_json *json, bool of_all, const char **section, arcp_buf *why)
 {
-    for (size_t at = 0; at < count; at++) {
-        arcp_json_ref value = rules[at].in_payload ? arcp__payload_member(json, rules[at].name)
-                                                   : arcp__frame_member(json, rules[at].name);
-        if (!arcp_json_is(json, value, rules[at].type)) {
-            return wrong(section, why, which, rules[at].what, json, value);
+    for (size_t row = 0; row < sizeof(rules) / sizeof(rules[0]); row++) {
+        if (of_all ? rules[row].type != NULL
+                   : rules[row].type == NULL || !arcp__frame_is(json, rules[row].type)) {
+            continue;
         }
-    }
-    return true;
-}
-
-static bool look_at_envelope(const arcp__look *look, const arcp_json *json, const char **section,
-                             arcp_buf *why)
-{
-    static const member_rule rules[] = {
-        {"type", false, ARCP_JSON_STRING, "the envelope's type is no string"},
-        {"arcp", false, ARCP_JSON_STRING, "the envelope does not say which protocol it is (arcp)"},
-        {"payload", false, ARCP_JSON_OBJECT, "the payload is no object"},
-    };
-    if (!look_at_members(rules, sizeof(rules) / sizeof(rules[0]), "5", json, section, why)) {
-        return false;
-    }
-    arcp_json_ref session = arcp__frame_member(json, "session_id");
-    if (look->session.size != 0 && !arcp_json_is_missing(json, session) &&
-        !arcp_span_equal(arcp_json_raw(json, session), arcp_buf_span(&look->session))) {
-        return wrong(section, why, "5", "the frame is of another session", json, session);
+        arcp_json_ref value = rules[row].in_payload ? arcp__payload_member(json, rules[row].name)
+                                                    : arcp__frame_member(json, rules[row].name);
+        if (value == ARCP_JSON_ABSENT ||
+            (rules[row].types >> arcp_json_type_of(json, value) & 1) == 0) {
+            return wrong(section, why, rules[row].section, rules[row].what, json, value);
+        }
     }
     return true;
 }
@@ -127,44 +133,31 @@ static bool look_at_number(arcp__look *look, const arcp_json *json, const char *
     return true;
 }
 
-static bool look_at_event(const arcp__look *look, const arcp_json *json, const char **section,
-                          arcp_buf *why)
+/* What goes together within a payload. */
+static bool look_at_payload(const arcp__look *look, const arcp_json *json, const char **section,
+                            arcp_buf *why)
 {
-    static const member_rule rules[] = {
-        {"kind", true, ARCP_JSON_STRING, "an event's payload.kind is no string"},
-        {"body", true, ARCP_JSON_OBJECT, "an event's payload.body is no object"},
-        {"job_id", false, ARCP_JSON_STRING, "an event's job_id is no string"},
-    };
-    if (!look_at_members(rules, sizeof(rules) / sizeof(rules[0]), "8.1", json, section, why)) {
-        return false;
-    }
     arcp_json_ref kind = arcp__payload_member(json, "kind");
-    if ((!look->may_progress &&
-         arcp_json_string_equals(json, kind, ARCP_SPAN_LITERAL("progress"))) ||
-        (!look->may_chunk &&
-         arcp_json_string_equals(json, kind, ARCP_SPAN_LITERAL("result_chunk")))) {
-        return wrong(section, why, "6.2", "an event of a kind that was not negotiated", json, kind);
-    }
-    return true;
-}
-
-static bool look_at_error(const arcp_json *json, const char **section, arcp_buf *why)
-{
     arcp_json_ref code = arcp__payload_member(json, "code");
-    arcp_json_ref retryable = arcp__payload_member(json, "retryable");
-    const bool is_true = arcp_json_is(json, retryable, ARCP_JSON_TRUE);
-    if (!arcp_json_is(json, code, ARCP_JSON_STRING)) {
-        return wrong(section, why, "12", "an error's payload.code is no string", json, code);
+    const bool is_true =
+        arcp_json_is(json, arcp__payload_member(json, "retryable"), ARCP_JSON_TRUE);
+    if (arcp__frame_is(json, "job.event")) {
+        const bool may_come =
+            (look->may_progress ||
+             !arcp_json_string_equals(json, kind, ARCP_SPAN_LITERAL("progress"))) &&
+            (look->may_chunk ||
+             !arcp_json_string_equals(json, kind, ARCP_SPAN_LITERAL("result_chunk")));
+        return may_come ||
+               wrong(section, why, "6.2", "an event of a kind that was not negotiated", json, kind);
     }
-    if (!is_true && !arcp_json_is(json, retryable, ARCP_JSON_FALSE)) {
-        return wrong(section, why, "12", "an error does not say whether it is retryable", json,
-                     retryable);
-    }
-    bool never = arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("LEASE_EXPIRED")) ||
-                 arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("BUDGET_EXHAUSTED"));
-    bool always = arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("INTERNAL_ERROR"));
-    if (is_true ? never : always) {
-        return wrong(section, why, "12", "retryable cannot be that with this code", json, code);
+    if (arcp__frame_is(json, "job.error") || arcp__frame_is(json, "session.error")) {
+        const bool never =
+            arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("LEASE_EXPIRED")) ||
+            arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("BUDGET_EXHAUSTED"));
+        const bool always =
+            arcp_json_string_equals(json, code, ARCP_SPAN_LITERAL("INTERNAL_ERROR"));
+        return !(is_true ? never : always) ||
+               wrong(section, why, "12", "retryable cannot be that with this code", json, code);
     }
     return true;
 }
@@ -174,14 +167,14 @@ bool arcp__look_at(arcp__look *look, const arcp_json *json, const char **section
     if (!arcp_json_is(json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         return wrong(section, why, "5", "a frame is no JSON object", json, ARCP_JSON_ROOT);
     }
-    if (!look_at_envelope(look, json, section, why) || !look_at_number(look, json, section, why)) {
+    if (!look_at_members(json, true, section, why)) {
         return false;
     }
-    if (arcp__frame_is(json, "job.event")) {
-        return look_at_event(look, json, section, why);
+    arcp_json_ref session = arcp__frame_member(json, "session_id");
+    if (look->session.size != 0 && !arcp_json_is_missing(json, session) &&
+        !arcp_span_equal(arcp_json_raw(json, session), arcp_buf_span(&look->session))) {
+        return wrong(section, why, "5", "the frame is of another session", json, session);
     }
-    if (arcp__frame_is(json, "job.error") || arcp__frame_is(json, "session.error")) {
-        return look_at_error(json, section, why);
-    }
-    return true;
+    return look_at_number(look, json, section, why) && look_at_members(json, false, section, why) &&
+           look_at_payload(look, json, section, why);
 }

@@ -1,21 +1,50 @@
+/* The stage of cases: connections to a runtime, frames as they are, one after the other, and every
+ * wait with an end. One thread. */
 #include "conformance/conformance.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <uv.h>
 
+#include <arcp/sys/transport.h>
+
+#include "base/alloc.h"
 #include "base/digits.h"
 #include "cli/cli.h"
 
 /* Clients are a to z. */
 #define CLIENTS 26
+/* What a runtime that does not read may leave with us. */
+#define UNSENT_MAX ((size_t)64 * 1024 * 1024)
+
+typedef struct frame {
+    struct frame *next;
+    arcp_buf text;
+} frame;
+
+struct arcp__wire {
+    const char *url, *ca_file;
+    uint64_t wait_ms;
+    uv_loop_t loop;
+    uv_timer_t timer;
+    uint64_t deadline_ms; /* of the loop's clock */
+    bool is_late;
+};
 
 typedef struct client {
-    arcp__wire_end *end; /* NULL: not connected */
+    bool is_open;                /* from its connect to its drop */
+    arcp_connection *connection; /* NULL: not yet, or over */
+    bool has_failed;             /* while connecting */
+    bool is_closed;
+    bool lacks_memory;
+    int close_code;
+    arcp_error why;       /* of either */
+    frame *first, **last; /* what has come */
+    arcp_buf frame;       /* looked at, not yet taken; NUL-terminated */
+    bool has_frame;
     arcp__look look;
     arcp_buf asked; /* the features of the hello that was sent last */
-    arcp_buf frame; /* looked at, not yet taken; NUL-terminated */
-    bool has_frame;
 } client;
 
 /* What a case says to a runtime and hears from it: pings are answered, and every frame is looked
@@ -53,23 +82,143 @@ static void set_own(talk *t, const char *prefix, const char *name, arcp_span jso
     arcp__variable_set(&t->story.variables, arcp_span_cstr(own), json);
 }
 
-/* ---- the stage ---- */
+/* ---- the way to the runtime ---- */
 
+arcp__wire *arcp__wire_new(const char *url, const char *ca_file, uint64_t wait_ms)
+{
+    arcp__wire *wire = arcp__alloc(sizeof(*wire));
+    if (wire == NULL) {
+        return NULL;
+    }
+    wire->url = url;
+    wire->ca_file = ca_file;
+    wire->wait_ms = wait_ms;
+    if (uv_loop_init(&wire->loop) != 0) {
+        arcp__free(wire);
+        return NULL;
+    }
+    (void)uv_timer_init(&wire->loop, &wire->timer);
+    return wire;
+}
+
+void arcp__wire_free(arcp__wire *wire)
+{
+    if (wire == NULL) {
+        return;
+    }
+    uv_close((uv_handle_t *)&wire->timer, NULL);
+    /* Connections that were dropped free themselves in the loop. */
+    (void)uv_run(&wire->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&wire->loop);
+    arcp__free(wire);
+}
+
+/* ---- waiting ---- */
+
+static void on_late(uv_timer_t *timer)
+{
+    arcp__wire *wire = timer->data;
+    wire->is_late = true;
+}
+
+/* From here on all waits together take wait_ms at most, however much comes meanwhile. */
 static void begin_step(void *user)
 {
-    const talk *t = user;
-    arcp__wire_begin(t->wire);
+    arcp__wire *wire = ((const talk *)user)->wire;
+    uv_update_time(&wire->loop);
+    wire->deadline_ms = uv_now(&wire->loop) + wire->wait_ms;
 }
+
+/* Turns the loop until the end has news, or until the deadline. */
+static void wait_for(arcp__wire *wire, bool (*has_news)(const client *who), const client *who)
+{
+    uv_update_time(&wire->loop);
+    uint64_t now_ms = uv_now(&wire->loop);
+    wire->is_late = now_ms >= wire->deadline_ms;
+    wire->timer.data = wire;
+    (void)uv_timer_start(&wire->timer, on_late, wire->is_late ? 0 : wire->deadline_ms - now_ms, 0);
+    while (!has_news(who) && !wire->is_late) {
+        (void)uv_run(&wire->loop, UV_RUN_ONCE);
+    }
+    (void)uv_timer_stop(&wire->timer);
+}
+
+/* ---- what a connection says ---- */
+
+static void on_message(void *user, arcp_connection *connection, arcp_span text)
+{
+    client *who = user;
+    frame *added = arcp__alloc(sizeof(*added));
+    if (added != NULL) {
+        arcp_buf_append(&added->text, text);
+    }
+    if (added == NULL || added->text.failed) {
+        arcp__free(added);
+        who->lacks_memory = true;
+        return;
+    }
+    *who->last = added;
+    who->last = &added->next;
+}
+
+static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
+                      const char *reason)
+{
+    client *who = user;
+    who->is_closed = true;
+    who->close_code = (int)code;
+    (void)arcp_error_set(&who->why, ARCP_E_CLOSED, "the runtime closed the connection (%d%s%s)",
+                         (int)code, reason[0] == '\0' ? "" : ": ", reason);
+    who->connection = NULL;
+    connection->ops->release(connection);
+}
+
+static void on_connected(void *user, arcp_connection *connection)
+{
+    client *who = user;
+    const arcp_connection_callbacks callbacks = {
+        .message = on_message, .closed = on_closed, .user = who};
+    who->connection = connection;
+    connection->ops->set_callbacks(connection, &callbacks);
+}
+
+static void on_failed(void *user, const arcp_error *err)
+{
+    client *who = user;
+    who->has_failed = true;
+    who->why = *err;
+}
+
+static bool is_connected_or_not(const client *who)
+{
+    return who->connection != NULL || who->has_failed || who->is_closed;
+}
+
+static bool has_frame(const client *who)
+{
+    return who->first != NULL || who->is_closed || who->lacks_memory;
+}
+
+/* ---- the stage ---- */
 
 static bool is_connected(void *user, const char *name)
 {
-    return client_of(user, name)->end != NULL;
+    return client_of(user, name)->is_open;
 }
 
 static void drop(void *user, const char *name)
 {
     client *who = client_of(user, name);
-    arcp__wire_drop(who->end);
+    if (who->connection != NULL) {
+        who->connection->ops->flush(who->connection);
+        who->connection->ops->release(who->connection);
+    }
+    while (who->first != NULL) {
+        frame *first = who->first;
+        who->first = first->next;
+        arcp_buf_fini(&first->text);
+        arcp__free(first);
+    }
     arcp__look_fini(&who->look);
     arcp_buf_fini(&who->asked);
     arcp_buf_fini(&who->frame);
@@ -79,21 +228,35 @@ static void drop(void *user, const char *name)
 static bool connect_client(void *user, const char *name)
 {
     talk *t = user;
-    arcp_error err = {0};
-    drop(user, name);
-    client *who = client_of(user, name);
+    client *who = client_of(t, name);
+    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+    const arcp_connect_callbacks callbacks = {
+        .connected = on_connected, .failed = on_failed, .user = who};
+    arcp_connector *connector = NULL;
+    drop(t, name);
+    who->last = &who->first;
     /* What a session that is resumed has negotiated is not said again: it may be anything. */
     who->look.may_chunk = who->look.may_progress = true;
-    return arcp__wire_open(t->wire, &who->end, &err) == ARCP_OK ||
-           fail_with_error(t, "connecting", &err);
+    options.ca_file = t->wire->ca_file;
+    arcp_status status =
+        arcp_connect(&t->wire->loop, t->wire->url, &options, &callbacks, &connector, &who->why);
+    if (status == ARCP_OK) {
+        wait_for(t->wire, is_connected_or_not, who);
+        if (!is_connected_or_not(who)) {
+            arcp_connector_cancel(connector);
+            (void)arcp_error_set(&who->why, ARCP_E_DEADLINE, "no connection came about in time");
+        }
+    }
+    who->is_open = who->connection != NULL;
+    return who->is_open || fail_with_error(t, "connecting", &who->why);
 }
 
 /* What a hello asks for is what its welcome may have. */
-static void note_hello(client *who, arcp_span frame)
+static void note_hello(client *who, arcp_span text)
 {
     arcp_json json = ARCP_JSON_INIT;
     arcp_error err;
-    if (arcp__wire_scan(&json, frame, &err) == ARCP_OK && arcp__frame_is(&json, "session.hello")) {
+    if (arcp__wire_scan(&json, text, &err) == ARCP_OK && arcp__frame_is(&json, "session.hello")) {
         arcp_json_ref capabilities = arcp__payload_member(&json, "capabilities");
         arcp_json_ref resume = arcp__payload_member(&json, "resume");
         arcp_buf_clear(&who->asked);
@@ -106,14 +269,24 @@ static void note_hello(client *who, arcp_span frame)
     arcp_json_fini(&json);
 }
 
-static bool send_frame(void *user, const char *name, const char *frame)
+static bool send_frame(void *user, const char *name, const char *text)
 {
     talk *t = user;
     client *who = client_of(t, name);
-    arcp_error err = {0};
-    note_hello(who, arcp_span_cstr(frame));
-    return arcp__wire_send(who->end, arcp_span_cstr(frame), &err) == ARCP_OK ||
-           fail_with_error(t, "sending", &err);
+    arcp_error err = who->why;
+    arcp_status status = ARCP_E_CLOSED;
+    note_hello(who, arcp_span_cstr(text));
+    if (who->connection != NULL && who->connection->ops->unsent(who->connection) > UNSENT_MAX) {
+        status = arcp_error_set(&err, ARCP_E_LIMIT, "the runtime does not read what it is sent");
+    } else if (who->connection != NULL) {
+        status = who->connection->ops->send(who->connection, arcp_span_cstr(text));
+        (void)arcp_error_set(&err, status, "a frame could not be sent");
+    }
+    if (status != ARCP_OK) {
+        return fail_with_error(t, "sending", &err);
+    }
+    who->connection->ops->flush(who->connection);
+    return true;
 }
 
 static bool answer_ping(talk *t, const char *name)
@@ -132,7 +305,7 @@ static bool answer_ping(talk *t, const char *name)
 }
 
 /* Looks at a frame that has come. No form is open for one that is wrong wherever it comes. */
-static bool look_at_frame(talk *t, const char *name, arcp_span frame)
+static bool look_at_frame(talk *t, const char *name, arcp_span text)
 {
     client *who = client_of(t, name);
     arcp__story *story = &t->story;
@@ -141,7 +314,7 @@ static bool look_at_frame(talk *t, const char *name, arcp_span frame)
     const char *section = "5";
     const bool had_number = who->look.has_number;
     arcp_buf_clear(&story->frame);
-    arcp_buf_append(&story->frame, frame);
+    arcp_buf_append(&story->frame, text);
     bool is_right = arcp__wire_scan(&story->json, arcp_buf_span(&story->frame), &err) == ARCP_OK;
     if (!is_right) {
         (void)arcp__story_fail(story, "a frame is no JSON: %s", err.message);
@@ -171,6 +344,30 @@ static bool look_at_frame(talk *t, const char *name, arcp_span frame)
     return true;
 }
 
+/* Takes what came first, waited for. */
+static arcp_status next_frame(arcp__wire *wire, client *who, arcp_error *err)
+{
+    wait_for(wire, has_frame, who);
+    if (who->first != NULL && !wire->is_late) {
+        frame *first = who->first;
+        who->first = first->next;
+        who->last = who->first == NULL ? &who->first : who->last;
+        arcp_buf_fini(&who->frame);
+        who->frame = first->text;
+        arcp__free(first);
+        return ARCP_OK;
+    }
+    if (who->lacks_memory) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    if (who->is_closed && who->first == NULL) {
+        *err = who->why;
+        return err->status;
+    }
+    return arcp_error_set(err, ARCP_E_DEADLINE, "it did not come within %llu ms",
+                          (unsigned long long)wire->wait_ms);
+}
+
 /* The next frame but pings, which are answered. */
 static const char *peek(void *user, const char *name, unsigned index)
 {
@@ -181,11 +378,11 @@ static const char *peek(void *user, const char *name, unsigned index)
     (void)index; /* what is passed over is removed */
     (void)snprintf(waiting, sizeof(waiting), "waiting for %s", t->story.awaited);
     while (!who->has_frame) {
-        if (who->end == NULL) {
+        if (!who->is_open) {
             (void)arcp__story_fail(&t->story, "a case waits where nothing is connected");
             return NULL;
         }
-        if (arcp__wire_next(who->end, &who->frame, &err) != ARCP_OK) {
+        if (next_frame(t->wire, who, &err) != ARCP_OK) {
             (void)fail_with_error(t, waiting, &err);
             return NULL;
         }
@@ -210,7 +407,10 @@ static void remove_frame(void *user, const char *name, unsigned index)
 static int close_code(void *user, const char *name)
 {
     const client *who = client_of(user, name);
-    return who->end == NULL ? 0 : arcp__wire_close_code(who->end);
+    if (who->is_open) {
+        wait_for(((const talk *)user)->wire, has_frame, who);
+    }
+    return who->first == NULL ? who->close_code : 0;
 }
 
 static int64_t now(void *user)
@@ -320,46 +520,11 @@ static const arcp__story_stage stage = {
 
 /* ---- cases ---- */
 
-/* Takes what stands before `end` off the text, and `end` itself. */
-static arcp_span take_to(arcp_span *text, const char *end)
-{
-    const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, end, strlen(end));
-    const arcp_span taken = at == NULL ? *text : arcp_span_first(*text, (size_t)(at - text->data));
-    *text = arcp_span_from(*text, taken.size + strlen(end));
-    return taken;
-}
-
-bool arcp__case_next(arcp_span *text, arcp__case *out)
-{
-    static const char begins[] = "\ncase ";
-    const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, begins, 6);
-    if (at == NULL) {
-        return false;
-    }
-    *text = arcp_span_from(*text, (size_t)(at - text->data) + 6);
-    arcp_span rest = *text;
-    rest = take_to(&rest, "\ncase ");
-    *text = arcp_span_from(*text, rest.size);
-    *out = (arcp__case){.section = take_to(&rest, " "), .title = take_to(&rest, "\n")};
-    if (arcp_span_starts_with(rest, ARCP_SPAN_LITERAL("needs "))) {
-        rest = arcp_span_from(rest, 6);
-        out->needs = take_to(&rest, "\n");
-    }
-    out->steps = rest;
-    return true;
-}
-
-bool arcp__case_check(const arcp__case *written, arcp_span *unknown)
+bool arcp__case_knows(arcp_span line)
 {
     talk t = {.wire = NULL};
-    arcp_span left = written->steps;
-    bool is_known = true;
     arcp__story_init(&t.story, &stage);
-    while (is_known && left.size != 0) {
-        *unknown = take_to(&left, "\n");
-        is_known =
-            unknown->size == 0 || unknown->data[0] == ' ' || arcp__story_knows(&t.story, *unknown);
-    }
+    const bool is_known = arcp__story_knows(&t.story, line);
     arcp__story_fini(&t.story);
     return is_known;
 }
@@ -372,8 +537,7 @@ static void clean_up(talk *t)
     bool is_cancelled = false;
     for (size_t at = 0; at < CLIENTS && !is_cancelled; at++) {
         lines[0] = strchr(lines, '\n')[1] = (char)('a' + at);
-        is_cancelled =
-            t->clients[at].end != NULL && arcp__story_play(&t->story, arcp_span_cstr(lines));
+        is_cancelled = t->clients[at].is_open && arcp__story_play(&t->story, arcp_span_cstr(lines));
     }
 }
 

@@ -1,0 +1,43 @@
+#include "conformance/conformance.h"
+
+#include <string.h>
+
+/* Takes what stands before `end` off the text, and `end` itself. */
+static arcp_span take_to(arcp_span *text, const char *end)
+{
+    const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, end, strlen(end));
+    const arcp_span taken = at == NULL ? *text : arcp_span_first(*text, (size_t)(at - text->data));
+    *text = arcp_span_from(*text, taken.size + strlen(end));
+    return taken;
+}
+
+bool arcp__case_next(arcp_span *text, arcp__case *out)
+{
+    static const char begins[] = "\ncase ";
+    const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, begins, 6);
+    if (at == NULL) {
+        return false;
+    }
+    *text = arcp_span_from(*text, (size_t)(at - text->data) + 6);
+    arcp_span rest = *text;
+    rest = take_to(&rest, "\ncase ");
+    *text = arcp_span_from(*text, rest.size);
+    *out = (arcp__case){.section = take_to(&rest, " "), .title = take_to(&rest, "\n")};
+    if (arcp_span_starts_with(rest, ARCP_SPAN_LITERAL("needs "))) {
+        rest = arcp_span_from(rest, 6);
+        out->needs = take_to(&rest, "\n");
+    }
+    out->steps = rest;
+    return true;
+}
+
+bool arcp__case_check(const arcp__case *written, arcp_span *unknown)
+{
+    arcp_span left = written->steps;
+    bool is_known = true;
+    while (is_known && left.size != 0) {
+        *unknown = take_to(&left, "\n");
+        is_known = unknown->size == 0 || unknown->data[0] == ' ' || arcp__case_knows(*unknown);
+    }
+    return is_known;
+}
