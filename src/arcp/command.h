@@ -26,27 +26,10 @@ int arcp__command_audit(arcp__program *program);
 /* 0 done; 1 not. */
 int arcp__command_store(arcp__program *program);
 
-/* ---- command_credentials.c ---- */
-
-/* Where arcpd's store is: what the option says, as arcpd takes it, or the database in its state
- * directory. With an end of string. ARCP_E_NOT_FOUND when there is none. */
-ARCP_MUST_CHECK arcp_status arcp__store_path(const arcp__program *program, arcp__option option,
-                                             arcp_buf *out, arcp_error *err);
-
 /* ---- completion.c: completion scripts for shells ---- */
 
 /* Appends the script for bash, zsh or fish; false for another shell. */
 bool arcp__completion_script(const char *shell, arcp_buf *out);
-
-/* ---- interrupt.c: SIGINT and SIGWINCH ---- */
-
-/* From here on SIGINT is counted and interrupts the client's waits, instead of ending the
- * program; NULL ends that. */
-void arcp__interrupt_watch(arcp_client *client);
-/* How often SIGINT came. */
-unsigned arcp__interrupt_count(void);
-/* Whether the window's size has changed since the last call. */
-bool arcp__interrupt_resized(void);
 
 /* ---- lease_request.c ---- */
 
@@ -237,6 +220,10 @@ typedef struct arcp__follow {
     int exit_status;
     bool done;
 } arcp__follow;
+
+/* From here on SIGINT is counted and interrupts the client's waits, instead of ending the
+ * program; NULL ends that. */
+void arcp__interrupt_watch(arcp_client *client);
 
 /* How the program's lines about a job look. */
 static inline arcp__line_style arcp__program_style(const arcp__program *program, unsigned depth)

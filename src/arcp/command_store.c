@@ -1,16 +1,171 @@
-/* `arcp store backup FILE` and `arcp store restore FILE`: the store of arcpd on this machine, with
- * or without arcpd running for the first, without it for the second. */
+/* The store of arcpd on this machine, also while arcpd runs: `arcp credentials`, what it has issued
+ * and not yet taken back (docs/decisions/0005), and `arcp store backup FILE`; without it
+ * `arcp store restore FILE`. */
+#include <errno.h>
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arcp/command.h"
 #include "cli/cli.h"
 #include "store/sqlite_copy.h"
 #include "json/json_put.h"
 
+#define BUSY_MS 5000
+
 /* A client that went on after the backup was made knows numbers that the store will give again,
  * to other events: no session of the backup can be resumed. */
 #define SESSION_STREAMS "x:"
+
+/* Where arcpd's store is: what the option says, as arcpd takes it, or the database in its state
+ * directory. With an end of string. */
+static arcp_status store_path(const arcp__program *program, arcp__option option, arcp_buf *out,
+                              arcp_error *err)
+{
+    const char *given = arcp__value(&program->arguments, option);
+    if (given != NULL) {
+        arcp_buf_append_cstr(out, strncmp(given, "sqlite:", 7) == 0 ? given + 7 : given);
+    } else if (arcp__state_directory(true, out)) {
+        arcp_buf_append_cstr(out, "/arcp.db");
+    }
+    const bool is_known = out->size != 0;
+    arcp_buf_append_byte(out, '\0');
+    return is_known && !out->failed
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_NOT_FOUND,
+                                "there is no state directory here: give --store PATH");
+}
+
+static arcp_span member(const arcp_json *json, const char *name, arcp_buf *scratch)
+{
+    return arcp_json_string(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)),
+                            scratch);
+}
+
+/* The row without what is sealed. */
+static void append_json(const arcp_json *row, arcp_span alias, arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "alias", alias);
+    for (arcp_json_ref name = arcp_json_first(row, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(row, ARCP_JSON_ROOT, name)) {
+        if (!arcp_json_string_equals(row, name, ARCP_SPAN_LITERAL("sealed"))) {
+            arcp_buf scratch = ARCP_BUF_INIT;
+            arcp_json_name_span(&writer, arcp_json_string(row, name, &scratch));
+            arcp_json_write_raw(&writer, arcp_json_raw(row, name + 1));
+            arcp_buf_fini(&scratch);
+        }
+    }
+    arcp_json_end_object(&writer);
+}
+
+static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
+{
+    static const char *const shown[] = {"job_id", "principal", "asked_at"};
+    arcp_buf scratch = ARCP_BUF_INIT;
+    uint64_t attempts = 0;
+    bool stuck = arcp_json_is(
+        row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stuck")), ARCP_JSON_TRUE);
+    arcp__append_safe(out, alias, 64);
+    arcp_buf_append_byte(out, ' ');
+    if (stuck) {
+        arcp_buf_append_cstr(out, "stuck");
+    } else {
+        arcp__append_safe(out, member(row, "state", &scratch), 16);
+    }
+    for (size_t at = 0; at < sizeof(shown) / sizeof(shown[0]); at++) {
+        arcp_buf_append_byte(out, ' ');
+        arcp__append_safe(out, member(row, shown[at], &scratch), 256);
+    }
+    if (arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("attempts")),
+                      &attempts)) {
+        arcp_buf_append_format(out, " %llu attempts: ", (unsigned long long)attempts);
+        arcp__append_safe(out, member(row, "last_error", &scratch), 256);
+    }
+    arcp_buf_fini(&scratch);
+}
+
+static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
+{
+    arcp_json row = ARCP_JSON_INIT;
+    arcp_json_limits limits = {16, 64, 1u << 20};
+    arcp_buf line = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    bool printed = false;
+    if (arcp_json_scan(&row, value, &limits, NULL) == ARCP_OK) {
+        (program->is_json ? append_json : append_text)(&row, alias, &line);
+        printed = arcp__program_print_buf_line(program, &line);
+    } else {
+        (void)arcp_error_set(&err, ARCP_E_CORRUPT, "the row of %.*s is damaged",
+                             (int)arcp_span_first(alias, 64).size, alias.data);
+        (void)arcp__program_fail_file(program, &err);
+    }
+    arcp_json_fini(&row);
+    return printed;
+}
+
+static arcp_span column(sqlite3_stmt *rows, int at)
+{
+    const char *text = (const char *)sqlite3_column_text(rows, at);
+    return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
+}
+
+/* What SQLite says of the file. Only what may pass is worth another attempt. */
+static arcp_status refuse(const char *path, sqlite3 *database, arcp_error *err)
+{
+    int code = sqlite3_errcode(database) & 0xff;
+    bool is_other = code == SQLITE_ERROR || code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+    return arcp_error_set(err, is_other ? ARCP_E_CORRUPT : ARCP_E_IO,
+                          "%s: %s; is it arcpd's store? (--store PATH)", path,
+                          sqlite3_errmsg(database));
+}
+
+/* *printed: each row was. [arcp:14-15] */
+static arcp_status print_rows(arcp__program *program, const char *path, bool *printed,
+                              arcp_error *err)
+{
+    sqlite3 *database = NULL;
+    sqlite3_stmt *rows = NULL;
+    int code = sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL);
+    if (code == SQLITE_OK) {
+        (void)sqlite3_busy_timeout(database, BUSY_MS);
+        code = sqlite3_prepare_v2(database, "SELECT key, value FROM credentials ORDER BY key", -1,
+                                  &rows, NULL);
+    }
+    if (code == SQLITE_OK) {
+        for (code = sqlite3_step(rows); code == SQLITE_ROW; code = sqlite3_step(rows)) {
+            *printed = print_row(program, column(rows, 0), column(rows, 1)) && *printed;
+        }
+    }
+    arcp_status status = code == SQLITE_DONE ? ARCP_OK : refuse(path, database, err);
+    (void)sqlite3_finalize(rows);
+    (void)sqlite3_close(database);
+    return status;
+}
+
+int arcp__command_credentials(arcp__program *program)
+{
+    arcp_buf path = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    bool printed = true;
+    arcp_status status = store_path(program, ARCP__OPTION_STORE, &path, &err);
+    if (status == ARCP_OK && access(path.data, R_OK) != 0) {
+        status = arcp_error_set(&err, ARCP_E_IO,
+                                "%s cannot be read: %s; where is arcpd's store? (--store PATH)",
+                                path.data, strerror(errno));
+    }
+    if (status == ARCP_OK) {
+        status = print_rows(program, path.data, &printed, &err);
+    }
+    if (status != ARCP_OK) {
+        (void)arcp__program_fail_file(program, &err);
+    }
+    arcp_buf_fini(&path);
+    return status == ARCP_OK && printed ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+}
+
+/* ---- backup, restore ---- */
 
 static bool print_found(arcp__program *program, const char *file, const arcp__sqlite_found *found)
 {
@@ -45,7 +200,7 @@ int arcp__command_store(arcp__program *program)
                              question);
         return arcp__program_usage(program, &err);
     }
-    arcp_status status = arcp__store_path(program, ARCP__OPTION_STORE_PATH, &path, &err);
+    arcp_status status = store_path(program, ARCP__OPTION_STORE_PATH, &path, &err);
     const arcp__sqlite_restore_options restore = {.from = file,
                                                   .path = path.data,
                                                   .without = ARCP_STORE_SESSIONS,

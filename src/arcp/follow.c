@@ -1,5 +1,6 @@
 #include "arcp/command.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,39 @@
 static int64_t now_ns(void)
 {
     return arcp__clock_ns(CLOCK_MONOTONIC);
+}
+
+/* ---- signals ---- */
+
+/* What signal handlers know: the one place where that cannot be handed over. */
+static arcp_client *volatile watched;
+static volatile sig_atomic_t interrupts;
+static volatile sig_atomic_t resized;
+
+static void on_interrupt(int signal_number)
+{
+    interrupts = interrupts + 1;
+    if (watched != NULL) {
+        arcp_client_interrupt(watched);
+    }
+}
+
+static void on_resize(int signal_number)
+{
+    resized = 1;
+}
+
+void arcp__interrupt_watch(arcp_client *client)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof(action));
+    (void)sigemptyset(&action.sa_mask);
+    action.sa_handler = client == NULL ? SIG_DFL : on_interrupt;
+    watched = client;
+    (void)sigaction(SIGINT, &action, NULL);
+    action.sa_handler = client == NULL ? SIG_DFL : on_resize;
+    action.sa_flags = SA_RESTART;
+    (void)sigaction(SIGWINCH, &action, NULL);
 }
 
 /* ---- lines ---- */
@@ -177,7 +211,8 @@ static void redraw(arcp__follow *f)
     if (!screen->is_terminal || f->program->is_quiet || f->quiet_until_end || f->done) {
         return;
     }
-    if (arcp__interrupt_resized()) {
+    if (resized != 0) {
+        resized = 0;
         arcp__screen_measure(screen);
     }
     arcp_buf area = ARCP_BUF_INIT;
@@ -207,7 +242,7 @@ static void acknowledge(arcp__follow *f)
 /* Ctrl-C: the first asks for the job to be cancelled, the second leaves. */
 static void check_interrupts(arcp__follow *f)
 {
-    unsigned count = arcp__interrupt_count();
+    const unsigned count = (unsigned)interrupts;
     if (count == f->interrupts_seen) {
         return;
     }
@@ -227,7 +262,7 @@ static void check_interrupts(arcp__follow *f)
             arcp__screen_format(&f->program->screen, "not cancelled: %s", failure.error.message);
         }
         arcp_failure_fini(&failure);
-        if (arcp__interrupt_count() == count) {
+        if ((unsigned)interrupts == count) {
             return;
         }
     }

@@ -30,14 +30,3 @@ bool arcp__case_next(arcp_span *text, arcp__case *out)
     out->steps = rest;
     return true;
 }
-
-bool arcp__case_check(const arcp__case *written, arcp_span *unknown)
-{
-    arcp_span left = written->steps;
-    bool is_known = true;
-    while (is_known && left.size != 0) {
-        *unknown = take_to(&left, "\n");
-        is_known = unknown->size == 0 || unknown->data[0] == ' ' || arcp__case_knows(*unknown);
-    }
-    return is_known;
-}

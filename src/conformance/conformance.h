@@ -48,9 +48,6 @@ extern const char arcp__cases_text[];
 /* Takes the next case off the text; false: there is none. */
 bool arcp__case_next(arcp_span *text, arcp__case *out);
 
-/* Whether each of the steps begins with a word that there is; if not, which does not. */
-ARCP_MUST_CHECK bool arcp__case_check(const arcp__case *written, arcp_span *unknown);
-
 /* ---- stage.c: plays one case to a runtime ---- */
 
 typedef struct arcp__wire arcp__wire; /* the way to a runtime */
@@ -77,9 +74,6 @@ void arcp__verdict_fini(arcp__verdict *verdict);
  * taken is put there. */
 void arcp__case_play(const arcp__case *played, arcp__wire *wire, const arcp__variables *given,
                      arcp__verdict *verdict, arcp_buf *welcome);
-/* Whether a line begins with a word that there is. */
-bool arcp__case_knows(arcp_span line);
-
 /* ---- report.c ---- */
 
 /* What `arcp conformance` prints: a line for each case and one for all, for people or as JSON. */

@@ -520,15 +520,6 @@ static const arcp__story_stage stage = {
 
 /* ---- cases ---- */
 
-bool arcp__case_knows(arcp_span line)
-{
-    talk t = {.wire = NULL};
-    arcp__story_init(&t.story, &stage);
-    const bool is_known = arcp__story_knows(&t.story, line);
-    arcp__story_fini(&t.story);
-    return is_known;
-}
-
 /* A job that would run on is cancelled, and that is heard: a dropped connection may lose it. What
  * comes of it does not count. */
 static void clean_up(talk *t)

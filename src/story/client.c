@@ -364,16 +364,6 @@ static const struct {
     {"settle", expect_pong, BEFORE_PONG_ANYTHING},
     {"lacks", check_lacks, 0},
 };
-#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
-
-bool arcp__story_knows_client_verb(arcp_span word)
-{
-    size_t row = 0;
-    while (row < VERBS && !arcp_span_equal_cstr(word, verbs[row].name)) {
-        row++;
-    }
-    return row < VERBS;
-}
 
 bool arcp__story_play_client(arcp__story *story, const char *word, char *rest)
 {
@@ -382,7 +372,7 @@ bool arcp__story_play_client(arcp__story *story, const char *word, char *rest)
         return word[1] == '>' ? say(story, client, rest) : hear(story, client, rest);
     }
     const char *verb = arcp__story_word(&rest);
-    for (size_t row = 0; row < VERBS; row++) {
+    for (size_t row = 0; row < sizeof(verbs) / sizeof(verbs[0]); row++) {
         if (strcmp(verb, verbs[row].name) == 0) {
             return verbs[row].play(story, client, rest, verbs[row].detail);
         }

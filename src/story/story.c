@@ -247,19 +247,6 @@ static bool play_line(arcp__story *story, char *line)
                            : arcp__story_fail(story, "%s is no word that a line begins with", word);
 }
 
-bool arcp__story_knows(const arcp__story *story, arcp_span line)
-{
-    arcp_span word = first_word(line);
-    if (find_verb(story->stage->verbs, word) != NULL || find_verb(verbs, word) != NULL) {
-        return true;
-    }
-    if (!is_client(word)) {
-        return find_macro(story, word).size != 0;
-    }
-    return word.size == 2 ||
-           arcp__story_knows_client_verb(first_word(arcp_span_from(line, word.size + 1)));
-}
-
 static bool is_blank(char byte)
 {
     return byte == ' ' || byte == '\t';

@@ -109,9 +109,6 @@ void arcp__story_fini(arcp__story *story);
 /* Plays a text, line by line. False: `line` and `why` say where and why it failed. */
 ARCP_MUST_CHECK bool arcp__story_play(arcp__story *story, arcp_span text);
 
-/* Whether the line begins with a word that is known. */
-bool arcp__story_knows(const arcp__story *story, arcp_span line);
-
 /* ---- for the verbs of stages: functions that return false have said why ---- */
 
 /* Appends to `why`. Returns false. */
@@ -142,8 +139,6 @@ bool arcp__story_unexpected(arcp__story *story, const char *wanted);
 
 /* Plays a line that begins with a, a> or a<. */
 ARCP_MUST_CHECK bool arcp__story_play_client(arcp__story *story, const char *word, char *rest);
-/* Whether a line may go on so behind a client's name. */
-bool arcp__story_knows_client_verb(arcp_span word);
 
 /* ---- what a frame has ---- */
 

@@ -210,26 +210,42 @@ static void every_frame_is_looked_at(void **state)
     }
 }
 
+static bool is_step(arcp_span line)
+{
+    static const char *const words[] = {
+        "connect ", "hello ",     "hello_with ", "hello_other ", "say_hello ", "drop ",
+        "resume ",  "differ ",    "left-open ",  "a> ",          "a< ",        "b> ",
+        "b< ",      "a refused ", "b refused ",  "a answers ",   "a ends $",   "b ends $",
+        "a quiet",  "b quiet",    "b settle",    "b endless",    "b lacks $"};
+    bool is_known = line.size == 0 || line.data[0] == ' '; /* it continues one */
+    for (size_t row = 0; row < sizeof(words) / sizeof(words[0]); row++) {
+        is_known = is_known || arcp_span_starts_with(line, arcp_span_cstr(words[row]));
+    }
+    return is_known;
+}
+
 /* A case with a slip in it would fail every runtime, or none. */
 static void every_case_is_written_in_the_words_there_are(void **state)
 {
     arcp_span text = arcp_span_cstr(arcp__cases_text);
-    arcp_span unknown = {NULL, 0};
     arcp__case written;
     size_t count = 0;
     for (; arcp__case_next(&text, &written); count++) {
         assert_true(written.section.data[0] >= '1' && written.section.data[0] <= '9');
         assert_true(written.title.size > 10);
         assert_true(written.steps.size >= sizeof "hello a" - 1);
-        if (!arcp__case_check(&written, &unknown)) {
-            fail_msg("%.*s: %.*s", (int)written.title.size, written.title.data, (int)unknown.size,
-                     unknown.data);
+        while (written.steps.size != 0) {
+            const char *end = memchr(written.steps.data, '\n', written.steps.size);
+            const size_t size =
+                end == NULL ? written.steps.size : (size_t)(end - written.steps.data);
+            if (!is_step(arcp_span_first(written.steps, size))) {
+                fail_msg("%.*s: %.*s", (int)written.title.size, written.title.data, (int)size,
+                         written.steps.data);
+            }
+            written.steps = arcp_span_from(written.steps, size + 1);
         }
     }
     assert_int_equal(count, 38);
-    written.steps = arcp_span_cstr("hello a\na> session.ping\na frowns\n");
-    assert_false(arcp__case_check(&written, &unknown));
-    assert_true(arcp_span_equal_cstr(unknown, "a frowns"));
 }
 
 int main(void)

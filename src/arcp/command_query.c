@@ -1,10 +1,76 @@
-#include <string.h>
-#include <time.h>
-
+/* `arcp agents`, `arcp jobs` and `arcp ping`: what one question to a runtime answers. */
 #include "arcp/command.h"
 #include "cli/cli.h"
+#include "json/json_put.h"
 
 #define PAGE_ROWS 100
+
+/* ---- agents ---- */
+
+typedef struct printer {
+    arcp__program *program;
+    bool failed;
+} printer;
+
+static void append_agent_json(const arcp_agent_row *agent, arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_string(&writer, "name", agent->name);
+    arcp__put_array(&writer, "versions");
+    for (size_t at = 0; at < agent->version_count; at++) {
+        arcp_json_write_string(&writer, agent->versions[at]);
+    }
+    arcp_json_end_array(&writer);
+    if (agent->default_version.size != 0) {
+        arcp__put_string(&writer, "default", agent->default_version);
+    }
+    arcp_json_end_object(&writer);
+}
+
+/* name and versions, the default one in front. */
+static void append_agent_text(const arcp_agent_row *agent, arcp_buf *out)
+{
+    arcp__append_safe(out, agent->name, 256);
+    if (agent->default_version.size != 0) {
+        arcp_buf_append_byte(out, '@');
+        arcp__append_safe(out, agent->default_version, 256);
+    }
+    for (size_t at = 0; at < agent->version_count; at++) {
+        if (!arcp_span_equal(agent->versions[at], agent->default_version)) {
+            arcp_buf_append_byte(out, ' ');
+            arcp__append_safe(out, agent->versions[at], 256);
+        }
+    }
+}
+
+static void print_agent(void *user, const arcp_agent_row *agent)
+{
+    printer *p = user;
+    arcp_buf line = ARCP_BUF_INIT;
+    (p->program->is_json ? append_agent_json : append_agent_text)(agent, &line);
+    p->failed = !arcp__program_print_buf_line(p->program, &line) || p->failed;
+}
+
+static int list_agents(arcp__program *program, arcp_client *client, void *user)
+{
+    printer p = {.program = program};
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    int exit_status = ARCP__EXIT_ERROR;
+    if (arcp_client_agents(client, print_agent, &p, &failure.error) != ARCP_OK) {
+        exit_status = arcp__program_fail(program, &failure);
+    } else if (!p.failed) {
+        exit_status = ARCP__EXIT_SUCCESS;
+    }
+    arcp_failure_fini(&failure);
+    return exit_status;
+}
+
+int arcp__command_agents(arcp__program *program)
+{
+    return arcp__program_ask(program, list_agents, NULL);
+}
+
+/* ---- jobs ---- */
 
 typedef struct listing {
     arcp_list_options options;
@@ -33,8 +99,6 @@ static arcp_status read_filters(const arcp__arguments *arguments, listing *l, ar
                          : arcp__instant_text("since", since, -1, arcp__now_wall_ns(),
                                               l->since_room, &l->options.created_after, err);
 }
-
-/* ---- printing ---- */
 
 static void append_column(arcp_buf *line, arcp_span text, size_t columns)
 {
@@ -72,7 +136,7 @@ static bool print_page(arcp__program *program, listing *l, const arcp_job_page *
     return printed;
 }
 
-static int list(arcp__program *program, arcp_client *client, void *user)
+static int list_jobs(arcp__program *program, arcp_client *client, void *user)
 {
     listing *l = user;
     bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
@@ -113,6 +177,38 @@ int arcp__command_jobs(arcp__program *program)
     listing l = {0};
     arcp_error err = {0};
     return read_filters(&program->arguments, &l, &err) == ARCP_OK
-               ? arcp__program_ask(program, list, &l)
+               ? arcp__program_ask(program, list_jobs, &l)
                : arcp__program_usage(program, &err);
+}
+
+/* ---- ping ---- */
+
+static int ping(arcp__program *program, arcp_client *client, void *user)
+{
+    arcp_failure failure = ARCP_FAILURE_INIT;
+    int64_t round_trip_ns = 0;
+    if (arcp_client_ping(client, ARCP_WAIT_DEFAULT, &round_trip_ns, &failure) != ARCP_OK) {
+        const int exit_status = arcp__program_fail(program, &failure);
+        arcp_failure_fini(&failure);
+        return exit_status;
+    }
+    arcp_buf runtime = ARCP_BUF_INIT;
+    arcp_buf line = ARCP_BUF_INIT;
+    const long long us = round_trip_ns / 1000;
+    arcp__runtime_name(client, &runtime);
+    if (program->is_json) {
+        arcp_buf_append_cstr(&line, "{\"runtime\":");
+        arcp_json_quote(arcp_buf_span(&runtime), &line);
+        arcp_buf_append_format(&line, ",\"round_trip_ms\":%lld.%03lld}", us / 1000, us % 1000);
+    } else {
+        arcp_buf_append(&line, arcp_buf_span(&runtime));
+        arcp_buf_append_format(&line, ": %lld.%03lld ms", us / 1000, us % 1000);
+    }
+    arcp_buf_fini(&runtime);
+    return arcp__program_print_buf_line(program, &line) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+}
+
+int arcp__command_ping(arcp__program *program)
+{
+    return arcp__program_ask(program, ping, NULL);
 }

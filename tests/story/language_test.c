@@ -1,0 +1,255 @@
+/* The language of stories: lines, macros, variables, and what is taken for what is waited for. */
+#include "support/check.h"
+
+#include "story/story.h"
+
+/* A stage that keeps what is sent, and has the texts that a test gives it. */
+typedef struct fake {
+    arcp_buf sent; /* one frame to a line */
+    const char *texts[4];
+    bool is_connected;
+    int64_t now_ns;
+} fake;
+
+static const char *peek(void *user, const char *name, unsigned index)
+{
+    const fake *f = user;
+    (void)name;
+    return index < 4 ? f->texts[index] : NULL;
+}
+
+static void remove_text(void *user, const char *name, unsigned index)
+{
+    fake *f = user;
+    (void)name;
+    for (; index < 3; index++) {
+        f->texts[index] = f->texts[index + 1];
+    }
+    f->texts[3] = NULL;
+}
+
+static bool is_connected(void *user, const char *name)
+{
+    const fake *f = user;
+    (void)name;
+    return f->is_connected;
+}
+
+static bool connect_client(void *user, const char *name)
+{
+    fake *f = user;
+    f->is_connected = true;
+    arcp_buf_append_format(&f->sent, "connect %s\n", name);
+    return true;
+}
+
+static bool send_frame(void *user, const char *name, const char *frame)
+{
+    fake *f = user;
+    arcp_buf_append_format(&f->sent, "%s: %s\n", name, frame);
+    return true;
+}
+
+static int close_code(void *user, const char *name)
+{
+    (void)user;
+    (void)name;
+    return 1000;
+}
+
+static void drop(void *user, const char *name)
+{
+    fake *f = user;
+    (void)name;
+    f->is_connected = false;
+    f->now_ns += INT64_C(5000000000);
+}
+
+static int64_t now(void *user)
+{
+    const fake *f = user;
+    return f->now_ns;
+}
+
+static bool play_own(arcp__story *story, char *rest)
+{
+    fake *f = story->stage->user;
+    arcp_buf_append_format(&f->sent, "own <%s>\n", rest);
+    return true;
+}
+
+static const arcp__story_verb verbs[] = {{"own", play_own}, {NULL, NULL}};
+
+/* A story, what it is given, and what comes of it. */
+typedef struct told {
+    const char *name, *text;
+    arcp__story_order order;
+    const char *texts[4];
+    const char *sent;
+    unsigned line; /* where it fails; 0: it does not */
+    const char *why;
+} told;
+
+#define PONG  "{\"type\":\"session.pong\"}"
+#define EVENT "{\"type\":\"job.event\",\"event_seq\":7}"
+
+static const told rows[] = {
+    {.name = "comments and empty lines say nothing", .text = "# a> x\n\n#\n", .sent = ""},
+    {.name = "a client that sends is connected",
+     .text = "a> {\"n\":1}\na> no frame",
+     .sent = "connect a\na: {\"n\":1}\na: no frame\n"},
+    {.name = "a line that begins with white space continues the one before",
+     .text = "a> {\"n\":1,\n    \"m\":\n\t2}\n",
+     .sent = "connect a\na: {\"n\":1,\"m\":2}\n"},
+    {.name = "a message is an envelope around its payload",
+     .text = "a> job.cancel #c {\"job_id\":\"j\"}\na> session.close #d",
+     .sent = "connect a\n"
+             "a: {\"arcp\":\"1.1\",\"id\":\"c\",\"type\":\"job.cancel\","
+             "\"payload\":{\"job_id\":\"j\"}}\n"
+             "a: {\"arcp\":\"1.1\",\"id\":\"d\",\"type\":\"session.close\",\"payload\":{}}\n"},
+    {.name = "a value that comes is sent again",
+     .text = "a< session.pong {\"payload\":{\"n\":\"$n\"}}\na> [$n,\"$n\"]\n",
+     .texts = {"{\"type\":\"session.pong\",\"payload\":{\"n\":\"x\"}}"},
+     .sent = "connect a\na: [\"x\",\"x\"]\n"},
+    {.name = "a value that was forgotten is another one",
+     .text = "a< {\"n\":\"$n\"}\nforget n m\na< {\"n\":\"$n\"}\na> [$n]",
+     .texts = {"{\"n\":1}", "{\"n\":2}"},
+     .sent = "connect a\na: [2]\n"},
+    {.name = "an instant is the same one all along",
+     .text = "a> [$now,$in_2s]\ndrop a\na> [$now,$in_2s,$ago_1s]",
+     .sent = "connect a\na: [\"1970-01-01T00:00:00.000Z\",\"1970-01-01T00:00:02.000Z\"]\n"
+             "connect a\na: [\"1970-01-01T00:00:00.000Z\",\"1970-01-01T00:00:02.000Z\","
+             "\"1970-01-01T00:00:04.000Z\"]\n"},
+    {.name = "verbs of the stage get the rest of the line",
+     .text = "own b  c",
+     .sent = "own <b  c>\n"},
+    {.name = "a macro's words are replaced, the last one by the rest",
+     .text = "two b x\nown z\n",
+     .sent = "own <b, x!>\nown <AX $x_b b1>\nown <z>\n"},
+    {.name = "a macro plays macros",
+     .text = "one b x y z",
+     .sent = "own <b, y z!>\nown <AX $x_b b1>\nown <x>\n"},
+    {.name = "the next frame has to fit",
+     .text = "# none\na< session.pong\n",
+     .texts = {EVENT, PONG},
+     .sent = "",
+     .line = 2,
+     .why = "the next message is \"job.event\", must be session.pong"},
+    {.name = "a member has to fit",
+     .text = "a< job.event {\"event_seq\":8}",
+     .texts = {EVENT},
+     .sent = "",
+     .line = 1,
+     .why = "event_seq is 7, must be 8"},
+    {.name = "any that has come may fit, and the others are left",
+     .text = "a< session.pong\na< job.event {\"event_seq\":7}",
+     .order = ARCP__STORY_ANY,
+     .texts = {EVENT, PONG},
+     .sent = ""},
+    {.name = "of those that have come none fits",
+     .text = "a< session.welcome",
+     .order = ARCP__STORY_ANY,
+     .texts = {EVENT, PONG},
+     .sent = "",
+     .line = 1,
+     .why = "nothing that came is the session.welcome that is wanted: {}"},
+    {.name = "events are passed over, and are gone",
+     .text = "a< session.welcome\na< job.event",
+     .order = ARCP__STORY_PASSING,
+     .texts = {EVENT, "{\"type\":\"session.welcome\"}"},
+     .sent = "",
+     .line = 2,
+     .why = "nothing came, must be job.event"},
+    {.name = "what is no event is not passed over",
+     .text = "a< session.welcome",
+     .order = ARCP__STORY_PASSING,
+     .texts = {EVENT, "{\"type\":\"session.error\"}"},
+     .sent = "",
+     .line = 1,
+     .why = "the next message is \"session.error\", must be session.welcome"},
+    {.name = "a code is one of those that are named",
+     .text = "a refused X_Y|Z\na refused X",
+     .texts = {"{\"type\":\"job.error\",\"payload\":{\"code\":\"Z\"}}",
+               "{\"type\":\"session.error\",\"payload\":{\"code\":\"X_Y\"}}"},
+     .sent = "",
+     .line = 2,
+     .why = "payload.code is \"X_Y\", must be X"},
+    {.name = "how it was closed",
+     .text = "a< close 1000\na< close 1001",
+     .sent = "",
+     .line = 2,
+     .why = "closed with 1000"},
+    {.name = "nothing is nothing",
+     .text = "a< nothing",
+     .texts = {PONG},
+     .sent = "",
+     .line = 1,
+     .why = "something came: " PONG},
+    {.name = "a word that nobody knows",
+     .text = "own 1\n\nfrown a\nown 2",
+     .sent = "own <1>\n",
+     .line = 3,
+     .why = "frown is no word that a line begins with"},
+    {.name = "a verb that no client has",
+     .text = "a frowns",
+     .sent = "",
+     .line = 1,
+     .why = "a client has no verb frowns"},
+    {.name = "a name without a value",
+     .text = "a> [$n]",
+     .sent = "connect a\n",
+     .line = 1,
+     .why = "a $name has no value: [$n]"},
+    {.name = "a fault within a macro is where it is played",
+     .text = "own 1\nbad b",
+     .sent = "own <1>\n",
+     .line = 2,
+     .why = "frown is no word that a line begins with"},
+};
+
+static const char macros[] = "define two A BC\n"
+                             "own A, BC!\n"
+                             "own AX $x_A A1\n"
+                             "end\n"
+                             "define one A BC DEF\n"
+                             "two A DEF\n"
+                             "own BC\n"
+                             "end\n"
+                             "define bad A\nfrown A\nend\n";
+
+static void a_story_does_what_it_says(void **state)
+{
+    const told *row = *state;
+    static arcp__story story;
+    fake f = {.texts = {row->texts[0], row->texts[1], row->texts[2], row->texts[3]}};
+    const arcp__story_stage stage = {.user = &f,
+                                     .clients = {row->order, peek, remove_text},
+                                     .verbs = verbs,
+                                     .macros = macros,
+                                     .is_connected = is_connected,
+                                     .connect = connect_client,
+                                     .send = send_frame,
+                                     .close_code = close_code,
+                                     .drop = drop,
+                                     .now = now};
+    arcp__story_init(&story, &stage);
+    const bool went_well = arcp__story_play(&story, arcp_span_cstr(row->text));
+    arcp_buf_append_byte(&f.sent, '\0');
+    arcp_buf_append_byte(&story.why, '\0');
+    assert_string_equal(f.sent.data, row->sent);
+    assert_string_equal(story.why.data, row->why == NULL ? "" : row->why);
+    assert_int_equal(went_well ? 0 : story.line, row->line);
+    arcp__story_fini(&story);
+    arcp_buf_fini(&f.sent);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[sizeof(rows) / sizeof(rows[0])];
+    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+        tests[at] = (struct CMUnitTest){.name = rows[at].name,
+                                        .test_func = a_story_does_what_it_says,
+                                        .initial_state = (void *)&rows[at]};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
