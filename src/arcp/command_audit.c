@@ -2,6 +2,7 @@
  * without any runtime. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,37 +87,38 @@ static arcp_status feed(void *user, arcp_span bytes, arcp_error *err)
     return arcp__audit_check_feed(&v->check, bytes, err);
 }
 
-static void format_summary_json(const arcp__audit_check *check, arcp_buf *out)
+static void format_summary(const arcp__audit_check *check, bool is_json, arcp_buf *out)
 {
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_bool(&writer, "whole", check->problems == 0);
-    arcp__put_u64(&writer, "problems", check->problems);
-    arcp__put_u64(&writer, "lines", check->lines);
-    arcp__put_u64(&writer, "torn", check->torn);
-    arcp__put_u64(&writer, "first_seq", check->first.seq);
-    arcp__put_u64(&writer, "last_seq", check->head.seq);
-    arcp__put_string(&writer, "head", arcp_span_make(check->head.hash, sizeof(check->head.hash)));
-    arcp__put_bool(&writer, "closed", check->is_closed);
-    arcp_json_end_object(&writer);
-}
-
-static void format_summary(const arcp__audit_check *check, arcp_buf *out)
-{
-    arcp_buf_append_format(out, "%s: %llu line%s", check->problems == 0 ? "whole" : "NOT WHOLE",
-                           (unsigned long long)check->lines, check->lines == 1 ? "" : "s");
+    if (is_json) {
+        arcp_json_writer writer = arcp__put_begin(out);
+        arcp__put_bool(&writer, "whole", check->problems == 0);
+        arcp__put_u64(&writer, "problems", check->problems);
+        arcp__put_u64(&writer, "lines", check->lines);
+        arcp__put_u64(&writer, "torn", check->torn);
+        arcp__put_u64(&writer, "first_seq", check->first.seq);
+        arcp__put_u64(&writer, "last_seq", check->head.seq);
+        arcp__put_string(&writer, "head",
+                         arcp_span_make(check->head.hash, sizeof(check->head.hash)));
+        arcp__put_bool(&writer, "closed", check->is_closed);
+        arcp_json_end_object(&writer);
+        return;
+    }
+    arcp_buf_append_format(out, "%s: %" PRIu64 " line%s",
+                           check->problems == 0 ? "whole" : "NOT WHOLE", check->lines,
+                           check->lines == 1 ? "" : "s");
     if (check->problems != 0) {
-        arcp_buf_append_format(out, ", %llu problem%s", (unsigned long long)check->problems,
+        arcp_buf_append_format(out, ", %" PRIu64 " problem%s", check->problems,
                                check->problems == 1 ? "" : "s");
     }
     if (check->torn != 0) {
-        arcp_buf_append_format(out, ", %llu torn by a crash and noted by the runtime",
-                               (unsigned long long)check->torn);
+        arcp_buf_append_format(out, ", %" PRIu64 " torn by a crash and noted by the runtime",
+                               check->torn);
     }
     if (check->lines != 0) {
-        arcp_buf_append_format(
-            out, "; number %llu to %llu%s\nhead %llu:%.*s", (unsigned long long)check->first.seq,
-            (unsigned long long)check->head.seq, check->is_closed ? ", closed" : "",
-            (unsigned long long)check->head.seq, ARCP__AUDIT_HASH_SIZE, check->head.hash);
+        arcp_buf_append_format(out, "; number %" PRIu64 " to %" PRIu64 "%s\nhead %" PRIu64 ":%.*s",
+                               check->first.seq, check->head.seq,
+                               check->is_closed ? ", closed" : "", check->head.seq,
+                               ARCP__AUDIT_HASH_SIZE, check->head.hash);
     }
 }
 
@@ -169,7 +171,7 @@ static int verify(arcp__program *program)
     } else {
         arcp_buf text = ARCP_BUF_INIT;
         arcp__audit_check_finish(&v.check);
-        (program->is_json ? format_summary_json : format_summary)(&v.check, &text);
+        format_summary(&v.check, program->is_json, &text);
         if (v.printed && arcp__program_print_buf_line(program, &text)) {
             exit_status = v.check.problems == 0 ? ARCP__EXIT_SUCCESS : EXIT_NOT_WHOLE;
         }

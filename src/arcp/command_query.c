@@ -12,42 +12,32 @@ typedef struct printer {
     bool failed;
 } printer;
 
-static void append_agent_json(const arcp_agent_row *agent, arcp_buf *out)
-{
-    arcp_json_writer writer = arcp__put_begin(out);
-    arcp__put_string(&writer, "name", agent->name);
-    arcp__put_array(&writer, "versions");
-    for (size_t at = 0; at < agent->version_count; at++) {
-        arcp_json_write_string(&writer, agent->versions[at]);
-    }
-    arcp_json_end_array(&writer);
-    if (agent->default_version.size != 0) {
-        arcp__put_string(&writer, "default", agent->default_version);
-    }
-    arcp_json_end_object(&writer);
-}
-
-/* name and versions, the default one in front. */
-static void append_agent_text(const arcp_agent_row *agent, arcp_buf *out)
-{
-    arcp__append_safe(out, agent->name, 256);
-    if (agent->default_version.size != 0) {
-        arcp_buf_append_byte(out, '@');
-        arcp__append_safe(out, agent->default_version, 256);
-    }
-    for (size_t at = 0; at < agent->version_count; at++) {
-        if (!arcp_span_equal(agent->versions[at], agent->default_version)) {
-            arcp_buf_append_byte(out, ' ');
-            arcp__append_safe(out, agent->versions[at], 256);
-        }
-    }
-}
-
+/* As text: name and versions, the default one in front. */
 static void print_agent(void *user, const arcp_agent_row *agent)
 {
     printer *p = user;
     arcp_buf line = ARCP_BUF_INIT;
-    (p->program->is_json ? append_agent_json : append_agent_text)(agent, &line);
+    if (p->program->is_json) {
+        arcp_json_writer writer = arcp__put_begin(&line);
+        arcp__put_string(&writer, "name", agent->name);
+        arcp__put_array(&writer, "versions");
+        for (size_t at = 0; at < agent->version_count; at++) {
+            arcp_json_write_string(&writer, agent->versions[at]);
+        }
+        arcp_json_end_array(&writer);
+        arcp__put_text(&writer, "default", agent->default_version);
+        arcp_json_end_object(&writer);
+    } else {
+        arcp__append_safe(&line, agent->name, 256);
+        arcp_buf_append_cstr(&line, agent->default_version.size != 0 ? "@" : "");
+        arcp__append_safe(&line, agent->default_version, 256);
+        for (size_t at = 0; at < agent->version_count; at++) {
+            if (!arcp_span_equal(agent->versions[at], agent->default_version)) {
+                arcp_buf_append_byte(&line, ' ');
+                arcp__append_safe(&line, agent->versions[at], 256);
+            }
+        }
+    }
     p->failed = !arcp__program_print_buf_line(p->program, &line) || p->failed;
 }
 
@@ -104,7 +94,10 @@ static void append_column(arcp_buf *line, arcp_span text, size_t columns)
 {
     const size_t start = line->size;
     arcp__append_safe(line, text, 80);
-    const size_t used = arcp__text_columns(arcp_span_from(arcp_buf_span(line), start));
+    size_t used = 0;
+    for (size_t at = start; at < line->size; at++) {
+        used += ((unsigned char)line->data[at] & 0xc0) != 0x80; /* one to a character */
+    }
     arcp_buf_append_format(line, "%*s", used < columns ? (int)(columns - used) + 1 : 1, "");
 }
 

@@ -57,20 +57,6 @@ static void welcomed(void *user, const arcp_session_state *state)
     arcp__session_file_unlock(s->file);
 }
 
-static void open_file(submission *s, arcp_client_options *options)
-{
-    arcp_span directory = arcp_buf_span(&s->program->state_directory);
-    if (directory.size == 0) {
-        return;
-    }
-    arcp__session_file_sweep(directory, SWEEP_SECONDS);
-    s->file = arcp__session_file_new(directory, options->url);
-    if (s->file != NULL) {
-        options->hooks = (arcp_client_hooks){before_resume, welcomed, s};
-        options->manual_ack = true;
-    }
-}
-
 /* ---- submitting ---- */
 
 static int submit(submission *s, arcp_client *client, arcp_job **out)
@@ -178,8 +164,16 @@ int arcp__command_submit(arcp__program *program)
     if (prepare(&s, &err) != ARCP_OK || arcp__program_options(program, &options, &err) != ARCP_OK) {
         exit_status = arcp__program_usage(program, &err);
     } else {
+        const arcp_span directory = arcp_buf_span(&program->state_directory);
         options.observe_all = true;
-        open_file(&s, &options);
+        if (directory.size != 0) {
+            arcp__session_file_sweep(directory, SWEEP_SECONDS);
+            s.file = arcp__session_file_new(directory, options.url);
+        }
+        if (s.file != NULL) {
+            options.hooks = (arcp_client_hooks){before_resume, welcomed, &s};
+            options.manual_ack = true;
+        }
         exit_status = run(&s, &options);
     }
     arcp__session_file_free(s.file);

@@ -103,6 +103,32 @@ static void append_error(arcp_buf *out, arcp_span error)
     arcp_json_fini(&json);
 }
 
+static void tool_result_line(const line *l)
+{
+    if (l->view->error.size != 0) {
+        begin(l, "refused", ARCP__COLOR_RED);
+        append_error(l->out, l->view->error);
+    } else {
+        begin(l, "returned", ARCP__COLOR_CYAN);
+        append_json(l->out, l->view->result);
+    }
+}
+
+static void log_line(const line *l)
+{
+    const arcp_span level = l->view->level;
+    if (is_level(level, "error") || is_level(level, "critical") || is_level(level, "fatal")) {
+        begin(l, "error", ARCP__COLOR_RED);
+    } else if (is_level(level, "warn") || is_level(level, "warning")) {
+        begin(l, "warning", ARCP__COLOR_YELLOW);
+    } else if (is_level(level, "debug") || is_level(level, "trace")) {
+        begin(l, "debug", ARCP__COLOR_DIM);
+    } else {
+        begin(l, "log", ARCP__COLOR_NONE);
+    }
+    append_text(l->out, l->view->message);
+}
+
 static void metric_line(const line *l)
 {
     if (arcp_span_equal_cstr(l->view->name, "cost.budget.remaining") && l->view->unit.size != 0) {
@@ -146,17 +172,7 @@ bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *ev
     }
     switch (event->kind) {
     case ARCP_EVENT_LOG:
-        if (is_level(view->level, "error") || is_level(view->level, "critical") ||
-            is_level(view->level, "fatal")) {
-            begin(&l, "error", ARCP__COLOR_RED);
-        } else if (is_level(view->level, "warn") || is_level(view->level, "warning")) {
-            begin(&l, "warning", ARCP__COLOR_YELLOW);
-        } else if (is_level(view->level, "debug") || is_level(view->level, "trace")) {
-            begin(&l, "debug", ARCP__COLOR_DIM);
-        } else {
-            begin(&l, "log", ARCP__COLOR_NONE);
-        }
-        append_text(out, view->message);
+        log_line(&l);
         break;
     case ARCP_EVENT_THOUGHT:
         begin(&l, "thought", ARCP__COLOR_DIM);
@@ -171,13 +187,7 @@ bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *ev
         }
         break;
     case ARCP_EVENT_TOOL_RESULT:
-        if (view->error.size != 0) {
-            begin(&l, "refused", ARCP__COLOR_RED);
-            append_error(out, view->error);
-        } else {
-            begin(&l, "returned", ARCP__COLOR_CYAN);
-            append_json(out, view->result);
-        }
+        tool_result_line(&l);
         break;
     case ARCP_EVENT_STATUS:
         begin(&l, "status", ARCP__COLOR_BLUE);

@@ -45,19 +45,6 @@ static bool exec_tool(arcp__command command, int argc, char **argv, int at)
     return found;
 }
 
-/* Says that a command of the table is not installed, and where it was looked for. */
-static int tool_missing(arcp__program *program, arcp__command command)
-{
-    const char *name = arcp__commands[command].name;
-    arcp_buf places = ARCP_BUF_INIT;
-    (void)find_tool(command, &places);
-    arcp__screen_format(&program->screen,
-                        "arcp %s: the program arcp-%s is not installed; it was looked for in %.*s",
-                        name, name, (int)places.size, places.size == 0 ? "" : places.data);
-    arcp_buf_fini(&places);
-    return ARCP__EXIT_ERROR;
-}
-
 /* ---- commands that are built in ---- */
 
 static int command_completion(arcp__program *program)
@@ -98,7 +85,17 @@ static int run_command(arcp__program *program)
         (void)arcp_error_set(&err, ARCP_E_USAGE, "which command?");
         return arcp__program_usage(program, &err);
     }
-    return built_in[command] != NULL ? built_in[command](program) : tool_missing(program, command);
+    if (built_in[command] != NULL) {
+        return built_in[command](program);
+    }
+    const char *name = arcp__commands[command].name;
+    arcp_buf places = ARCP_BUF_INIT;
+    (void)find_tool(command, &places);
+    arcp__screen_format(&program->screen,
+                        "arcp %s: the program arcp-%s is not installed; it was looked for in %.*s",
+                        name, name, (int)places.size, places.size == 0 ? "" : places.data);
+    arcp_buf_fini(&places);
+    return ARCP__EXIT_ERROR;
 }
 
 int main(int argc, char **argv)

@@ -12,8 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <arcp/secret.h>
-
 #include "base/alloc.h"
 #include "base/ulid.h"
 #include "cli/cli.h"
@@ -29,7 +27,7 @@ struct arcp__session_file {
     int lock_fd; /* -1: not ours */
     arcp_buf url;
     arcp_buf session_id;
-    arcp_secret *token;
+    arcp_buf token; /* secret */
     uint64_t last_event_seq;
     arcp_buf jobs; /* JSON strings with commas between them */
     bool kept;     /* on disk */
@@ -75,6 +73,7 @@ static arcp__session_file *file_at(char *path)
     (void)pthread_mutex_init(&file->mutex, NULL);
     file->path = path;
     file->lock_fd = -1;
+    file->token.secret = true;
     return file;
 }
 
@@ -104,7 +103,7 @@ void arcp__session_file_free(arcp__session_file *file)
     }
     arcp__session_file_unlock(file);
     (void)pthread_mutex_destroy(&file->mutex);
-    arcp_secret_free(file->token);
+    arcp_buf_fini(&file->token);
     arcp_buf_fini(&file->url);
     arcp_buf_fini(&file->session_id);
     arcp_buf_fini(&file->jobs);
@@ -189,16 +188,13 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
 static arcp_status take_session(arcp__session_file *file, arcp_span id, arcp_span token,
                                 arcp_error *err)
 {
-    arcp_secret *secret = arcp_secret_new(token);
     arcp_buf_clear(&file->session_id);
+    arcp_buf_clear(&file->token);
     arcp_buf_append(&file->session_id, id);
-    if (secret == NULL || file->session_id.failed) {
-        arcp_secret_free(secret);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp_secret_free(file->token);
-    file->token = secret;
-    return ARCP_OK;
+    arcp_buf_append(&file->token, token);
+    return file->session_id.failed || file->token.failed
+               ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+               : ARCP_OK;
 }
 
 arcp_status arcp__session_file_set_session(arcp__session_file *file,
@@ -256,8 +252,7 @@ arcp_session_state arcp__session_file_state(const arcp__session_file *file)
 {
     return (arcp_session_state){
         .session_id = arcp_buf_span(&file->session_id),
-        .resume_token =
-            file->token == NULL ? arcp_span_make(NULL, 0) : arcp_secret_reveal(file->token),
+        .resume_token = arcp_buf_span(&file->token),
         .last_event_seq = file->last_event_seq,
     };
 }

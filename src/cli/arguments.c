@@ -175,52 +175,6 @@ static arcp_status parse_option(arcp__arguments *out, char **words, int count, i
     return add_value(out, (arcp__option)option, words[1], err);
 }
 
-static arcp_status parse_word(arcp__arguments *out, char *word, arcp_error *err)
-{
-    if (out->command != ARCP__COMMAND_ANY) {
-        return push(&out->words, &out->word_count, word, err);
-    }
-    out->command = arcp__command_of(word);
-    if (out->command == ARCP__COMMAND_ANY) {
-        return strcmp(word, "help") == 0 /* arcp help COMMAND is arcp COMMAND --help */
-                   ? add_switch(out, ARCP__OPTION_HELP, err)
-                   : unknown_command(word, err);
-    }
-    return ARCP_OK;
-}
-
-/* -h and -V are the only short ones. */
-static arcp_status parse_short(arcp__arguments *out, const char *word, arcp_error *err)
-{
-    if (strcmp(word, "-h") != 0 && strcmp(word, "-V") != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "unknown option %s", word);
-    }
-    return add_switch(out, word[1] == 'h' ? ARCP__OPTION_HELP : ARCP__OPTION_VERSION, err);
-}
-
-/* A target that lease is asked about may begin with a dash. */
-static bool is_short(const arcp__arguments *out, const char *word)
-{
-    bool may_be_target = out->command == ARCP__COMMAND_LEASE && out->word_count != 0;
-    return word[0] == '-' && word[1] != '\0' && !may_be_target;
-}
-
-static arcp_status check_words(const arcp__arguments *out, arcp_error *err)
-{
-    const arcp__command_row *row = &arcp__commands[out->command];
-    if (out->command == ARCP__COMMAND_ANY || arcp__has(out, ARCP__OPTION_HELP) ||
-        arcp__has(out, ARCP__OPTION_VERSION)) {
-        return ARCP_OK;
-    }
-    if (out->word_count < row->least) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s is missing", row->arguments);
-    }
-    if (out->word_count > row->most) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s is one word too many", out->words[row->most]);
-    }
-    return ARCP_OK;
-}
-
 /* How many words an option before the command takes; 0: it is wrong. */
 static int option_words(const char *word)
 {
@@ -259,6 +213,18 @@ int arcp__arguments_command_at(int argc, char *const *argv)
     return at < argc && strcmp(argv[at], "help") != 0 ? at : 0;
 }
 
+/* The word that names the command. */
+static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_error *err)
+{
+    out->command = arcp__command_of(word);
+    if (out->command != ARCP__COMMAND_ANY) {
+        return ARCP_OK;
+    }
+    return strcmp(word, "help") == 0 /* arcp help COMMAND is arcp COMMAND --help */
+               ? add_switch(out, ARCP__OPTION_HELP, err)
+               : unknown_command(word, err);
+}
+
 arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, int argc,
                                   char **argv, arcp_error *err)
 {
@@ -266,19 +232,39 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
     arcp_status status = ARCP_OK;
     bool options_end = false;
     for (int at = 1; at < argc && status == ARCP_OK;) {
+        char *word = argv[at];
         int used = 1;
-        if (!options_end && strcmp(argv[at], "--") == 0) {
+        /* A target that lease is asked about may begin with a dash. */
+        const bool may_be_target = out->command == ARCP__COMMAND_LEASE && out->word_count != 0;
+        if (!options_end && strcmp(word, "--") == 0) {
             options_end = true;
-        } else if (!options_end && strncmp(argv[at], "--", 2) == 0) {
+        } else if (!options_end && strncmp(word, "--", 2) == 0) {
             status = parse_option(out, argv + at, argc - at, &used, err);
-        } else if (!options_end && is_short(out, argv[at])) {
-            status = parse_short(out, argv[at], err);
+        } else if (!options_end && strcmp(word, "-h") == 0 && !may_be_target) {
+            status = add_switch(out, ARCP__OPTION_HELP, err);
+        } else if (!options_end && strcmp(word, "-V") == 0 && !may_be_target) {
+            status = add_switch(out, ARCP__OPTION_VERSION, err);
+        } else if (!options_end && word[0] == '-' && word[1] != '\0' && !may_be_target) {
+            status = arcp_error_set(err, ARCP_E_USAGE, "unknown option %s", word);
+        } else if (out->command == ARCP__COMMAND_ANY) {
+            status = parse_command(out, word, err);
         } else {
-            status = parse_word(out, argv[at], err);
+            status = push(&out->words, &out->word_count, word, err);
         }
         at += used;
     }
-    return status == ARCP_OK ? check_words(out, err) : status;
+    const arcp__command_row *row = &arcp__commands[out->command];
+    if (status != ARCP_OK || out->command == ARCP__COMMAND_ANY ||
+        arcp__has(out, ARCP__OPTION_HELP) || arcp__has(out, ARCP__OPTION_VERSION)) {
+        return status;
+    }
+    if (out->word_count < row->least) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is missing", row->arguments);
+    }
+    if (out->word_count > row->most) {
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is one word too many", out->words[row->most]);
+    }
+    return ARCP_OK;
 }
 
 void arcp__arguments_fini(arcp__arguments *arguments)

@@ -159,9 +159,6 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max);
  * escapes. A character may be cut at the piece's end; `held` keeps its beginning. */
 void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_last);
 
-/* How many columns a text without escapes takes, roughly: one per character. */
-size_t arcp__text_columns(arcp_span text);
-
 /* ---- arguments.c: the command line, read by the tables ---- */
 
 /* Texts are borrowed from argv, but for the token, which is copied so that argv can be wiped. */

@@ -203,12 +203,3 @@ void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_
     }
     arcp_buf_consume(held, held->size - left.size);
 }
-
-size_t arcp__text_columns(arcp_span text)
-{
-    size_t columns = 0;
-    for (size_t at = 0; at < text.size; at++) {
-        columns += ((unsigned char)text.data[at] & 0xc0) != 0x80;
-    }
-    return columns;
-}

@@ -21,8 +21,6 @@ typedef struct arcp__look {
     bool may_progress, may_chunk; /* negotiated */
 } arcp__look;
 
-void arcp__look_fini(arcp__look *look);
-
 /* What a welcome brings: the session's id, and which of the features that were asked for (a JSON
  * list) are in effect. */
 void arcp__look_welcome(arcp__look *look, const arcp_json *welcome, arcp_span asked);

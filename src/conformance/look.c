@@ -3,12 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-void arcp__look_fini(arcp__look *look)
-{
-    arcp_buf_fini(&look->session);
-    memset(look, 0, sizeof(*look));
-}
-
 arcp_json_ref arcp__capability(const arcp_json *welcome, const char *name)
 {
     return arcp_json_member(welcome, arcp__payload_member(welcome, "capabilities"),

@@ -9,22 +9,10 @@
 
 /* ---- secrets ---- */
 
-static const char *const secrets[] = {"\"resume_token\":\"", "\"token\":\"", "\"value\":\""};
-
-/* How many bytes of the text a secret's beginning takes; 0: none is here. */
-static size_t secret_begins(arcp_span text)
-{
-    for (size_t row = 0; row < sizeof(secrets) / sizeof(secrets[0]); row++) {
-        if (arcp_span_starts_with(text, arcp_span_cstr(secrets[row]))) {
-            return strlen(secrets[row]);
-        }
-    }
-    return 0;
-}
-
 /* The frame without white space, its secrets replaced. */
 static void append_hidden(arcp_buf *out, arcp_span frame)
 {
+    static const char *const secrets[] = {"\"resume_token\":\"", "\"token\":\"", "\"value\":\""};
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf compact = ARCP_BUF_INIT;
     arcp_error err;
@@ -34,7 +22,11 @@ static void append_hidden(arcp_buf *out, arcp_span frame)
     }
     size_t at = 0;
     while (at < frame.size) {
-        size_t begins = secret_begins(arcp_span_from(frame, at));
+        size_t begins = 0; /* how many bytes of a secret's beginning are here */
+        for (size_t row = 0; row < sizeof(secrets) / sizeof(secrets[0]) && begins == 0; row++) {
+            const arcp_span name = arcp_span_cstr(secrets[row]);
+            begins = arcp_span_starts_with(arcp_span_from(frame, at), name) ? name.size : 0;
+        }
         if (begins == 0) {
             arcp_buf_append_byte(out, frame.data[at++]);
             continue;

@@ -219,7 +219,7 @@ static void drop(void *user, const char *name)
         arcp_buf_fini(&first->text);
         arcp__free(first);
     }
-    arcp__look_fini(&who->look);
+    arcp_buf_fini(&who->look.session);
     arcp_buf_fini(&who->asked);
     arcp_buf_fini(&who->frame);
     *who = (client){0};

@@ -206,7 +206,7 @@ static void every_frame_is_looked_at(void **state)
         }
         arcp_buf_fini(&why);
         arcp_json_fini(&json);
-        arcp__look_fini(&look);
+        arcp_buf_fini(&look.session);
     }
 }
 
