@@ -26,6 +26,11 @@ int arcp__command_audit(arcp__program *program);
 /* 0 done; 1 not. */
 int arcp__command_store(arcp__program *program);
 
+/* ---- arcp.c: the whole of `arcp`; main() does nothing else ---- */
+
+/* Returns the exit status. argv may be changed (a token in it is overwritten). */
+int arcp__main(int argc, char **argv);
+
 /* ---- completion.c: completion scripts for shells ---- */
 
 /* Appends the script for bash, zsh or fish; false for another shell. */

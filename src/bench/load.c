@@ -61,7 +61,7 @@ typedef struct load {
 
 static void open_more(load *l);
 static void fill(lane *at);
-static void stop(load *l);
+static void stop_when_over(load *l);
 static void on_timer(uv_timer_t *timer);
 
 static bool is_idle(const lane *at)
@@ -89,9 +89,7 @@ static void close_all(load *l)
             arcp_client_close(l->lanes[at].client);
         }
     }
-    if (l->opening == 0 && l->over == l->next_lane) {
-        stop(l);
-    }
+    stop_when_over(l);
 }
 
 static void drain(load *l)
@@ -307,9 +305,7 @@ static void on_closed(lane *at, const arcp_client_event *event)
     l->over++;
     l->opening -= was_open ? 0 : 1;
     if (l->phase == CLOSING) {
-        if (l->opening == 0 && l->over == l->next_lane) {
-            stop(l);
-        }
+        stop_when_over(l);
         return;
     }
     if (is_idle(at) && was_open) {
@@ -417,8 +413,11 @@ static void on_looking(uv_idle_t *handle)
     (void)handle;
 }
 
-static void stop(load *l)
+static void stop_when_over(load *l)
 {
+    if (l->opening != 0 || l->over != l->next_lane) {
+        return;
+    }
     uv_close((uv_handle_t *)&l->looking, NULL);
     uv_close((uv_handle_t *)&l->ticker, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);

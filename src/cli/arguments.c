@@ -34,6 +34,12 @@ arcp__command arcp__command_of(const char *name)
 
 /* ---- the command line ---- */
 
+static bool belongs_to(arcp__option option, arcp__command command)
+{
+    return arcp__options[option].command == ARCP__COMMAND_ANY ||
+           arcp__options[option].command == command;
+}
+
 static arcp_status push(const char ***list, size_t *count, const char *text, arcp_error *err)
 {
     const char **grown = arcp__realloc_array(*list, *count + 1, sizeof(*grown));
@@ -45,43 +51,27 @@ static arcp_status push(const char ***list, size_t *count, const char *text, arc
     return ARCP_OK;
 }
 
-/* How alike two names are: the length of what they begin with in common, counted double, and
- * of what they end with. Enough to find `--imput`. */
-static size_t likeness(const char *a, const char *b)
-{
-    size_t a_size = strlen(a);
-    size_t b_size = strlen(b);
-    size_t shorter = a_size < b_size ? a_size : b_size;
-    size_t front = 0;
-    while (front < shorter && a[front] == b[front]) {
-        front++;
-    }
-    size_t back = 0;
-    while (back < shorter - front && a[a_size - 1 - back] == b[b_size - 1 - back]) {
-        back++;
-    }
-    size_t longer = a_size > b_size ? a_size : b_size;
-    return front + back + 2 >= longer && front + back > 0 ? front + back : 0;
-}
-
+/* Keeps the name when it is more alike to the word than `best`. How alike two names are: the length
+ * of what they begin with in common, and of what they end with; nothing when more than two letters
+ * of the longer one are left. Enough to find `--imput`. */
 static void keep_likest(const char *word, const char *name, const char **best, size_t *most)
 {
-    const size_t alike = likeness(word, name);
-    if (alike > *most) {
-        *most = alike;
+    const size_t a_size = strlen(word);
+    const size_t b_size = strlen(name);
+    const size_t shorter = a_size < b_size ? a_size : b_size;
+    const size_t longer = a_size > b_size ? a_size : b_size;
+    size_t front = 0;
+    size_t back = 0;
+    while (front < shorter && word[front] == name[front]) {
+        front++;
+    }
+    while (back < shorter - front && word[a_size - 1 - back] == name[b_size - 1 - back]) {
+        back++;
+    }
+    if (front + back + 2 >= longer && front + back > *most) {
+        *most = front + back;
         *best = name;
     }
-}
-
-static arcp_status unknown_command(const char *word, arcp_error *err)
-{
-    const char *best = "";
-    size_t most = 0;
-    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
-        keep_likest(word, arcp__commands[command].name, &best, &most);
-    }
-    return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s%s%s%s", word,
-                          most == 0 ? "" : "; did you mean ", best, most == 0 ? "" : "?");
 }
 
 static arcp_status unknown_option(const arcp__arguments *arguments, const char *name, size_t size,
@@ -99,7 +89,7 @@ static arcp_status unknown_option(const arcp__arguments *arguments, const char *
             return arcp_error_set(err, ARCP_E_USAGE, "--%s belongs to arcp %s", written,
                                   arcp__commands[row->command].name);
         }
-        if (arcp__option_belongs((arcp__option)option, arguments->command)) {
+        if (belongs_to((arcp__option)option, arguments->command)) {
             keep_likest(written, row->name, &best, &most);
         }
     }
@@ -113,7 +103,7 @@ static int find_option(const arcp__arguments *arguments, const char *name, size_
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         if (strlen(arcp__options[option].name) == size &&
             memcmp(arcp__options[option].name, name, size) == 0 &&
-            arcp__option_belongs((arcp__option)option, arguments->command)) {
+            belongs_to((arcp__option)option, arguments->command)) {
             return option;
         }
     }
@@ -220,9 +210,16 @@ static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_er
     if (out->command != ARCP__COMMAND_ANY) {
         return ARCP_OK;
     }
-    return strcmp(word, "help") == 0 /* arcp help COMMAND is arcp COMMAND --help */
-               ? add_switch(out, ARCP__OPTION_HELP, err)
-               : unknown_command(word, err);
+    if (strcmp(word, "help") == 0) { /* arcp help COMMAND is arcp COMMAND --help */
+        return add_switch(out, ARCP__OPTION_HELP, err);
+    }
+    const char *best = "";
+    size_t most = 0;
+    for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
+        keep_likest(word, arcp__commands[command].name, &best, &most);
+    }
+    return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s%s%s%s", word,
+                          most == 0 ? "" : "; did you mean ", best, most == 0 ? "" : "?");
 }
 
 arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, int argc,

@@ -57,12 +57,6 @@ extern const arcp__option_row arcp__options[ARCP__OPTION_COUNT];
 /* ARCP__COMMAND_ANY when there is no command of this name. */
 arcp__command arcp__command_of(const char *name);
 
-static inline bool arcp__option_belongs(arcp__option option, arcp__command command)
-{
-    return arcp__options[option].command == ARCP__COMMAND_ANY ||
-           arcp__options[option].command == command;
-}
-
 /* ---- values.c: times as people write them ---- */
 
 /* 250ms, 90s, 10m, 2h, 1d; a number alone is seconds. Nanoseconds. ARCP_E_USAGE. */

@@ -81,6 +81,12 @@ bool arcp__url_is_same_runtime(const char *a, const char *b)
 
 /* ---- tokens ---- */
 
+static arcp_status keep_secret(arcp_span text, arcp_secret **out, arcp_error *err)
+{
+    *out = arcp_secret_new(text);
+    return *out != NULL ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+}
+
 /* The token of a text: its first line, without white space behind it. */
 static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **out, arcp_error *err)
 {
@@ -92,15 +98,9 @@ static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **o
     while (token.size != 0 && strchr(" \t\r", token.data[token.size - 1]) != NULL) {
         token.size--;
     }
-    arcp_status status = ARCP_OK;
-    if (token.size == 0) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "%s gave no token", where);
-    } else {
-        *out = arcp_secret_new(token);
-        if (*out == NULL) {
-            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-        }
-    }
+    arcp_status status = token.size != 0
+                             ? keep_secret(token, out, err)
+                             : arcp_error_set(err, ARCP_E_USAGE, "%s gave no token", where);
     arcp_buf_fini(text);
     return status;
 }
@@ -221,18 +221,6 @@ static bool has_token(const arcp__config_level *level)
     return level->token != NULL || level->token_file != NULL || level->token_command.count != 0;
 }
 
-/* The first source of one level, which has one. */
-static arcp_status token_of_level(const arcp__config_level *level, arcp_secret **out,
-                                  arcp_error *err)
-{
-    if (level->token != NULL) {
-        *out = arcp_secret_new(arcp_span_cstr(level->token));
-        return *out != NULL ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    return level->token_file != NULL ? token_from_file(level->token_file, out, err)
-                                     : token_from_command(level->token_command.items, out, err);
-}
-
 static const char *first_set(const char *a, const char *b, const char *c)
 {
     return a != NULL ? a : b != NULL ? b : c;
@@ -265,9 +253,7 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
 {
     const char *given = arguments->token != NULL ? arguments->token : environment("ARCP_TOKEN");
     if (given != NULL) {
-        target->token = arcp_secret_new(arcp_span_cstr(given));
-        return target->token != NULL ? ARCP_OK
-                                     : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        return keep_secret(arcp_span_cstr(given), &target->token, err);
     }
     const char *top_url = first_set(file->top.url, ARCP__DEFAULT_URL, NULL);
     const struct {
@@ -277,13 +263,19 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
                 {&file->top, top_url}};
     const char *kept_for = NULL;
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-        if (!has_token(rows[row].level)) {
+        const arcp__config_level *level = rows[row].level;
+        if (!has_token(level)) {
             continue;
         }
-        if (arcp__url_is_same_runtime(rows[row].url, target->url)) {
-            return token_of_level(rows[row].level, &target->token, err);
+        if (!arcp__url_is_same_runtime(rows[row].url, target->url)) {
+            kept_for = kept_for != NULL ? kept_for : rows[row].url;
+        } else if (level->token != NULL) {
+            return keep_secret(arcp_span_cstr(level->token), &target->token, err);
+        } else {
+            return level->token_file != NULL
+                       ? token_from_file(level->token_file, &target->token, err)
+                       : token_from_command(level->token_command.items, &target->token, err);
         }
-        kept_for = kept_for != NULL ? kept_for : rows[row].url;
     }
     if (arcp__url_is_local(arcp_span_cstr(target->url))) {
         arcp_status status = token_of_daemon(&target->token, err);

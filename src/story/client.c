@@ -186,16 +186,24 @@ bool arcp__story_expect_nothing(arcp__story *story, const arcp__story_source *so
 
 /* ---- what a line says of a client ---- */
 
+/* Takes the next frame that may not come between. */
+static bool take_past(arcp__story *story, const char *client, const char *awaited)
+{
+    bool taken = arcp__story_take(story, client, awaited);
+    while (taken && may_come_between(story)) {
+        taken = arcp__story_take(story, client, awaited);
+    }
+    return taken;
+}
+
 /* An error with one of the codes, parted by |. */
 static bool expect_refusal(arcp__story *story, const char *client, char *codes, int detail)
 {
     char wanted[96];
     (void)snprintf(wanted, sizeof(wanted), "a refusal: %s", codes);
-    do {
-        if (!arcp__story_take(story, client, wanted)) {
-            return false;
-        }
-    } while (may_come_between(story));
+    if (!take_past(story, client, wanted)) {
+        return false;
+    }
     if (!is_refusal(story)) {
         return arcp__story_unexpected(story, wanted);
     }
@@ -256,14 +264,13 @@ static bool expect_answers(arcp__story *story, const char *client, char *wanted,
 static bool expect_end(arcp__story *story, const char *client, char *word, int detail)
 {
     const arcp_buf *job = arcp__story_value(story, word);
-    if (job == NULL) {
+    bool taken = job != NULL && take_past(story, client, "the job's end");
+    while (taken && arcp__frame_is(&story->json, "job.cancelled")) {
+        taken = take_past(story, client, "the job's end");
+    }
+    if (!taken) {
         return false;
     }
-    do {
-        if (!arcp__story_take(story, client, "the job's end")) {
-            return false;
-        }
-    } while (may_come_between(story) || arcp__frame_is(&story->json, "job.cancelled"));
     const bool has_ended =
         arcp__frame_is(&story->json, "job.result") || arcp__frame_is(&story->json, "job.error");
     arcp_span of = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));

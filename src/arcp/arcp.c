@@ -1,0 +1,110 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arcp/command.h"
+#include "base/alloc.h"
+#include "base/libexec.h"
+#include "cli/cli.h"
+
+/* ---- commands that are programs of their own ---- */
+
+/* The program arcp-NAME, NAME a command of the table: what else stands in libexec (helpers, agents)
+ * is not run so. */
+static bool find_tool(arcp__command command, arcp_buf *path)
+{
+    char program[64];
+    (void)snprintf(program, sizeof(program), "arcp-%s", arcp__commands[command].name);
+    return arcp__libexec_find(program, path);
+}
+
+/* Becomes the program arcp-NAME, where argv[at] is NAME; it gets all other arguments, in their
+ * order. Returns only when that is not possible: false (and nothing said) when there is no such
+ * program, true when it cannot be run, which is said. */
+static bool exec_tool(arcp__command command, int argc, char **argv, int at)
+{
+    arcp_buf path = ARCP_BUF_INIT;
+    char **words = NULL;
+    bool found = find_tool(command, &path);
+    if (found) {
+        words = arcp__alloc_array((size_t)argc, sizeof(*words));
+    }
+    if (words != NULL) {
+        words[0] = path.data;
+        memcpy(words + 1, argv + 1, (size_t)(at - 1) * sizeof(*words));
+        memcpy(words + at, argv + at + 1, (size_t)(argc - at) * sizeof(*words)); /* with the NULL */
+        (void)execv(path.data, words);
+    }
+    if (found) {
+        (void)fprintf(stderr, "arcp %s: %s cannot be run: %s\n", argv[at], path.data,
+                      words == NULL ? "out of memory" : strerror(errno));
+    }
+    arcp__free(words);
+    arcp_buf_fini(&path);
+    return found;
+}
+
+/* ---- commands that are built in ---- */
+
+static int command_completion(arcp__program *program)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    const char *shell = program->arguments.words[0];
+    if (strcmp(shell, "manual") == 0) { /* for man/arcp.1.scd */
+        arcp__usage_manual(&text);
+    } else if (!arcp__completion_script(shell, &text)) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no completion for %s: bash, zsh, fish",
+                             shell);
+        return arcp__program_usage(program, &err);
+    }
+    return arcp__program_print_buf(program, &text) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
+}
+
+/* NULL: a program of its own. */
+static int (*const built_in[ARCP__COMMAND_COUNT])(arcp__program *program) = {
+    [ARCP__COMMAND_SUBMIT] = arcp__command_submit,
+    [ARCP__COMMAND_WATCH] = arcp__command_watch,
+    [ARCP__COMMAND_JOBS] = arcp__command_jobs,
+    [ARCP__COMMAND_CANCEL] = arcp__command_cancel,
+    [ARCP__COMMAND_AGENTS] = arcp__command_agents,
+    [ARCP__COMMAND_CREDENTIALS] = arcp__command_credentials,
+    [ARCP__COMMAND_PING] = arcp__command_ping,
+    [ARCP__COMMAND_LEASE] = arcp__command_lease,
+    [ARCP__COMMAND_AUDIT] = arcp__command_audit,
+    [ARCP__COMMAND_STORE] = arcp__command_store,
+    [ARCP__COMMAND_COMPLETION] = command_completion,
+};
+
+static int run_command(arcp__program *program)
+{
+    const arcp__command command = program->arguments.command;
+    if (command == ARCP__COMMAND_ANY) {
+        arcp_error err = {0};
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "which command?");
+        return arcp__program_usage(program, &err);
+    }
+    if (built_in[command] != NULL) {
+        return built_in[command](program);
+    }
+    const char *name = arcp__commands[command].name;
+    arcp_buf places = ARCP_BUF_INIT;
+    (void)find_tool(command, &places);
+    arcp__screen_format(&program->screen,
+                        "arcp %s: the program arcp-%s is not installed; it was looked for in %.*s",
+                        name, name, (int)places.size, places.size == 0 ? "" : places.data);
+    arcp_buf_fini(&places);
+    return ARCP__EXIT_ERROR;
+}
+
+int arcp__main(int argc, char **argv)
+{
+    const int at = arcp__arguments_command_at(argc, argv);
+    const arcp__command command = at == 0 ? ARCP__COMMAND_ANY : arcp__command_of(argv[at]);
+    if (command != ARCP__COMMAND_ANY && built_in[command] == NULL &&
+        exec_tool(command, argc, argv, at)) {
+        return ARCP__EXIT_ERROR;
+    }
+    return arcp__program_main(ARCP__COMMAND_ANY, run_command, argc, argv);
+}
