@@ -49,6 +49,7 @@ static arcp_status line_encode(arcp__stream_connection *base, arcp_span frame, a
         return ARCP_E_INVALID_REQUEST;
     }
     if (!arcp_buf_reserve(out, frame.size + 1)) {
+        out->failed = false; /* it is as before */
         return ARCP_E_NO_MEMORY;
     }
     arcp_buf_append(out, frame);

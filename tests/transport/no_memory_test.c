@@ -232,6 +232,26 @@ static void sweep(void (*begin)(story *s))
     }
 }
 
+static void a_frame_without_memory_is_refused_and_the_next_one_goes(void **state)
+{
+    static char big[200 * 1024];
+    void (*const begins[])(story * s) = {begin_memory, begin_stdio};
+    memset(big, 'x', sizeof(big));
+    for (size_t i = 0; i < 2; i++) {
+        story s;
+        memset(&s, 0, sizeof(s));
+        test_loop_init(&s.test);
+        begins[i](&s);
+        failing_alloc_arm(1, FAILING_ALLOC_ONE);
+        assert_int_equal(owner_send(&s.a, arcp_span_make(big, sizeof(big))), ARCP_E_NO_MEMORY);
+        assert_true(failing_alloc_disarm());
+        owner_send_text(&s.a, "small");
+        run_until(&s.test, s.b.messages == 1);
+        assert_int_equal(s.b.last_size, strlen("small"));
+        finish(&s);
+    }
+}
+
 static void ws_survives_each_failure(void **state)
 {
     sweep(begin_ws);
@@ -310,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ws_survives_each_failure),
         cmocka_unit_test(wss_survives_each_failure),
+        cmocka_unit_test(a_frame_without_memory_is_refused_and_the_next_one_goes),
         cmocka_unit_test(stdio_survives_each_failure),
         cmocka_unit_test(files_survive_each_failure),
         cmocka_unit_test(programs_survive_each_failure),
