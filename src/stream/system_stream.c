@@ -41,15 +41,14 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(buffer, buffer == NULL ? 0 : (unsigned)ARCP__READ_BUFFER_BYTES);
 }
 
-static void tell_ended(handle_stream *stream, int code)
+/* `code` is libuv's. */
+static void tell_ended(const arcp__stream *stream, int code)
 {
-    if (code == UV_EOF) {
-        stream->base.events.ended(stream->base.events.user, NULL);
-        return;
-    }
     arcp_error err = {0};
-    arcp_error_set(&err, ARCP_E_IO, "%s", uv_strerror(code));
-    stream->base.events.ended(stream->base.events.user, &err);
+    if (code != UV_EOF) {
+        arcp_error_set(&err, ARCP_E_IO, "%s", uv_strerror(code));
+    }
+    stream->events.ended(stream->events.user, code == UV_EOF ? NULL : &err);
 }
 
 static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffer)
@@ -60,7 +59,7 @@ static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffer)
         stream->base.events.bytes(stream->base.events.user, bytes);
     } else if (count < 0) {
         uv_read_stop(handle);
-        tell_ended(stream, (int)count);
+        tell_ended(&stream->base, (int)count);
     }
 }
 
@@ -90,20 +89,16 @@ static void on_written(uv_write_t *request, int result)
     if (stream->closed) {
         return;
     }
+    stream->writing_done += piece;
+    if (result == 0 && stream->writing_done < stream->writing.size) {
+        result = write_piece(stream);
+    } else if (result == 0) {
+        arcp__loop_share_give_buffer(stream->share, &stream->writing);
+    }
     if (result < 0) {
         uv_read_stop(&stream->uv.stream);
-        tell_ended(stream, result);
+        tell_ended(&stream->base, result);
         return;
-    }
-    stream->writing_done += piece;
-    if (stream->writing_done < stream->writing.size) {
-        result = write_piece(stream);
-        if (result < 0) {
-            tell_ended(stream, result);
-            return;
-        }
-    } else {
-        arcp__loop_share_give_buffer(stream->share, &stream->writing);
     }
     stream->base.events.written(stream->base.events.user, piece);
 }
@@ -280,16 +275,6 @@ typedef struct file_stream {
     bool closed;
 } file_stream;
 
-static void file_tell_ended(file_stream *stream, int code)
-{
-    arcp_error err = {0};
-    stream->ended = true;
-    if (code != 0) {
-        arcp_error_set(&err, ARCP_E_IO, "%s", uv_strerror(uv_translate_sys_error(code)));
-    }
-    stream->base.events.ended(stream->base.events.user, code == 0 ? NULL : &err);
-}
-
 static void run_file(arcp__task *task)
 {
     file_stream *stream = (file_stream *)((char *)task - offsetof(file_stream, task));
@@ -302,7 +287,8 @@ static void run_file(arcp__task *task)
         return;
     }
     if (stream->failed != 0) {
-        file_tell_ended(stream, stream->failed);
+        stream->ended = true;
+        tell_ended(&stream->base, uv_translate_sys_error(stream->failed));
         return;
     }
     if (!stream->wanted || stream->ended) {
@@ -312,7 +298,8 @@ static void run_file(arcp__task *task)
     errno = ENOMEM;
     const ssize_t size = buffer == NULL ? -1 : read(stream->fd, buffer, ARCP__READ_BUFFER_BYTES);
     if (size <= 0) {
-        file_tell_ended(stream, size == 0 ? 0 : errno);
+        stream->ended = true;
+        tell_ended(&stream->base, size == 0 ? UV_EOF : uv_translate_sys_error(errno));
         return;
     }
     arcp__task_post(stream->share, &stream->task); /* before the event, which may close it */

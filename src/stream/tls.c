@@ -496,9 +496,10 @@ static SSL *start_tls(const arcp__tls_context *context, const char *host)
     const bool is_address =
         inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    if (is_address ? X509_VERIFY_PARAM_set1_ip_asc(param, host) != 1
-                   : X509_VERIFY_PARAM_set1_host(param, host, 0) != 1 ||
-                         SSL_set_tlsext_host_name(ssl, host) != 1) {
+    const bool is_set = is_address ? X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1
+                                   : X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
+                                         SSL_set_tlsext_host_name(ssl, host) == 1;
+    if (!is_set) {
         SSL_free(ssl);
         ERR_clear_error();
         return NULL;

@@ -10,7 +10,7 @@ static bool is_blank(arcp_span line)
     return true;
 }
 
-static arcp__line_event broken(arcp__line_reader *reader, arcp__line_event event)
+static arcp__line_event fail(arcp__line_reader *reader, arcp__line_event event)
 {
     reader->broken = true;
     arcp_buf_fini(&reader->partial);
@@ -24,7 +24,7 @@ static arcp__line_event finish(arcp__line_reader *reader, arcp_span text, arcp_s
         text.size--;
     }
     if (text.size > reader->line_bytes_max) {
-        return broken(reader, ARCP__LINE_TOO_LONG);
+        return fail(reader, ARCP__LINE_TOO_LONG);
     }
     *line = text;
     return is_blank(text) ? ARCP__LINE_NONE : ARCP__LINE;
@@ -38,39 +38,35 @@ static void forget_given(arcp__line_reader *reader)
     }
 }
 
-static arcp__line_event keep(arcp__line_reader *reader, arcp_span part)
-{
-    /* One more byte may be the carriage return of a line that just fits. */
-    if (part.size > reader->line_bytes_max + 1 - reader->partial.size) {
-        return broken(reader, ARCP__LINE_TOO_LONG);
-    }
-    arcp_buf_append(&reader->partial, part);
-    return reader->partial.failed ? broken(reader, ARCP__LINE_NO_MEMORY) : ARCP__LINE_NONE;
-}
-
 arcp__line_event arcp__line_reader_next(arcp__line_reader *reader, arcp_span *input,
                                         arcp_span *line)
 {
-    forget_given(reader);
     arcp__line_event event = ARCP__LINE_NONE;
+    forget_given(reader);
     while (input->size > 0 && !reader->broken && event == ARCP__LINE_NONE) {
         const char *end = memchr(input->data, '\n', input->size);
-        size_t size = end == NULL ? input->size : (size_t)(end - input->data);
+        const size_t size = end == NULL ? input->size : (size_t)(end - input->data);
         arcp_span text = arcp_span_first(*input, size);
         *input = arcp_span_from(*input, end == NULL ? size : size + 1);
-        if (end == NULL) {
-            event = keep(reader, text);
-        } else if (reader->partial.size == 0) {
+        if (end == NULL || reader->partial.size > 0) {
+            /* One more byte may be the carriage return of a line that just fits. */
+            if (text.size > reader->line_bytes_max + 1 - reader->partial.size) {
+                event = fail(reader, ARCP__LINE_TOO_LONG);
+                break;
+            }
+            arcp_buf_append(&reader->partial, text);
+            if (reader->partial.failed) {
+                event = fail(reader, ARCP__LINE_NO_MEMORY);
+                break;
+            }
+            reader->partial_is_given = end != NULL;
+            text = arcp_buf_span(&reader->partial);
+        }
+        if (end != NULL) {
             event = finish(reader, text, line);
-        } else {
-            event = keep(reader, text);
-            if (event == ARCP__LINE_NONE) {
-                reader->partial_is_given = true;
-                event = finish(reader, arcp_buf_span(&reader->partial), line);
-            }
-            if (event == ARCP__LINE_NONE) {
-                forget_given(reader);
-            }
+        }
+        if (event == ARCP__LINE_NONE) {
+            forget_given(reader);
         }
     }
     if (reader->broken) {
