@@ -53,6 +53,7 @@ void arcp__stream_connection_end(arcp__stream_connection *connection)
     }
     arcp__stream_close(&connection->in);
     connection->out = NULL;
+    arcp__admission_leave(&connection->counted);
     connection->framing->ended(connection);
     make_due(connection, DUE_CLOSED);
 }
@@ -188,11 +189,8 @@ void arcp__stream_connection_deliver(arcp__stream_connection *connection, arcp_s
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp__stream_connection *connection = user;
-    if (connection->framing->arrived != NULL) {
-        connection->framing->arrived(connection, bytes.size);
-        if (connection->state == ARCP__CONNECTION_ENDED) {
-            return;
-        }
+    if (!arcp__admission_note_bytes(&connection->counted, bytes.size)) {
+        return; /* it was evicted */
     }
     if ((connection->due & DUE_INPUT) == 0 && connection->leftover.size == 0) {
         connection->framing->input(connection, &bytes);
@@ -344,10 +342,7 @@ static void connection_resume(arcp_connection *base)
 
 static void connection_admit(arcp_connection *base)
 {
-    arcp__stream_connection *connection = self(base);
-    if (connection->framing->admit != NULL) {
-        connection->framing->admit(connection);
-    }
+    arcp__admission_admit(&self(base)->counted);
 }
 
 static void connection_close(arcp_connection *base, arcp_close_code code, const char *reason)

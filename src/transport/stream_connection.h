@@ -18,6 +18,7 @@
 #include <arcp/sys/transport.h>
 
 #include "stream/stream.h"
+#include "web/admission.h"
 
 #define ARCP__CLOSE_REASON_MAX 123 /* bytes; RFC 6455 §5.5: a control frame has 125 */
 #define ARCP__PEER_NAME_MAX    64
@@ -29,8 +30,6 @@ typedef struct arcp__stream_connection arcp__stream_connection;
 typedef struct arcp__framing {
     /* Appends the frame in its outer form, or nothing. */
     arcp_status (*encode)(arcp__stream_connection *connection, arcp_span frame, arcp_buf *out);
-    /* So many bytes were read, and are the next input; it may end the connection. NULL: nothing. */
-    void (*arrived)(arcp__stream_connection *connection, size_t size);
     /* Delivers the frames in *input and takes them off it, also those of earlier calls
      * that it still holds, until there is no more or is_stopped says so. */
     void (*input)(arcp__stream_connection *connection, arcp_span *input);
@@ -41,8 +40,6 @@ typedef struct arcp__framing {
     /* The connection has just become CLOSING, or it is and everything has been written:
      * go on towards the end. */
     void (*advance)(arcp__stream_connection *connection);
-    /* The owner knows who the peer is; NULL: that changes nothing. */
-    void (*admit)(arcp__stream_connection *connection);
     /* A stream broke; NULL: that is the end. */
     void (*broken)(arcp__stream_connection *connection, const char *why);
     /* The connection has just become ENDED; code and reason are still to be told. */
@@ -65,6 +62,7 @@ struct arcp__stream_connection {
     arcp__stream *in;
     arcp__stream *out; /* the same as `in` where bytes go both ways */
     arcp_connection_callbacks callbacks;
+    arcp__counted counted; /* zero: nothing counts it */
     /* What was accepted for sending and the system has not taken: frames in their outer form
      * (headers, line ends), which leave in batches, one write each. The owner counts in bytes of
      * the frames as it gave them, the payload: of a batch that has left in part, the share is in

@@ -19,7 +19,6 @@ typedef struct websocket_connection {
     arcp__stream_connection base;
     arcp__websocket_pool *pool;
     arcp__websocket_reader reader;
-    arcp__counted counted;
     bool close_sent;
     bool close_received;
     bool finished; /* the stream was told that nothing more comes */
@@ -167,11 +166,6 @@ static void websocket_input(arcp__stream_connection *base, arcp_span *input)
 
 /* ---- admission ---- */
 
-static void websocket_arrived(arcp__stream_connection *base, size_t size)
-{
-    (void)arcp__admission_note_bytes(&((websocket_connection *)base)->counted, size);
-}
-
 /* Its place and its memory are needed at once: the Close is sent if the system takes it, and not
  * waited for; what is left goes in a later turn of the loop, which may be a long one. */
 static void evict(void *user, const char *why)
@@ -185,16 +179,10 @@ static void evict(void *user, const char *why)
     arcp_buf_fini(&base->leftover);
 }
 
-static void websocket_admit(arcp__stream_connection *base)
-{
-    arcp__admission_admit(&((websocket_connection *)base)->counted);
-}
-
 /* ---- the rest ---- */
 
 static void websocket_ended(arcp__stream_connection *base)
 {
-    arcp__admission_leave(&((websocket_connection *)base)->counted);
     /* A peer that gave no code meant nothing special. */
     if (base->code == ARCP__WEBSOCKET_NO_CODE) {
         base->code = ARCP_CLOSE_NORMAL;
@@ -210,12 +198,10 @@ static void websocket_free(arcp__stream_connection *base)
 
 static const arcp__framing websocket_framing = {
     .encode = websocket_encode,
-    .arrived = websocket_arrived,
     .input = websocket_input,
     .input_ended = websocket_input_ended,
     .batch_left = websocket_batch_left,
     .advance = websocket_advance,
-    .admit = websocket_admit,
     .ended = websocket_ended,
     .free = websocket_free,
 };
@@ -247,7 +233,7 @@ arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_opti
     arcp__stream_connection_init(base, upgraded->share, upgraded->peer);
     connection->pool = arcp__websocket_pool_ref(options->pool);
     if (upgraded->counted != NULL) {
-        arcp__admission_move(upgraded->counted, &connection->counted, evict, connection);
+        arcp__admission_move(upgraded->counted, &base->counted, evict, connection);
     }
     arcp__websocket_reader_init(&connection->reader, options->pool,
                                 options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT

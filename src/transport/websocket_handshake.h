@@ -6,7 +6,7 @@
 #include <arcp/error.h>
 
 #include "transport/url.h"
-#include "web/message.h"
+#include "web/head.h"
 
 #define ARCP__WEBSOCKET_KEY_SIZE    24 /* base 64 of 16 bytes */
 #define ARCP__WEBSOCKET_ACCEPT_SIZE 28 /* base 64 of a SHA-1 */

@@ -1,6 +1,6 @@
 /* The head of an HTTP/1.1 request or response: the first line and the headers, read under a
- * limit. What follows is left to body.h. No I/O. Only head.c and message.c know which parser
- * stands behind this. */
+ * limit (what follows is left to body.h), and a server's answers as they are written. No I/O. Only
+ * head.c knows which parser stands behind this. */
 #ifndef ARCP_WEB_HEAD_H
 #define ARCP_WEB_HEAD_H
 
@@ -98,5 +98,25 @@ bool arcp__web_list_has(arcp_span list, const char *token);
 
 /* Equal but for the case of ASCII letters. */
 bool arcp__web_equal(arcp_span a, arcp_span b);
+
+/* ---- answers ---- */
+
+typedef struct arcp__web_response {
+    int status;
+    const char *type;    /* Content-Type; NULL: plain text in UTF-8 */
+    const char *headers; /* further lines, each with its CRLF; NULL: none */
+    const char *allow;   /* the methods of a 405; else NULL */
+    const char *why;     /* static; the body is this line. NULL: it is `body` */
+    arcp_span body;
+    bool is_streamed; /* the body comes in pieces, behind this head */
+    bool ends;        /* the connection; else that is the client's choice */
+} arcp__web_response;
+
+/* Appends the answer to `request` (whose head may not be complete); out->failed says when memory
+ * was short. A streamed body goes in chunks, or to a client of HTTP/1.0 until the connection ends,
+ * and HEAD gets none. With 426 the Connection header names Upgrade, as RFC 9110 section 7.8 wants
+ * it beside the Upgrade header. */
+void arcp__web_respond(const arcp__web_response *response, const arcp__web_head *request,
+                       bool keeps_alive, arcp_buf *out);
 
 #endif

@@ -161,18 +161,11 @@ struct in6_addr arcp__socket_peer(const struct sockaddr_storage *address)
 /* "http://HOST[:PORT]" or "https://…" and nothing behind it; the port is filled in. */
 static bool origin_parse(arcp_span text, arcp__web_origin *out)
 {
-    const arcp_span http = ARCP_SPAN_LITERAL("http://");
     const arcp_span https = ARCP_SPAN_LITERAL("https://");
-    *out = (arcp__web_origin){0};
-    if (arcp__web_equal(arcp_span_first(text, https.size), https)) {
-        out->secure = true;
-        text = arcp_span_from(text, https.size);
-    } else if (arcp__web_equal(arcp_span_first(text, http.size), http)) {
-        text = arcp_span_from(text, http.size);
-    } else {
-        return false;
-    }
-    if (!arcp__authority_parse(text, false, &out->authority)) {
+    *out = (arcp__web_origin){.secure = arcp__web_equal(arcp_span_first(text, https.size), https)};
+    const arcp_span scheme = out->secure ? https : ARCP_SPAN_LITERAL("http://");
+    if (!arcp__web_equal(arcp_span_first(text, scheme.size), scheme) ||
+        !arcp__authority_parse(arcp_span_from(text, scheme.size), false, &out->authority)) {
         return false;
     }
     if (!out->authority.has_port) {

@@ -23,33 +23,52 @@ void arcp__web_server_unref(arcp__web_server *server)
 
 /* ---- routes ---- */
 
-static arcp__web_response refuse(int status, const char *why)
-{
-    return (arcp__web_response){
-        .status = status, .why = why, .headers = "Cache-Control: no-store\r\n", .ends = true};
-}
-
-/* Who asks, and whether that may be. Status 0: it may. */
-static arcp__web_response check_names(const arcp__web_head *head, const arcp__web_names *names)
+/* Why the request is refused, with its status; NULL: it may come in to *route. */
+static const char *find_route(const arcp__web_route *routes, size_t route_count,
+                              const arcp__web_names *names, const arcp__web_head *head,
+                              const arcp__web_route **route, int *status)
 {
     arcp_span host = {NULL, 0};
-    if (arcp__web_head_find(head, "Host", &host) != 1) {
-        return refuse(400, "want exactly one Host header");
-    }
-    bool valid = false;
-    if (!arcp__web_names_allow_host(names, host, &valid)) {
-        return valid ? refuse(403, "this Host is not allowed")
-                     : refuse(400, "the Host header is malformed");
-    }
     arcp_span origin = {NULL, 0};
+    bool is_valid = false;
+    *status = 400;
+    if (arcp__web_head_find(head, "Host", &host) != 1) {
+        return "want exactly one Host header";
+    }
+    const bool is_allowed = arcp__web_names_allow_host(names, host, &is_valid);
+    if (!is_valid) {
+        return "the Host header is malformed";
+    }
+    *status = 403;
+    if (!is_allowed) {
+        return "this Host is not allowed";
+    }
     const size_t origins = arcp__web_head_find(head, "Origin", &origin);
     if (origins > 1) {
-        return refuse(400, "more than one Origin header");
+        *status = 400;
+        return "more than one Origin header";
     }
     if (origins == 1 && !arcp__web_names_allow_origin(names, origin)) {
-        return refuse(403, "this Origin is not allowed");
+        return "this Origin is not allowed";
     }
-    return (arcp__web_response){0};
+    for (size_t i = 0; i < route_count && *route == NULL; i++) {
+        if (routes[i].path == NULL ||
+            arcp_span_equal_cstr(arcp__web_head_path(head), routes[i].path)) {
+            *route = &routes[i];
+        }
+    }
+    if (*route == NULL) {
+        *status = 404;
+        return "nothing is served here";
+    }
+    if (!arcp__web_list_has(arcp_span_cstr((*route)->methods), head->method_name)) {
+        *status = 405;
+        return "this method is not served here";
+    }
+    *status = 400;
+    const bool has_body = head->framing != ARCP__WEB_NO_BODY;
+    const bool takes_body = (*route)->body != NULL && head->method == ARCP__WEB_OTHER_METHOD;
+    return has_body && !takes_body ? "want no body" : NULL;
 }
 
 const arcp__web_route *arcp__web_route_of(const arcp__web_route *routes, size_t route_count,
@@ -57,28 +76,10 @@ const arcp__web_route *arcp__web_route_of(const arcp__web_route *routes, size_t 
                                           arcp__web_response *refusal)
 {
     const arcp__web_route *route = NULL;
-    *refusal = check_names(head, names);
-    if (refusal->status != 0) {
-        return NULL;
-    }
-    for (size_t i = 0; i < route_count && route == NULL; i++) {
-        if (routes[i].path == NULL ||
-            arcp_span_equal_cstr(arcp__web_head_path(head), routes[i].path)) {
-            route = &routes[i];
-        }
-    }
-    if (route == NULL) {
-        *refusal = refuse(404, "nothing is served here");
-    } else if (!arcp__web_list_has(arcp_span_cstr(route->methods), head->method_name)) {
-        *refusal = refuse(405, "this method is not served here");
-        refusal->allow = route->methods;
-    } else if (head->framing != ARCP__WEB_NO_BODY &&
-               (route->body == NULL || head->method != ARCP__WEB_OTHER_METHOD)) {
-        *refusal = refuse(400, "want no body");
-    } else {
-        return route;
-    }
-    return NULL;
+    *refusal = (arcp__web_response){.headers = "Cache-Control: no-store\r\n", .ends = true};
+    refusal->why = find_route(routes, route_count, names, head, &route, &refusal->status);
+    refusal->allow = refusal->status == 405 ? route->methods : NULL;
+    return refusal->why == NULL ? route : NULL;
 }
 
 /* ---- accepting ---- */

@@ -25,7 +25,7 @@
 
 #include "stream/stream.h"
 #include "web/admission.h"
-#include "web/message.h"
+#include "web/head.h"
 #include "web/names.h"
 
 typedef struct arcp__web_server arcp__web_server;

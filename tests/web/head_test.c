@@ -4,7 +4,6 @@
 
 #include "web/feed.h"
 #include "web/head.h"
-#include "web/message.h"
 
 #define REQUEST "GET /arcp HTTP/1.1\r\nHost: localhost:7777\r\nUpgrade: websocket\r\n\r\n"
 
