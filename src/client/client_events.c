@@ -120,16 +120,14 @@ static void describe_budget(arcp__client_session *session, arcp_job *job)
 
 /* ---- describing and ending ---- */
 
-/* Copies into `out`, unless it is known already; an empty source leaves it unknown. False when out
- * of memory. */
-static bool learn(arcp_job *job, arcp_span *out, arcp_span text)
+/* Copies into `out`, unless it is known already; an empty source leaves it unknown. */
+static void learn(arcp__client_session *session, arcp_job *job, arcp_span *out, arcp_span text)
 {
-    if (out->size != 0 || text.size == 0) {
-        return true;
+    if (out->size == 0 && text.size != 0) {
+        const arcp_span copy = arcp__arena_copy(&job->strings, text);
+        session->failed = session->failed || copy.data == NULL;
+        *out = copy.data == NULL ? *out : copy;
     }
-    arcp_span copy = arcp__arena_copy(&job->strings, text);
-    *out = copy.data == NULL ? *out : copy;
-    return copy.data != NULL;
 }
 
 /* The record of the job that the answer describes, with what was not known yet; NULL when it names
@@ -159,25 +157,28 @@ static arcp_job *describe(arcp__client_session *session)
     if (status != ARCP_JOB_STATUS_COUNT && !job->ended) {
         job->status = status;
     }
+    if (job->credentials == NULL &&
+        !arcp__client_credentials_keep(json, told->credentials, &job->credentials)) {
+        session->failed = true;
+    }
+    learn(session, job, &job->agent, told->agent);
+    learn(session, job, &job->trace_id, in->trace_id);
+    learn(session, job, &job->parent_id, told->parent_job_id);
+    learn(session, job, &job->delegate_id, told->delegate_id);
+    learn(session, job, &job->lease, arcp_json_raw(json, told->lease));
+    learn(session, job, &job->constraints, arcp_json_raw(json, told->lease_constraints));
     arcp_buf descriptor = ARCP_BUF_INIT;
     arcp__client_credentials_redact(json, in->payload, &descriptor);
-    bool is_learnt = !session->failed && !session->scratch.failed && !descriptor.failed &&
-                     (job->credentials != NULL ||
-                      arcp__client_credentials_keep(json, told->credentials, &job->credentials)) &&
-                     learn(job, &job->agent, told->agent) &&
-                     learn(job, &job->trace_id, in->trace_id) &&
-                     learn(job, &job->parent_id, told->parent_job_id) &&
-                     learn(job, &job->delegate_id, told->delegate_id) &&
-                     learn(job, &job->lease, arcp_json_raw(json, told->lease)) &&
-                     learn(job, &job->constraints, arcp_json_raw(json, told->lease_constraints)) &&
-                     learn(job, &job->descriptor, arcp_buf_span(&descriptor));
+    session->failed = session->failed || session->scratch.failed || descriptor.failed;
+    if (!session->failed) { /* the last: with it the job has been described */
+        learn(session, job, &job->descriptor, arcp_buf_span(&descriptor));
+    }
     arcp_buf_fini(&descriptor);
-    session->failed = session->failed || !is_learnt;
-    return is_learnt ? job : NULL;
+    return session->failed ? NULL : job;
 }
 
-/* Prepares the outcome. False when out of memory. */
-static bool end_job(arcp__client_session *session, arcp_job *job)
+/* Prepares the outcome. */
+static void end_job(arcp__client_session *session, arcp_job *job)
 {
     const arcp_json *json = &session->json;
     const arcp__client_message *in = &session->in;
@@ -185,9 +186,8 @@ static bool end_job(arcp__client_session *session, arcp_job *job)
     arcp_job_status told = arcp_job_status_from_wire(in->end.final_status);
     bool is_told = arcp_job_status_is_terminal(told);
     bool is_error = in->type == ARCP_MESSAGE_JOB_ERROR || (is_told && told != ARCP_JOB_SUCCESS);
-    if (!learn(job, &outcome.payload, in->text) || !learn(job, &outcome.summary, in->end.summary)) {
-        return false;
-    }
+    learn(session, job, &outcome.payload, in->text);
+    learn(session, job, &outcome.summary, in->end.summary);
     if (is_error) {
         /* Some runtimes tell of a job that was stopped in a job.result, which has no code: its
          * final status says as much. */
@@ -212,21 +212,18 @@ static bool end_job(arcp__client_session *session, arcp_job *job)
     } else {
         arcp_json_ref result =
             in->end.result != ARCP_JSON_ABSENT ? in->end.result : in->end.older_result;
-        bool is_streamed = in->end.result_id.size != 0;
-        if (!learn(job, &outcome.result_id, in->end.result_id) ||
-            (!is_streamed && !learn(job, &outcome.result, arcp_json_raw(json, result)))) {
-            return false;
+        learn(session, job, &outcome.result_id, in->end.result_id);
+        if (in->end.result_id.size == 0) {
+            learn(session, job, &outcome.result, arcp_json_raw(json, result));
         }
-    }
-    if (session->failed) {
-        return false;
     }
     /* As told; hand_over replaces it by what came. */
     (void)arcp_json_u64(json, in->end.result_size, &outcome.streamed_bytes);
-    job->outcome = outcome;
-    job->status = outcome.final_status;
-    job->ended = true;
-    return true;
+    if (!session->failed) {
+        job->outcome = outcome;
+        job->status = outcome.final_status;
+        job->ended = true;
+    }
 }
 
 /* ---- answers ---- */
@@ -498,8 +495,12 @@ void arcp__client_on_job_end(arcp__client_session *session)
         return;
     }
     arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_ENDED, job, in->text.size);
-    if (item == NULL || !end_job(session, job)) {
+    if (item == NULL) {
         session->failed = true;
+        return;
+    }
+    end_job(session, job);
+    if (session->failed) {
         arcp__client_item_free(item);
         return;
     }
