@@ -8,12 +8,6 @@
  * job is made, which is when its submitter says so. */
 #include "job/job_state.h"
 
-static bool copy_text(char **to, arcp_span text)
-{
-    *to = arcp__copy_cstr(text.data, text.size);
-    return *to != NULL;
-}
-
 /* NULL when out of memory. */
 static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *order,
                                       arcp_buf *notes)
@@ -23,46 +17,44 @@ static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *o
         arcp__context_no_memory(jobs->context);
         return NULL;
     }
-    admission->submitter = order->submitter;
+    arcp__job_order *kept = &admission->order;
+    const int64_t now_ns = jobs->context->now.wall_ns;
+    *kept = *order;
+    kept->admission = admission;
+    kept->lease = arcp_lease_ref(order->lease);
+    kept->asked_agent = arcp_span_cstr(order->agent->text);
+    kept->trace = &admission->trace;
+    kept->trace_id = arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE);
+    admission->trace = *order->trace;
+    memcpy(admission->trace_id, order->trace_id.data, ARCP__TRACE_ID_SIZE);
     admission->credential.owner = admission;
-    DL_APPEND2(order->submitter->admissions, admission, own_previous, own_next);
-    order->submitter->admission_count++;
-    admission->principal = order->principal;
-    DL_APPEND2(order->principal->admissions, admission, peer_previous, peer_next);
-    order->principal->running_jobs++;
+    arcp__context_make_id(jobs->context, "job_", admission->job_id);
+    admission->created_wall_ns = now_ns - now_ns % ARCP_NS_PER_MS;
+    DL_APPEND2(kept->submitter->admissions, admission, own_previous, own_next);
+    kept->submitter->admission_count++;
+    DL_APPEND2(kept->principal->admissions, admission, peer_previous, peer_next);
+    kept->principal->running_jobs++;
     DL_APPEND2(jobs->admissions, admission, previous, next);
     jobs->running++;
-    if (order->parent != NULL) {
-        admission->parent = order->parent;
-        order->parent->admissions++;
-        arcp__job_pin(order->parent);
-    }
-    arcp__context_make_id(jobs->context, "job_", admission->job_id);
-    admission->created_wall_ns =
-        jobs->context->now.wall_ns - jobs->context->now.wall_ns % ARCP_NS_PER_MS;
-    admission->lease = arcp_lease_ref(order->lease);
-    admission->features = order->features;
-    admission->max_runtime_sec = order->max_runtime_sec;
-    memcpy(admission->trace_id, order->trace_id.data, ARCP__TRACE_ID_SIZE);
-    admission->trace = *order->trace;
-    admission->waits_for_end = order->waits_for_end;
-    if (order->key.size != 0) {
-        memcpy(admission->print, order->fingerprint, sizeof(admission->print));
-    }
     arcp_buf body = ARCP_BUF_INIT;
-    if (order->parent != NULL) {
+    if (kept->parent != NULL) {
+        kept->parent->admissions++;
+        arcp__job_pin(kept->parent);
         arcp_json_compact(order->json, order->body, &body);
     }
-    arcp_buf_append(&admission->input, order->input);
-    admission->body = arcp_buf_take_cstr(&body);
-    if (admission->input.failed || admission->body == NULL ||
-        !copy_text(&admission->agent, arcp_span_cstr(order->agent->text)) ||
-        !copy_text(&admission->agent_name, order->agent_name) ||
-        !copy_text(&admission->tracestate, order->tracestate) ||
-        !copy_text(&admission->key, order->key) ||
-        !copy_text(&admission->delegate_id, order->delegate_id) ||
-        !copy_text(&admission->reply_to, order->reply_to)) {
-        arcp_buf_fini(&body);
+    admission->body = arcp_buf_span(&body);
+    arcp_span print = {(const char *)order->fingerprint, order->key.size == 0 ? 0 : 32};
+    arcp_span *const texts[] = {
+        &kept->asked_agent, &kept->agent_name, &kept->tracestate, &kept->key,      &print,
+        &kept->delegate_id, &kept->reply_to,   &kept->input,      &admission->body};
+    bool is_kept = !body.failed;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        *texts[i] = arcp__arena_copy(&admission->texts, *texts[i]);
+        is_kept = is_kept && texts[i]->data != NULL;
+    }
+    kept->fingerprint = (const uint8_t *)print.data;
+    arcp_buf_fini(&body);
+    if (!is_kept) {
         arcp__context_no_memory(jobs->context);
         arcp__admission_free(jobs, admission);
         return NULL;
@@ -77,26 +69,9 @@ bool arcp__admission_is_ready(const arcp__admission *admission)
     return admission->is_ready;
 }
 
-void arcp__admission_order(const arcp__admission *admission, arcp__job_order *out)
+const arcp__job_order *arcp__admission_order(const arcp__admission *admission)
 {
-    out->submitter = admission->submitter;
-    out->principal = admission->principal;
-    out->features = admission->features;
-    out->asked_agent = arcp_span_cstr(admission->agent);
-    out->max_runtime_sec = admission->max_runtime_sec;
-    out->key = arcp_span_cstr(admission->key);
-    out->fingerprint = admission->print;
-    out->trace_id = arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE);
-    out->trace = &admission->trace;
-    out->tracestate = arcp_span_cstr(admission->tracestate);
-    out->parent = admission->parent;
-    out->delegate_id = arcp_span_cstr(admission->delegate_id);
-    out->reply_to = arcp_span_cstr(admission->reply_to);
-    out->waits_for_end = admission->waits_for_end;
-    out->agent_name = arcp_span_cstr(admission->agent_name);
-    out->input = arcp_buf_span(&admission->input);
-    out->lease = admission->lease;
-    out->admission = admission;
+    return &admission->order;
 }
 
 static void stop_waiting(arcp__submitter *submitter)
@@ -109,7 +84,8 @@ static void stop_waiting(arcp__submitter *submitter)
 
 void arcp__admission_free(arcp__jobs *jobs, arcp__admission *admission)
 {
-    arcp__submitter *submitter = admission->submitter;
+    const arcp__job_order *order = &admission->order;
+    arcp__submitter *submitter = order->submitter;
     DL_DELETE2(jobs->admissions, admission, previous, next);
     DL_DELETE2(submitter->admissions, admission, own_previous, own_next);
     submitter->admission_count--;
@@ -120,23 +96,17 @@ void arcp__admission_free(arcp__jobs *jobs, arcp__admission *admission)
         waiter->ops->ready(jobs->user, waiter);
     }
     jobs->running--;
-    admission->principal->running_jobs--;
-    DL_DELETE2(admission->principal->admissions, admission, peer_previous, peer_next);
-    arcp__principal_maybe_free(jobs, admission->principal);
-    if (admission->parent != NULL) {
-        admission->parent->admissions--;
-        arcp__job_unpin(admission->parent);
+    order->principal->running_jobs--;
+    DL_DELETE2(order->principal->admissions, admission, peer_previous, peer_next);
+    arcp__principal_maybe_free(jobs, order->principal);
+    if (order->parent != NULL) {
+        order->parent->admissions--;
+        arcp__job_unpin(order->parent);
     }
     submitter->ops->ready(jobs->user, submitter);
-    arcp_lease_unref(admission->lease);
-    arcp_buf_fini(&admission->input);
+    arcp_lease_unref(order->lease);
     arcp_buf_fini(&admission->notes);
-    char *const texts[] = {admission->agent, admission->agent_name,  admission->tracestate,
-                           admission->key,   admission->delegate_id, admission->reply_to,
-                           admission->body};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        arcp__free(texts[i]);
-    }
+    arcp__arena_fini(&admission->texts);
     arcp__free(admission);
 }
 
@@ -183,8 +153,9 @@ void arcp__admission_provisioned(arcp__jobs *jobs, arcp__admission *admission,
     if (error != NULL) {
         admission->error = *error;
     }
+    arcp__submitter *submitter = admission->order.submitter;
     admission->is_ready = true;
-    admission->submitter->ops->ready(jobs->user, admission->submitter);
+    submitter->ops->ready(jobs->user, submitter);
 }
 
 /* ---- submitters ---- */
@@ -194,7 +165,7 @@ bool arcp__submitter_waits_for_key(arcp__submitter *submitter, const arcp__princ
 {
     stop_waiting(submitter);
     arcp__admission *at = key.size == 0 ? NULL : principal->admissions;
-    while (at != NULL && !arcp_span_equal_cstr(key, at->key)) {
+    while (at != NULL && !arcp_span_equal(key, at->order.key)) {
         at = at->peer_next;
     }
     if (at != NULL) {
@@ -207,7 +178,7 @@ bool arcp__submitter_waits_for_key(arcp__submitter *submitter, const arcp__princ
 arcp__admission *arcp__submitter_ready_child(const arcp__submitter *submitter)
 {
     arcp__admission *at = submitter->admissions;
-    while (at != NULL && (at->parent == NULL || !at->is_ready)) {
+    while (at != NULL && (at->order.parent == NULL || !at->is_ready)) {
         at = at->own_next;
     }
     return at;
@@ -228,7 +199,7 @@ void arcp__admission_drop_children(arcp__jobs *jobs, const arcp__job *parent)
     arcp__admission *at = parent->admissions == 0 ? NULL : parent->principal->admissions;
     for (arcp__admission *next = NULL; at != NULL; at = next) {
         next = at->peer_next;
-        if (at->parent == parent) {
+        if (at->order.parent == parent) {
             arcp__admission_free(jobs, at);
         }
     }

@@ -145,9 +145,15 @@ static void take_event(arcp__jobs *jobs, arcp__job *job, line *in)
 /* [arcp:LB-2] */
 static void take_authorize(arcp__jobs *jobs, arcp__job *job, line *in)
 {
+    arcp_target_scratch scratch;
+    arcp__job_message message;
     arcp_error error = {0};
     arcp_buf details = ARCP_BUF_INIT;
-    if (arcp__job_authorize(jobs, job, in->capability, in->target, &details, &error)) {
+    const bool is_allowed =
+        arcp__job_port_authorize(&job->live->port, jobs->context->now, in->capability, in->target,
+                                 &scratch, &details, &message, &error);
+    arcp__job_hear(jobs, job, &message);
+    if (is_allowed) {
         arcp__agent_reply(jobs, job, in->id, ARCP_SPAN_LITERAL("{\"allow\":true}"));
     } else {
         reply_status(jobs, job, in, error.status, &error, &details);

@@ -196,122 +196,105 @@ void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job)
 
 /* ---- agents ---- */
 
-static arcp__agent *find_agent(const arcp__jobs *jobs, arcp_span name)
+static arcp__agent_version *find_version(const arcp__jobs *jobs, arcp_span name, arcp_span version)
 {
-    arcp__agent *agent = jobs->agents;
-    while (agent != NULL && !arcp_span_equal_cstr(name, agent->name)) {
-        agent = agent->next;
+    arcp__agent_version *at = jobs->agents;
+    while (at != NULL &&
+           (!arcp_span_equal_cstr(name, at->name) || !arcp_span_equal_cstr(version, at->version))) {
+        at = at->next;
     }
-    return agent;
+    return at;
 }
 
-static arcp__agent_version *find_version(const arcp__agent *agent, arcp_span version)
+/* The version of this name that stands for it; NULL: there is none. */
+static arcp__agent_version *find_default(const arcp__jobs *jobs, arcp_span name)
 {
-    for (size_t at = 0; at < agent->version_count; at++) {
-        if (arcp_span_equal_cstr(version, agent->versions[at].version)) {
-            return &agent->versions[at];
+    arcp__agent_version *first = NULL;
+    for (arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
+        if (arcp_span_equal_cstr(name, at->name)) {
+            if (at->is_default) {
+                return at;
+            }
+            first = first == NULL ? at : first;
         }
     }
-    return NULL;
+    return first;
 }
 
-static arcp__agent *add_agent(arcp__jobs *jobs, arcp_span name)
+static void version_free(arcp__agent_version *version)
 {
-    arcp__agent *agent = arcp__alloc(sizeof(*agent));
-    if (agent == NULL) {
-        return NULL;
-    }
-    agent->name = arcp__copy_cstr(name.data, name.size);
-    if (agent->name == NULL) {
-        arcp__free(agent);
-        return NULL;
-    }
-    LL_APPEND(jobs->agents, agent);
-    return agent;
-}
-
-static arcp__agent_version *add_version(arcp__agent *agent, arcp_span text, arcp_span version)
-{
-    arcp__agent_version *versions =
-        arcp__realloc_array(agent->versions, agent->version_count + 1, sizeof(*versions));
-    if (versions == NULL) {
-        return NULL;
-    }
-    agent->versions = versions;
-    arcp__agent_version *added = &versions[agent->version_count];
-    *added = (arcp__agent_version){
-        .version = arcp__copy_cstr(version.data, version.size),
-        .text = arcp__copy_cstr(text.data, text.size),
-    };
-    if (added->version == NULL || added->text == NULL) {
-        arcp__free(added->version);
-        arcp__free(added->text);
-        return NULL;
-    }
-    agent->version_count++;
-    return added;
-}
-
-static arcp_status register_checked(arcp__jobs *jobs, arcp_span text,
-                                    const arcp__agent_registration *wanted, arcp_error *err)
-{
-    arcp__agent *agent = find_agent(jobs, wanted->name);
-    if (agent == NULL) {
-        agent = add_agent(jobs, wanted->name);
-    }
-    arcp__agent_version *known = agent == NULL ? NULL : find_version(agent, wanted->version);
-    if (agent != NULL && known == NULL) {
-        known = add_version(agent, text, wanted->version);
-    }
-    char *cwd = arcp__copy_cstr(wanted->cwd.data, wanted->cwd.size);
-    if (known == NULL || cwd == NULL) {
-        arcp__free(cwd);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp__free(known->cwd);
-    known->cwd = cwd;
-    known->host = wanted->host;
-    if (wanted->is_default) {
-        agent->default_version = (size_t)(known - agent->versions);
-    }
-    return ARCP_OK;
+    arcp__free(version->name);
+    arcp__free(version->version);
+    arcp__free(version->text);
+    arcp__free(version->cwd);
+    arcp__free(version);
 }
 
 arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registration *agent,
                                  arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
+    arcp_span name;
+    arcp_span version;
     arcp_buf_append(&text, agent->name);
     if (agent->version.size != 0) {
         arcp_buf_append_byte(&text, '@');
         arcp_buf_append(&text, agent->version);
     }
-    arcp_span name;
-    arcp_span version;
     arcp_status status = arcp_buf_status(&text);
     if (status == ARCP_OK) {
         status = arcp__agent_name_parse(arcp_buf_span(&text), &name, &version, err);
     }
-    if (status == ARCP_OK) {
-        status = register_checked(jobs, arcp_buf_span(&text), agent, err);
+    arcp__agent_version *made = status == ARCP_OK ? arcp__alloc(sizeof(*made)) : NULL;
+    if (made != NULL) {
+        made->name = arcp__copy_cstr(agent->name.data, agent->name.size);
+        made->version = arcp__copy_cstr(agent->version.data, agent->version.size);
+        made->cwd = arcp__copy_cstr(agent->cwd.data, agent->cwd.size);
+        made->text = arcp_buf_take_cstr(&text);
     }
     arcp_buf_fini(&text);
-    return status;
+    if (status != ARCP_OK) {
+        return status;
+    }
+    if (made == NULL || made->name == NULL || made->version == NULL || made->cwd == NULL ||
+        made->text == NULL) {
+        if (made != NULL) {
+            version_free(made);
+        }
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    arcp__agent_version *known = find_version(jobs, agent->name, agent->version);
+    arcp__agent_version *chosen = find_default(jobs, agent->name);
+    if (known == NULL && chosen == NULL) {
+        LL_APPEND(jobs->agents, made);
+        known = made;
+    } else if (known == NULL) { /* behind the others of its name */
+        arcp__agent_version *last = chosen;
+        while (last->next != NULL && strcmp(last->next->name, made->name) == 0) {
+            last = last->next;
+        }
+        LL_APPEND_ELEM(jobs->agents, last, made);
+        known = made;
+    } else { /* again, with another host or directory */
+        char *cwd = known->cwd;
+        known->cwd = made->cwd;
+        made->cwd = cwd;
+        version_free(made);
+    }
+    known->host = agent->host;
+    if (agent->is_default && chosen != NULL) {
+        chosen->is_default = false;
+    }
+    known->is_default = known->is_default || agent->is_default;
+    return ARCP_OK;
 }
 
 void arcp__agents_clear(arcp__jobs *jobs)
 {
     while (jobs->agents != NULL) {
-        arcp__agent *agent = jobs->agents;
-        jobs->agents = agent->next;
-        for (size_t at = 0; at < agent->version_count; at++) {
-            arcp__free(agent->versions[at].version);
-            arcp__free(agent->versions[at].text);
-            arcp__free(agent->versions[at].cwd);
-        }
-        arcp__free(agent->versions);
-        arcp__free(agent->name);
-        arcp__free(agent);
+        arcp__agent_version *version = jobs->agents;
+        jobs->agents = version->next;
+        version_free(version);
     }
 }
 
@@ -325,10 +308,8 @@ static void visit_host(const arcp__job *job, void (*visit)(void *user, void *hos
 void arcp__agents_visit_hosts(const arcp__jobs *jobs, void (*visit)(void *user, void *host),
                               void *user)
 {
-    for (const arcp__agent *agent = jobs->agents; agent != NULL; agent = agent->next) {
-        for (size_t at = 0; at < agent->version_count; at++) {
-            visit(user, agent->versions[at].host);
-        }
+    for (const arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
+        visit(user, at->host);
     }
     for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         visit_host(job, visit, user);
@@ -340,7 +321,7 @@ void arcp__agents_visit_hosts(const arcp__jobs *jobs, void (*visit)(void *user, 
 }
 
 /* [arcp:7.5-1] [arcp:7.5-3] [arcp:7.5-6] */
-arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text, const arcp__agent **agent,
+arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
                                 const arcp__agent_version **version, arcp_error *err)
 {
     arcp_span name;
@@ -349,19 +330,17 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text, const ar
     if (status != ARCP_OK) {
         return status;
     }
-    const arcp__agent *found = find_agent(jobs, name);
-    if (found == NULL || found->version_count == 0) {
+    const arcp__agent_version *chosen = find_default(jobs, name);
+    if (chosen == NULL) {
         return arcp_error_set(err, ARCP_E_AGENT_NOT_AVAILABLE, "there is no agent \"%.*s\"",
                               (int)name.size, name.data);
     }
-    const arcp__agent_version *chosen =
-        wanted.size == 0 ? &found->versions[found->default_version] : find_version(found, wanted);
+    chosen = wanted.size == 0 ? chosen : find_version(jobs, name, wanted);
     if (chosen == NULL) {
         return arcp_error_set(err, ARCP_E_AGENT_VERSION_NOT_AVAILABLE,
                               "agent \"%.*s\" has no version \"%.*s\"", (int)name.size, name.data,
                               (int)wanted.size, wanted.data);
     }
-    *agent = found;
     *version = chosen;
     return ARCP_OK;
 }
@@ -370,25 +349,26 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text, const ar
 void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *writer)
 {
     arcp__put_array(writer, "agents");
-    for (const arcp__agent *agent = jobs->agents; agent != NULL; agent = agent->next) {
-        if (!rich) {
-            arcp_json_write_cstr(writer, agent->name);
-            continue;
+    for (const arcp__agent_version *first = jobs->agents, *at = NULL; first != NULL; first = at) {
+        const arcp__agent_version *chosen = first;
+        if (rich) {
+            arcp_json_begin_object(writer);
+            arcp__put_cstr(writer, "name", first->name);
+            arcp__put_array(writer, "versions");
+        } else {
+            arcp_json_write_cstr(writer, first->name);
         }
-        arcp_json_begin_object(writer);
-        arcp__put_cstr(writer, "name", agent->name);
-        arcp__put_array(writer, "versions");
-        for (size_t at = 0; at < agent->version_count; at++) {
-            if (agent->versions[at].version[0] != '\0') {
-                arcp_json_write_cstr(writer, agent->versions[at].version);
+        for (at = first; at != NULL && strcmp(at->name, first->name) == 0; at = at->next) {
+            chosen = at->is_default ? at : chosen;
+            if (rich && at->version[0] != '\0') {
+                arcp_json_write_cstr(writer, at->version);
             }
         }
-        arcp_json_end_array(writer);
-        const char *chosen = agent->versions[agent->default_version].version;
-        if (chosen[0] != '\0') {
-            arcp__put_cstr(writer, "default", chosen);
+        if (rich) {
+            arcp_json_end_array(writer);
+            arcp__put_word(writer, "default", chosen->version);
+            arcp_json_end_object(writer);
         }
-        arcp_json_end_object(writer);
     }
     arcp_json_end_array(writer);
 }

@@ -48,7 +48,7 @@ static void forget(arcp__jobs *jobs, arcp__idempotency *entry)
     arcp__free(entry);
 }
 
-/* ---- its row in IDEMPOTENCY ---- */
+/* ---- rows ---- */
 
 static void row_key(arcp__jobs *jobs, const arcp__idempotency *entry, char out[64])
 {
@@ -83,21 +83,6 @@ static void write_members(const arcp__idempotency *entry, arcp_span key, const c
         .key = key, .job_id = arcp_span_cstr(job_id), .expires_at = entry->expires_wall_ns};
     memcpy(row.fingerprint, entry->fingerprint, sizeof(row.fingerprint));
     arcp__encode_row(writer, &members, &row);
-}
-
-static void store_row(arcp__jobs *jobs, arcp__idempotency *entry)
-{
-    char key[64];
-    arcp_buf row = arcp__context_take_buf(jobs->context);
-    row_key(jobs, entry, key);
-    arcp_json_writer writer = arcp__put_begin(&row);
-    write_members(entry, arcp_span_make(entry->key, entry->key_size), entry->job_id, &writer);
-    arcp__put_raw(&writer, "accepted", arcp__idempotency_accepted(entry));
-    arcp_json_end_object(&writer);
-    arcp__batch_put(jobs->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
-                    arcp_buf_span(&row));
-    entry->has_row = true;
-    arcp__context_give_buf(jobs->context, &row);
 }
 
 static void delete_row(arcp__jobs *jobs, arcp__idempotency *entry)
@@ -266,7 +251,17 @@ void arcp__idempotency_outlive(arcp__jobs *jobs, arcp__job *job)
         return;
     }
     if (entry->expires_wall_ns > jobs->context->now.wall_ns && arcp__batch_keeps_rows(jobs->log)) {
-        store_row(jobs, entry);
+        char key[64];
+        arcp_buf row = arcp__context_take_buf(jobs->context);
+        row_key(jobs, entry, key);
+        arcp_json_writer writer = arcp__put_begin(&row);
+        write_members(entry, arcp_span_make(entry->key, entry->key_size), entry->job_id, &writer);
+        arcp__put_raw(&writer, "accepted", arcp__idempotency_accepted(entry));
+        arcp_json_end_object(&writer);
+        arcp__batch_put(jobs->log, ARCP_STORE_IDEMPOTENCY, arcp_span_make(key, sizeof(key)),
+                        arcp_buf_span(&row));
+        entry->has_row = true;
+        arcp__context_give_buf(jobs->context, &row);
     }
     entry->job = NULL;
     entry->accepted = job->accepted;
@@ -288,12 +283,6 @@ static int by_expiry(const arcp__idempotency *a, const arcp__idempotency *b)
     return (a->expires_wall_ns > b->expires_wall_ns) - (a->expires_wall_ns < b->expires_wall_ns);
 }
 
-static void take_members(arcp__idempotency *entry, const key_row *row)
-{
-    memcpy(entry->fingerprint, row->fingerprint, sizeof(row->fingerprint));
-    entry->expires_wall_ns = row->expires_at;
-}
-
 arcp_status arcp__idempotency_restore_of_job(arcp__jobs *jobs, const arcp_json *json,
                                              arcp_json_ref object, arcp__job *job, arcp_error *err)
 {
@@ -310,7 +299,8 @@ arcp_status arcp__idempotency_restore_of_job(arcp__jobs *jobs, const arcp_json *
     }
     entry->job = job;
     job->idempotency = entry;
-    take_members(entry, &row);
+    memcpy(entry->fingerprint, row.fingerprint, sizeof(row.fingerprint));
+    entry->expires_wall_ns = row.expires_at;
     add(jobs, entry);
     return ARCP_OK;
 }
@@ -344,7 +334,8 @@ arcp_status arcp__idempotency_restore_row(arcp__jobs *jobs, arcp_span key, arcp_
         return arcp__row_out_of_memory(err);
     }
     const arcp_span payload = arcp_json_raw(json, row.accepted);
-    take_members(entry, &row);
+    memcpy(entry->fingerprint, row.fingerprint, sizeof(row.fingerprint));
+    entry->expires_wall_ns = row.expires_at;
     entry->accepted = arcp__copy_cstr(payload.data, payload.size);
     entry->has_row = true;
     if (entry->accepted == NULL) {

@@ -238,15 +238,6 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
     arcp_json_end_object(writer);
 }
 
-void arcp__job_take_budget(arcp__job *job, arcp_budget *budget)
-{
-    if (budget != NULL && arcp_budget_count(budget) != 0) {
-        job->budget = budget;
-    } else {
-        arcp_budget_unref(budget);
-    }
-}
-
 arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arcp__job *parent,
                                      arcp_error *err)
 {
@@ -273,20 +264,15 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     live->port.gates = arcp__audit_gates(jobs->log);
     live->credential =
         (arcp__credential_slot){.owner = job, .lease = live->lease, .budget = budget};
-    arcp__job_take_budget(job, budget);
+    if (budget != NULL && arcp_budget_count(budget) != 0) {
+        job->budget = budget; /* it has counters of its own */
+    } else {
+        arcp_budget_unref(budget);
+    }
     return status;
 }
 
 /* ---- parents and children ---- */
-
-void arcp__job_link_child(arcp__job *parent, arcp__job *child)
-{
-    child->parent = parent;
-    arcp__job_pin(parent);
-    child->next_child = parent->children;
-    parent->children = child;
-    parent->live_children++;
-}
 
 void arcp__job_leave_parent(arcp__job *job)
 {
@@ -294,12 +280,7 @@ void arcp__job_leave_parent(arcp__job *job)
     if (parent == NULL) {
         return;
     }
-    for (arcp__job **at = &parent->children; *at != NULL; at = &(*at)->next_child) {
-        if (*at == job) {
-            *at = job->next_child;
-            break;
-        }
-    }
+    LL_DELETE2(parent->children, job, next_child);
     if (!arcp__job_has_ended(job)) {
         parent->live_children--;
     }

@@ -52,7 +52,6 @@ typedef struct arcp__job arcp__job;
 typedef struct arcp__job_live arcp__job_live;
 typedef struct arcp__principal arcp__principal;
 typedef struct arcp__admission arcp__admission;
-typedef struct arcp__agent arcp__agent;
 typedef struct arcp__agent_version arcp__agent_version;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__policy_row arcp__policy_row;
@@ -411,8 +410,8 @@ arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
 
 /* An order on its way to a job waits as an admission. Whether nothing is missing but its turn. */
 bool arcp__admission_is_ready(const arcp__admission *admission);
-/* What it was made of, borrowed from it. */
-void arcp__admission_order(const arcp__admission *admission, arcp__job_order *out);
+/* What it was made of; what that borrows lives as long as it. */
+const arcp__job_order *arcp__admission_order(const arcp__admission *admission);
 /* The job of one that is ready: MADE or REFUSED. */
 arcp__job_outcome arcp__job_admit(arcp__jobs *jobs, arcp__admission *admission,
                                   arcp__job_order *order, arcp__job_answer *answer,
@@ -516,7 +515,7 @@ struct arcp__jobs {
     arcp__principal *principals;
     arcp__principal *staying; /* those of which only their buckets are left, the oldest first */
     size_t staying_count;
-    arcp__agent *agents;
+    arcp__agent_version *agents; /* in order of registration */
     arcp__policy_row *policies;
     size_t policy_count;
     arcp__admission *admissions; /* oldest first */

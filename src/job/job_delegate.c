@@ -75,12 +75,11 @@ static arcp_status check(arcp__jobs *jobs, arcp__job *parent, arcp__job_order *o
                          arcp_buf *notes, arcp_buf *details, arcp_error *err)
 {
     const arcp_authority *authority = parent->live->authority;
-    const arcp__agent *agent = NULL;
-    arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &agent, &order->agent, err);
+    arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err);
     if (status != ARCP_OK) {
         return status;
     }
-    order->agent_name = arcp_span_cstr(agent->name);
+    order->agent_name = arcp_span_cstr(order->agent->name);
     /* agent.delegate covers the resolved agent; expiry and budgets come first, as everywhere. A
      * grant is recorded with the delegation. */
     arcp_target_scratch scratch;
@@ -166,7 +165,10 @@ static void emit_delegate(arcp__jobs *jobs, arcp__job *parent, const arcp__job *
 static void begin(arcp__jobs *jobs, arcp__job *parent, arcp__job *child,
                   const arcp__job_order *order)
 {
-    arcp__job_link_child(parent, child);
+    child->parent = parent;
+    arcp__job_pin(parent);
+    LL_PREPEND2(parent->children, child, next_child);
+    parent->live_children++;
     audit(jobs, parent, child, order, ARCP_OK);
     parent->submitter->ops->child(jobs->user, parent->submitter, child);
     emit_delegate(jobs, parent, child, order);
@@ -187,17 +189,17 @@ static void begin(arcp__jobs *jobs, arcp__job *parent, arcp__job *child,
 
 void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
 {
-    arcp__job *parent = admission->parent;
-    arcp__job_order order = {0};
+    arcp__job_order order = admission->order;
+    arcp__job *parent = order.parent;
     arcp__job_answer answer = {0};
     arcp_error error = {0};
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf scratch = ARCP_BUF_INIT;
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    arcp__admission_order(admission, &order); /* whom to answer, also when it cannot be read */
-    if (arcp_json_scan(&json, arcp_span_cstr(admission->body), &limits, &error) == ARCP_OK &&
+    if (arcp_json_scan(&json, admission->body, &limits, &error) == ARCP_OK &&
         read_body(&json, ARCP_JSON_ROOT, &scratch, &order, &error) == ARCP_OK) {
-        arcp__admission_order(admission, &order);
+        order.asked_agent = admission->order.asked_agent;
+        order.delegate_id = admission->order.delegate_id;
         order.max_runtime_sec = runtime_left(jobs, parent);
         (void)arcp__job_admit(jobs, admission, &order, &answer, &error);
     }

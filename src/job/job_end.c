@@ -307,7 +307,7 @@ void arcp__job_cancel(arcp__jobs *jobs, arcp__job *job, const char *message)
 }
 
 /* [arcp:9.5-7] [arcp:9.5-8] [arcp:14-6] [arcp:LA-17] [arcp:LB-4] */
-void arcp__job_expiry_due(arcp__jobs *jobs, arcp__job *job)
+static void expiry_due(arcp__jobs *jobs, arcp__job *job)
 {
     if (arcp__job_has_ended(job)) {
         return;
@@ -338,7 +338,7 @@ void arcp__jobs_follow_wall_clock(arcp__jobs *jobs)
             continue;
         }
         if (arcp_authority_is_expired(job->live->authority, jobs->context->now)) {
-            arcp__job_expiry_due(jobs, job);
+            expiry_due(jobs, job);
         } else {
             arcp__context_arm(
                 jobs->context, &job->live->expiry_timer, jobs->timer_kind, job,
@@ -355,7 +355,7 @@ void arcp__job_due(arcp__jobs *jobs, arcp__timer *timer)
     } else if (timer == &job->live->runtime_timer) {
         arcp__job_fail_with(jobs, job, ARCP_E_TIMEOUT, "the job ran longer than max_runtime_sec");
     } else if (timer == &job->live->expiry_timer) {
-        arcp__job_expiry_due(jobs, job);
+        expiry_due(jobs, job);
     } else {
         arcp__agent_kill(jobs, job);
         if (job->cancelling) {
@@ -369,7 +369,7 @@ void arcp__job_due(arcp__jobs *jobs, arcp__timer *timer)
 void arcp__job_after_denial(arcp__jobs *jobs, arcp__job *job, arcp_status code)
 {
     if (code == ARCP_E_LEASE_EXPIRED) {
-        arcp__job_expiry_due(jobs, job);
+        expiry_due(jobs, job);
     } else if (code == ARCP_E_BUDGET_EXHAUSTED &&
                jobs->context->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
         arcp__job_fail_with(jobs, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");

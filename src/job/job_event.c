@@ -49,7 +49,8 @@ void arcp__job_decided(arcp__jobs *jobs, const arcp__job *job, const arcp_decisi
     const bool is_shut = decision->code == ARCP_E_INTERNAL_ERROR; /* though the lease allows it */
     const bool is_denied = decision->code != ARCP_OK;
     if (is_denied) {
-        arcp__metrics_denied(jobs, decision->code, decision->capability);
+        jobs->metrics.denial_count++;
+        jobs->metrics.denials[decision->code][arcp__capability_from_name(decision->capability)]++;
     }
     arcp__audit(jobs->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
@@ -67,7 +68,7 @@ void arcp__job_decided(arcp__jobs *jobs, const arcp__job *job, const arcp_decisi
 
 /* ---- what an agent says ---- */
 
-static void hear(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
+void arcp__job_hear(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
 {
     if (message->unit.size != 0) { /* also after the job's end */
         arcp__credential_note_spend(jobs->credentials, &job->live->credential, message->unit,
@@ -91,17 +92,6 @@ static void hear(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *mess
     }
 }
 
-bool arcp__job_authorize(arcp__jobs *jobs, arcp__job *job, arcp_span capability, arcp_span target,
-                         arcp_buf *details, arcp_error *err)
-{
-    arcp_target_scratch scratch;
-    arcp__job_message message;
-    const bool is_allowed = arcp__job_port_authorize(
-        &job->live->port, jobs->context->now, capability, target, &scratch, details, &message, err);
-    hear(jobs, job, &message);
-    return is_allowed;
-}
-
 arcp_status arcp__job_agent_event(arcp__jobs *jobs, arcp__job *job, arcp_span kind_text,
                                   const arcp_json *json, arcp_json_ref body, arcp_buf *details,
                                   arcp_error *err)
@@ -122,13 +112,13 @@ arcp_status arcp__job_agent_event(arcp__jobs *jobs, arcp__job *job, arcp_span ki
         return status;
     }
     arcp__job_port_spend(&job->live->port, &message, reports);
-    hear(jobs, job, &message);
+    arcp__job_hear(jobs, job, &message);
     return status;
 }
 
 void arcp__job_agent_says(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
 {
-    hear(jobs, job, message);
+    arcp__job_hear(jobs, job, message);
     if (!arcp__job_has_ended(job)) {
         arcp__job_after_denial(jobs, job, message->decision.code);
     }

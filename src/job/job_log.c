@@ -35,12 +35,6 @@ void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job)
     job->live->metrics->live++;
 }
 
-void arcp__metrics_denied(arcp__jobs *jobs, arcp_status code, arcp_span capability)
-{
-    jobs->metrics.denial_count++;
-    jobs->metrics.denials[code][arcp__capability_from_name(capability)]++;
-}
-
 /* For the line at its end. */
 static void add_cost(arcp__job_live *live, arcp_span currency, arcp_decimal amount)
 {

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "core/agent_name.h"
 #include "core/authority.h"
 #include "core/decode.h"
@@ -17,19 +18,14 @@
 
 /* ---- structs ---- */
 
+/* One version of an agent. */
 struct arcp__agent_version {
-    char *version; /* owned; "" for none */
-    char *text;    /* owned: name@version, or name */
-    char *cwd;     /* owned; "" for none */
+    char *name, *version; /* owned; version is "" for none */
+    char *text;           /* owned: name@version, or name */
+    char *cwd;            /* owned; "" for none */
     void *host;
-};
-
-struct arcp__agent {
-    char *name; /* owned */
-    arcp__agent_version *versions;
-    size_t version_count;
-    size_t default_version;
-    arcp__agent *next; /* in order of registration */
+    bool is_default;           /* of those with its name; else the first is */
+    arcp__agent_version *next; /* those of one name beside each other, else as they came */
 };
 
 struct arcp__idempotency {
@@ -91,27 +87,20 @@ struct arcp__admission {
     arcp__admission *previous, *next;           /* all, oldest first */
     arcp__admission *own_previous, *own_next;   /* of its submitter, likewise */
     arcp__admission *peer_previous, *peer_next; /* of its principal, likewise */
-    arcp__submitter *submitter;
-    arcp__submitter *key_waiters;     /* whose next submit has the same key */
-    arcp__principal *principal;       /* has a running job more, and so stays */
-    arcp__job *parent;                /* of a delegation; pinned */
-    arcp__credential_slot credential; /* asked for or issued; or empty */
-    bool is_ready;                    /* nothing more to wait for but its turn */
-    bool waits_for_end;               /* of a delegation */
-    arcp_error error;                 /* why it is refused, unless ARCP_OK */
+    arcp__submitter *key_waiters;               /* whose next submit has the same key */
+    arcp__credential_slot credential;           /* asked for or issued; or empty */
+    bool is_ready;                              /* nothing more to wait for but its turn */
+    arcp_error error;                           /* why it is refused, unless ARCP_OK */
     char job_id[ARCP__ID_SIZE];
     int64_t created_wall_ns;
-    const arcp_lease *lease; /* referenced */
-    arcp_buf input;
-    arcp_buf notes; /* what the policies said, for the log */
     char trace_id[33];
     arcp__trace trace;
-    char *agent, *agent_name, *tracestate, *key; /* owned */
-    uint8_t print[32];                           /* of the key's parameters */
-    arcp_feature_set features;
-    uint64_t max_runtime_sec;
-    char *delegate_id, *reply_to; /* owned; reply_to "" for no reply */
-    char *body;                   /* owned: of a delegation, for its event */
+    /* Its principal has a running job more, and so stays; its parent is pinned, its lease is
+     * referenced, and it has no agent: that is looked for again. */
+    arcp__job_order order;
+    arcp__arena texts; /* of the order */
+    arcp_span body;    /* JSON: all that the agent said, of a delegation, for its event */
+    arcp_buf notes;    /* what the policies said, for the log */
 };
 
 /* What a job had spent: from its row, or from the one beside it. */
@@ -177,7 +166,7 @@ ARCP_MUST_CHECK arcp_status arcp__principal_may_submit(arcp__jobs *jobs, arcp__p
                                                        arcp_buf *details, arcp_error *err);
 /* Resolves name[@version] (§7.5). Errors: INVALID_REQUEST, AGENT_NOT_AVAILABLE,
  * AGENT_VERSION_NOT_AVAILABLE. */
-arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text, const arcp__agent **agent,
+arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
                                 const arcp__agent_version **version, arcp_error *err);
 
 /* ---- idempotency.c ---- */
@@ -228,14 +217,11 @@ arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span
 void arcp__job_drop(arcp__jobs *jobs, arcp__job *job);
 void arcp__job_unpin(arcp__job *job);
 void arcp__job_note_head(arcp__job *job);
-/* Takes over a new job's budget: kept when it has counters of its own. */
-void arcp__job_take_budget(arcp__job *job, arcp_budget *budget);
 /* Its authority, of the lease that it has, below its parent's. */
 arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arcp__job *parent,
                                      arcp_error *err);
 /* Frees job->live. */
 void arcp__job_release_live(arcp__jobs *jobs, arcp__job *job);
-void arcp__job_link_child(arcp__job *parent, arcp__job *child);
 void arcp__job_leave_parent(arcp__job *job);
 /* Pauses or resumes reading the job's agent, as its owner and the store's queue want it. */
 void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job);
@@ -252,7 +238,6 @@ void arcp__jobs_kept_restored(arcp__jobs *jobs);
 
 /* ---- job_log.c ---- */
 void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job);
-void arcp__metrics_denied(arcp__jobs *jobs, arcp_status code, arcp_span capability);
 /* An agent reported to have spent so much. */
 void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount);
 /* It has ended: how, after how long, and what it cost; for the log and the audit log. */
@@ -306,7 +291,6 @@ void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
                        arcp_span summary_json);
 void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_span code_text,
                     arcp_span message, bool retryable, arcp_span details);
-void arcp__job_expiry_due(arcp__jobs *jobs, arcp__job *job);
 /* The end of an expired or exhausted job, after the agent has its answer. */
 void arcp__job_after_denial(arcp__jobs *jobs, arcp__job *job, arcp_status code);
 
@@ -352,9 +336,8 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
 arcp_status arcp__job_agent_event(arcp__jobs *jobs, arcp__job *job, arcp_span kind_text,
                                   const arcp_json *json, arcp_json_ref body, arcp_buf *details,
                                   arcp_error *err);
-/* Asks the gate, with what follows from the answer (audit, LEASE_EXPIRED ends the job). */
-bool arcp__job_authorize(arcp__jobs *jobs, arcp__job *job, arcp_span capability, arcp_span target,
-                         arcp_buf *details, arcp_error *err);
+/* What came through a port of the job. */
+void arcp__job_hear(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message);
 /* Counts and audits what the gate answered. */
 void arcp__job_decided(arcp__jobs *jobs, const arcp__job *job, const arcp_decision *decision);
 

@@ -248,12 +248,11 @@ static arcp_status check_caps(const arcp__jobs *jobs, const arcp__job_order *ord
 static arcp_status check(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *details,
                          arcp_error *err)
 {
-    const arcp__agent *agent = NULL;
-    arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &agent, &order->agent, err);
+    arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err);
     if (status != ARCP_OK) {
         return status;
     }
-    order->agent_name = arcp_span_cstr(agent->name);
+    order->agent_name = arcp_span_cstr(order->agent->name);
     status = check_features(order, err);
     if (status == ARCP_OK) {
         status = check_caps(jobs, order, details, err);
@@ -323,8 +322,7 @@ arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
 static arcp_status check_again(arcp__jobs *jobs, const arcp__admission *admission,
                                arcp__job_order *order, arcp_error *err)
 {
-    const arcp__agent *agent = NULL;
-    const arcp__job *parent = admission->parent;
+    const arcp__job *parent = order->parent;
     if (admission->error.status != ARCP_OK) {
         *err = admission->error;
         return err->status;
@@ -335,15 +333,14 @@ static arcp_status check_again(arcp__jobs *jobs, const arcp__admission *admissio
     if (parent != NULL && arcp_authority_is_expired(parent->live->authority, jobs->context->now)) {
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED, "the job's lease has expired");
     }
-    if (parent == NULL && arcp_lease_has_expiry(admission->lease) &&
-        arcp_lease_expires_wall_ns(admission->lease) <= jobs->context->now.wall_ns) {
+    if (parent == NULL && arcp_lease_has_expiry(order->lease) &&
+        arcp_lease_expires_wall_ns(order->lease) <= jobs->context->now.wall_ns) {
         return arcp_error_set(err, ARCP_E_LEASE_EXPIRED,
                               "the lease expired while its credential was being provisioned");
     }
     arcp_status status = arcp__audit_check(jobs->log, err);
-    return status == ARCP_OK
-               ? arcp__agent_resolve(jobs, order->asked_agent, &agent, &order->agent, err)
-               : status;
+    return status == ARCP_OK ? arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err)
+                             : status;
 }
 
 arcp__job_outcome arcp__job_admit(arcp__jobs *jobs, arcp__admission *admission,

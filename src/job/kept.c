@@ -165,25 +165,15 @@ static bool waits_for_owner(arcp__jobs *jobs, arcp__job *job)
     return job->is_owed;
 }
 
-/* Whether the job itself is still needed: by its agent, or by an observer that has not been given
- * all of it. */
-static bool is_needed(arcp__jobs *jobs, arcp__job *job)
-{
-    if (jobs->is_restoring || arcp__job_has_agent(job) || waits_for_owner(jobs, job)) {
-        return true;
-    }
-    for (const arcp__observer *at = job->observers; at != NULL; at = at->next) {
-        if (!at->is_live) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void arcp__job_keep_due(arcp__jobs *jobs, arcp__job *job)
 {
-    /* The rows come first: a job's row without its stream is damage for the next start. */
-    if (is_needed(jobs, job)) {
+    /* Whether the job itself is still needed: by its agent, or by an observer that has not been
+     * given all of it. */
+    bool is_needed = jobs->is_restoring || arcp__job_has_agent(job) || waits_for_owner(jobs, job);
+    for (const arcp__observer *at = job->observers; at != NULL && !is_needed; at = at->next) {
+        is_needed = !at->is_live;
+    }
+    if (is_needed) {
         /* Soon, and the longer it waits already the less often: they may be many. */
         int64_t sec = (jobs->context->now.wall_ns - job->ended_wall_ns) / ARCP_NS_PER_SEC / 8;
         sec = sec < 1 ? 1 : sec;
@@ -191,6 +181,7 @@ void arcp__job_keep_due(arcp__jobs *jobs, arcp__job *job)
                           arcp__context_after_sec(jobs->context, (uint64_t)(sec > 60 ? 60 : sec)));
         return;
     }
+    /* The rows come first: a job's row without its stream is damage for the next start. */
     arcp__idempotency_outlive(jobs, job);
     arcp__batch_delete(jobs->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id));
     arcp__job_drop(jobs, job);

@@ -276,7 +276,8 @@ static void add_budget(draft *out, const arcp_budget *budget)
 /* What a job's spans say; one that was refused is not a job yet. */
 typedef struct subject {
     const arcp__trace *trace;
-    const char *trace_id, *tracestate, *session_id, *job_id, *agent, *parent_job_id;
+    const char *trace_id, *session_id, *job_id, *parent_job_id;
+    arcp_span tracestate, agent;
     const arcp_lease *lease;   /* may be NULL */
     const arcp_budget *budget; /* may be NULL */
     const char *status;        /* as the wire calls it */
@@ -287,7 +288,7 @@ typedef struct subject {
 static void describe(const subject *about, draft *out)
 {
     out->span.trace_id = arcp_span_make(about->trace_id, ARCP__TRACE_ID_SIZE);
-    out->span.tracestate = arcp_span_cstr(about->tracestate);
+    out->span.tracestate = about->tracestate;
     out->span.start_wall_ns = about->trace->began_wall_ns;
     if (about->is_error) {
         out->span.status = ARCP__OTLP_ERROR;
@@ -295,7 +296,7 @@ static void describe(const subject *about, draft *out)
     }
     add_cstr(out, "arcp.session_id", about->session_id);
     add_cstr(out, "arcp.job_id", about->job_id);
-    add_cstr(out, "arcp.agent", about->agent);
+    add_text(out, "arcp.agent", about->agent);
     add_cstr(out, "arcp.job.status", about->status);
     add_cstr(out, "error.type", about->code == ARCP_OK ? NULL : arcp_status_wire_code(about->code));
 }
@@ -331,10 +332,10 @@ void arcp__span_job_ended(arcp__jobs *jobs, const arcp__job *job)
     }
     emit_job(jobs, &(subject){.trace = &job->live->trace,
                               .trace_id = job->trace_id,
-                              .tracestate = job->live->tracestate,
+                              .tracestate = arcp_span_cstr(job->live->tracestate),
                               .session_id = job->session_id,
                               .job_id = job->id,
-                              .agent = job->agent_text,
+                              .agent = arcp_span_cstr(job->agent_text),
                               .parent_job_id = job->parent_id,
                               .lease = job->live->lease,
                               .budget = job->live->authority == NULL
@@ -348,19 +349,19 @@ void arcp__span_job_ended(arcp__jobs *jobs, const arcp__job *job)
 
 void arcp__span_refused(arcp__jobs *jobs, const arcp__admission *admission, arcp_status code)
 {
-    if (!admission->trace.is_recorded) {
+    const arcp__job_order *order = &admission->order;
+    if (!order->trace->is_recorded) {
         return;
     }
-    emit_job(jobs,
-             &(subject){.trace = &admission->trace,
-                        .trace_id = admission->trace_id,
-                        .tracestate = admission->tracestate,
-                        .session_id = admission->submitter->session_id,
-                        .job_id = admission->job_id,
-                        .agent = admission->agent,
-                        .parent_job_id = admission->parent == NULL ? NULL : admission->parent->id,
-                        .lease = admission->lease,
-                        .status = "refused",
-                        .code = code,
-                        .is_error = true});
+    emit_job(jobs, &(subject){.trace = order->trace,
+                              .trace_id = admission->trace_id,
+                              .tracestate = order->tracestate,
+                              .session_id = order->submitter->session_id,
+                              .job_id = admission->job_id,
+                              .agent = order->asked_agent,
+                              .parent_job_id = order->parent == NULL ? NULL : order->parent->id,
+                              .lease = order->lease,
+                              .status = "refused",
+                              .code = code,
+                              .is_error = true});
 }

@@ -199,8 +199,7 @@ void arcp__link_drained(arcp__sessions *sessions, arcp__link *link, size_t unsen
         return;
     }
     arcp__link_resume(sessions, link);
-    if (link->session->sent_seq < link->session->durable_seq ||
-        link->session->answers_first != NULL) {
+    if (link->session->sent_seq < link->session->durable_seq || link->session->answers != NULL) {
         arcp__session_wake(sessions, link->session);
     } else {
         /* The link had everything already: only its own writing held agents back. */
@@ -326,7 +325,7 @@ void arcp__links_stop(arcp__sessions *sessions, bool are_words_over)
     for (arcp__link *link = sessions->links, *next = NULL; link != NULL; link = next) {
         const arcp__session *session = link->session;
         const bool has_words = session != NULL && (session->sent_seq + 1 < session->next_seq ||
-                                                   session->answers_first != NULL);
+                                                   session->answers != NULL);
         next = link->next;
         if (!has_words || is_failing || are_words_over) {
             arcp__link_close(sessions, link, 1001, "the runtime is stopping", !is_failing);
@@ -339,8 +338,8 @@ static bool has_nothing_left(const arcp__link *link)
 {
     const arcp__session *session = link->session;
     if (link->port.waiting != NULL || link->port.unsent != 0 || session->in_outbox ||
-        session->submits_first != NULL || session->waits_for != 0 ||
-        session->sent_seq + 1 != session->next_seq || session->answers_first != NULL ||
+        session->submits != NULL || session->waits_for != 0 ||
+        session->sent_seq + 1 != session->next_seq || session->answers != NULL ||
         arcp__session_has_live_jobs(session)) {
         return false;
     }

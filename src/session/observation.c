@@ -24,15 +24,6 @@ arcp__observation *arcp__observation_find(const arcp__session *session, const ar
     return NULL;
 }
 
-/* [arcp:6.2-4] */
-static bool lacks_event_features(const arcp__session *session)
-{
-    const arcp_feature_set wanted = ARCP_FEATURE_BIT(ARCP_FEATURE_PROGRESS) |
-                                    ARCP_FEATURE_BIT(ARCP_FEATURE_RESULT_CHUNK) |
-                                    ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET);
-    return (session->features & wanted) != wanted;
-}
-
 static void row_is_old(arcp__observation *observation)
 {
     if (!observation->row_is_old) {
@@ -108,7 +99,7 @@ void arcp__observations_store_moved(arcp__sessions *sessions, arcp__session *ses
 
 /* ---- mail: what waits for the end of the input ---- */
 
-static void post(arcp__sessions *sessions, const arcp__mail *mail)
+void arcp__mail_post(arcp__sessions *sessions, const arcp__mail *mail)
 {
     if (sessions->mail_end == sessions->mail_capacity) {
         const size_t capacity = sessions->mail_capacity == 0 ? 16 : sessions->mail_capacity * 2;
@@ -128,21 +119,11 @@ static void record_is_new(void *user, arcp__observer *observer, uint64_t positio
                           arcp_feature feature)
 {
     arcp__sessions *sessions = user;
-    post(sessions, &(arcp__mail){.kind = ARCP__MAIL_RECORD,
-                                 .observation = arcp__observation_of(observer),
-                                 .position = position,
-                                 .bytes = bytes,
-                                 .feature = feature});
-}
-
-void arcp__mail_catch_up(arcp__sessions *sessions, arcp__observation *observation)
-{
-    post(sessions, &(arcp__mail){.kind = ARCP__MAIL_CATCH_UP, .observation = observation});
-}
-
-void arcp__mail_end(arcp__sessions *sessions, arcp__observation *observation)
-{
-    post(sessions, &(arcp__mail){.kind = ARCP__MAIL_END, .observation = observation});
+    arcp__mail_post(sessions, &(arcp__mail){.kind = ARCP__MAIL_RECORD,
+                                            .observation = arcp__observation_of(observer),
+                                            .position = position,
+                                            .bytes = bytes,
+                                            .feature = feature});
 }
 
 /* ---- whom the job tells ---- */
@@ -166,9 +147,13 @@ static bool is_behind(const arcp__observer *observer, uint64_t seq)
 
 static const arcp__observer_ops observer_ops = {record_is_new, job_ended, job_dropped, is_behind};
 
+/* [arcp:6.2-4] */
 arcp__observation *arcp__observation_add(arcp__sessions *sessions, arcp__session *session,
                                          arcp__job *job)
 {
+    const arcp_feature_set wanted = ARCP_FEATURE_BIT(ARCP_FEATURE_PROGRESS) |
+                                    ARCP_FEATURE_BIT(ARCP_FEATURE_RESULT_CHUNK) |
+                                    ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET);
     arcp__observation *observation = arcp__alloc(sizeof(*observation));
     if (observation == NULL) {
         arcp__context_no_memory(sessions->context);
@@ -176,7 +161,7 @@ arcp__observation *arcp__observation_add(arcp__sessions *sessions, arcp__session
     }
     observation->session = session;
     observation->observer.ops = &observer_ops;
-    observation->hide_kinds = lacks_event_features(session);
+    observation->hide_kinds = (session->features & wanted) != wanted;
     DL_PREPEND2(session->observations, observation, previous, next);
     arcp__job_observe(job, &observation->observer);
     return observation;
@@ -290,21 +275,6 @@ static void note_lag(arcp__sessions *sessions, arcp__observation *observation)
                           ARCP_SPAN_LITERAL("events are acknowledged more slowly than they come"));
 }
 
-static void take_record(arcp__sessions *sessions, arcp__observation *observation, uint64_t position,
-                        size_t bytes, arcp_feature feature)
-{
-    if (!observation->observer.is_live || position != observation->next_position) {
-        return; /* it was, or will be, numbered by catching up */
-    }
-    if (!arcp__session_has_feature(observation->session, feature)) {
-        observation->next_position++;
-        return;
-    }
-    if (number(sessions, observation, position, 1, bytes)) {
-        note_lag(sessions, observation);
-    }
-}
-
 /* ---- catching up ---- */
 
 static void go_live(arcp__sessions *sessions, arcp__observation *observation)
@@ -368,16 +338,6 @@ void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *obs
     go_live(sessions, observation);
 }
 
-/* A job that goes on will end by itself, and what is being caught up with has the end in it. */
-static void repeat_end(arcp__sessions *sessions, arcp__observation *observation)
-{
-    const arcp__stream *stream = observation->observer.job->stream;
-    if (arcp__job_has_ended(observation->observer.job) && observation->observer.is_live &&
-        observation->next_position == stream->next) {
-        (void)number(sessions, observation, stream->next - 1, 1, average_bytes(stream));
-    }
-}
-
 void arcp__observation_read_done(arcp__sessions *sessions, arcp__observation *observation,
                                  uint64_t first, const arcp_span *records, size_t count,
                                  bool failed)
@@ -406,24 +366,41 @@ void arcp__observation_read_done(arcp__sessions *sessions, arcp__observation *ob
     arcp__observation_catch_up(sessions, observation);
 }
 
+/* A record that comes was, or will be, numbered by catching up unless it is the next one. */
+static void deliver(arcp__sessions *sessions, const arcp__mail *mail)
+{
+    arcp__observation *to = mail->observation;
+    const arcp__stream *stream = to->observer.job->stream;
+    switch (mail->kind) {
+    case ARCP__MAIL_RECORD:
+        if (!to->observer.is_live || mail->position != to->next_position) {
+            break;
+        }
+        if (!arcp__session_has_feature(to->session, mail->feature)) {
+            to->next_position++;
+        } else if (number(sessions, to, mail->position, 1, mail->bytes)) {
+            note_lag(sessions, to);
+        }
+        break;
+    case ARCP__MAIL_CATCH_UP:
+        arcp__observation_catch_up(sessions, to);
+        break;
+    case ARCP__MAIL_END:
+        /* A job that goes on will end by itself, and what is being caught up with has the end. */
+        if (arcp__job_has_ended(to->observer.job) && to->observer.is_live &&
+            to->next_position == stream->next) {
+            (void)number(sessions, to, stream->next - 1, 1, average_bytes(stream));
+        }
+        break;
+    }
+}
+
 void arcp__mail_deliver(arcp__sessions *sessions)
 {
     while (sessions->mail_first < sessions->mail_end) {
-        const arcp__mail mail =
-            sessions->mail[sessions->mail_first++]; /* delivering may post more */
-        if (mail.observation == NULL) {
-            continue;
-        }
-        switch (mail.kind) {
-        case ARCP__MAIL_RECORD:
-            take_record(sessions, mail.observation, mail.position, mail.bytes, mail.feature);
-            break;
-        case ARCP__MAIL_CATCH_UP:
-            arcp__observation_catch_up(sessions, mail.observation);
-            break;
-        case ARCP__MAIL_END:
-            repeat_end(sessions, mail.observation);
-            break;
+        const arcp__mail mail = sessions->mail[sessions->mail_first++]; /* there may be more */
+        if (mail.observation != NULL) {
+            deliver(sessions, &mail);
         }
     }
     sessions->mail_first = sessions->mail_end = 0;

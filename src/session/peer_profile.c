@@ -38,17 +38,6 @@ const char *arcp__peer_profile_names(void)
     return names + 2; /* behind the first separator */
 }
 
-const arcp__peer_profile *arcp__peer_profile_for_client(arcp_span client_name)
-{
-    for (size_t row = 0; row < ROW_COUNT; row++) {
-        if (table[row].client_glob != NULL &&
-            arcp__name_glob_matches(table[row].client_glob, client_name)) {
-            return &table[row];
-        }
-    }
-    return &table[0];
-}
-
 /* ---- which profile a client gets ---- */
 
 static char *copy_glob(arcp_span glob)
@@ -101,5 +90,11 @@ const arcp__peer_profile *arcp__peer_profile_of(const arcp__sessions *sessions, 
             return row->profile;
         }
     }
-    return arcp__peer_profile_for_client(client);
+    for (size_t at = 0; at < ROW_COUNT; at++) {
+        if (table[at].client_glob != NULL &&
+            arcp__name_glob_matches(table[at].client_glob, client)) {
+            return &table[at];
+        }
+    }
+    return arcp__peer_profile_draft();
 }

@@ -42,7 +42,4 @@ const char *arcp__peer_profile_names(void);
 /* The draft's own form. */
 const arcp__peer_profile *arcp__peer_profile_draft(void);
 
-/* The shipped row whose glob matches; the draft's form when none does. */
-const arcp__peer_profile *arcp__peer_profile_for_client(arcp_span client_name);
-
 #endif

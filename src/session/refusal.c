@@ -39,17 +39,13 @@ static arcp_span address_of(const char *peer)
                            size < ARCP__REFUSED_ADDRESS_MAX ? size : ARCP__REFUSED_ADDRESS_MAX);
 }
 
-static bool is_of(const arcp__refused *row, arcp_span address, const char *rule, int code)
-{
-    return row->code == code && strcmp(row->rule, rule) == 0 &&
-           arcp_span_equal_cstr(address, row->address);
-}
-
 static arcp__refused *find(arcp__refusals *table, arcp_span address, const char *rule, int code)
 {
     for (size_t at = 0; at < table->count; at++) {
-        if (is_of(&table->rows[at], address, rule, code)) {
-            return &table->rows[at];
+        arcp__refused *row = &table->rows[at];
+        if (row->code == code && strcmp(row->rule, rule) == 0 &&
+            arcp_span_equal_cstr(address, row->address)) {
+            return row;
         }
     }
     return NULL;

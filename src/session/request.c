@@ -24,12 +24,7 @@ arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session
     arcp__trace_asked(sessions->context, envelope, request->trace_id);
     request->session = session;
     if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
-        if (session->submits_first == NULL) {
-            session->submits_first = request;
-        } else {
-            session->submits_last->next_submit = request;
-        }
-        session->submits_last = request;
+        DL_APPEND(session->submits, request);
         arcp__session_note_submits(session);
         arcp__session_settle_refusal(sessions, session);
     }
@@ -38,8 +33,7 @@ arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session
 
 /* ---- answers ---- */
 
-uint64_t arcp__session_append_own(arcp__sessions *sessions, arcp__session *session,
-                                  arcp_span record)
+static uint64_t append_own(arcp__sessions *sessions, arcp__session *session, arcp_span record)
 {
     if (session->own == NULL) {
         session->own = arcp__stream_new(sessions->log, "s:", arcp_span_cstr(session->id));
@@ -87,86 +81,72 @@ void arcp__seen_answer_again(arcp__sessions *sessions, arcp__session *session, u
     arcp__session_send_in_order(sessions, session, shown.job_id, &frame);
     /* Whoever asks again may have had the end before the answer, and could not know what it was. */
     if (kept.end.size != 0) {
-        (void)arcp__session_append_own(sessions, session, kept.end);
+        (void)append_own(sessions, session, kept.end);
     }
     arcp_buf_fini(&scratch);
     arcp_json_fini(&json);
 }
 
-static void release_refusal(arcp__sessions *sessions, arcp__request *request)
-{
-    arcp__session *session = request->session;
-    arcp_span record = arcp_buf_span(&request->record);
-    uint64_t seq = arcp__session_append_own(sessions, session, record);
-    if (seq == 0) {
-        arcp__seen_forget_answer(session, request->hash); /* its link closes; ask again */
-        return;
-    }
-    arcp_buf frame = ARCP_BUF_INIT;
-    arcp__session_format_frame(sessions, session, seq, record, &frame);
-    arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame), ARCP__NOTHING);
-    arcp_buf_fini(&frame);
-    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
-        session->refused_seq = seq;
-    }
-}
-
 static void release_answer(arcp__sessions *sessions, arcp__request *request)
 {
+    arcp__session *session = request->session;
+    const arcp_span record = arcp_buf_span(&request->record);
+    const bool is_submit = request->type == ARCP_MESSAGE_JOB_SUBMIT;
     if (request->is_repeated) {
-        arcp__seen_answer_again(sessions, request->session, request->hash);
-        return;
-    }
-    if (request->frame.size == 0 && !request->frame_is_record) {
+        arcp__seen_answer_again(sessions, session, request->hash);
         return;
     }
     if (request->frame_is_record) {
-        release_refusal(sessions, request);
+        const uint64_t seq = append_own(sessions, session, record);
+        if (seq == 0) {
+            arcp__seen_forget_answer(session, request->hash); /* its link closes; ask again */
+            return;
+        }
+        arcp_buf frame = ARCP_BUF_INIT;
+        arcp__session_format_frame(sessions, session, seq, record, &frame);
+        arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame), ARCP__NOTHING);
+        arcp_buf_fini(&frame);
+        session->refused_seq = is_submit ? seq : session->refused_seq;
+        return;
+    }
+    if (request->frame.size == 0) {
         return;
     }
     /* Whether it must be durable first: everything that changed is in the open batch. */
     if (request->is_secret) {
-        arcp__seen_forget_answer(request->session, request->hash);
-        arcp__session_send(sessions, request->session, &request->frame, true);
+        arcp__seen_forget_answer(session, request->hash);
+        arcp__session_send(sessions, session, &request->frame, true);
         return;
     }
-    arcp__seen_keep_answer(request->session, request->hash, 0, arcp_buf_span(&request->frame),
-                           arcp_buf_span(&request->record));
-    arcp_span job_id = arcp_span_cstr(request->revealed_job);
-    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
-        arcp__session_send_in_order(sessions, request->session, job_id, &request->frame);
+    arcp__seen_keep_answer(session, request->hash, 0, arcp_buf_span(&request->frame), record);
+    const arcp_span job_id = arcp_span_cstr(request->revealed_job);
+    if (is_submit) {
+        arcp__session_send_in_order(sessions, session, job_id, &request->frame);
     } else {
-        arcp__session_send_revealed(sessions, request->session, job_id, &request->frame);
+        arcp__session_send_revealed(sessions, session, job_id, &request->frame);
     }
-    if (request->record.size != 0) {
-        (void)arcp__session_append_own(sessions, request->session, arcp_buf_span(&request->record));
+    if (record.size != 0) {
+        (void)append_own(sessions, session, record);
     }
-}
-
-/* Submits that are answered leave in their order. */
-static void release_submits(arcp__sessions *sessions, arcp__session *session)
-{
-    while (session->submits_first != NULL && session->submits_first->answered) {
-        arcp__request *request = session->submits_first;
-        session->submits_first = request->next_submit;
-        if (session->submits_first == NULL) {
-            session->submits_last = NULL;
-        }
-        release_answer(sessions, request);
-        arcp__session_free_request(request);
-    }
-    arcp__session_note_submits(session);
-    arcp__session_look(sessions, session);
 }
 
 void arcp__request_finish(arcp__sessions *sessions, arcp__request *request)
 {
+    arcp__session *session = request->session;
     request->answered = true;
-    if (request->type == ARCP_MESSAGE_JOB_SUBMIT) {
-        release_submits(sessions, request->session);
-    } else {
+    if (request->type != ARCP_MESSAGE_JOB_SUBMIT) {
         release_answer(sessions, request);
+        return;
     }
+    /* Submits that are answered leave in their order. */
+    while (session->submits != NULL && session->submits->answered) {
+        arcp__request *first = session->submits;
+        DL_DELETE(session->submits, first);
+        release_answer(sessions, first);
+        arcp__session_free_request(first);
+    }
+    arcp__session_note_submits(session);
+    arcp__session_look(sessions, session);
 }
 
 /* ---- refusals, as the client understands them (docs/protocol.md, Peer profiles) ---- */
@@ -176,8 +156,8 @@ void arcp__request_finish(arcp__sessions *sessions, arcp__request *request)
 static bool waits_for_more(const arcp__request *request)
 {
     const arcp__session *session = request->session;
-    const arcp__request *first = session->submits_first;
-    if (first != NULL && (first != request || request->next_submit != NULL)) {
+    const arcp__request *first = session->submits;
+    if (first != NULL && (first != request || request->next != NULL)) {
         return true;
     }
     if (session->submitter.admissions != NULL || session->sent_seq + 1 < session->next_seq) {
@@ -288,7 +268,7 @@ static void format_accepted(const arcp__sessions *sessions, arcp__request *reque
 /* How the session's first submit is refused, where that waits to be decided. */
 void arcp__session_settle_refusal(arcp__sessions *sessions, arcp__session *session)
 {
-    arcp__request *request = session->submits_first;
+    arcp__request *request = session->submits;
     if (request == NULL || request->lone_error.size == 0) {
         return;
     }
@@ -356,6 +336,14 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
     if (!waits) {
         arcp__request_finish(sessions, request);
     }
+}
+
+void arcp__request_refuse_with(arcp__sessions *sessions, arcp__request *request, arcp_status status,
+                               const char *message)
+{
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, status, "%s", message);
+    arcp__request_refuse(sessions, request, &error, ARCP__NOTHING, ARCP__NOTHING);
 }
 
 /* [arcp:6.6-6] */

@@ -250,12 +250,12 @@ void arcp__session_free_request(arcp__request *request)
 void arcp__session_note_submits(arcp__session *session)
 {
     session->submitter.delays_children =
-        session->submits_first != NULL && !session->profile->hides_children;
+        session->submits != NULL && !session->profile->hides_children;
 }
 
 void arcp__session_look(arcp__sessions *sessions, arcp__session *session)
 {
-    if ((session->submits_first != NULL || session->submitter.admissions != NULL) &&
+    if ((session->submits != NULL || session->submitter.admissions != NULL) &&
         !session->has_turns) {
         session->has_turns = true;
         DL_APPEND2(sessions->turns, session, turns_previous, turns_next);
@@ -279,9 +279,9 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
     if (session->link != NULL) {
         arcp__link_close(sessions, session->link, 1000, why, false);
     }
-    while (session->submits_first != NULL) {
-        arcp__request *request = session->submits_first;
-        session->submits_first = request->next_submit;
+    while (session->submits != NULL) {
+        arcp__request *request = session->submits;
+        DL_DELETE(session->submits, request);
         arcp__session_free_request(request);
     }
     arcp__submitter_leave(sessions->jobs, &session->submitter);

@@ -12,7 +12,7 @@
 #include "session/session_state.h"
 
 struct arcp__answer {
-    arcp__answer *next;
+    arcp__answer *prev, *next;
     uint64_t after_seq; /* of the refusal before it */
     uint64_t batch_id;  /* what it shows is durable with this one */
     arcp_buf frame;     /* owned */
@@ -22,7 +22,7 @@ struct arcp__answer {
 static bool holds_answers(const arcp__session *session)
 {
     return session->link != NULL &&
-           (session->answers_first != NULL || session->refused_seq > session->sent_seq);
+           (session->answers != NULL || session->refused_seq > session->sent_seq);
 }
 
 static void append(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame, bool closes)
@@ -40,12 +40,7 @@ static void append(arcp__sessions *sessions, arcp__session *session, arcp_buf *f
                              .frame = *frame,
                              .closes = closes};
     *frame = (arcp_buf)ARCP_BUF_INIT;
-    if (session->answers_first == NULL) {
-        session->answers_first = answer;
-    } else {
-        session->answers_last->next = answer;
-    }
-    session->answers_last = answer;
+    DL_APPEND(session->answers, answer);
     session->link->port.queued += answer->frame.size;
 }
 
@@ -72,15 +67,15 @@ void arcp__session_send_closed(arcp__sessions *sessions, arcp__session *session,
 
 static arcp__answer *take_first(arcp__session *session)
 {
-    arcp__answer *first = session->answers_first;
-    session->answers_first = first->next;
+    arcp__answer *first = session->answers;
+    DL_DELETE(session->answers, first);
     session->link->port.queued -= first->frame.size;
     return first;
 }
 
 bool arcp__session_next_answer(arcp__sessions *sessions, arcp__session *session)
 {
-    const arcp__answer *first = session->answers_first;
+    const arcp__answer *first = session->answers;
     if (first == NULL || first->after_seq > session->sent_seq ||
         first->batch_id > arcp__log_committed_id(sessions->log)) {
         return false;
@@ -97,7 +92,7 @@ bool arcp__session_next_answer(arcp__sessions *sessions, arcp__session *session)
 
 void arcp__session_drop_answers(arcp__session *session)
 {
-    while (session->answers_first != NULL) {
+    while (session->answers != NULL) {
         arcp__answer *answer = take_first(session);
         arcp_buf_fini(&answer->frame);
         arcp__free(answer);

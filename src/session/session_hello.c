@@ -132,7 +132,7 @@ static arcp_span client_text(arcp_span in_client, arcp_span flat)
 static bool may_go(const arcp__session *session)
 {
     return session->said_goodbye && session->state == ARCP__SESSION_AWAY &&
-           session->submits_first == NULL && !arcp__session_has_live_jobs(session);
+           session->submits == NULL && !arcp__session_has_live_jobs(session);
 }
 
 /* Sessions that said goodbye and have no live jobs may still be resumed, but not at the price of

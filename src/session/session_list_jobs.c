@@ -11,12 +11,11 @@
 #define PAGE_BYTES_MAX 1048576u
 
 typedef struct list_filter {
+    arcp_span agent, cursor;
+    uint64_t limit;
     uint32_t statuses; /* a bit per arcp_job_status; 0: all */
-    arcp_span agent;
     bool has_after, has_before;
     arcp__instant after, before;
-    uint64_t limit;
-    arcp_span cursor;
 } list_filter;
 
 static arcp_status read_instant(const char *name, arcp_span text, bool *has, arcp__instant *out,
@@ -51,13 +50,6 @@ static arcp_status read_statuses(const arcp_json *json, arcp_json_ref list, arcp
     return ARCP_OK;
 }
 
-static bool is_cursor(arcp_span text)
-{
-    return text.size == 4 + ARCP__ULID_SIZE &&
-           arcp_span_starts_with(text, ARCP_SPAN_LITERAL("job_")) &&
-           arcp__ulid_is_valid(arcp_span_from(text, 4));
-}
-
 /* [arcp:6.6-2] */
 static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *asked,
                                list_filter *out, arcp_error *err)
@@ -79,7 +71,10 @@ static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *
         status = arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.limit must be from 1 to %u",
                                 LIMIT_MAX);
     }
-    if (status == ARCP_OK && out->cursor.size != 0 && !is_cursor(out->cursor)) {
+    if (status == ARCP_OK && out->cursor.size != 0 &&
+        (out->cursor.size != 4 + ARCP__ULID_SIZE ||
+         !arcp_span_starts_with(out->cursor, ARCP_SPAN_LITERAL("job_")) ||
+         !arcp__ulid_is_valid(arcp_span_from(out->cursor, 4)))) {
         status = arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                                 "payload.cursor is not one that a listing returned");
     }

@@ -120,26 +120,6 @@ static void index_key(const arcp__session *session, char key[ARCP__ID_SIZE + 2])
     memcpy(key + 2, session->id, strlen(session->id) + 1);
 }
 
-static void append_index(arcp__sessions *sessions, arcp__session *session, const arcp__run *run)
-{
-    char key[ARCP__ID_SIZE + 2];
-    index_key(session, key);
-    /* The exact bytes of all that the stream has, where the run ends with it: those of a run may be
-     * an average. */
-    const bool is_tip = run->first_position + run->count == run->stream->next;
-    const arcp__index_record record = {.seq = run->first_seq,
-                                       .count = run->count,
-                                       .stream = arcp_span_cstr(run->stream->key),
-                                       .position = run->first_position,
-                                       .bytes = run->bytes,
-                                       .total = is_tip ? run->stream->bytes : 0};
-    arcp_buf text = arcp__context_take_buf(sessions->context);
-    arcp__row_format(&arcp__index_members, &record, &text);
-    arcp__batch_append_key(sessions->log, arcp_span_cstr(key), session->index_next++,
-                           arcp_buf_span(&text));
-    arcp__context_give_buf(sessions->context, &text);
-}
-
 /* ---- forgetting ---- */
 
 static void drop_first_run(arcp__sessions *sessions, arcp__session *session)
@@ -155,29 +135,24 @@ static void drop_first_run(arcp__sessions *sessions, arcp__session *session)
     }
 }
 
-/* The run is all that the session's index says of its job, and the session is done with it. */
-static void leave_job(arcp__sessions *sessions, const arcp__run *run, arcp__observation *at)
-{
-    arcp__job *job = at->observer.job;
-    uint64_t end = run->first_position + run->count;
-    bool row_says = arcp__observation_is_owner(at) && job->last_seq != 0;
-    if (arcp__batch_keeps_rows(sessions->log) && !row_says) {
-        arcp__observation_moved(at, end);
-    }
-    bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
-    if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
-        arcp__stream_trim_tail(sessions->log, job->stream,
-                               0); /* who asks yet reads it from the store */
-    }
-}
-
 static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__run *run = &session->runs[session->run_first];
     arcp__job *job = run->stream->owner;
     arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
     if (at != NULL) {
-        leave_job(sessions, run, at);
+        /* The run is all that the session's index says of its job, and the session is done with it.
+         */
+        const uint64_t end = run->first_position + run->count;
+        const bool row_says = arcp__observation_is_owner(at) && job->last_seq != 0;
+        const bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
+        if (arcp__batch_keeps_rows(sessions->log) && !row_says) {
+            arcp__observation_moved(at, end);
+        }
+        if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
+            /* Who asks yet reads it from the store. */
+            arcp__stream_trim_tail(sessions->log, job->stream, 0);
+        }
     }
     drop_first_run(sessions, session);
 }
@@ -291,13 +266,28 @@ uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
 /* The runs numbered since the last batch, one index record each. */
 static void write_index(arcp__sessions *sessions, arcp__session *session)
 {
+    char key[ARCP__ID_SIZE + 2];
+    index_key(session, key);
     if (session->indexed_seq + 1 >= session->next_seq) {
         return;
     }
     for (size_t at = find_run(session, session->indexed_seq + 1); at < session->run_end; at++) {
         arcp__run *run = &session->runs[at];
         if (arcp__batch_keeps_rows(sessions->log)) {
-            append_index(sessions, session, run);
+            /* The exact bytes of all that the stream has, where the run ends with it: those of a
+             * run may be an average. */
+            const bool is_tip = run->first_position + run->count == run->stream->next;
+            const arcp__index_record record = {.seq = run->first_seq,
+                                               .count = run->count,
+                                               .stream = arcp_span_cstr(run->stream->key),
+                                               .position = run->first_position,
+                                               .bytes = run->bytes,
+                                               .total = is_tip ? run->stream->bytes : 0};
+            arcp_buf text = arcp__context_take_buf(sessions->context);
+            arcp__row_format(&arcp__index_members, &record, &text);
+            arcp__batch_append_key(sessions->log, arcp_span_cstr(key), session->index_next++,
+                                   arcp_buf_span(&text));
+            arcp__context_give_buf(sessions->context, &text);
         }
         run->batch = (uint32_t)arcp__batch_open_id(sessions->log);
         session->indexed_seq = run->first_seq + run->count - 1;
@@ -337,7 +327,7 @@ void arcp__sessions_durable(arcp__sessions *sessions)
 void arcp__session_wake(arcp__sessions *sessions, arcp__session *session)
 {
     if (session->in_outbox || session->link == NULL ||
-        (session->sent_seq >= session->durable_seq && session->answers_first == NULL)) {
+        (session->sent_seq >= session->durable_seq && session->answers == NULL)) {
         return;
     }
     session->in_outbox = true;

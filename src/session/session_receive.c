@@ -71,22 +71,16 @@ static bool hear_bye(arcp__sessions *sessions, arcp__session *session, const arc
 
 /* ---- small requests ---- */
 
-static void refuse(arcp__sessions *sessions, arcp__request *request, arcp_status status,
-                   const char *message)
-{
-    arcp_error error = {0};
-    (void)arcp_error_set(&error, status, "%s", message);
-    arcp__request_refuse(sessions, request, &error, ARCP__NOTHING, ARCP__NOTHING);
-}
-
 static void refuse_ping(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
-    refuse(sessions, request, ARCP_E_INVALID_REQUEST, "payload.nonce is larger than 4096 bytes");
+    arcp__request_refuse_with(sessions, request, ARCP_E_INVALID_REQUEST,
+                              "payload.nonce is larger than 4096 bytes");
 }
 
 static void refuse_hello(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
-    refuse(sessions, request, ARCP_E_INVALID_REQUEST, "this session has said hello already");
+    arcp__request_refuse_with(sessions, request, ARCP_E_INVALID_REQUEST,
+                              "this session has said hello already");
 }
 
 /* session.ack (§6.5): how far a session has read. What it has acknowledged need not be kept for
@@ -95,8 +89,8 @@ static void acknowledge(arcp__sessions *sessions, arcp__request *request, const 
 {
     arcp__session *session = request->session;
     if (in->last_processed_seq > session->sent_seq) {
-        refuse(sessions, request, ARCP_E_INVALID_REQUEST,
-               "last_processed_seq is beyond what this session was sent");
+        arcp__request_refuse_with(sessions, request, ARCP_E_INVALID_REQUEST,
+                                  "last_processed_seq is beyond what this session was sent");
         return;
     }
     if (in->last_processed_seq > session->acked_seq) {

@@ -186,16 +186,6 @@ uint64_t arcp__session_index_next(const arcp__session *session)
     return session->index_next;
 }
 
-/* What a running job had said before `end`, when that was numbered as soon as it was said. */
-static void note_total(arcp__stream *stream, uint64_t end, uint64_t total)
-{
-    arcp__job *job = stream->owner;
-    if (total != 0 && end > stream->counted && job != NULL && !arcp__job_has_ended(job)) {
-        arcp__job_count_bytes(job, total - stream->bytes);
-        stream->counted = end;
-    }
-}
-
 static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, arcp_span record,
                             arcp_error *err)
 {
@@ -231,13 +221,18 @@ static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, ar
     if (run.stream->next < end) {
         run.stream->next = end;
     }
-    note_total(run.stream, end, in.total);
     session->next_seq = run.first_seq + run.count;
     session->kept_bytes += run.bytes;
     if (run.stream == session->own) {
         session->refused_seq = session->next_seq - 1;
     }
     arcp__job *job = run.stream->owner;
+    if (in.total != 0 && end > run.stream->counted && job != NULL && !arcp__job_has_ended(job)) {
+        /* What a running job had said before `end`, when that was numbered as soon as it was said.
+         */
+        arcp__job_count_bytes(job, in.total - run.stream->bytes);
+        run.stream->counted = end;
+    }
     arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
     if (observation != NULL) {
         observation->next_position = end;
@@ -314,7 +309,8 @@ arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
     }
     for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
         for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
-            arcp__mail_catch_up(sessions, at);
+            arcp__mail_post(sessions,
+                            &(arcp__mail){.kind = ARCP__MAIL_CATCH_UP, .observation = at});
         }
     }
     return ARCP_OK;

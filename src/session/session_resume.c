@@ -58,15 +58,6 @@ static void refuse(arcp__sessions *sessions, arcp__link *link, const arcp__princ
     arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
 }
 
-/* The new token is made, the one just used stays good until the new link speaks. [arcp:6.3-1] */
-static void rotate_token(arcp__sessions *sessions, arcp__session *session, const uint8_t used[32],
-                         arcp_buf *token)
-{
-    memcpy(session->previous_hash, used, 32);
-    session->has_previous = true;
-    arcp__session_make_token(sessions, session, token);
-}
-
 /* Submits of which the client may have seen nothing get their job.accepted again. */
 static void repeat_accepted(arcp__sessions *sessions, arcp__session *session,
                             uint64_t last_event_seq)
@@ -123,7 +114,11 @@ void arcp__session_resume(arcp__sessions *sessions, arcp__link *link, arcp__prin
         arcp__link_close(sessions, session->link, 1000, "the session was resumed elsewhere", false);
     }
     arcp_buf token = ARCP_BUF_SECRET_INIT;
-    rotate_token(sessions, session, hash, &token);
+    /* The new token is made, the one just used stays good until the new link speaks. [arcp:6.3-1]
+     */
+    memcpy(session->previous_hash, hash, sizeof(hash));
+    session->has_previous = true;
+    arcp__session_make_token(sessions, session, &token);
     if (token.failed) {
         arcp_buf_fini(&token);
         arcp__context_no_memory(sessions->context);

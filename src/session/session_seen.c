@@ -26,17 +26,6 @@ static void forget_text(arcp__session *session, arcp__seen_request *seen)
     arcp_buf_fini(&seen->answer);
 }
 
-static void forget_oldest_texts(arcp__session *session)
-{
-    while (session->seen_bytes > SEEN_BYTES_MAX) {
-        if (session->seen_kept == NULL) {
-            session->seen_kept = session->seen_oldest;
-        }
-        forget_text(session, session->seen_kept);
-        session->seen_kept = session->seen_kept->newer;
-    }
-}
-
 /* The key is a hash already. */
 static arcp__seen_request *find_seen(const arcp__session *session, uint64_t hash)
 {
@@ -97,7 +86,13 @@ void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq,
         arcp_buf_append(&seen->answer, end);
         seen->end_size = end.size;
         session->seen_bytes += seen->answer.size;
-        forget_oldest_texts(session);
+        while (session->seen_bytes > SEEN_BYTES_MAX) {
+            if (session->seen_kept == NULL) {
+                session->seen_kept = session->seen_oldest;
+            }
+            forget_text(session, session->seen_kept);
+            session->seen_kept = session->seen_kept->newer;
+        }
     }
 }
 

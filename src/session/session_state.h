@@ -135,14 +135,14 @@ struct arcp__session {
     arcp__seen_request *seen_oldest, *seen_newest;
     arcp__seen_request *seen_kept; /* the ones before it have no answer, or a late one */
     size_t seen_count;
-    size_t seen_bytes;                           /* of answers */
-    arcp__request *submits_first, *submits_last; /* submits whose answers must keep order */
-    size_t held_submits;                         /* of these: they wait for their turn */
-    size_t held_bytes;                           /* of their frames */
-    bool has_turns;                              /* listed in sessions->turns */
+    size_t seen_bytes;      /* of answers */
+    arcp__request *submits; /* whose answers must keep order */
+    size_t held_submits;    /* of these: they wait for their turn */
+    size_t held_bytes;      /* of their frames */
+    bool has_turns;         /* listed in sessions->turns */
     arcp__session *turns_previous, *turns_next;
-    uint64_t refused_seq; /* of its last submit that was refused by a record; 0: none */
-    arcp__answer *answers_first, *answers_last; /* that keep their order behind it */
+    uint64_t refused_seq;  /* of its last submit that was refused by a record; 0: none */
+    arcp__answer *answers; /* that keep their order behind it */
 
     arcp__session *outbox_previous, *outbox_next;
     arcp__session *undurable_previous, *undurable_next;
@@ -177,8 +177,8 @@ struct arcp__request {
     bool is_secret;                     /* the answer shows credentials itself: it is not kept */
     bool is_repeated;                   /* it was answered before: that answer is sent again */
     char trace_id[ARCP__TRACE_ID_SIZE]; /* that it brought; '\0': none */
-    arcp__request *next_submit;
-    char id[]; /* of the envelope */
+    arcp__request *prev, *next;         /* submits of its session */
+    char id[];                          /* of the envelope */
 };
 
 /* A session that gets a job's records. */
@@ -201,7 +201,7 @@ struct arcp__observation {
 typedef enum arcp__mail_kind {
     ARCP__MAIL_RECORD,   /* a new record at `position` */
     ARCP__MAIL_CATCH_UP, /* go on numbering history */
-    ARCP__MAIL_END       /* number the job's end once more */
+    ARCP__MAIL_END       /* number the job's end once more, for a client that has forgotten it */
 } arcp__mail_kind;
 
 struct arcp__mail {
@@ -401,10 +401,9 @@ void arcp__observation_read_done(arcp__sessions *sessions, arcp__observation *ob
                                  bool failed);
 arcp_status arcp__observation_restore(arcp__sessions *sessions, const arcp_json *json,
                                       arcp_error *err);
-/* Goes on numbering history. */
-void arcp__mail_catch_up(arcp__sessions *sessions, arcp__observation *observation);
-/* Numbers the job's end once more, for a client that has forgotten it (peer profiles). */
-void arcp__mail_end(arcp__sessions *sessions, arcp__observation *observation);
+
+/* It is delivered when the input is over. */
+void arcp__mail_post(arcp__sessions *sessions, const arcp__mail *mail);
 
 /* ---- request.c ---- */
 /* NULL when out of memory. */
@@ -415,15 +414,14 @@ void arcp__request_answer(arcp__sessions *sessions, arcp__request *request, cons
                           arcp_span job_id, arcp_span trace_id, arcp_span payload);
 /* A submit is freed when its answer has left, which may be now. */
 void arcp__request_finish(arcp__sessions *sessions, arcp__request *request);
-/* The number of the session's own record; 0 when out of memory. */
-uint64_t arcp__session_append_own(arcp__sessions *sessions, arcp__session *session,
-                                  arcp_span record);
 /* Sends the answer that is kept once more. */
 void arcp__seen_answer_again(arcp__sessions *sessions, arcp__session *session, uint64_t hash);
 /* Or in the form of the peer's profile, which may show `subject`: the job that it is about, or the
  * agent that a submit names, or none. `details`: a JSON object or empty. */
 void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, const arcp_error *error,
                           arcp_span subject, arcp_span details);
+void arcp__request_refuse_with(arcp__sessions *sessions, arcp__request *request, arcp_status status,
+                               const char *message);
 void arcp__request_refuse_unknown_job(arcp__sessions *sessions, arcp__request *request,
                                       arcp_span job_id);
 void arcp__session_settle_refusal(arcp__sessions *sessions, arcp__session *session);

@@ -98,9 +98,11 @@ static void answer_same_key(arcp__sessions *sessions, arcp__request *request,
         if (observation == NULL) {
             return;
         }
-        arcp__mail_catch_up(sessions, observation);
+        arcp__mail_post(sessions,
+                        &(arcp__mail){.kind = ARCP__MAIL_CATCH_UP, .observation = observation});
     } else if (job != NULL && session->profile->repeats_end) {
-        arcp__mail_end(sessions, observation);
+        arcp__mail_post(sessions,
+                        &(arcp__mail){.kind = ARCP__MAIL_END, .observation = observation});
     }
     if (observation != NULL && !observation->may_cancel) {
         observation->may_cancel = true;
@@ -180,7 +182,7 @@ void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, cons
     if (order.key.size > KEY_BYTES_MAX) {
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
                              "payload.idempotency_key has %zu bytes, may have 256", order.key.size);
-    } else if (session->submits_first != request ||
+    } else if (session->submits != request ||
                arcp__submitter_waits_for_key(order.submitter, order.principal, order.key)) {
         outcome = hold(sessions, request, &made.details, &error) == ARCP_OK ? ARCP__JOB_WAITS
                                                                             : ARCP__JOB_REFUSED;
@@ -222,10 +224,9 @@ static void read_again(arcp__sessions *sessions, arcp__request *request)
     if (arcp__message_read(sessions->context, arcp_buf_span(&frame), &in)) {
         arcp__session_submit(sessions, request, &in);
     } else {
-        arcp_error error = {0}; /* it was read before: there is no memory for its size any more */
-        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
-                             "there is no memory for a frame of this size");
-        arcp__request_refuse(sessions, request, &error, ARCP__NOTHING, ARCP__NOTHING);
+        /* It was read before: there is no memory for its size any more. */
+        arcp__request_refuse_with(sessions, request, ARCP_E_INTERNAL_ERROR,
+                                  "there is no memory for a frame of this size");
     }
     arcp_buf_fini(&frame);
 }
@@ -234,11 +235,10 @@ static void read_again(arcp__sessions *sessions, arcp__request *request)
 static void admit(arcp__sessions *sessions, arcp__request *request)
 {
     arcp__admission *admission = request->admission;
-    arcp__job_order order = {0};
+    arcp__job_order order = *arcp__admission_order(admission);
     arcp__job_answer made = {0};
     arcp_error error = {0};
     request->admission = NULL;
-    arcp__admission_order(admission, &order);
     if (arcp__job_admit(sessions->jobs, admission, &order, &made, &error) == ARCP__JOB_MADE) {
         accept(sessions, request, made.job, made.is_narrowed, order.key);
     } else {
@@ -252,7 +252,7 @@ static void admit(arcp__sessions *sessions, arcp__request *request)
 static bool take_turn(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__submitter *submitter = &session->submitter;
-    arcp__request *first = session->submits_first;
+    arcp__request *first = session->submits;
     const bool is_held = first != NULL && first->held.size != 0 && submitter->waits_for == NULL;
     const bool is_ready =
         first != NULL && first->admission != NULL && arcp__admission_is_ready(first->admission);

@@ -138,19 +138,18 @@ static void audit(arcp__sessions *sessions, const arcp__request *request, const 
 /* [arcp:7.4-1] [arcp:7.4-2] [arcp:7.6-14] [arcp:14-3] */
 void arcp__session_cancel(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
-    const arcp_span none = {NULL, 0};
     const arcp_span of_frame = in->envelope.job_id;
     const arcp_span job_id = in->job.job_id.size != 0 ? in->job.job_id : of_frame;
     const arcp_span reason = in->job.reason;
     arcp_error error = {0};
     if (job_id.size == 0) {
-        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "payload.job_id is missing");
-    } else if (of_frame.size != 0 && !arcp_span_equal(job_id, of_frame)) {
-        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
-                             "payload.job_id and the envelope's job_id differ");
+        arcp__request_refuse_with(sessions, request, ARCP_E_INVALID_REQUEST,
+                                  "payload.job_id is missing");
+        return;
     }
-    if (error.status != ARCP_OK) {
-        arcp__request_refuse(sessions, request, &error, none, none);
+    if (of_frame.size != 0 && !arcp_span_equal(job_id, of_frame)) {
+        arcp__request_refuse_with(sessions, request, ARCP_E_INVALID_REQUEST,
+                                  "payload.job_id and the envelope's job_id differ");
         return;
     }
     arcp__job *job = arcp__job_find(sessions->jobs, job_id);
