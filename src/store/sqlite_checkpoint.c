@@ -130,13 +130,3 @@ uint64_t arcp__sqlite_checkpoint_log_bytes(const arcp__sqlite_checkpoint *checkp
     uint64_t pages = (uint64_t)checkpoint->log_pages;
     return pages == 0 ? 0 : 32 + pages * (24 + ARCP__SQLITE_PAGE_BYTES);
 }
-
-void arcp__sqlite_checkpoint_enter(arcp__sqlite_checkpoint *checkpoint)
-{
-    pthread_mutex_lock(&checkpoint->gate);
-}
-
-void arcp__sqlite_checkpoint_leave(arcp__sqlite_checkpoint *checkpoint)
-{
-    pthread_mutex_unlock(&checkpoint->gate);
-}

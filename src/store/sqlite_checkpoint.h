@@ -28,7 +28,7 @@ typedef struct arcp__sqlite_checkpoint {
     int log_pages;        /* the writer's: as of its last commit */
     int start_at;         /* the writer's: pages from which to ask again */
     pthread_t thread;
-    pthread_mutex_t gate;  /* held by whoever reads, and while the log starts over */
+    pthread_mutex_t gate;  /* held around each read, and while the log starts over */
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     arcp__checkpoint_state state;
@@ -53,9 +53,5 @@ bool arcp__sqlite_checkpoint_now(arcp__sqlite_checkpoint *checkpoint,
 
 /* Bytes that the log must have at least. */
 uint64_t arcp__sqlite_checkpoint_log_bytes(const arcp__sqlite_checkpoint *checkpoint);
-
-/* Around every read on another connection, so that a checkpoint finds a gap. */
-void arcp__sqlite_checkpoint_enter(arcp__sqlite_checkpoint *checkpoint);
-void arcp__sqlite_checkpoint_leave(arcp__sqlite_checkpoint *checkpoint);
 
 #endif

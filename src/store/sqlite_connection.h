@@ -1,8 +1,9 @@
 /* A connection to the database with its statements. One thread at a time.
  *
  * Everywhere below src/store/sqlite_*.h `err` must be given (not NULL), and a failure in it stays:
- * what takes an `err` that has one already does nothing but return its status. So steps that
- * follow each other are written without a look in between, and looked at where they end. */
+ * what would reach the database does nothing then but return its status, and a statement stands on
+ * no row. So steps that follow each other are written without a look in between, and looked at
+ * where they end. */
 #ifndef ARCP_STORE_SQLITE_CONNECTION_H
 #define ARCP_STORE_SQLITE_CONNECTION_H
 

@@ -21,10 +21,10 @@ static arcp_status no_memory(arcp_error *err)
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a read");
 }
 
-/* A read transaction, between whose ends no checkpoint finds a gap. */
+/* Between two read transactions the log finds a gap to start over in. */
 static void begin_read(arcp__sqlite_reader *reader, arcp_error *err)
 {
-    arcp__sqlite_checkpoint_enter(reader->checkpoint);
+    pthread_mutex_lock(&reader->checkpoint->gate);
     arcp__sqlite_do(&reader->sqlite, ARCP__SQLITE_BEGIN_READ, err);
 }
 
@@ -32,7 +32,7 @@ static void end_read(arcp__sqlite_reader *reader)
 {
     arcp_error ignored = {0}; /* nothing was written: either end is the same */
     arcp__sqlite_commit(&reader->sqlite, &ignored);
-    arcp__sqlite_checkpoint_leave(reader->checkpoint);
+    pthread_mutex_unlock(&reader->checkpoint->gate);
 }
 
 /* ---- streams ---- */

@@ -98,14 +98,15 @@ static arcp_status write_stream(arcp__sqlite *sqlite, arcp__sqlite_statement whi
 }
 
 arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp__sqlite_ids *ids,
-                                       int64_t *out, arcp_error *err)
+                                       arcp__sqlite_stream_row *out, arcp_error *err)
 {
-    if (give_id(sqlite, ids, err) != ARCP_OK) {
-        return err->status;
+    give_id(sqlite, ids, err);
+    *out = (arcp__sqlite_stream_row){ids->newest, 0, true};
+    if (write_stream(sqlite, ARCP__SQLITE_STREAM_INSERT, out, key, err) != ARCP_OK ||
+        sqlite3_changes(sqlite->db) == 0) {
+        *out = (arcp__sqlite_stream_row){0};
     }
-    const arcp__sqlite_stream_row row = {ids->newest, 0, true};
-    *out = row.id;
-    return write_stream(sqlite, ARCP__SQLITE_STREAM_INSERT, &row, key, err);
+    return err->status;
 }
 
 arcp_status arcp__sqlite_stream_update(arcp__sqlite *sqlite, const arcp__sqlite_stream_row *row,

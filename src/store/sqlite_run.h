@@ -30,9 +30,10 @@ typedef struct arcp__sqlite_ids {
     int64_t newest;    /* given to a stream; 0: not known yet */
     bool have_wrapped; /* all were given: each has to be looked for */
 } arcp__sqlite_ids;
-/* Adds a stream, open and empty; `ids` is kept by the caller. */
+/* Adds a stream, open and empty; `ids` is kept by the caller. `out->id` is 0 when one of that name
+ * is there. */
 arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp__sqlite_ids *ids,
-                                       int64_t *out, arcp_error *err);
+                                       arcp__sqlite_stream_row *out, arcp_error *err);
 /* With an empty key the stream loses its name: the name is free, and the runs can go bit by bit. */
 arcp_status arcp__sqlite_stream_update(arcp__sqlite *sqlite, const arcp__sqlite_stream_row *row,
                                        arcp_span key, arcp_error *err);

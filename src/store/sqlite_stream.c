@@ -73,15 +73,32 @@ static void forget(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
     arcp__free(stream);
 }
 
-/* NULL when it failed. */
-static arcp__sqlite_stream *learn(arcp__sqlite_streams *streams, arcp_span key, arcp_error *err)
+/* Adds a stream to the database. `out->id` is 0 when one of that name is there. */
+static void start(arcp__sqlite_streams *streams, arcp_span key, arcp__sqlite_stream_row *out,
+                  arcp_error *err)
+{
+    arcp__sqlite_stream_insert(streams->sqlite, key, &streams->ids, out, err);
+    if (out->id != 0) {
+        arcp__sqlite_sum_add(sum_of(streams), arcp__sqlite_crc_stream_name(out->id, key));
+    }
+}
+
+/* With `is_new` it is started unless it is there: most streams that are not remembered are new, and
+ * then one statement says so and adds it. NULL when it failed. */
+static arcp__sqlite_stream *learn(arcp__sqlite_streams *streams, arcp_span key, bool is_new,
+                                  arcp_error *err)
 {
     arcp__sqlite_stream_row row = {0};
     arcp__sqlite_range last = {0, 0};
-    arcp__sqlite_stream_find(streams->sqlite, key, &row, err);
-    if (row.id != 0) {
-        arcp__sqlite_run_find_last(streams->sqlite, row.id, key, ARCP_STORE_POSITION_MAX, &last,
-                                   err);
+    if (is_new) {
+        start(streams, key, &row, err);
+    }
+    if (row.id == 0) {
+        arcp__sqlite_stream_find(streams->sqlite, key, &row, err);
+        if (row.id != 0) {
+            arcp__sqlite_run_find_last(streams->sqlite, row.id, key, ARCP_STORE_POSITION_MAX, &last,
+                                       err);
+        }
     }
     if (arcp__sqlite_stream_check_end(streams->sqlite, key, &row, last.end, err) != ARCP_OK) {
         return NULL;
@@ -110,7 +127,8 @@ static arcp__sqlite_stream *learn(arcp__sqlite_streams *streams, arcp_span key, 
 }
 
 /* NULL when it failed. */
-static arcp__sqlite_stream *get(arcp__sqlite_streams *streams, arcp_span key, arcp_error *err)
+static arcp__sqlite_stream *get(arcp__sqlite_streams *streams, arcp_span key, bool is_new,
+                                arcp_error *err)
 {
     /* Most operations are on the same stream as the one before them. */
     arcp__sqlite_stream *stream = streams->recent;
@@ -119,7 +137,7 @@ static arcp__sqlite_stream *get(arcp__sqlite_streams *streams, arcp_span key, ar
     }
     HASH_FIND(hh, streams->by_key, key.data, key.size, stream);
     if (stream == NULL) {
-        stream = learn(streams, key, err);
+        stream = learn(streams, key, is_new, err);
     } else {
         DL_DELETE2(streams->by_use, stream, prev, next_used);
         DL_APPEND2(streams->by_use, stream, prev, next_used);
@@ -166,14 +184,8 @@ static arcp_status open_stream(arcp__sqlite_streams *streams, arcp__sqlite_strea
     if (stream->is_open) {
         return ARCP_OK;
     }
-    const arcp_span key = key_of(stream);
-    if (stream->id == 0) {
-        arcp__sqlite_stream_insert(streams->sqlite, key, &streams->ids, &stream->id, err);
-        arcp__sqlite_sum_add(sum_of(streams), arcp__sqlite_crc_stream_name(stream->id, key));
-    } else {
-        const arcp__sqlite_stream_row row = {stream->id, stream->written, true};
-        arcp__sqlite_stream_update(streams->sqlite, &row, key, err);
-    }
+    const arcp__sqlite_stream_row row = {stream->id, stream->written, true};
+    arcp__sqlite_stream_update(streams->sqlite, &row, key_of(stream), err);
     if (err->status == ARCP_OK) {
         list_open(streams, stream);
     }
@@ -273,7 +285,8 @@ static arcp_status drop(arcp__sqlite_streams *streams, arcp__sqlite_stream *stre
 arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp_store_op *op,
                                        arcp_error *err)
 {
-    arcp__sqlite_stream *stream = get(streams, op->key, err);
+    const bool is_new = op->kind == ARCP_STORE_APPEND && op->position == 0;
+    arcp__sqlite_stream *stream = get(streams, op->key, is_new, err);
     if (stream == NULL) {
         return err->status;
     }
@@ -281,9 +294,25 @@ arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp
     if (op->kind == ARCP_STORE_DROP) {
         return drop(streams, stream, err);
     }
+    if (op->kind == ARCP_STORE_APPEND && op->position != stream->next) {
+        return arcp__store_position_error(op, stream->next, err);
+    }
     if (op->kind == ARCP_STORE_APPEND) {
-        return op->position == stream->next ? append(streams, stream, op->value, err)
-                                            : arcp__store_position_error(op, stream->next, err);
+        if (stream->id == 0) { /* it was dropped, or looked for in vain */
+            arcp__sqlite_stream_row row = {0};
+            start(streams, op->key, &row, err);
+            if (row.id == 0) {
+                return err->status != ARCP_OK
+                           ? err->status
+                           : arcp_error_set(err, ARCP_E_CORRUPT,
+                                            "%s: another program added the stream \"%.*s\"",
+                                            streams->sqlite->path,
+                                            (int)arcp_span_first(op->key, 128).size, op->key.data);
+            }
+            stream->id = row.id;
+            list_open(streams, stream);
+        }
+        return append(streams, stream, op->value, err);
     }
     /* A TRIM is noted, for the records that there are now. Nothing is to be deleted as long as the
      * oldest run reaches beyond. */
@@ -418,7 +447,7 @@ static void list_unlisted(arcp__sqlite_streams *streams, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(streams->sqlite, ARCP__SQLITE_STREAM_OPEN, err);
     while (arcp__sqlite_next(streams->sqlite, statement, err)) {
-        (void)get(streams, arcp__sqlite_column_text(statement, 0), err);
+        (void)get(streams, arcp__sqlite_column_text(statement, 0), false, err);
         if (err->status == ARCP_E_CORRUPT) {
             *err = (arcp_error){0};
         }

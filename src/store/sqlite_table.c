@@ -33,9 +33,9 @@ arcp_status arcp__sqlite_sum_read(arcp__sqlite *sqlite, int which, arcp__sqlite_
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_SUM_READ, err);
     arcp__sqlite_bind_text(statement, 1, name);
     if (arcp__sqlite_next(sqlite, statement, err)) {
-        *out = (arcp__sqlite_sum){sqlite3_column_int64(statement, 0),
-                                  sqlite3_column_int64(statement, 1),
-                                  sqlite3_column_int64(statement, 2)};
+        *out = (arcp__sqlite_sum){
+            sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
+            sqlite3_column_int64(statement, 2), sqlite3_column_int64(statement, 4)};
         if (arcp__sqlite_crc_sum(name, out->count, out->sum, out->changes) !=
             sqlite3_column_int64(statement, 3)) {
             (void)arcp_error_set(err, ARCP_E_CORRUPT,
@@ -171,6 +171,7 @@ arcp_status arcp__sqlite_tables_flush(arcp__sqlite_tables *tables, arcp_error *e
         sqlite3_bind_int64(statement, 4, sum->changes);
         sqlite3_bind_int64(statement, 5,
                            arcp__sqlite_crc_sum(name, sum->count, sum->sum, sum->changes));
+        sqlite3_bind_int64(statement, 6, sum->place);
         arcp__sqlite_run(tables->sqlite, statement, err);
     }
     return err->status;

@@ -14,6 +14,7 @@ typedef struct arcp__sqlite_sum {
     int64_t count;
     int64_t sum;     /* of checksums, modulo 2^63 */
     int64_t changes; /* goes up with each */
+    int64_t place;   /* the row of `sums` that it was read from */
 } arcp__sqlite_sum;
 
 void arcp__sqlite_sum_add(arcp__sqlite_sum *sum, int64_t crc);

@@ -66,6 +66,37 @@ static void change(fixture *self, const char *sql)
 
 /* ---- rows ---- */
 
+/* The store does not look for a stream before it adds it. */
+static void an_append_at_zero_to_a_stream_that_is_there_is_refused(void **state)
+{
+    fixture *self = *state;
+    check_commit(self->rig, ARCP_OK, op_append("s", 0, "a"), op_append("s", 1, "b"));
+    close_all(self);
+    open_all(self);
+    arcp_store_op op = op_append("s", 0, "x");
+    const answer *got = rig_wait(self->rig, rig_submit(self->rig, &op, 1));
+    assert_int_equal(got->status, ARCP_E_CORRUPT);
+    assert_non_null(strstr(got->message, "position 0 was appended where 2 is next"));
+    assert_int_equal(sql_number(self->db, "SELECT count(*) FROM streams"), 1);
+    check_commit(self->rig, ARCP_OK, op_append("s", 2, "c"));
+    check_read(self->rig, "s", 0, 0, "a|b|c");
+}
+
+/* What starts compares the streams with their sum. */
+static void a_stream_that_was_looked_for_in_vain_is_added_once(void **state)
+{
+    fixture *self = *state;
+    check_commit(self->rig, ARCP_OK, op_trim("s", 5));
+    check_commit(self->rig, ARCP_OK, op_append("s", 0, "a"), op_append("t", 0, "t"));
+    check_commit(self->rig, ARCP_OK, op_drop("s"), op_append("s", 0, "b"), op_append("u", 0, "u"),
+                 op_drop("u"));
+    close_all(self);
+    open_all(self);
+    assert_int_equal(sql_number(self->db, "SELECT count(*) FROM streams"), 2);
+    check_read(self->rig, "s", 0, 0, "b");
+    check_read(self->rig, "t", 0, 0, "t");
+}
+
 static void a_run_of_appends_is_one_row_with_line_feeds_between(void **state)
 {
     fixture *self = *state;
@@ -489,6 +520,8 @@ static void signals_are_left_to_the_owner(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        LAYOUT_TEST(an_append_at_zero_to_a_stream_that_is_there_is_refused),
+        LAYOUT_TEST(a_stream_that_was_looked_for_in_vain_is_added_once),
         LAYOUT_TEST(a_run_of_appends_is_one_row_with_line_feeds_between),
         LAYOUT_TEST(batches_that_waited_together_share_a_commit_and_a_row),
         LAYOUT_TEST(a_row_holds_at_most_64_kib_unless_one_record_is_bigger),
