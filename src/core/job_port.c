@@ -1,10 +1,12 @@
 #include "core/job_port.h"
 
+#include "base/hash.h"
 #include "core/event_body.h"
 
 void arcp__job_port_fini(arcp__job_port *port)
 {
-    arcp__denied_calls_fini(&port->denied);
+    arcp__free(port->denied.hashes);
+    port->denied = (arcp__denied_calls){0};
 }
 
 void arcp__job_port_end(arcp__job_port *port)
@@ -62,6 +64,38 @@ bool arcp__job_port_authorize(const arcp__job_port *port, arcp_time now, arcp_sp
     return decision->allowed;
 }
 
+/* The place of a call, or the number of them. */
+static size_t find_denied(const arcp__denied_calls *calls, arcp_span call_id)
+{
+    size_t at = 0;
+    if (calls->count != 0) {
+        const uint64_t hash = arcp__hash_bytes(call_id.data, call_id.size);
+        while (at < calls->count && calls->hashes[at] != hash) {
+            at++;
+        }
+    }
+    return at;
+}
+
+bool arcp__denied_calls_add(arcp__denied_calls *calls, arcp_span call_id)
+{
+    if (call_id.size == 0 || find_denied(calls, call_id) < calls->count) {
+        return true;
+    }
+    if (calls->hashes == NULL) {
+        calls->hashes = arcp__alloc_array(ARCP__DENIED_CALLS_MAX, sizeof(*calls->hashes));
+        if (calls->hashes == NULL) {
+            return false;
+        }
+    }
+    if (calls->count < ARCP__DENIED_CALLS_MAX) {
+        calls->next = calls->count++;
+    }
+    calls->hashes[calls->next] = arcp__hash_bytes(call_id.data, call_id.size);
+    calls->next = (calls->next + 1) % ARCP__DENIED_CALLS_MAX;
+    return true;
+}
+
 /* [arcp:9.5-6] [arcp:LA-14] [arcp:EG-10] */
 void arcp__job_port_refuse(arcp__job_port *port, arcp_span call_id, const arcp_error *error,
                            arcp_span details, arcp_buf *out)
@@ -83,11 +117,12 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
     if (status != ARCP_OK) {
         return status;
     }
-    if (read.kind == ARCP_EVENT_TOOL_RESULT) {
-        status = arcp__denied_calls_check(&port->denied, read.call_id, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+    arcp__denied_calls *denied = &port->denied;
+    if (read.kind == ARCP_EVENT_TOOL_RESULT && find_denied(denied, read.call_id) < denied->count) {
+        const arcp_span shown = arcp_span_first(read.call_id, 64);
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "call \"%.*s\" was refused, and the runtime has given its result",
+                              (int)shown.size, shown.data);
     }
     if (read.kind == ARCP_EVENT_TOOL_CALL &&
         !arcp__job_port_authorize(port, now, ARCP_SPAN_LITERAL("tool.call"), read.tool, &scratch,
@@ -106,7 +141,12 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
         return out->decision.code;
     }
     if (read.kind == ARCP_EVENT_TOOL_CALL) {
-        arcp__denied_calls_remove(&port->denied, read.call_id);
+        /* The id is used for a call that passed. */
+        const size_t at = find_denied(denied, read.call_id);
+        if (at < denied->count) {
+            denied->hashes[at] = denied->hashes[--denied->count];
+            denied->next = denied->count % ARCP__DENIED_CALLS_MAX;
+        }
         out->decision.canonical = arcp_span_make(NULL, 0); /* it may be in `scratch` */
     }
     out->kind = read.kind;

@@ -20,8 +20,6 @@
 #include <arcp/json.h>
 #include <arcp/wire.h>
 
-#include "core/denied_calls.h"
-
 /* A spend reports from a chain of budgets: depth at most 64, one counter each. */
 #define ARCP__JOB_PORT_REPORTS_MAX 80u
 
@@ -31,6 +29,17 @@ typedef struct arcp__job_gates {
     atomic_bool grants_are_logged; /* audit.grants */
     atomic_bool must_record;       /* audit.on_failure is deny */
 } arcp__job_gates;
+
+#define ARCP__DENIED_CALLS_MAX 256u
+
+/* Which calls of a job the runtime has answered itself, with a denial: the agent may not
+ * answer them again, so that no record shows a result for a call that was refused. The last
+ * ARCP__DENIED_CALLS_MAX are remembered, by hashes of their ids. */
+typedef struct arcp__denied_calls {
+    uint64_t *hashes; /* owned; NULL until the first denial */
+    size_t count;
+    size_t next; /* the oldest, once all places are used */
+} arcp__denied_calls;
 
 typedef struct arcp__job_port {
     const arcp_authority *authority; /* borrowed, as the next */
@@ -90,6 +99,9 @@ ARCP_MUST_CHECK arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time 
  * memory. */
 void arcp__job_port_refuse(arcp__job_port *port, arcp_span call_id, const arcp_error *error,
                            arcp_span details, arcp_buf *out);
+
+/* False when out of memory: nothing is remembered. An empty id is no id. */
+ARCP_MUST_CHECK bool arcp__denied_calls_add(arcp__denied_calls *calls, arcp_span call_id);
 
 /* Takes what the message costs from the budgets, once it is certain that it will be told; `reports`
  * has room for ARCP__JOB_PORT_REPORTS_MAX. */

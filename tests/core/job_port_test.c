@@ -1,6 +1,8 @@
 /* What a job's port decides on the thread that asks, and what the engine is told of it. */
 #include "core/gate_rig.h"
 
+#include <stdio.h>
+
 #include "support/check.h"
 
 #include "core/job_port.h"
@@ -157,6 +159,93 @@ static void a_cost_is_taken_when_it_is_certain_to_be_told(void **state)
     assert_int_equal(message.decision.code, ARCP_E_BUDGET_EXHAUSTED);
 }
 
+/* ---- calls that the runtime has answered with a denial ---- */
+
+static arcp_span number(unsigned at)
+{
+    static char text[16];
+    (void)snprintf(text, sizeof(text), "c%u", at);
+    return arcp_span_cstr(text);
+}
+
+static void deny(fixture *f, arcp_span id)
+{
+    assert_true(arcp__denied_calls_add(&f->port.denied, id));
+}
+
+/* The agent gives the call's result itself. */
+static arcp_status answer(fixture *f, arcp_span id)
+{
+    char body[64];
+    arcp__job_message message;
+    (void)snprintf(body, sizeof body, "{\"call_id\":\"%.*s\",\"result\":1}", (int)id.size, id.data);
+    return emit(f, "tool_result", body, &message);
+}
+
+/* A call that passes has the id. */
+static void pass(fixture *f, arcp_span id)
+{
+    char body[64];
+    arcp__job_message message;
+    (void)snprintf(body, sizeof body, "{\"tool\":\"web.get\",\"args\":{},\"call_id\":\"%.*s\"}",
+                   (int)id.size, id.data);
+    assert_int_equal(emit(f, "tool_call", body, &message), ARCP_OK);
+}
+
+static void a_denied_call_is_known_and_named(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(answer(f, SPAN("c1")), ARCP_OK);
+    deny(f, SPAN("c1"));
+    assert_int_equal(answer(f, SPAN("c1")), ARCP_E_INVALID_REQUEST);
+    assert_non_null(strstr(f->error.message, "\"c1\""));
+    assert_int_equal(answer(f, SPAN("c2")), ARCP_OK);
+    assert_int_equal(answer(f, SPAN("c")), ARCP_OK);
+}
+
+static void an_id_that_passes_is_free_again(void **state)
+{
+    fixture *f = *state;
+    for (unsigned at = 0; at < 3; at++) {
+        deny(f, number(at));
+        deny(f, number(at)); /* once is enough */
+    }
+    pass(f, number(0));
+    pass(f, number(0));
+    pass(f, number(9));
+    assert_int_equal(answer(f, number(0)), ARCP_OK);
+    assert_int_equal(answer(f, number(1)), ARCP_E_INVALID_REQUEST);
+    assert_int_equal(answer(f, number(2)), ARCP_E_INVALID_REQUEST);
+}
+
+static void an_empty_id_is_none(void **state)
+{
+    fixture *f = *state;
+    deny(f, arcp_span_make(NULL, 0));
+    assert_int_equal(f->port.denied.count, 0);
+}
+
+static void the_last_256_denials_are_remembered(void **state)
+{
+    fixture *f = *state;
+    for (unsigned at = 0; at < ARCP__DENIED_CALLS_MAX; at++) {
+        deny(f, number(at));
+    }
+    assert_int_equal(answer(f, number(0)), ARCP_E_INVALID_REQUEST);
+    for (unsigned at = 0; at < 10; at++) {
+        deny(f, number(1000 + at));
+        assert_int_equal(answer(f, number(at)), ARCP_OK);
+        assert_int_equal(answer(f, number(1000 + at)), ARCP_E_INVALID_REQUEST);
+    }
+    assert_int_equal(answer(f, number(10)), ARCP_E_INVALID_REQUEST);
+    assert_int_equal(answer(f, number(ARCP__DENIED_CALLS_MAX - 1)), ARCP_E_INVALID_REQUEST);
+    /* A place that became free is used before another call is forgotten. */
+    pass(f, number(20));
+    deny(f, number(2000));
+    assert_int_equal(answer(f, number(10)), ARCP_E_INVALID_REQUEST);
+    assert_int_equal(answer(f, number(2000)), ARCP_E_INVALID_REQUEST);
+}
+
 #define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -168,6 +257,10 @@ int main(void)
         FIXTURE_TEST(a_port_that_has_ended_allows_nothing),
         FIXTURE_TEST(a_refused_call_becomes_a_result_that_the_agent_may_not_give_itself),
         FIXTURE_TEST(a_cost_is_taken_when_it_is_certain_to_be_told),
+        FIXTURE_TEST(a_denied_call_is_known_and_named),
+        FIXTURE_TEST(an_id_that_passes_is_free_again),
+        FIXTURE_TEST(an_empty_id_is_none),
+        FIXTURE_TEST(the_last_256_denials_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
