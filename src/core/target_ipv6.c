@@ -1,4 +1,4 @@
-#include "core/target_ipv6.h"
+#include "core/target_url.h"
 
 #include "base/hex.h"
 

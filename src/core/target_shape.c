@@ -1,8 +1,6 @@
 #include "core/target_shape.h"
 
 #include "base/hex.h"
-#include "core/target_escape.h"
-#include "core/target_ipv6.h"
 #include "core/target_url.h"
 
 #include <string.h>

@@ -1,11 +1,9 @@
 /* URLs: scheme://authority, then path and query as they are but for dot segments.
  *
  * Nothing is decoded for the canonical form. What a server may decode is looked at only to
- * refuse what could then lead somewhere else than the text says (target_escape.h). */
+ * refuse what could then lead somewhere else than the text says (target_escape.c). */
 #include "core/target_url.h"
 #include "base/hex.h"
-#include "core/target_escape.h"
-#include "core/target_ipv6.h"
 #include "core/target_scan.h"
 
 enum { PORT_DIGITS_MAX = 5, PORT_MAX = 65535 };

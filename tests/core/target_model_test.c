@@ -6,7 +6,7 @@
 
 #include "core/strings.h"
 #include "core/target.h"
-#include "core/target_ipv6.h"
+#include "core/target_url.h"
 #include "core/target_model.h"
 #include "core/target_shape.h"
 
