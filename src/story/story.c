@@ -105,13 +105,22 @@ bool arcp__story_expand(arcp__story *story, const char *text, arcp_buf *out)
 
 /* ---- other lines ---- */
 
+static bool check_client(arcp__story *story, const char *name)
+{
+    return (name[0] >= 'a' && name[0] <= 'z' && name[1] == '\0') ||
+           arcp__story_fail(story, "\"%s\" is no client: a to z", name);
+}
+
 static bool play_connect(arcp__story *story, char *rest)
 {
-    return story->stage->connect(story->stage->user, rest);
+    return check_client(story, rest) && story->stage->connect(story->stage->user, rest);
 }
 
 static bool play_drop(arcp__story *story, char *rest)
 {
+    if (!check_client(story, rest)) {
+        return false;
+    }
     story->stage->drop(story->stage->user, rest);
     return true;
 }
@@ -204,7 +213,13 @@ static bool play_macro(arcp__story *story, arcp_span definition, char *rest)
         names = arcp_span_from(names, parameters[count].size + 1);
         values[count] = names.size == 0 ? rest : arcp__story_word(&rest);
     }
-    while (body.size != 0 && !arcp_span_equal_cstr(first_line(body), "end")) {
+    size_t whole = 0;
+    while (whole < body.size &&
+           !arcp_span_equal_cstr(first_line(arcp_span_from(body, whole)), "end")) {
+        whole += first_line(arcp_span_from(body, whole)).size + 1;
+    }
+    body = arcp_span_first(body, whole);
+    while (body.size != 0) {
         size_t size = 0;
         while (size < body.size && body.data[size] >= 'A' && body.data[size] <= 'Z') {
             size++;

@@ -129,6 +129,14 @@ static const told rows[] = {
     {.name = "a macro plays macros",
      .text = "one b x y z",
      .sent = "own <b, y z!>\nown <AX $x_b b1>\nown <x>\n"},
+    {.name = "a macro ends with a line of its own",
+     .text = "last b",
+     .sent = "own <b end>\nown <>\n"},
+    {.name = "a client is one letter",
+     .text = "connect ab",
+     .sent = "",
+     .line = 1,
+     .why = "\"ab\" is no client: a to z"},
     {.name = "the next frame has to fit",
      .text = "# none\na< session.pong\n",
      .texts = {EVENT, PONG},
@@ -215,7 +223,8 @@ static const char macros[] = "define two A BC\n"
                              "two A DEF\n"
                              "own BC\n"
                              "end\n"
-                             "define bad A\nfrown A\nend\n";
+                             "define bad A\nfrown A\nend\n"
+                             "define last A\nown A end\nown\nend\n";
 
 static void a_story_does_what_it_says(void **state)
 {
