@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/ulid.h"
 #include "cli/cli.h"
+#include "core/decode.h"
 #include "file/private_file.h"
 #include "json/json_put.h"
 
@@ -33,14 +34,29 @@ struct arcp__session_file {
     bool kept;     /* on disk */
 };
 
+/* What a file has. The jobs are written by hand. */
+typedef struct saved {
+    arcp_span url, session_id, resume_token;
+    uint64_t last_event_seq;
+    arcp_json_ref jobs;
+} saved;
+
+static const arcp__member rows[] = {
+    {ARCP__MEMBER(saved, url, "url", TEXT), .required = true},
+    {ARCP__MEMBER(saved, session_id, "session_id", STRING), .required = true},
+    {ARCP__MEMBER(saved, resume_token, "resume_token", STRING), .required = true},
+    {ARCP__MEMBER(saved, last_event_seq, "last_event_seq", COUNT), .required = true},
+    {ARCP__MEMBER(saved, jobs, "jobs", ARRAY), .required = true},
+};
+static const arcp__members members = ARCP__MEMBERS(rows);
+
 /* ---- folders ---- */
 
-/* state/sessions, made when it is not there. */
+/* state/sessions/, made when it is not there. */
 static char *sessions_directory(arcp_span state)
 {
     arcp_buf path = ARCP_BUF_INIT;
-    arcp_buf_append(&path, state);
-    arcp_buf_append_cstr(&path, "/sessions");
+    arcp_buf_append_format(&path, "%.*s/sessions/", (int)state.size, state.data);
     char *text = arcp_buf_take_cstr(&path);
     /* Every folder on the way, as mkdir -p does; private, as what is in it. */
     for (char *at = text == NULL ? NULL : strchr(text + 1, '/'); at != NULL;
@@ -48,9 +64,6 @@ static char *sessions_directory(arcp_span state)
         *at = '\0';
         (void)mkdir(text, 0700);
         *at = '/';
-    }
-    if (text != NULL) {
-        (void)mkdir(text, 0700);
     }
     return text;
 }
@@ -87,7 +100,7 @@ arcp__session_file *arcp__session_file_new(arcp_span directory, arcp_span url)
     }
     arcp__ulid_next(&ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, name);
     arcp_buf path = ARCP_BUF_INIT;
-    arcp_buf_append_format(&path, "%s/%.*s" SUFFIX, folder, (int)sizeof(name), name);
+    arcp_buf_append_format(&path, "%s%.*s" SUFFIX, folder, (int)sizeof(name), name);
     arcp__free(folder);
     arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
     if (file != NULL) {
@@ -163,12 +176,10 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     }
     arcp_buf text = ARCP_BUF_SECRET_INIT;
     const arcp__private_file whole = private_file(file);
-    const arcp_session_state state = arcp__session_file_state(file);
+    const saved row = {arcp_buf_span(&file->url), arcp_buf_span(&file->session_id),
+                       arcp_buf_span(&file->token), file->last_event_seq, ARCP_JSON_ABSENT};
     arcp_json_writer writer = arcp__put_begin(&text);
-    arcp__put_string(&writer, "url", arcp_buf_span(&file->url));
-    arcp__put_string(&writer, "session_id", state.session_id);
-    arcp__put_string(&writer, "resume_token", state.resume_token);
-    arcp__put_u64(&writer, "last_event_seq", state.last_event_seq);
+    arcp__encode_row(&writer, &members, &row);
     arcp__put_array(&writer, "jobs");
     if (file->jobs.size != 0) {
         arcp_json_write_raw(&writer, arcp_buf_span(&file->jobs));
@@ -259,67 +270,45 @@ arcp_session_state arcp__session_file_state(const arcp__session_file *file)
 
 /* ---- reading ---- */
 
-static arcp_span text_at(const arcp_json *json, const char *name, arcp_buf *room)
+static bool names_job(const arcp_json *json, arcp_json_ref jobs, arcp_span job)
 {
-    return arcp_json_string(json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)),
-                            room);
-}
-
-static bool names_job(const arcp_json *json, arcp_span job)
-{
-    arcp_json_ref jobs = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("jobs"));
-    bool is_list = arcp_json_is(json, jobs, ARCP_JSON_ARRAY);
-    arcp_json_ref at = is_list ? arcp_json_first(json, jobs) : ARCP_JSON_ABSENT;
+    arcp_json_ref at = arcp_json_first(json, jobs);
     while (at != ARCP_JSON_ABSENT && !arcp_json_string_equals(json, at, job)) {
         at = arcp_json_next(json, jobs, at);
     }
     return at != ARCP_JSON_ABSENT;
 }
 
-/* Takes what the scanned text says. False for a file that is none of ours. */
-static bool take_text(arcp__session_file *file, const arcp_json *json)
+/* Reads the file at the path; `job` not empty: only when it names the job and the URL. False for a
+ * file that is none of ours. */
+static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
 {
+    const arcp_json_limits limits = {16, 1000, FILE_BYTES_MAX};
+    const arcp__private_file whole = private_file(file);
+    arcp_buf text = ARCP_BUF_SECRET_INIT;
     arcp_buf room = ARCP_BUF_SECRET_INIT;
-    bool good = arcp_buf_reserve(&room, json->text.size);
-    arcp_span url = text_at(json, "url", &room);
-    arcp_span id = text_at(json, "session_id", &room);
-    arcp_span token = text_at(json, "resume_token", &room);
-    arcp_json_ref seq = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("last_event_seq"));
-    arcp_json_ref jobs = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("jobs"));
-    uint64_t last_seq = 0;
-    good = good && id.size != 0 && token.size != 0 && arcp_json_u64(json, seq, &last_seq) &&
-           arcp_json_is(json, jobs, ARCP_JSON_ARRAY) &&
-           take_session(file, id, token, NULL) == ARCP_OK;
+    arcp_json json = ARCP_JSON_INIT;
+    saved row = {0};
+    bool good =
+        arcp__private_file_read(&whole, &text, NULL) == ARCP_OK && text.size <= FILE_BYTES_MAX &&
+        arcp_json_scan(&json, arcp_buf_span(&text), &limits, NULL) == ARCP_OK &&
+        arcp_buf_reserve(&room, text.size) &&
+        arcp__decode_row(&json, &room, ARCP_JSON_ROOT, &members, &row) &&
+        (job.size == 0 || (names_job(&json, row.jobs, job) && arcp_span_equal(row.url, url))) &&
+        take_session(file, row.session_id, row.resume_token, NULL) == ARCP_OK;
     if (good) {
-        arcp_span list = arcp_json_raw(json, jobs);
-        file->last_event_seq = last_seq > file->last_event_seq ? last_seq : file->last_event_seq;
+        arcp_span list = arcp_json_raw(&json, row.jobs);
+        file->last_event_seq =
+            row.last_event_seq > file->last_event_seq ? row.last_event_seq : file->last_event_seq;
         arcp_buf_clear(&file->url);
-        arcp_buf_append(&file->url, url);
+        arcp_buf_append(&file->url, row.url);
         arcp_buf_clear(&file->jobs);
         arcp_buf_append(&file->jobs, arcp_span_make(list.data + 1, list.size - 2));
         file->kept = true;
         good = !file->url.failed && !file->jobs.failed;
     }
-    arcp_buf_fini(&room);
-    return good;
-}
-
-/* Reads the file at the path; `job` not empty: only when it names the job and the URL. */
-static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
-{
-    const arcp_json_limits limits = {16, 1000, FILE_BYTES_MAX};
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
-    arcp_json json = ARCP_JSON_INIT;
-    const arcp__private_file whole = private_file(file);
-    bool good = arcp__private_file_read(&whole, &text, NULL) == ARCP_OK &&
-                text.size <= FILE_BYTES_MAX &&
-                arcp_json_scan(&json, arcp_buf_span(&text), &limits, NULL) == ARCP_OK;
-    if (good && job.size != 0) {
-        arcp_json_ref saved = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("url"));
-        good = names_job(&json, job) && arcp_json_string_equals(&json, saved, url);
-    }
-    good = good && take_text(file, &json);
     arcp_json_fini(&json);
+    arcp_buf_fini(&room);
     arcp_buf_fini(&text);
     return good;
 }
@@ -356,7 +345,7 @@ arcp_status arcp__session_file_find(arcp_span directory, arcp_span url, arcp_spa
             continue;
         }
         arcp_buf path = ARCP_BUF_INIT;
-        arcp_buf_append_format(&path, "%s/%s", folder, entry->d_name);
+        arcp_buf_append_format(&path, "%s%s", folder, entry->d_name);
         arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
         /* Names are ULIDs: the greatest is the youngest. */
         if (file != NULL && load(file, url, job) &&

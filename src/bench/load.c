@@ -36,7 +36,6 @@ typedef struct lane {
     struct load *load;
     arcp_client *client; /* NULL: not opened yet, or closed */
     bool is_open;
-    bool is_over;
     uint32_t shot_count; /* 0: an idle one */
     shot *shots;         /* owned */
     shot *free_shots;
@@ -217,9 +216,7 @@ static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply
     }
     if (reply->status != ARCP_OK) {
         note_failure(l, reply->failure);
-        if (l->phase != CLOSING) {
-            finish(s);
-        }
+        finish(s);
         return;
     }
     if (l->phase == MEASURING) {
@@ -288,9 +285,7 @@ static void on_job_ended(lane *at, const arcp_client_event *event)
             drain(l);
         }
     }
-    if (l->phase != CLOSING) {
-        finish(s);
-    }
+    finish(s);
 }
 
 /* ---- sessions ---- */
@@ -301,7 +296,6 @@ static void on_closed(lane *at, const arcp_client_event *event)
     bool was_open = at->is_open;
     arcp_client_free(at->client);
     at->client = NULL;
-    at->is_over = true;
     l->over++;
     l->opening -= was_open ? 0 : 1;
     if (l->phase == CLOSING) {
@@ -315,26 +309,20 @@ static void on_closed(lane *at, const arcp_client_event *event)
     }
 }
 
-static void on_connected(lane *at)
-{
-    load *l = at->load;
-    at->is_open = true;
-    l->opening--;
-    l->open++;
-    if (l->phase == CONNECTING && l->open == l->lane_count) {
-        warm_up(l);
-    } else if (l->phase == CONNECTING) {
-        open_more(l);
-    }
-}
-
 static void on_event(void *user, arcp_client *client, const arcp_client_event *event)
 {
     lane *at = user;
     load *l = at->load;
     switch (event->type) {
     case ARCP_CLIENT_CONNECTED:
-        on_connected(at);
+        at->is_open = true;
+        l->opening--;
+        l->open++;
+        if (l->phase == CONNECTING && l->open == l->lane_count) {
+            warm_up(l);
+        } else if (l->phase == CONNECTING) {
+            open_more(l);
+        }
         return;
     case ARCP_CLIENT_DISCONNECTED:
         l->result->reconnects++;
