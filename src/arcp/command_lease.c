@@ -27,7 +27,6 @@ static int fail(const asked *a, const char *what, const arcp_error *err)
     arcp_failure failure = ARCP_FAILURE_INIT;
     (void)arcp_error_set(&failure.error, err->status, "%s: %s", what, why);
     arcp__program_print_failure(a->program, &failure);
-    arcp_failure_fini(&failure);
     arcp__screen_format(&a->program->screen, "arcp lease: %s: %s", what, why);
     return ARCP__EXIT_ERROR;
 }

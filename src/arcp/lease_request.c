@@ -163,11 +163,8 @@ static arcp_status make_constraints(const arcp__arguments *arguments, int64_t no
     if (in == NULL && at == NULL) {
         return ARCP_OK;
     }
-    arcp_error why = {0};
-    if (in != NULL && arcp__duration_parse(in, &ns, &why) != ARCP_OK) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--expires-in: %s", why.message);
-    }
-    if (arcp__instant_text(in != NULL ? "expires-in" : "expires-at", in != NULL ? in : at, 1,
+    if (arcp__duration_option(arguments, ARCP__OPTION_EXPIRES_IN, &ns, err) != ARCP_OK ||
+        arcp__instant_text(in != NULL ? "expires-in" : "expires-at", in != NULL ? in : at, 1,
                            now_wall_ns, room, &instant, err) != ARCP_OK) {
         return err->status;
     }

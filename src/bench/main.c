@@ -30,17 +30,6 @@ static arcp_status read_count(const arcp__arguments *arguments, arcp__option opt
     return ARCP_OK;
 }
 
-static arcp_status read_duration(const arcp__arguments *arguments, arcp__option option,
-                                 int64_t *out_ns, arcp_error *err)
-{
-    const char *text = arcp__value(arguments, option);
-    arcp_error why = {0};
-    if (text == NULL || arcp__duration_parse(text, out_ns, &why) == ARCP_OK) {
-        return ARCP_OK;
-    }
-    return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", arcp__options[option].name, why.message);
-}
-
 static arcp_status read_counts(const arcp__arguments *arguments, arcp__load_options *load,
                                arcp_error *err)
 {
@@ -83,8 +72,9 @@ static arcp_status prepare(arcp__program *program, arcp__load_options *load, arc
     load->warmup_ns = ARCP_NS_PER_SEC;
     load->busy_poll = arcp__has(arguments, ARCP__OPTION_BENCH_BUSY_POLL);
     if (read_counts(arguments, load, err) != ARCP_OK ||
-        read_duration(arguments, ARCP__OPTION_DURATION, &load->duration_ns, err) != ARCP_OK ||
-        read_duration(arguments, ARCP__OPTION_WARMUP, &load->warmup_ns, err) != ARCP_OK) {
+        arcp__duration_option(arguments, ARCP__OPTION_DURATION, &load->duration_ns, err) !=
+            ARCP_OK ||
+        arcp__duration_option(arguments, ARCP__OPTION_WARMUP, &load->warmup_ns, err) != ARCP_OK) {
         return err->status;
     }
     if (load->duration_ns < ARCP_NS_PER_MS) {

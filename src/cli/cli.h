@@ -189,6 +189,11 @@ static inline const char *arcp__value(const arcp__arguments *arguments, arcp__op
     return count == 0 ? NULL : arguments->values[option][count - 1];
 }
 
+/* The option's duration; unchanged when it was not given. ARCP_E_USAGE names the option. */
+ARCP_MUST_CHECK arcp_status arcp__duration_option(const arcp__arguments *arguments,
+                                                  arcp__option option, int64_t *out_ns,
+                                                  arcp_error *err);
+
 /* ---- config.c ---- */
 
 /* Where the runtime is and who one is: options, environment, configuration file, and what a

@@ -83,7 +83,6 @@ int arcp__program_fail_file(arcp__program *program, const arcp_error *err)
     arcp_failure failure = ARCP_FAILURE_INIT;
     failure.error = *err;
     (void)arcp__program_fail(program, &failure);
-    arcp_failure_fini(&failure);
     return ARCP__EXIT_ERROR;
 }
 

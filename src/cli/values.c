@@ -39,6 +39,17 @@ arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *
     return arcp_error_set(err, ARCP_E_USAGE, "%s is no duration: 250ms, 90s, 10m, 2h or 1d", text);
 }
 
+arcp_status arcp__duration_option(const arcp__arguments *arguments, arcp__option option,
+                                  int64_t *out_ns, arcp_error *err)
+{
+    const char *text = arcp__value(arguments, option);
+    arcp_error why = {0};
+    if (text == NULL || arcp__duration_parse(text, out_ns, &why) == ARCP_OK) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", arcp__options[option].name, why.message);
+}
+
 arcp_status arcp__seconds_parse(const char *option, const char *text, uint64_t *out,
                                 arcp_error *err)
 {

@@ -46,17 +46,15 @@ static arcp_status take_url(arcp__arguments *arguments, arcp_error *err)
 /* How long a step may take. */
 static arcp_status read_wait(const arcp__arguments *arguments, int64_t *wait_ms, arcp_error *err)
 {
-    const char *text = arcp__value(arguments, ARCP__OPTION_CONFORMANCE_TIMEOUT);
     int64_t wait_ns = WAIT_MS * ARCP_NS_PER_MS;
-    arcp_error why = {0};
-    if (text != NULL && arcp__duration_parse(text, &wait_ns, &why) != ARCP_OK) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--timeout: %s", why.message);
-    }
+    arcp_status status =
+        arcp__duration_option(arguments, ARCP__OPTION_CONFORMANCE_TIMEOUT, &wait_ns, err);
     *wait_ms = wait_ns / ARCP_NS_PER_MS;
-    if (*wait_ms < 1 || *wait_ms > WAIT_MS_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--timeout %s is not from 1ms to 1h", text);
+    if (status == ARCP_OK && (*wait_ms < 1 || *wait_ms > WAIT_MS_MAX)) {
+        status = arcp_error_set(err, ARCP_E_USAGE, "--timeout %s is not from 1ms to 1h",
+                                arcp__value(arguments, ARCP__OPTION_CONFORMANCE_TIMEOUT));
     }
-    return ARCP_OK;
+    return status;
 }
 
 /* An agent's input as a variable, null when there is none. */
