@@ -18,6 +18,10 @@ typedef struct asked {
     const char *const *words; /* those behind the question's name */
     arcp_span cwd;
     arcp_time now;
+    arcp_lease *leases[2];     /* of the first words */
+    arcp_authority *authority; /* of the first lease, for questions about targets */
+    arcp_buf text;             /* the answer */
+    bool is_yes;
 } asked;
 
 /* `what` is the word that is at fault. */
@@ -29,15 +33,6 @@ static int fail(const asked *a, const char *what, const arcp_error *err)
     arcp__program_print_failure(a->program, &failure);
     arcp__screen_format(&a->program->screen, "arcp lease: %s: %s", what, why);
     return ARCP__EXIT_ERROR;
-}
-
-/* Prints the answer, which is freed, and ends as it says, or as a full disk does. */
-static int answer(const asked *a, bool is_yes, arcp_buf *text)
-{
-    if (!arcp__program_print_buf(a->program, text)) {
-        return ARCP__EXIT_ERROR;
-    }
-    return is_yes ? ARCP__EXIT_SUCCESS : arcp__exit_of_status(ARCP_E_PERMISSION_DENIED);
 }
 
 /* A bare map, or {"lease": ..., "lease_constraints": ...}; no capability has such a name. */
@@ -65,22 +60,6 @@ static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *er
     return status;
 }
 
-/* Loads words[0] as a lease and makes an authority of it. */
-static arcp_status load_authority(const asked *a, arcp_authority **out, arcp_error *err)
-{
-    arcp_lease *lease = NULL;
-    arcp_status status = load_lease(a->words[0], &lease, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
-    options.now = a->now;
-    options.cwd = a->cwd;
-    status = arcp_authority_new(lease, &options, out, err);
-    arcp_lease_unref(lease);
-    return status;
-}
-
 /* ---- check, explain ---- */
 
 /* The member `details`, which is JSON; frees it. */
@@ -91,9 +70,9 @@ static void write_details(arcp_json_writer *writer, arcp_buf *details)
     arcp_buf_fini(details);
 }
 
-static void append_decision(const asked *a, const arcp_authority *authority,
-                            const arcp_decision *decision, arcp_buf *out)
+static void append_decision(asked *a, const arcp_decision *decision)
 {
+    arcp_buf *out = &a->text;
     if (a->program->is_json) {
         arcp_json_writer writer = arcp__put_begin(out);
         arcp__put_bool(&writer, "allow", decision->allowed);
@@ -102,7 +81,7 @@ static void append_decision(const asked *a, const arcp_authority *authority,
             arcp__put_string(&writer, "pattern", decision->pattern);
         } else {
             arcp_buf details = ARCP_BUF_INIT;
-            arcp_decision_format_details(authority, decision, &details);
+            arcp_decision_format_details(a->authority, decision, &details);
             arcp__put_cstr(&writer, "code", arcp_status_name(decision->code));
             write_details(&writer, &details);
         }
@@ -119,44 +98,25 @@ static void append_decision(const asked *a, const arcp_authority *authority,
     arcp_buf_append_byte(out, '\n');
 }
 
-static int check(const asked *a)
+static arcp_status check(asked *a, arcp_error *err)
 {
-    arcp_error err = {0};
-    arcp_authority *authority = NULL;
-    if (load_authority(a, &authority, &err) != ARCP_OK) {
-        return fail(a, "LEASE", &err);
-    }
     arcp_target_scratch *scratch = arcp__alloc(sizeof(*scratch));
-    if (scratch == NULL) {
-        arcp_authority_unref(authority);
-        (void)arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory");
-        return fail(a, "check", &err);
-    }
-    arcp_buf text = ARCP_BUF_INIT;
     arcp_decision decision;
-    const bool allowed = arcp_authorize(authority, a->now, arcp_span_cstr(a->words[1]),
-                                        arcp_span_cstr(a->words[2]), scratch, &decision);
-    append_decision(a, authority, &decision, &text);
-    const int exit_status = answer(a, allowed, &text);
+    if (scratch == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    a->is_yes = arcp_authorize(a->authority, a->now, arcp_span_cstr(a->words[1]),
+                               arcp_span_cstr(a->words[2]), scratch, &decision);
+    append_decision(a, &decision);
     arcp__free(scratch);
-    arcp_authority_unref(authority);
-    return exit_status;
+    return ARCP_OK;
 }
 
-static int explain(const asked *a)
+static arcp_status explain(asked *a, arcp_error *err)
 {
-    arcp_error err = {0};
-    arcp_authority *authority = NULL;
-    if (load_authority(a, &authority, &err) != ARCP_OK) {
-        return fail(a, "LEASE", &err);
-    }
-    arcp_buf text = ARCP_BUF_INIT;
-    const bool allowed =
-        arcp_lease_explain(authority, a->now, arcp_span_cstr(a->words[1]),
-                           arcp_span_cstr(a->words[2]), a->program->is_json, &text);
-    const int exit_status = answer(a, allowed, &text);
-    arcp_authority_unref(authority);
-    return exit_status;
+    a->is_yes = arcp_lease_explain(a->authority, a->now, arcp_span_cstr(a->words[1]),
+                                   arcp_span_cstr(a->words[2]), a->program->is_json, &a->text);
+    return ARCP_OK;
 }
 
 /* ---- subset, diff, lint ---- */
@@ -174,13 +134,13 @@ static void append_plain(arcp_span text, arcp_buf *out)
     arcp_buf_append(out, text);
 }
 
-static void append_subset(const asked *a, bool is_subset, const arcp_subset_violation *violation,
-                          arcp_buf *out)
+static void append_subset(asked *a, const arcp_subset_violation *violation)
 {
+    arcp_buf *out = &a->text;
     if (a->program->is_json) {
         arcp_json_writer writer = arcp__put_begin(out);
-        arcp__put_bool(&writer, "subset", is_subset);
-        if (!is_subset) {
+        arcp__put_bool(&writer, "subset", a->is_yes);
+        if (!a->is_yes) {
             arcp_buf details = ARCP_BUF_INIT;
             arcp_subset_violation_format_details(violation, &details);
             write_details(&writer, &details);
@@ -189,102 +149,95 @@ static void append_subset(const asked *a, bool is_subset, const arcp_subset_viol
         arcp_buf_append_byte(out, '\n');
         return;
     }
-    arcp_buf_append_cstr(out, is_subset ? "subset\n" : "not a subset\n");
-    if (!is_subset && violation->code != ARCP_DENY_TOO_COMPLEX) {
+    arcp_buf_append_cstr(out, a->is_yes ? "subset\n" : "not a subset\n");
+    if (!a->is_yes && violation->code != ARCP_DENY_TOO_COMPLEX) {
         arcp_buf_append_cstr(out, "witness: ");
         arcp_buf_append(out, violation->capability);
         arcp_buf_append_byte(out, ' ');
         append_plain(arcp_buf_span(&violation->witness), out);
         arcp_buf_append_byte(out, '\n');
     }
-    if (!is_subset) {
+    if (!a->is_yes) {
         arcp_buf_append_format(out, "reason: %s\n", violation->reason);
     }
 }
 
-/* Loads the first two words as leases, or says which of them is none. */
-static bool load_pair(const asked *a, const char *const names[2], arcp_lease *leases[2])
+static arcp_status subset(asked *a, arcp_error *err)
 {
-    for (size_t i = 0; i < 2; i++) {
-        arcp_error err = {0};
-        if (load_lease(a->words[i], &leases[i], &err) != ARCP_OK) {
-            (void)fail(a, names[i], &err);
-            return false;
-        }
-    }
-    return true;
-}
-
-static int subset(const asked *a)
-{
-    static const char *const names[2] = {"CHILD", "PARENT"};
-    arcp_error err = {0};
-    arcp_lease *leases[2] = {NULL, NULL};
     arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
-    bool is_subset = false;
-    int exit_status = ARCP__EXIT_ERROR;
-    if (load_pair(a, names, leases)) {
-        err.status = arcp_lease_is_subset(leases[0], leases[1], &is_subset, &violation);
-        if (err.status != ARCP_OK) {
-            exit_status = fail(a, "subset", &err);
-        } else {
-            append_subset(a, is_subset, &violation, &text);
-            exit_status = answer(a, is_subset, &text);
-        }
+    err->status = arcp_lease_is_subset(a->leases[0], a->leases[1], &a->is_yes, &violation);
+    if (err->status == ARCP_OK) {
+        append_subset(a, &violation);
     }
     arcp_subset_violation_fini(&violation);
-    arcp_lease_unref(leases[0]);
-    arcp_lease_unref(leases[1]);
-    return exit_status;
+    return err->status;
 }
 
-static int diff(const asked *a)
+static arcp_status diff(asked *a, arcp_error *err)
 {
-    static const char *const names[2] = {"A", "B"};
-    arcp_error err = {0};
-    arcp_lease *leases[2] = {NULL, NULL};
-    arcp_buf text = ARCP_BUF_INIT;
-    int exit_status = ARCP__EXIT_ERROR;
-    if (load_pair(a, names, leases)) {
-        err.status = arcp_lease_diff(leases[0], leases[1], a->program->is_json, &text);
-        exit_status = err.status == ARCP_OK ? answer(a, true, &text) : fail(a, "diff", &err);
-    }
-    arcp_buf_fini(&text);
-    arcp_lease_unref(leases[0]);
-    arcp_lease_unref(leases[1]);
-    return exit_status;
+    a->is_yes = true;
+    err->status = arcp_lease_diff(a->leases[0], a->leases[1], a->program->is_json, &a->text);
+    return err->status;
 }
 
-static int lint(const asked *a)
+static arcp_status lint(asked *a, arcp_error *err)
 {
-    arcp_error err = {0};
-    arcp_lease *lease = NULL;
-    if (load_lease(a->words[0], &lease, &err) != ARCP_OK) {
-        return fail(a, "LEASE", &err);
-    }
-    arcp_buf text = ARCP_BUF_INIT;
-    (void)arcp_lease_lint(lease, a->now, a->program->is_json, &text);
-    const int exit_status = answer(a, true, &text);
-    arcp_lease_unref(lease);
-    return exit_status;
+    a->is_yes = true;
+    (void)arcp_lease_lint(a->leases[0], a->now, a->program->is_json, &a->text);
+    return ARCP_OK;
 }
 
 /* ---- the command ---- */
 
-static const struct {
+static const struct question {
     const char *name;
     size_t words;
-    const char *takes; /* what is said when there are fewer or more */
-    int (*ask)(const asked *a);
+    const char *takes;     /* what is said when there are fewer or more */
+    const char *leases[2]; /* what the first words are called that are leases */
+    bool is_about_target;
+    arcp_status (*ask)(asked *a, arcp_error *err);
 } questions[] = {
-    {"check", 3, "check takes LEASE CAPABILITY TARGET", check},
-    {"explain", 3, "explain takes LEASE CAPABILITY TARGET", explain},
-    {"subset", 2, "subset takes CHILD PARENT", subset},
-    {"diff", 2, "diff takes A B", diff},
-    {"lint", 1, "lint takes LEASE", lint},
+    {"check", 3, "check takes LEASE CAPABILITY TARGET", {"LEASE"}, true, check},
+    {"explain", 3, "explain takes LEASE CAPABILITY TARGET", {"LEASE"}, true, explain},
+    {"subset", 2, "subset takes CHILD PARENT", {"CHILD", "PARENT"}, false, subset},
+    {"diff", 2, "diff takes A B", {"A", "B"}, false, diff},
+    {"lint", 1, "lint takes LEASE", {"LEASE"}, false, lint},
 };
 #define QUESTION_COUNT (sizeof(questions) / sizeof(questions[0]))
+
+/* Loads the leases, asks, and prints the answer; ends as it says, or as a full disk does. */
+static int ask(asked *a, const struct question *question)
+{
+    const char *what = question->name; /* is at fault */
+    arcp_status status = ARCP_OK;
+    arcp_error err = {0};
+    int exit_status = ARCP__EXIT_ERROR;
+    for (size_t i = 0; i < 2 && question->leases[i] != NULL && status == ARCP_OK; i++) {
+        status = load_lease(a->words[i], &a->leases[i], &err);
+        what = status == ARCP_OK ? what : question->leases[i];
+    }
+    if (status == ARCP_OK && question->is_about_target) {
+        arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+        options.now = a->now;
+        options.cwd = a->cwd;
+        status = arcp_authority_new(a->leases[0], &options, &a->authority, &err);
+        what = status == ARCP_OK ? what : "LEASE";
+    }
+    if (status == ARCP_OK) {
+        status = question->ask(a, &err);
+    }
+    if (status != ARCP_OK) {
+        exit_status = fail(a, what, &err);
+    } else if (arcp__program_print_buf(a->program, &a->text)) {
+        exit_status =
+            a->is_yes ? ARCP__EXIT_SUCCESS : arcp__exit_of_status(ARCP_E_PERMISSION_DENIED);
+    }
+    arcp_buf_fini(&a->text);
+    arcp_authority_unref(a->authority);
+    arcp_lease_unref(a->leases[0]);
+    arcp_lease_unref(a->leases[1]);
+    return exit_status;
+}
 
 static arcp_status read_options(const arcp__arguments *arguments, asked *a, arcp_error *err)
 {
@@ -323,7 +276,7 @@ int arcp__command_lease(arcp__program *program)
                strcmp(words[2], "-") == 0) {
         (void)arcp_error_set(&err, ARCP_E_USAGE, "only one lease can come from stdin");
     } else if (read_options(arguments, &a, &err) == ARCP_OK) {
-        return questions[row].ask(&a);
+        return ask(&a, &questions[row]);
     }
     return arcp__program_usage(program, &err);
 }
