@@ -37,14 +37,13 @@ typedef enum arcp__provisioner_kind {
     ARCP__PROVISIONER_HTTP
 } arcp__provisioner_kind;
 
-/* `http` has what both provisioners need (terms, endpoint, scheme, profile, rules for errors), and
- * what is of http alone; it lacks its loop and its structs' sizes. */
 typedef struct arcp__config_credentials {
     arcp__provisioner_kind kind;
-    char *key_file;         /* NULL: credentials.key in the state directory */
-    arcp__text_list values; /* of static; wiped when freed */
-    char *values_file;      /* one value a line */
-    arcp__http_provisioner_options http;
+    char *key_file;                      /* NULL: credentials.key in the state directory */
+    arcp__text_list values;              /* of static; wiped when freed */
+    char *values_file;                   /* one value a line */
+    arcp__upstream upstream;             /* without its terms' struct_size */
+    arcp__http_provisioner_options http; /* without its loop and upstream */
 } arcp__config_credentials;
 
 /* What spans are said to be of where the configuration does not say. */

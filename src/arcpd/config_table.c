@@ -357,24 +357,24 @@ const char *arcp__config_request_key(arcp__http_request_kind kind)
     return upstream_rows[kind].key;
 }
 
-#define TERMS(member)                  credentials.http.terms.member
+#define TERMS(member)                  credentials.upstream.terms.member
 #define CREDENTIAL(name, kind, member) ROW(name, kind, arcp__config, credentials.member)
 static const arcp__config_row credentials_rows[] = {
     {CREDENTIAL("provisioner", word, kind), .flags = RESTART, .words = kinds},
     {CREDENTIAL("key_file", text, key_file), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("endpoint", text, http.endpoint), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("scheme", text, http.scheme), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("profile", text, http.profile), .flags = RESTART, .applies = has_provisioner},
-    {CREDENTIAL("currency", text, http.terms.currency), .flags = RESTART,
+    {CREDENTIAL("endpoint", text, upstream.endpoint), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("scheme", text, upstream.scheme), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("profile", text, upstream.profile), .flags = RESTART, .applies = has_provisioner},
+    {CREDENTIAL("currency", text, upstream.terms.currency), .flags = RESTART,
      .applies = has_provisioner},
     {TEXTS("agents", arcp__config, TERMS(agents), TERMS(agent_count)), .flags = RESTART,
      .applies = has_provisioner},
     {TEXTS("models", arcp__config, TERMS(models), TERMS(model_count)), .flags = RESTART,
      .applies = has_provisioner},
-    {CREDENTIAL("enforces", words, http.terms.enforces), .flags = RESTART, .words = enforceable,
+    {CREDENTIAL("enforces", words, upstream.terms.enforces), .flags = RESTART, .words = enforceable,
      .applies = has_provisioner},
-    {LIST("errors", arcp__config, credentials.http.error_rules, credentials.http.error_rule_count,
-          &error_item),
+    {LIST("errors", arcp__config, credentials.upstream.error_rules,
+          credentials.upstream.error_rule_count, &error_item),
      .flags = RESTART, .applies = has_provisioner},
     {LIST("values", arcp__config, credentials.values.items, credentials.values.count,
           &arcp__config_secret_item),
@@ -386,23 +386,24 @@ static const arcp__config_row credentials_rows[] = {
 static arcp_status check_credentials(arcp__yaml_reader *r, void *owner)
 {
     const arcp__config_credentials *credentials = &((const arcp__config *)owner)->credentials;
-    const arcp__http_provisioner_options *http = &credentials->http;
-    const arcp__http_request *issue = &http->requests[ARCP__HTTP_ISSUE];
-    const arcp__http_request *revoke = &http->requests[ARCP__HTTP_REVOKE];
-    const arcp__http_request *usage = &http->requests[ARCP__HTTP_USAGE];
-    const arcp_provisioner_terms *terms = &http->terms;
+    const arcp__http_request *requests = credentials->http.requests;
+    const arcp__http_request *issue = &requests[ARCP__HTTP_ISSUE];
+    const arcp__http_request *revoke = &requests[ARCP__HTTP_REVOKE];
+    const arcp__http_request *usage = &requests[ARCP__HTTP_USAGE];
+    const char *endpoint = credentials->upstream.endpoint;
+    const arcp_provisioner_terms *terms = &credentials->upstream.terms;
     const struct {
         bool is_missing;
         const char *what;
     } rows[] = {
         {is_static(owner) && credentials->values.count == 0 && credentials->values_file == NULL,
          "provisioner: static needs values or values_file"},
-        {is_static(owner) && http->endpoint == NULL, "provisioner: static needs an endpoint"},
+        {is_static(owner) && endpoint == NULL, "provisioner: static needs an endpoint"},
         {is_http(owner) && (issue->url == NULL || revoke->url == NULL),
          "provisioner: http needs http.issue.url and http.revoke.url"},
         {is_http(owner) && issue->pointers[ARCP__HTTP_VALUE] == NULL,
          "provisioner: http needs http.issue.response.value"},
-        {is_http(owner) && http->endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL,
+        {is_http(owner) && endpoint == NULL && issue->pointers[ARCP__HTTP_ENDPOINT] == NULL,
          "provisioner: http needs an endpoint, or http.issue.response.endpoint"},
         {is_http(owner) && usage->url != NULL && usage->pointers[ARCP__HTTP_SPENT] == NULL,
          "http.usage needs response.spent"},

@@ -63,17 +63,12 @@ static arcp_status open_static(arcp__credentials *self, const arcp__config_crede
     if (status == ARCP_OK) {
         arcp__static_provisioner_options options = {
             .loop = loop,
-            .terms = config->http.terms,
+            .upstream = config->upstream,
             .values = (const char *const *)values.items,
             .value_count = values.count,
-            .endpoint = config->http.endpoint,
-            .scheme = config->http.scheme,
-            .profile = config->http.profile,
             .used_file = self->used_file,
-            .error_rules = config->http.error_rules,
-            .error_rule_count = config->http.error_rule_count,
         };
-        options.terms.struct_size = sizeof options.terms;
+        options.upstream.terms.struct_size = sizeof options.upstream.terms;
         status = arcp__static_provisioner_new(&options, out, err);
     }
     arcp__text_list_clear(&values);
@@ -105,7 +100,8 @@ arcp_status arcp__credentials_open(arcp__credentials *self, const arcp__config_c
     }
     arcp__http_provisioner_options options = config->http;
     options.loop = loop;
-    options.terms.struct_size = sizeof options.terms;
+    options.upstream = config->upstream;
+    options.upstream.terms.struct_size = sizeof options.upstream.terms;
     if (options.gone_count == 0) {
         options.gone = usual_gone;
         options.gone_count = sizeof usual_gone / sizeof usual_gone[0];

@@ -24,10 +24,9 @@ typedef struct prepared {
 } prepared;
 
 typedef struct http_provisioner {
-    arcp_provisioner base;
+    arcp__upstream_provisioner common;
     arcp_provisioner_ops ops; /* without what is not configured */
     arcp__http_provisioner_options options;
-    arcp_provisioner_callbacks callbacks;
     arcp__http_client *client;
     prepared requests[ARCP__HTTP_REQUEST_COUNT];
 } http_provisioner;
@@ -103,13 +102,6 @@ static arcp_status ask_usage(arcp_provisioner *base, const arcp_provision_reques
 
 /* ---- answers ---- */
 
-static arcp_status translate(const arcp_provisioner *base, const arcp_upstream_error *error)
-{
-    const http_provisioner *self = (const http_provisioner *)base;
-    return arcp__upstream_rules_apply(self->options.error_rules, self->options.error_rule_count,
-                                      error);
-}
-
 /* A string, or a number as it is written. */
 static arcp_span text_at(const arcp_json *json, const arcp__http_request *request,
                          arcp__http_pointer which, arcp_buf *scratch, const char *otherwise)
@@ -128,15 +120,16 @@ static void read_answer(const http_provisioner *self, unsigned kind, const arcp_
                         arcp_buf *scratch, arcp_provision_result *result)
 {
     const arcp__http_request *how = &self->options.requests[kind];
+    const arcp__upstream *upstream = &self->common.upstream;
     if (kind == ARCP__HTTP_USAGE) {
         result->spent = text_at(json, how, ARCP__HTTP_SPENT, scratch, NULL);
         return;
     }
     result->value = text_at(json, how, ARCP__HTTP_VALUE, scratch, NULL);
     result->upstream_id = text_at(json, how, ARCP__HTTP_ID, scratch, NULL);
-    result->endpoint = text_at(json, how, ARCP__HTTP_ENDPOINT, scratch, self->options.endpoint);
-    result->scheme = text_at(json, how, ARCP__HTTP_SCHEME, scratch, self->options.scheme);
-    result->profile = text_at(json, how, ARCP__HTTP_PROFILE, scratch, self->options.profile);
+    result->endpoint = text_at(json, how, ARCP__HTTP_ENDPOINT, scratch, upstream->endpoint);
+    result->scheme = text_at(json, how, ARCP__HTTP_SCHEME, scratch, upstream->scheme);
+    result->profile = text_at(json, how, ARCP__HTTP_PROFILE, scratch, upstream->profile);
     arcp_span lifetime = text_at(json, how, ARCP__HTTP_LIFETIME, scratch, NULL);
     for (size_t at = 0; at < lifetime.size && lifetime.data[at] >= '0' &&
                         lifetime.data[at] <= '9' && result->lifetime_sec < UINT32_MAX;
@@ -192,23 +185,18 @@ static void on_answer(void *user, const arcp__http_answer *answer)
         }
     } else if (answer->result == ARCP__HTTP_ANSWERED) {
         const arcp_upstream_error error = {sizeof error, answer->status, answer->body};
-        const arcp_status translated = translate(&self->base, &error);
+        const arcp_status translated = arcp__upstream_translate(&self->common.base, &error);
         result.status = translated == ARCP_OK ? ARCP_E_INTERNAL_ERROR : translated;
         (void)snprintf(message, sizeof message, "the upstream answered %s with %d",
                        kind_names[answer->kind], answer->status);
         result.message = message;
     }
-    self->callbacks.done(self->callbacks.user, &result);
+    self->common.callbacks.done(self->common.callbacks.user, &result);
     arcp_buf_fini(&scratch);
     arcp_json_fini(&json);
 }
 
 /* ---- life ---- */
-
-static void set_callbacks(arcp_provisioner *base, const arcp_provisioner_callbacks *callbacks)
-{
-    ((http_provisioner *)base)->callbacks = *callbacks;
-}
 
 static void provisioner_free(arcp_provisioner *base)
 {
@@ -284,16 +272,16 @@ arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *opt
     self->options = *options;
     self->ops = (arcp_provisioner_ops){
         .name = "http",
-        .set_callbacks = set_callbacks,
+        .set_callbacks = arcp__upstream_set_callbacks,
         .issue = ask_issue,
         .revoke = ask_revoke,
         .rotate = options->requests[ARCP__HTTP_ROTATE].url == NULL ? NULL : ask_rotate,
         .usage = options->requests[ARCP__HTTP_USAGE].url == NULL ? NULL : ask_usage,
-        .translate_error = translate,
+        .translate_error = arcp__upstream_translate,
         .free = provisioner_free,
     };
-    self->base.ops = &self->ops;
-    self->base.terms = &self->options.terms;
+    self->common.upstream = options->upstream;
+    self->common.base = (arcp_provisioner){&self->ops, &self->common.upstream.terms};
     arcp_status status = ARCP_OK;
     for (size_t kind = 0; status == ARCP_OK && kind < ARCP__HTTP_REQUEST_COUNT; kind++) {
         status = prepare(self, kind, err);
@@ -309,9 +297,9 @@ arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *opt
         status = arcp__http_client_new(&client, &self->client, err);
     }
     if (status != ARCP_OK) {
-        provisioner_free(&self->base);
+        provisioner_free(&self->common.base);
         return status;
     }
-    *out = &self->base;
+    *out = &self->common.base;
     return ARCP_OK;
 }

@@ -4,7 +4,7 @@
 #ifndef ARCP_PROVISIONER_HTTP_PROVISIONER_H
 #define ARCP_PROVISIONER_HTTP_PROVISIONER_H
 
-#include "provisioner/upstream_error.h"
+#include "provisioner/upstream.h"
 
 struct uv_loop_s;
 
@@ -40,16 +40,13 @@ typedef struct arcp__http_request {
 /* Everything is borrowed for the provisioner's life. */
 typedef struct arcp__http_provisioner_options {
     struct uv_loop_s *loop;
-    arcp_provisioner_terms terms;
-    const char *endpoint, *scheme, *profile; /* where an answer does not say; may be NULL */
+    arcp__upstream upstream; /* endpoint, scheme, profile: where an answer does not say */
     arcp__http_request requests[ARCP__HTTP_REQUEST_COUNT]; /* issue and revoke are needed */
     uint64_t timeout_ms;  /* for one request, everything included */
     uint64_t connections; /* at once */
     const char *ca_file;  /* NULL: the system's */
     const int *gone;      /* statuses of revoke that mean "unknown here": 404 and such */
     size_t gone_count;
-    const arcp__upstream_rule *error_rules;
-    size_t error_rule_count;
 } arcp__http_provisioner_options;
 
 /* Makes one. ARCP_E_USAGE: a template or pointer is wrong, the message says which;

@@ -35,9 +35,8 @@ typedef struct call {
 } call;
 
 typedef struct static_provisioner {
-    arcp_provisioner base;
-    arcp__static_provisioner_options options;
-    arcp_provisioner_callbacks callbacks;
+    arcp__upstream_provisioner common;
+    struct uv_loop_s *loop;
     int used_fd;
     pool_value *values;
     size_t value_count;
@@ -150,6 +149,7 @@ static void on_worked(uv_work_t *work, int status)
                                     .outcome = done->outcome,
                                     .status = ARCP_E_INTERNAL_ERROR,
                                     .message = done->message};
+    const arcp__upstream *upstream = &self->common.upstream;
     arcp_secret *secret = NULL;
     if (done->value != NULL) { /* who is told may free us */
         secret = done->value->secret;
@@ -157,15 +157,15 @@ static void on_worked(uv_work_t *work, int status)
     }
     if (secret != NULL && done->is_written) {
         result.value = arcp_secret_reveal(secret);
-        result.endpoint = arcp_span_cstr(self->options.endpoint);
-        result.scheme = arcp_span_cstr(self->options.scheme);
-        result.profile = arcp_span_cstr(self->options.profile);
+        result.endpoint = arcp_span_cstr(upstream->endpoint);
+        result.scheme = arcp_span_cstr(upstream->scheme);
+        result.profile = arcp_span_cstr(upstream->profile);
     } else if (secret != NULL) {
         result.outcome = ARCP_PROVISION_REFUSED;
         result.message = "the pool's file of used values cannot be written";
     }
     begin(self);
-    self->callbacks.done(self->callbacks.user, &result);
+    self->common.callbacks.done(self->common.callbacks.user, &result);
     arcp_secret_free(secret);
     arcp__free(done);
 }
@@ -174,7 +174,7 @@ static void begin(static_provisioner *self)
 {
     if (!self->is_working && self->calls != NULL) {
         self->is_working = true; /* it fails only without a function */
-        (void)uv_queue_work(self->options.loop, &self->work, on_work, on_worked);
+        (void)uv_queue_work(self->loop, &self->work, on_work, on_worked);
     }
 }
 
@@ -217,18 +217,6 @@ static arcp_status give_back(arcp_provisioner *base, const arcp_provision_reques
     return add_call((static_provisioner *)base, &asked, err);
 }
 
-static arcp_status translate_error(const arcp_provisioner *base, const arcp_upstream_error *error)
-{
-    const static_provisioner *self = (const static_provisioner *)base;
-    return arcp__upstream_rules_apply(self->options.error_rules, self->options.error_rule_count,
-                                      error);
-}
-
-static void set_callbacks(arcp_provisioner *base, const arcp_provisioner_callbacks *callbacks)
-{
-    ((static_provisioner *)base)->callbacks = *callbacks;
-}
-
 static void provisioner_free(arcp_provisioner *base)
 {
     static_provisioner *self = (static_provisioner *)base;
@@ -241,10 +229,10 @@ static void provisioner_free(arcp_provisioner *base)
 
 static const arcp_provisioner_ops ops = {
     .name = "static",
-    .set_callbacks = set_callbacks,
+    .set_callbacks = arcp__upstream_set_callbacks,
     .issue = take_one,
     .revoke = give_back,
-    .translate_error = translate_error,
+    .translate_error = arcp__upstream_translate,
     .free = provisioner_free,
 };
 
@@ -280,10 +268,9 @@ arcp_status arcp__static_provisioner_new(const arcp__static_provisioner_options 
     if (self == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    self->options = *options;
-    self->options.values = NULL;
-    self->base.ops = &ops;
-    self->base.terms = &self->options.terms;
+    self->common.upstream = options->upstream;
+    self->common.base = (arcp_provisioner){&ops, &self->common.upstream.terms};
+    self->loop = options->loop;
     self->work.data = self;
     self->used_fd = -1;
     arcp_status status = take_values(self, options, err);
@@ -294,6 +281,6 @@ arcp_status arcp__static_provisioner_new(const arcp__static_provisioner_options 
         release_memory(self);
         return status;
     }
-    *out = &self->base;
+    *out = &self->common.base;
     return ARCP_OK;
 }

@@ -2,20 +2,16 @@
 #ifndef ARCP_PROVISIONER_STATIC_PROVISIONER_H
 #define ARCP_PROVISIONER_STATIC_PROVISIONER_H
 
-#include "provisioner/upstream_error.h"
+#include "provisioner/upstream.h"
 
 struct uv_loop_s;
 
 typedef struct arcp__static_provisioner_options {
     struct uv_loop_s *loop;
-    arcp_provisioner_terms terms; /* copied; its lists are borrowed for the provisioner's life */
-    const char *const *values;    /* copied; the caller wipes its own */
+    arcp__upstream upstream;   /* with an endpoint */
+    const char *const *values; /* copied; the caller wipes its own */
     size_t value_count;
-    const char *endpoint;                   /* borrowed likewise */
-    const char *scheme, *profile;           /* borrowed likewise; may be NULL */
-    const char *used_file;                  /* what was used, over restarts */
-    const arcp__upstream_rule *error_rules; /* borrowed likewise */
-    size_t error_rule_count;
+    const char *used_file; /* what was used, over restarts */
 } arcp__static_provisioner_options;
 
 /* There is no upstream to be told of a revocation: a value that was handed out is never

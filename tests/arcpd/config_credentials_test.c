@@ -37,12 +37,13 @@ static void an_upstream_is_described_by_templates(void **state)
     const arcp__config_credentials *credentials = &config.credentials;
     const arcp__http_request *issue = &credentials->http.requests[ARCP__HTTP_ISSUE];
     assert_int_equal(credentials->kind, ARCP__PROVISIONER_HTTP);
-    assert_int_equal(credentials->http.terms.enforces, ARCP_ENFORCES_BUDGET | ARCP_ENFORCES_MODELS);
+    assert_int_equal(credentials->upstream.terms.enforces,
+                     ARCP_ENFORCES_BUDGET | ARCP_ENFORCES_MODELS);
     assert_string_equal(issue->body, "{\"key_alias\":\"{alias}\",\"n\":5,\"s\":\"5\",\"t\":true,"
                                      "\"l\":[\"{models}\",null]}");
     assert_string_equal(issue->headers[0], "Authorization: Bearer sk-master");
     assert_string_equal(issue->pointers[ARCP__HTTP_VALUE], "/key");
-    assert_int_equal(credentials->http.error_rules[0].code, ARCP_E_BUDGET_EXHAUSTED);
+    assert_int_equal(credentials->upstream.error_rules[0].code, ARCP_E_BUDGET_EXHAUSTED);
     assert_int_equal(config.settings.credentials_rotate_sec, 60);
     arcp__config_fini(&config);
 }

@@ -37,15 +37,15 @@ static int setup(void **state)
                    f->upstream.port);
     f->options = (arcp__http_provisioner_options){
         .loop = &f->rig.loop,
-        .terms = {.struct_size = sizeof(f->options.terms)},
-        .endpoint = "https://gw.example/v1",
-        .profile = "openai",
+        .upstream = {.terms = {.struct_size = sizeof(f->options.upstream.terms)},
+                     .endpoint = "https://gw.example/v1",
+                     .profile = "openai",
+                     .error_rules = rules,
+                     .error_rule_count = 1},
         .timeout_ms = 5000,
         .connections = 4,
         .gone = gone,
         .gone_count = 1,
-        .error_rules = rules,
-        .error_rule_count = 1,
     };
     f->options.requests[ARCP__HTTP_ISSUE] = (arcp__http_request){
         .url = f->generate,

@@ -19,15 +19,16 @@ static const arcp__upstream_rule rules[] = {
 static arcp_status make(provision_rig *rig, const temp_dir *dir, arcp_error *err)
 {
     arcp_provisioner *made = NULL;
-    arcp__static_provisioner_options options = {.loop = &rig->loop,
-                                                .terms = {.struct_size = sizeof(options.terms)},
-                                                .values = values,
-                                                .value_count = 4,
-                                                .endpoint = "https://gw.example/v1",
-                                                .profile = "openai",
-                                                .used_file = temp_dir_join(dir, "", "used"),
-                                                .error_rules = rules,
-                                                .error_rule_count = 3};
+    arcp__static_provisioner_options options = {
+        .loop = &rig->loop,
+        .upstream = {.terms = {.struct_size = sizeof(options.upstream.terms)},
+                     .endpoint = "https://gw.example/v1",
+                     .profile = "openai",
+                     .error_rules = rules,
+                     .error_rule_count = 3},
+        .values = values,
+        .value_count = 4,
+        .used_file = temp_dir_join(dir, "", "used")};
     provision_rig_begin(rig);
     arcp_status status = arcp__static_provisioner_new(&options, &made, err);
     if (status == ARCP_OK) {

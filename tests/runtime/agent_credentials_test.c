@@ -88,12 +88,14 @@ static int start_with(uint64_t rotate_sec, const damager *how)
     (void)snprintf(used_file, sizeof(used_file), "%s/used", rig.directory);
     const arcp__static_provisioner_options provisioner = {
         .loop = &rig.loop,
-        .terms = {.struct_size = sizeof(provisioner.terms), .agents = agents, .agent_count = 1},
+        .upstream = {.terms = {.struct_size = sizeof(provisioner.upstream.terms),
+                               .agents = agents,
+                               .agent_count = 1},
+                     .endpoint = "https://gw.example/v1",
+                     .scheme = "bearer",
+                     .profile = "openai"},
         .values = values,
         .value_count = VALUES,
-        .endpoint = "https://gw.example/v1",
-        .scheme = "bearer",
-        .profile = "openai",
         .used_file = used_file,
     };
     check_ok(arcp__static_provisioner_new(&provisioner, &options.provisioner, &error), &error);
