@@ -242,16 +242,6 @@ void *arcp__config_list_add(const arcp__config_row *row, void *owner)
     return item;
 }
 
-static arcp_status read_item(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
-{
-    if (row->maximum != 0 && arcp__config_list_count(row, owner) == row->maximum) {
-        return arcp__yaml_refuse(r, "there are at most %u %s", (unsigned)row->maximum,
-                                 row->item_name);
-    }
-    void *item = arcp__config_list_add(row, owner);
-    return item == NULL ? arcp__yaml_no_memory(r) : read_value(r, row->item, item);
-}
-
 static arcp_status list_read(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     if (arcp__yaml_is_null(r->node)) {
@@ -268,7 +258,14 @@ static arcp_status list_read(arcp__yaml_reader *r, const arcp__config_row *row, 
         const arcp__yaml_place place =
             arcp__yaml_enter(r, arcp__yaml_node(r, *item), "[%zu]",
                              (size_t)(item - list->data.sequence.items.start));
-        status = read_item(r, row, owner);
+        void *added = NULL;
+        if (row->maximum != 0 && arcp__config_list_count(row, owner) == row->maximum) {
+            status = arcp__yaml_refuse(r, "there are at most %u %s", (unsigned)row->maximum,
+                                       row->item_name);
+        } else {
+            added = arcp__config_list_add(row, owner);
+            status = added == NULL ? arcp__yaml_no_memory(r) : read_value(r, row->item, added);
+        }
         arcp__yaml_leave(r, place);
     }
     return status;

@@ -80,10 +80,9 @@ static void finish(exporter *self)
     }
     self->state = DONE;
     (void)pthread_mutex_lock(&self->lock);
-    self->stats.dropped += self->queue.waiting_count + self->queue.taken_count;
-    arcp__span_queue_release(&self->queue);
-    arcp_buf_clear(&self->queue.waiting);
-    self->queue.waiting_count = 0;
+    self->stats.dropped += self->queue.count;
+    arcp_buf_clear(&self->queue.spans);
+    self->queue = (arcp__span_queue){.spans = self->queue.spans};
     (void)pthread_mutex_unlock(&self->lock);
     arcp__http_client_free(self->client);
     self->client = NULL;
@@ -149,16 +148,14 @@ static void on_timer(uv_timer_t *timer)
     (void)pthread_mutex_lock(&self->lock);
     const bool has_batch = self->queue.taken_count != 0 ||
                            arcp__span_queue_take(&self->queue, (size_t)self->options.batch_bytes);
+    arcp__otlp_request_begin(resource, 2, self->options.version, &message.body);
+    arcp__span_queue_format(&self->queue, &message.body);
+    arcp__otlp_request_end(&message.body);
     (void)pthread_mutex_unlock(&self->lock);
     self->state = SENDING;
-    if (has_batch) {
-        arcp_buf_append(&message.url, arcp_span_cstr(self->options.url));
-        arcp_buf_append_byte(&message.url, '\0');
-        arcp_buf_append(&message.headers, arcp_buf_span(&self->headers));
-        arcp__otlp_request_begin(resource, 2, self->options.version, &message.body);
-        arcp__span_queue_format(&self->queue, &message.body); /* what is taken, only we touch */
-        arcp__otlp_request_end(&message.body);
-    }
+    arcp_buf_append(&message.url, arcp_span_cstr(self->options.url));
+    arcp_buf_append_byte(&message.url, '\0');
+    arcp_buf_append(&message.headers, arcp_buf_span(&self->headers));
     if (!has_batch || message.url.failed || message.headers.failed || message.body.failed) {
         arcp__http_message_fini(&message);
         pause_batch(self, 0, "there is no memory for spans");
@@ -219,7 +216,7 @@ static void on_answer(void *user, const arcp__http_answer *answer)
 static void go_on(exporter *self)
 {
     (void)pthread_mutex_lock(&self->lock);
-    size_t waiting = self->queue.waiting.size;
+    size_t waiting = arcp__span_queue_waiting(&self->queue);
     (void)pthread_mutex_unlock(&self->lock);
     if (waiting == 0) {
         if (self->is_flushing) {
@@ -274,9 +271,9 @@ static bool add(arcp__span_exporter *base, arcp_span span)
 {
     exporter *self = (exporter *)base;
     (void)pthread_mutex_lock(&self->lock);
-    size_t before = self->queue.waiting.size;
+    size_t before = arcp__span_queue_waiting(&self->queue);
     bool added = arcp__span_queue_add(&self->queue, span);
-    size_t after = self->queue.waiting.size;
+    size_t after = arcp__span_queue_waiting(&self->queue);
     self->stats.dropped += added ? 0 : 1;
     (void)pthread_mutex_unlock(&self->lock);
     size_t full = (size_t)self->options.batch_bytes;
@@ -291,14 +288,14 @@ static void get_stats(arcp__span_exporter *base, arcp__span_exporter_stats *out)
     exporter *self = (exporter *)base;
     (void)pthread_mutex_lock(&self->lock);
     *out = self->stats;
-    out->queued_bytes = arcp__span_queue_bytes(&self->queue);
+    out->queued_bytes = self->queue.spans.size;
     (void)pthread_mutex_unlock(&self->lock);
 }
 
 static void free_memory(exporter *self)
 {
     arcp_buf_fini(&self->headers);
-    arcp__span_queue_fini(&self->queue);
+    arcp_buf_fini(&self->queue.spans);
     (void)pthread_mutex_destroy(&self->lock);
     arcp__free(self);
 }

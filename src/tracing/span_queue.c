@@ -3,69 +3,51 @@
 #include <assert.h>
 #include <string.h>
 
-size_t arcp__span_queue_bytes(const arcp__span_queue *queue)
-{
-    return queue->waiting.size + queue->taken.size;
-}
-
 bool arcp__span_queue_add(arcp__span_queue *queue, arcp_span span)
 {
-    size_t used = arcp__span_queue_bytes(queue);
+    const size_t used = queue->spans.size;
     if (span.size >= queue->bytes_max || used > queue->bytes_max - span.size - 1 ||
-        !arcp_buf_reserve(&queue->waiting, span.size + 1)) {
-        queue->waiting.failed = false; /* there may be memory for the next one */
+        !arcp_buf_reserve(&queue->spans, span.size + 1)) {
+        queue->spans.failed = false; /* there may be memory for the next one */
         return false;
     }
-    arcp_buf_append(&queue->waiting, span);
-    arcp_buf_append_byte(&queue->waiting, '\n');
-    queue->waiting_count++;
+    arcp_buf_append(&queue->spans, span);
+    arcp_buf_append_byte(&queue->spans, '\n');
+    queue->count++;
     return true;
 }
 
 bool arcp__span_queue_take(arcp__span_queue *queue, size_t bytes_max)
 {
-    size_t size = 0;
-    size_t count = 0;
-    assert(queue->taken.size == 0);
-    while (size < queue->waiting.size) {
-        const char *feed = memchr(queue->waiting.data + size, '\n', queue->waiting.size - size);
-        size_t upto = (size_t)(feed - queue->waiting.data) + 1;
-        if (count != 0 && upto > bytes_max) {
+    const arcp_span all = arcp_buf_span(&queue->spans);
+    assert(queue->taken_size == 0);
+    while (queue->taken_size < all.size) {
+        const char *feed = memchr(all.data + queue->taken_size, '\n', all.size - queue->taken_size);
+        const size_t upto = (size_t)(feed - all.data) + 1;
+        if (queue->taken_count != 0 && upto > bytes_max) {
             break;
         }
-        size = upto;
-        count++;
+        queue->taken_size = upto;
+        queue->taken_count++;
     }
-    if (count == 0 || !arcp_buf_reserve(&queue->taken, size)) {
-        queue->taken.failed = false;
-        return false;
-    }
-    arcp_buf_append(&queue->taken, arcp_span_make(queue->waiting.data, size));
-    arcp_buf_consume(&queue->waiting, size);
-    queue->waiting_count -= count;
-    queue->taken_count = count;
-    return true;
+    return queue->taken_count != 0;
 }
 
 void arcp__span_queue_release(arcp__span_queue *queue)
 {
-    arcp_buf_clear(&queue->taken);
+    arcp_buf_consume(&queue->spans, queue->taken_size);
+    queue->count -= queue->taken_count;
+    queue->taken_size = 0;
     queue->taken_count = 0;
 }
 
 void arcp__span_queue_format(const arcp__span_queue *queue, arcp_buf *out)
 {
     /* The last line feed goes; a span's own text has none. */
-    size_t size = queue->taken.size == 0 ? 0 : queue->taken.size - 1;
-    size_t from = out->size;
-    arcp_buf_append(out, arcp_span_make(queue->taken.data, size));
+    const size_t size = queue->taken_size == 0 ? 0 : queue->taken_size - 1;
+    const size_t from = out->size;
+    arcp_buf_append(out, arcp_span_make(queue->spans.data, size));
     for (size_t at = from; at < out->size; at++) {
         out->data[at] = out->data[at] == '\n' ? ',' : out->data[at];
     }
-}
-
-void arcp__span_queue_fini(arcp__span_queue *queue)
-{
-    arcp_buf_fini(&queue->waiting);
-    arcp_buf_fini(&queue->taken);
 }

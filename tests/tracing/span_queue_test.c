@@ -33,8 +33,8 @@ static void a_batch_is_what_came_first_with_commas(void **state)
     check_batch(&queue, "{3},{4}");
     arcp__span_queue_release(&queue);
     assert_false(arcp__span_queue_take(&queue, 100));
-    assert_int_equal(arcp__span_queue_bytes(&queue), 0);
-    arcp__span_queue_fini(&queue);
+    assert_int_equal(queue.spans.size, 0);
+    arcp_buf_fini(&queue.spans);
 }
 
 static void a_batch_has_no_more_than_its_bytes_unless_one_span_has(void **state)
@@ -48,7 +48,7 @@ static void a_batch_has_no_more_than_its_bytes_unless_one_span_has(void **state)
     arcp__span_queue_release(&queue);
     assert_true(arcp__span_queue_take(&queue, 1));
     check_batch(&queue, "{2}");
-    arcp__span_queue_fini(&queue);
+    arcp_buf_fini(&queue.spans);
 }
 
 static void what_finds_no_room_is_refused_and_changes_nothing(void **state)
@@ -58,14 +58,14 @@ static void what_finds_no_room_is_refused_and_changes_nothing(void **state)
     assert_true(add(&queue, "{1}"));
     assert_false(add(&queue, "{22}"));
     assert_true(add(&queue, "{2}"));
-    assert_int_equal(arcp__span_queue_bytes(&queue), 8);
+    assert_int_equal(queue.spans.size, 8);
     assert_false(add(&queue, ""));
     assert_true(arcp__span_queue_take(&queue, 4));
     assert_false(add(&queue, "{3}")); /* what is on its way counts */
     arcp__span_queue_release(&queue);
     assert_true(add(&queue, "{3}"));
-    assert_int_equal(queue.waiting_count, 2);
-    arcp__span_queue_fini(&queue);
+    assert_int_equal(queue.count, 2);
+    arcp_buf_fini(&queue.spans);
 }
 
 static void a_span_larger_than_the_queue_is_refused(void **state)
@@ -74,7 +74,7 @@ static void a_span_larger_than_the_queue_is_refused(void **state)
     arcp__span_queue queue = {.bytes_max = 8};
     assert_false(add(&queue, "{123456}")); /* eight bytes and its line feed */
     assert_true(add(&queue, "{12345}"));
-    arcp__span_queue_fini(&queue);
+    arcp_buf_fini(&queue.spans);
 }
 
 int main(void)
