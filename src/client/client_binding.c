@@ -12,9 +12,7 @@
 #define KIND(kind) (1u << (unsigned)(kind))
 #define SUBMIT     KIND(ARCP__CLIENT_ASK_SUBMIT)
 /* What a runtime may refuse: a ping is only ever answered. */
-#define REFUSABLE                                                                                  \
-    (SUBMIT | KIND(ARCP__CLIENT_ASK_SUBSCRIBE) | KIND(ARCP__CLIENT_ASK_CANCEL) |                   \
-     KIND(ARCP__CLIENT_ASK_LIST))
+#define REFUSABLE (~KIND(ARCP__CLIENT_ASK_PING))
 
 arcp__client_request *arcp__client_find_request(arcp__client_session *session, arcp_span id)
 {

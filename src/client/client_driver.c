@@ -313,24 +313,6 @@ void arcp__client_timer_fired(uv_timer_t *timer)
     arcp__client_unlock(client);
 }
 
-static void adjust_reading(arcp_client *client)
-{
-    if (client->connection == NULL || client->is_cutting) {
-        return;
-    }
-    bool reads = arcp__client_wants_to_read(client);
-    if (reads != client->is_paused) {
-        return;
-    }
-    client->is_paused = !reads;
-    arcp__client_session_set_reading(client->session, arcp__clock_now(), reads);
-    if (reads) {
-        client->connection->ops->resume(client->connection);
-    } else {
-        client->connection->ops->pause(client->connection);
-    }
-}
-
 void arcp__client_drop_connection(arcp_client *client)
 {
     if (client->connector != NULL) {
@@ -363,8 +345,15 @@ void arcp__client_pump(arcp_client *client)
         arcp__client_release_on_loop(client);
         return;
     }
-    if (client->has_thread) {
-        adjust_reading(client);
+    if (client->has_thread && client->connection != NULL && !client->is_cutting &&
+        client->is_paused == arcp__client_wants_to_read(client)) {
+        client->is_paused = !client->is_paused;
+        arcp__client_session_set_reading(client->session, arcp__clock_now(), !client->is_paused);
+        if (client->is_paused) {
+            client->connection->ops->pause(client->connection);
+        } else {
+            client->connection->ops->resume(client->connection);
+        }
     }
     arm_timer(client);
 }

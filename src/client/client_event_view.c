@@ -54,22 +54,6 @@ static const member_row member_rows[] = {
 };
 #define MEMBER_ROWS (sizeof(member_rows) / sizeof(member_rows[0]))
 
-/* The id of a rotated credential, wherever the runtime puts it; never its value. */
-static arcp_span credential_id(arcp_event_view *view)
-{
-    const arcp_json *json = &view->json;
-    const char *const places[] = {"details", "fields"};
-    arcp_json_ref ref = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id"));
-    if (arcp_json_is_missing(json, ref)) {
-        ref = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("credential_id"));
-    }
-    for (size_t at = 0; at < 2 && arcp_json_is_missing(json, ref); at++) {
-        arcp_json_ref place = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(places[at]));
-        ref = arcp_json_member(json, place, ARCP_SPAN_LITERAL("id"));
-    }
-    return arcp_json_string(json, ref, &view->scratch);
-}
-
 arcp_status arcp_event_view_read(arcp_event_view *view, const arcp_client_event *event,
                                  arcp_error *err)
 {
@@ -108,7 +92,14 @@ arcp_status arcp_event_view_read(arcp_event_view *view, const arcp_client_event 
     arcp_json_ref more = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("more"));
     view->more = arcp_json_is(json, more, ARCP_JSON_TRUE);
     if (arcp_span_equal_cstr(view->phase, "credential_rotated")) {
-        view->credential_id = credential_id(view);
+        /* The credential's id, wherever the runtime puts it; never its value. */
+        const char *const places[] = {"id", "credential_id", "details", "fields"};
+        arcp_json_ref ref = ARCP_JSON_ABSENT;
+        for (size_t at = 0; at < 4 && arcp_json_is_missing(json, ref); at++) {
+            ref = arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(places[at]));
+            ref = at < 2 ? ref : arcp_json_member(json, ref, ARCP_SPAN_LITERAL("id"));
+        }
+        view->credential_id = arcp_json_string(json, ref, &view->scratch);
     }
     return ARCP_OK;
 }

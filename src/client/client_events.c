@@ -144,7 +144,6 @@ static arcp_job *describe(arcp__client_session *session)
     }
     arcp_job *job = arcp__client_session_job(session, in->job_id);
     if (job == NULL) {
-        session->failed = true;
         return NULL;
     }
     /* A job.accepted that comes again tells the initial counters; a job.subscribed those of
@@ -347,11 +346,9 @@ void arcp__client_on_jobs(arcp__client_session *session)
         return;
     }
     arcp_job_page *page = arcp__client_job_page_new(session);
-    if (page == NULL) {
-        session->failed = true;
-        return;
+    if (page != NULL) {
+        arcp__client_request_finish(session, binding.request, (arcp_reply){.page = page});
     }
-    arcp__client_request_finish(session, binding.request, (arcp_reply){.page = page});
 }
 
 void arcp__client_on_pong(arcp__client_session *session)
@@ -384,7 +381,6 @@ static arcp_job *admit(arcp__client_session *session)
     if (job != NULL && !job->announced && !arcp__client_requests_wait_for_jobs(session)) {
         arcp__client_session_announce(session, job, false);
     }
-    session->failed = session->failed || job == NULL;
     return session->failed ? NULL : job;
 }
 

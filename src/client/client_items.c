@@ -261,6 +261,7 @@ arcp_job_page *arcp__client_job_page_new(arcp__client_session *session)
     const arcp_json_ref jobs = session->in.jobs.rows;
     arcp_job_page *page = arcp__alloc(sizeof(*page));
     if (page == NULL) {
+        session->failed = true;
         return NULL;
     }
     page->rows = arcp__alloc_array(arcp_json_count(json, jobs) + 1, sizeof(*page->rows));
@@ -281,6 +282,7 @@ arcp_job_page *arcp__client_job_page_new(arcp__client_session *session)
         arcp_buf_fini(&text);
     }
     if (!is_whole || session->scratch.failed) {
+        session->failed = true;
         arcp_job_page_free(page);
         return NULL;
     }

@@ -114,11 +114,11 @@ arcp_job *arcp__client_session_job(arcp__client_session *session, arcp_span id)
         return job;
     }
     job = arcp__client_job_new(id);
-    if (job == NULL) {
-        return NULL;
+    if (job != NULL) {
+        HASH_ADD_KEYPTR(hh, session->jobs, job->id.data, job->id.size, job);
     }
-    HASH_ADD_KEYPTR(hh, session->jobs, job->id.data, job->id.size, job);
-    if (!ARCP__HASH_ADDED(job)) {
+    if (job == NULL || !ARCP__HASH_ADDED(job)) {
+        session->failed = true;
         arcp__client_job_drop(job);
         return NULL;
     }

@@ -128,10 +128,8 @@ void arcp__client_session_free(arcp__client_session *session)
     while (session->requests != NULL) {
         arcp__client_request_free(session, session->requests);
     }
-    arcp__client_item *item = arcp__client_session_next_item(session);
-    while (item != NULL) {
-        arcp__client_item_free(item);
-        item = arcp__client_session_next_item(session);
+    while (session->items != NULL) {
+        arcp__client_item_free(arcp__client_session_next_item(session));
     }
     arcp_job *job = NULL;
     arcp_job *next = NULL;
@@ -140,7 +138,7 @@ void arcp__client_session_free(arcp__client_session *session)
         job->session = NULL;
         job->owner = NULL;
         while (job->held != NULL) { /* they hold the job: without this it stays */
-            item = job->held;
+            arcp__client_item *item = job->held;
             DL_DELETE(job->held, item);
             arcp__client_item_free(item);
         }

@@ -416,7 +416,7 @@ void arcp__client_break(arcp__client_session *session, arcp_status status, const
 /* The input is done: cuts the connection when memory ran out for it. */
 void arcp__client_end_input(arcp__client_session *session);
 
-/* The page of the session.jobs under way; NULL when out of memory. */
+/* The page of the session.jobs under way; NULL when out of memory, which is noted. */
 ARCP_MUST_CHECK arcp_job_page *arcp__client_job_page_new(arcp__client_session *session);
 
 /* ---- client_frames.c: what a client sends ---- */
@@ -439,7 +439,7 @@ void arcp__client_payload_ping(const arcp__client_session *session, const char *
 
 /* ---- client_job.c: those that are known, and those that were ---- */
 
-/* The record of a job, made when there is none; NULL when out of memory. */
+/* The record of a job, made when there is none; NULL when out of memory, which is noted. */
 ARCP_MUST_CHECK arcp_job *arcp__client_session_job(arcp__client_session *session, arcp_span id);
 arcp_job *arcp__client_session_find_job(arcp__client_session *session, arcp_span id);
 /* Somebody gets a handle of it again. */
