@@ -58,9 +58,7 @@ typedef struct log_file {
 /* What a frame says of itself. */
 typedef struct frame_look {
     bool has_salts;
-    bool has_half; /* one of them */
     bool ends_commit;
-    bool is_zero_page;
     checksum stored;
 } frame_look;
 
@@ -87,22 +85,22 @@ static bool is_same(checksum left, checksum right)
     return left.words[0] == right.words[0] && left.words[1] == right.words[1];
 }
 
-/* ARCP_E_IO when they are not all there: the file is as long as it was a moment ago. */
-static arcp_status read_at(const log_file *log, uint64_t at, uint8_t *out, size_t size,
-                           arcp_error *err)
+/* False (ARCP_E_IO) when they are not all there: the file is as long as it was a moment ago. */
+static bool read_at(const log_file *log, uint64_t at, uint8_t *out, size_t size, arcp_error *err)
 {
     for (size_t done = 0; done < size;) {
         ssize_t got = pread(log->fd, out + done, size - done, (off_t)(at + done));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
         if (got <= 0) {
-            if (got < 0 && errno == EINTR) {
-                continue;
-            }
-            return arcp_error_set(err, ARCP_E_IO, "%s: cannot be read: %s", log->path,
-                                  got < 0 ? strerror(errno) : "it ends early");
+            (void)arcp_error_set(err, ARCP_E_IO, "%s: cannot be read: %s", log->path,
+                                 got < 0 ? strerror(errno) : "it ends early");
+            return false;
         }
         done += (size_t)got;
     }
-    return ARCP_OK;
+    return true;
 }
 
 static arcp_status damaged(const log_file *log, uint64_t at, const char *what, arcp_error *err)
@@ -128,67 +126,53 @@ static bool take_header(log_file *log, const uint8_t *bytes)
 }
 
 /* Whether nothing was written there: then the header was never synced, and no frame followed. */
-static arcp_status is_blank(const log_file *log, bool *out, arcp_error *err)
+static bool is_blank(const log_file *log, arcp_error *err)
 {
     uint8_t bytes[4096];
-    *out = true;
-    for (uint64_t at = 0; *out && at < log->bytes; at += sizeof(bytes)) {
+    for (uint64_t at = 0; at < log->bytes; at += sizeof(bytes)) {
         uint64_t left = log->bytes - at;
         size_t size = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
-        arcp_status status = read_at(log, at, bytes, size, err);
-        if (status != ARCP_OK) {
-            return status;
+        if (!read_at(log, at, bytes, size, err)) {
+            return false;
         }
         for (size_t i = 0; i < size; i++) {
-            *out = *out && bytes[i] == 0;
+            if (bytes[i] != 0) {
+                return false;
+            }
         }
     }
-    return ARCP_OK;
+    return true;
 }
 
 /* ---- frames ---- */
 
-static frame_look look_at(const log_file *log)
+static arcp_status check_frames(const log_file *log, arcp_error *err)
 {
     const uint8_t *frame = log->frame;
-    bool first = word_at(frame, 2) == log->salts[0];
-    bool second = word_at(frame, 3) == log->salts[1];
-    return (frame_look){.has_salts = first && second,
-                        .has_half = first != second,
-                        .ends_commit = word_at(frame, 1) != 0,
-                        .is_zero_page = word_at(frame, 0) == 0,
-                        .stored = {{word_at(frame, 4), word_at(frame, 5)}}};
-}
-
-/* Whether the frame's checksum goes on from `before`. */
-static bool goes_on_from(const log_file *log, const frame_look *frame, checksum before)
-{
-    checksum sum = add_bytes(log, before, log->frame, 8);
-    sum = add_bytes(log, sum, log->frame + FRAME_HEADER_BYTES, log->page_bytes);
-    return frame->has_salts && !frame->is_zero_page && is_same(sum, frame->stored);
-}
-
-static arcp_status check_frames(log_file *log, arcp_error *err)
-{
-    uint64_t size = FRAME_HEADER_BYTES + log->page_bytes;
+    const uint64_t size = FRAME_HEADER_BYTES + log->page_bytes;
     uint64_t bad_at = 0; /* offset of the first bad frame; 0: none yet */
     frame_look before = {.stored = log->sum};
     for (uint64_t at = HEADER_BYTES; at + size <= log->bytes; at += size) {
-        arcp_status status = read_at(log, at, log->frame, size, err);
-        if (status != ARCP_OK) {
-            return status;
+        if (!read_at(log, at, log->frame, size, err)) {
+            return err->status;
         }
-        frame_look frame = look_at(log);
-        bool follows = goes_on_from(log, &frame, before.stored);
+        const bool has_first = word_at(frame, 2) == log->salts[0];
+        const bool has_second = word_at(frame, 3) == log->salts[1];
+        const frame_look look = {.has_salts = has_first && has_second,
+                                 .ends_commit = word_at(frame, 1) != 0,
+                                 .stored = {{word_at(frame, 4), word_at(frame, 5)}}};
+        checksum sum = add_bytes(log, before.stored, frame, 8);
+        sum = add_bytes(log, sum, frame + FRAME_HEADER_BYTES, log->page_bytes);
+        const bool follows = look.has_salts && word_at(frame, 0) != 0 && is_same(sum, look.stored);
         if (bad_at == 0 && !follows) {
-            if (frame.has_half) {
+            if (has_first != has_second) {
                 return damaged(log, at, "the frame", err);
             }
             bad_at = at;
         } else if (bad_at != 0 && follows && before.has_salts && before.ends_commit) {
             return damaged(log, bad_at, "the frame", err);
         }
-        before = frame;
+        before = look;
     }
     return ARCP_OK;
 }
@@ -205,20 +189,18 @@ static arcp_status check_open(log_file *log, arcp_error *err)
     if (!S_ISREG(info.st_mode) || log->bytes < HEADER_BYTES) {
         return ARCP_OK; /* SQLite says what it cannot use; a part of a header is no log */
     }
-    arcp_status status = read_at(log, 0, header, sizeof(header), err);
-    if (status != ARCP_OK) {
-        return status;
+    if (!read_at(log, 0, header, sizeof(header), err)) {
+        return err->status;
     }
     if (!take_header(log, header)) {
-        bool blank = false;
-        status = is_blank(log, &blank, err);
-        return status != ARCP_OK || blank ? status : damaged(log, 0, "the header", err);
+        return is_blank(log, err) || err->status != ARCP_OK ? err->status
+                                                            : damaged(log, 0, "the header", err);
     }
     log->frame = arcp__alloc(FRAME_HEADER_BYTES + log->page_bytes);
     if (log->frame == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a look at %s", log->path);
     }
-    status = check_frames(log, err);
+    arcp_status status = check_frames(log, err);
     arcp__free(log->frame);
     return status;
 }
