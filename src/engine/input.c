@@ -241,9 +241,9 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
     if (!begin(engine, now)) {
         return;
     }
-    if (!arcp__sessions_read_done(&engine->sessions, read_id, status, first, records, count)) {
-        arcp__restore_read_done(engine, read_id, status, first, records, count);
-    }
+    arcp__read_answered(
+        engine->log, read_id,
+        &(arcp__page){.status = status, .first = first, .records = records, .count = count});
     advance_restore(engine);
     settle(engine);
 }

@@ -25,8 +25,8 @@ typedef enum read_kind {
 } read_kind;
 
 typedef struct restore_read {
-    struct restore_read *prev, *next; /* oldest first, which is how most are answered */
-    uint64_t id;
+    struct restore_read *prev, *next;
+    arcp__read *read;
     read_kind kind;
     arcp__session *session; /* READ_INDEX; pinned */
     arcp__stream *stream;   /* READ_TAIL, READ_END; referenced */
@@ -87,36 +87,40 @@ arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table tabl
 
 /* ---- reads ---- */
 
+static void take_page(void *user, void *owner, const arcp__page *page);
+
 static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, arcp__stream *stream,
                 uint64_t from)
 {
-    restore_read *read = arcp__alloc(sizeof(*read));
+    restore_read *asked = arcp__alloc(sizeof(*asked));
     arcp_buf key = ARCP_BUF_INIT;
-    if (read == NULL) {
+    if (asked == NULL) {
         arcp__context_no_memory(&engine->context);
         return;
     }
     if (stream != NULL) {
         stream->refs++;
-    }
-    *read = (restore_read){.id = ++engine->sessions.next_read_id,
-                           .kind = kind,
-                           .session = session,
-                           .stream = stream,
-                           .from = from};
-    DL_APPEND(engine->restore->reads, read);
-    if (kind == READ_INDEX) {
-        arcp__session_index_key(session, &key);
-    } else {
         arcp_buf_append_cstr(&key, stream->key);
+    } else {
+        arcp__session_index_key(session, &key);
     }
-    arcp__effect_push(engine->log, NULL,
-                      &(arcp__effect){.kind = ARCP__EFFECT_READ,
-                                      .id = read->id,
-                                      .from = from,
-                                      .count_max = kind == READ_END ? 1 : PAGE_RECORDS,
-                                      .bytes_max = PAGE_BYTES},
-                      &key, false);
+    *asked = (restore_read){.kind = kind, .session = session, .stream = stream, .from = from};
+    DL_APPEND(engine->restore->reads, asked);
+    asked->read =
+        arcp__read_ask(engine->log, arcp_buf_span(&key), from, kind == READ_END ? 1 : PAGE_RECORDS,
+                       PAGE_BYTES, take_page, engine, asked);
+    arcp__context_check_text(&engine->context, &key);
+    arcp_buf_fini(&key);
+}
+
+static void read_free(arcp__engine *engine, restore_read *asked)
+{
+    DL_DELETE(engine->restore->reads, asked);
+    arcp__read_forget(engine->log, &asked->read);
+    if (asked->stream != NULL) {
+        arcp__stream_unref(engine->log, asked->stream);
+    }
+    arcp__free(asked);
 }
 
 /* The store's answer for what comes after all that a row or an index speaks of: it begins
@@ -283,36 +287,23 @@ arcp_status arcp__engine_restore_status(const arcp__engine *engine, arcp_error *
     return engine->restore->failure.status;
 }
 
-void arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
-                             uint64_t first, const arcp_span *records, size_t count)
+static void take_page(void *user, void *owner, const arcp__page *page)
 {
-    if (engine->restore == NULL) {
-        return;
+    arcp__engine *engine = user;
+    restore_read *asked = owner;
+    arcp_error *failure = &engine->restore->failure;
+    if (page->status != ARCP_OK && failure->status == ARCP_OK) {
+        (void)arcp_error_set(failure, page->status, "the store cannot be read");
     }
-    restore_read *read = engine->restore->reads;
-    while (read != NULL && read->id != read_id) {
-        read = read->next;
-    }
-    if (read == NULL) {
-        return;
-    }
-    DL_DELETE(engine->restore->reads, read);
-    if (status != ARCP_OK && engine->restore->failure.status == ARCP_OK) {
-        (void)arcp_error_set(&engine->restore->failure, status, "the store cannot be read");
-    }
-    if (engine->restore->failure.status != ARCP_OK) {
-        count = 0;
-    }
-    if (read->kind == READ_INDEX) {
-        take_index(engine, read->session, first, records, count);
-    } else if (read->kind == READ_COUNT) {
-        take_count(engine, read, first, records, count);
-        arcp__stream_unref(engine->log, read->stream);
+    const size_t count = failure->status == ARCP_OK ? page->count : 0;
+    if (asked->kind == READ_INDEX) {
+        take_index(engine, asked->session, page->first, page->records, count);
+    } else if (asked->kind == READ_COUNT) {
+        take_count(engine, asked, page->first, page->records, count);
     } else {
-        take_tail(engine, read, first, records, count);
-        arcp__stream_unref(engine->log, read->stream);
+        take_tail(engine, asked, page->first, page->records, count);
     }
-    arcp__free(read);
+    read_free(engine, asked);
 }
 
 void arcp__restore_free(arcp__engine *engine)
@@ -321,12 +312,7 @@ void arcp__restore_free(arcp__engine *engine)
         return;
     }
     while (engine->restore->reads != NULL) {
-        restore_read *read = engine->restore->reads;
-        DL_DELETE(engine->restore->reads, read);
-        if (read->stream != NULL) {
-            arcp__stream_unref(engine->log, read->stream);
-        }
-        arcp__free(read);
+        read_free(engine, engine->restore->reads);
     }
     arcp__sessions_end_restore(&engine->sessions);
     arcp__free(engine->restore);

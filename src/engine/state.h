@@ -40,9 +40,6 @@ void arcp__restore_begin(arcp__engine *engine);
 bool arcp__restore_advance(arcp__engine *engine);
 /* They have caught up: what was running ends. */
 void arcp__restore_end_jobs(arcp__engine *engine);
-/* Takes the answer to a READ of the restore; others are ignored. */
-void arcp__restore_read_done(arcp__engine *engine, uint64_t read_id, arcp_status status,
-                             uint64_t first, const arcp_span *records, size_t count);
 void arcp__restore_free(arcp__engine *engine);
 
 #endif

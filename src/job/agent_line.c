@@ -262,7 +262,7 @@ static void take_json_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
         return;
     }
     if (status != ARCP_OK) {
-        job->bad_line = true;
+        job->output = ARCP__OUTPUT_BROKEN;
         arcp__job_emit_log(jobs, job, "error", arcp_span_cstr(error.message));
         return;
     }

@@ -29,9 +29,6 @@
 #ifndef ARCP_JOB_JOB_H
 #define ARCP_JOB_JOB_H
 
-#include <arcp/decimal.h>
-#include <arcp/gate.h>
-#include <arcp/json.h>
 #include <arcp/submit_policy.h>
 #include <arcp/wire.h>
 
@@ -199,6 +196,20 @@ typedef enum arcp__agent_stop {
     ARCP__AGENT_STOP_KILLED /* KILL_AGENT */
 } arcp__agent_stop;
 
+/* What an agent's output has been. */
+typedef enum arcp__agent_output {
+    ARCP__OUTPUT_LINES, /* or nothing */
+    ARCP__OUTPUT_PLAIN, /* raw: all of it is the result */
+    ARCP__OUTPUT_BROKEN /* a line that began with { did not parse: the exit is no success */
+} arcp__agent_output;
+
+/* The result in chunks. */
+typedef enum arcp__job_chunks {
+    ARCP__CHUNKS_NONE,
+    ARCP__CHUNKS_OPEN,
+    ARCP__CHUNKS_ENDED /* by `more: false` */
+} arcp__job_chunks;
+
 /* Which row of a job goes with the open batch. */
 typedef enum arcp__row_due {
     ARCP__ROW_NONE,
@@ -240,7 +251,9 @@ struct arcp__job {
     arcp_job_status status;
     arcp_status end_code; /* why it ended, unless it succeeded */
     arcp__agent_state agent_state;
-    arcp__agent_stop stop;  /* what the agent was told */
+    arcp__agent_stop stop; /* what the agent was told */
+    arcp__agent_output output;
+    arcp__job_chunks chunks;
     const char *over_limit; /* the setting that it said more than; NULL: none */
     arcp__job *next_over_limit;
     bool is_over; /* listed: its agent is to be forgotten, or it is no longer live */
@@ -249,12 +262,9 @@ struct arcp__job {
     bool paused;
     bool is_held;     /* not to be read because its owner has too much to send */
     bool expiry_told; /* the lease's expiry was logged */
-    bool bad_line;    /* a line that began with { and did not parse */
-    bool chunks_ended;
-    bool is_plain_output; /* raw output has come */
-    bool is_terminal;     /* listed as ended, among all and in its principal */
-    bool is_weighed;      /* its bytes are counted there: see kept.c */
-    bool is_owed;         /* counted there: kept for its session only */
+    bool is_terminal; /* listed as ended, among all and in its principal */
+    bool is_weighed;  /* its bytes are counted there: see kept.c */
+    bool is_owed;     /* counted there: kept for its session only */
     arcp__job *ended_prev, *ended_next;
     arcp__job *own_ended_prev, *own_ended_next;
     uint64_t terminal_bytes; /* of its records and `accepted`, as they are counted there */

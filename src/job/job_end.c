@@ -246,14 +246,14 @@ void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
         arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
     }
-    bool chunked = arcp__job_has_chunks(job);
+    bool chunked = job->chunks != ARCP__CHUNKS_NONE;
     if (chunked && result_json.size != 0) {
         arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
                             "the agent sent an inline result after result chunks");
         return;
     }
-    if (chunked && !job->chunks_ended) { /* it ended without `more: false` [arcp:8.4-7] */
-        job->chunks_ended = true;
+    if (job->chunks == ARCP__CHUNKS_OPEN) { /* it ended without `more: false` [arcp:8.4-7] */
+        job->chunks = ARCP__CHUNKS_ENDED;
         arcp__job_emit_chunk(jobs, job, ARCP_SPAN_LITERAL("\"\""), false, false);
     }
     arcp_buf payload = arcp__context_take_buf(jobs->context);

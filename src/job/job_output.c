@@ -48,7 +48,7 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
                             bool is_base64, bool more, arcp_error *err)
 {
     size_t size = data.size;
-    if (job->chunks_ended) {
+    if (job->chunks == ARCP__CHUNKS_ENDED) {
         return violation(jobs, job, "the agent sent a result chunk after the last one", err);
     }
     if (is_base64) {
@@ -63,8 +63,9 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
     if (job->live->result_size + size > jobs->context->settings.limits_result_bytes) {
         return violation(jobs, job, "the result is larger than limits.result_bytes", err);
     }
-    if (!arcp__job_has_chunks(job)) {
+    if (job->chunks == ARCP__CHUNKS_NONE) {
         arcp__context_make_id(jobs->context, "res_", job->result_id);
+        job->chunks = ARCP__CHUNKS_OPEN;
     }
     job->live->result_size += size;
     if (!arcp__job_streams(job)) {
@@ -85,7 +86,7 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
                              err);
         }
     }
-    job->chunks_ended = !more;
+    job->chunks = more ? ARCP__CHUNKS_OPEN : ARCP__CHUNKS_ENDED;
     arcp__job_emit_chunk(jobs, job, data_json, is_base64, more);
     return ARCP_OK;
 }
@@ -143,12 +144,13 @@ void arcp__job_plain_output(arcp__jobs *jobs, arcp__job *job, arcp_span bytes)
         return;
     }
     arcp_buf *output = &job->live->plain_output;
-    job->is_plain_output = true;
+    job->output = job->output == ARCP__OUTPUT_LINES ? ARCP__OUTPUT_PLAIN : job->output;
     arcp_buf_append(output, bytes);
     arcp__context_check_text(jobs->context, output);
     /* Keep a little back, so that a character is not cut between two chunks. */
     while (!arcp__job_has_ended(job) && !output->failed &&
-           output->size > (arcp__job_has_chunks(job) ? 4 : text_max(jobs, PLAIN_INLINE_MAX))) {
+           output->size >
+               (job->chunks != ARCP__CHUNKS_NONE ? 4 : text_max(jobs, PLAIN_INLINE_MAX))) {
         const size_t most = arcp__utf8_cut(arcp_buf_span(output), output->size - 4);
         size_t size = plain_piece(jobs, job);
         size = size > most ? most : size;
@@ -164,7 +166,7 @@ static void end_plain(arcp__jobs *jobs, arcp__job *job)
 {
     const arcp_span none = {NULL, 0};
     const arcp_buf *output = &job->live->plain_output;
-    if (arcp__job_has_chunks(job)) {
+    if (job->chunks != ARCP__CHUNKS_NONE) {
         while (!arcp__job_has_ended(job) && output->size > plain_chunk_max(jobs)) {
             plain_chunk(jobs, job, plain_piece(jobs, job), true);
         }
@@ -225,9 +227,9 @@ void arcp__job_agent_exited(arcp__jobs *jobs, arcp__job *job, const arcp__agent_
     if (arcp__job_has_ended(job)) {
         return;
     }
-    if (exit->by_signal || exit->code != 0 || job->bad_line) {
+    if (exit->by_signal || exit->code != 0 || job->output == ARCP__OUTPUT_BROKEN) {
         fail_exit(jobs, job, exit);
-    } else if (job->is_plain_output) {
+    } else if (job->output == ARCP__OUTPUT_PLAIN) {
         end_plain(jobs, job);
     } else {
         arcp__job_succeed(jobs, job, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));

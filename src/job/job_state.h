@@ -137,11 +137,6 @@ static inline bool arcp__job_has_agent(const arcp__job *job)
     return job->agent_state == ARCP__AGENT_STARTING || job->agent_state == ARCP__AGENT_RUNNING;
 }
 
-static inline bool arcp__job_has_chunks(const arcp__job *job)
-{
-    return job->result_id[0] != '\0';
-}
-
 /* Whether its session gets the chunks of its result. */
 static inline bool arcp__job_streams(const arcp__job *job)
 {

@@ -136,6 +136,29 @@ void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes);
 /* Drops what waits for it. */
 void arcp__port_drop(arcp__log *log, arcp__port *port);
 
+/* ---- read.c: pages that the store is asked for ---- */
+
+typedef struct arcp__read arcp__read; /* under way */
+
+/* The store's answer; borrowed. */
+typedef struct arcp__page {
+    arcp_status status;
+    uint64_t first; /* position of the first record */
+    const arcp_span *records;
+    size_t count;
+} arcp__page;
+
+/* `owner` forgets the read. */
+typedef void (*arcp__read_done_fn)(void *user, void *owner, const arcp__page *page);
+
+/* A READ effect for records of a stream (its key). NULL when out of memory. */
+arcp__read *arcp__read_ask(arcp__log *log, arcp_span stream, uint64_t from, size_t count_max,
+                           size_t bytes_max, arcp__read_done_fn done, void *user, void *owner);
+/* It is over, or its answer is for nobody; NULL after that. */
+void arcp__read_forget(arcp__log *log, arcp__read **read);
+/* Tells whoever asked for it; one that is not under way is ignored. */
+void arcp__read_answered(arcp__log *log, uint64_t id, const arcp__page *page);
+
 /* ---- audit.c ---- */
 /* Whom a line is about. What is NULL is left out. */
 typedef struct arcp__audit_who {

@@ -71,6 +71,9 @@ struct arcp__log {
     unsigned failures;  /* of the store in a row; 0: it can write */
     arcp__timer retry_timer;
 
+    arcp__read *reads;
+    uint64_t next_read_id;
+
     arcp__tail *dying_tails; /* of streams without references: a batch still borrows bytes */
     arcp__tail *tails;       /* the one that was quiet longest comes first */
     size_t tail_bytes;

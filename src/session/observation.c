@@ -187,7 +187,7 @@ void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *obser
 {
     arcp__session *session = observation->session;
     arcp__job *job = observation->observer.job;
-    arcp__read_forget(sessions, &observation->read);
+    arcp__read_forget(sessions->log, &observation->read);
     for (size_t i = sessions->mail_first; i < sessions->mail_end; i++) {
         if (sessions->mail[i].observation == observation) {
             sessions->mail[i].observation = NULL;
@@ -303,13 +303,14 @@ static void number_all(arcp__sessions *sessions, arcp__observation *observation)
     go_live(sessions, observation);
 }
 
+static void take_page(void *user, void *owner, const arcp__page *page);
+
 static void ask_store(arcp__sessions *sessions, arcp__observation *observation)
 {
-    observation->read = arcp__read_ask(sessions, observation->observer.job->stream,
-                                       observation->next_position, ARCP__READ_RECORDS_MAX);
-    if (observation->read != NULL) {
-        observation->read->observation = observation;
-    }
+    observation->read =
+        arcp__read_ask(sessions->log, arcp_span_cstr(observation->observer.job->stream->key),
+                       observation->next_position, ARCP__READ_RECORDS_MAX, ARCP__PAGE_BYTES,
+                       take_page, sessions, observation);
 }
 
 /* [arcp:7.6-5] */
@@ -338,28 +339,29 @@ void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *obs
     go_live(sessions, observation);
 }
 
-void arcp__observation_read_done(arcp__sessions *sessions, arcp__observation *observation,
-                                 uint64_t first, const arcp_span *records, size_t count,
-                                 bool failed)
+static void take_page(void *user, void *owner, const arcp__page *page)
 {
-    arcp__read_forget(sessions, &observation->read);
-    if (failed || count == 0) {
+    arcp__sessions *sessions = user;
+    arcp__observation *observation = owner;
+    const bool failed = page->status != ARCP_OK;
+    arcp__read_forget(sessions->log, &observation->read);
+    if (failed || page->count == 0) {
         arcp__job_log(sessions->jobs, ARCP__LOG_ERROR, observation->observer.job,
                       "its history cannot be read");
-        if (count == 0 && !failed) {
+        if (!failed) {
             observation->next_position = observation->observer.job->stream->next;
             go_live(sessions, observation);
         }
         return;
     }
-    for (size_t at = 0; at < count; at++) {
-        uint64_t position = first + at;
+    for (size_t at = 0; at < page->count; at++) {
+        uint64_t position = page->first + at;
         if (position < observation->next_position) {
             continue;
         }
-        if (is_hidden(observation->session, records[at])) {
+        if (is_hidden(observation->session, page->records[at])) {
             observation->next_position = position + 1;
-        } else if (!number(sessions, observation, position, 1, records[at].size)) {
+        } else if (!number(sessions, observation, position, 1, page->records[at].size)) {
             return;
         }
     }

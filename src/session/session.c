@@ -144,7 +144,7 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
     link->session = session;
     session->said_goodbye = false;
     arcp__link_enter(link, ARCP__LINK_OPEN);
-    session->state = ARCP__SESSION_CONNECTED;
+    arcp__session_enter(session, ARCP__SESSION_CONNECTED);
     session->submitter.viewer = (arcp__credential_viewer){
         .principal = session->principal->name,
         .is_anonymous = session->is_anonymous,
@@ -189,13 +189,13 @@ void arcp__session_detach(arcp__sessions *sessions, arcp__session *session)
     arcp__session_drop_answers(session);
     link->session = NULL;
     session->link = NULL;
-    session->state = ARCP__SESSION_AWAY;
+    arcp__session_enter(session, ARCP__SESSION_AWAY);
     session->submitter.viewer.is_connected = session->submitter.viewer.link_is_private = false;
     sessions->connected_count--;
     arcp__context_disarm(sessions->context, &session->heartbeat_timer);
     arcp_buf_fini(&session->read_bytes);
     session->read_at = 0;
-    arcp__read_forget(sessions, &session->read);
+    arcp__read_forget(sessions->log, &session->read);
     if (!sessions->context->closing) {
         arcp__session_start_window(sessions, session);
         arcp__session_weigh_backlog(sessions, session); /* its agents go on while it is away */

@@ -15,11 +15,10 @@
  *
  * The life of a session:
  *
- *     LOADING ── after a restart: its index is read ──> AWAY <── the link is gone ──┐
- *                                                        │ │                        │
- *     a hello ──> CONNECTED                              │ └── a resume ──> CONNECTED
- *                                                        │
- *             ENDED <── its window is over, or it said goodbye and its place is needed
+ *     a hello ──> CONNECTED <── a resume ── AWAY <── its index is read ── LOADING <── a restart
+ *                     │                      ^ │
+ *                     └── its link is gone ──┘ └── its window is over, or it said goodbye and its
+ *                                                  place is needed ──> freed
  *
  * The window of a session that is away begins when the last of its jobs has ended. */
 #ifndef ARCP_SESSION_SESSION_H
@@ -170,9 +169,6 @@ void arcp__sessions_durable(arcp__sessions *sessions);
 bool arcp__sessions_next_frame(arcp__sessions *sessions, arcp__effect *out);
 /* It was handed over. */
 void arcp__sessions_take_back(arcp__sessions *sessions);
-/* Takes the answer to a READ; false: nobody of them waits for it. */
-bool arcp__sessions_read_done(arcp__sessions *sessions, uint64_t read_id, arcp_status status,
-                              uint64_t first, const arcp_span *records, size_t count);
 
 /* ---- over a restart, in this order ---- */
 

@@ -342,16 +342,50 @@ void arcp__session_leave_outbox(arcp__sessions *sessions, arcp__session *session
     }
 }
 
+static void no_page(arcp__session *session)
+{
+    arcp_buf_fini(&session->read_bytes);
+    session->read_at = 0;
+}
+
+static void take_page(void *user, void *owner, const arcp__page *page)
+{
+    arcp__sessions *sessions = user;
+    arcp__session *session = owner;
+    arcp__read_forget(sessions->log, &session->read);
+    no_page(session);
+    size_t at = find_run(session, session->read_seq);
+    bool expected =
+        at != session->run_end && page->count != 0 &&
+        session->runs[at].first_position + (session->read_seq - session->runs[at].first_seq) ==
+            page->first;
+    if (page->status != ARCP_OK || !expected) {
+        arcp_error error = {0};
+        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                             "stored events could not be read; resume later");
+        if (session->link != NULL) {
+            arcp__link_fail(sessions, session->link, &error, ARCP__NOTHING, 1011);
+        }
+        return;
+    }
+    for (size_t record = 0; record < page->count; record++) {
+        uint32_t size = (uint32_t)page->records[record].size;
+        arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof(size)));
+        arcp_buf_append(&session->read_bytes, page->records[record]);
+    }
+    arcp__context_check_text(sessions->context, &session->read_bytes);
+    session->read_next_seq = session->read_seq;
+    arcp__session_wake(sessions, session);
+}
+
 static void ask_store(arcp__sessions *sessions, arcp__session *session, const arcp__run *run,
                       uint64_t seq)
 {
     const uint64_t skip = seq - run->first_seq;
     session->read_seq = seq;
     session->read =
-        arcp__read_ask(sessions, run->stream, run->first_position + skip, run->count - skip);
-    if (session->read != NULL) {
-        session->read->session = session;
-    }
+        arcp__read_ask(sessions->log, arcp_span_cstr(run->stream->key), run->first_position + skip,
+                       run->count - skip, ARCP__PAGE_BYTES, take_page, sessions, session);
 }
 
 /* The record of a page that was read for exactly this number. */
@@ -366,41 +400,6 @@ static bool take_read(arcp__session *session, uint64_t seq, arcp_span *record)
     session->read_at += sizeof(size) + size;
     session->read_next_seq++;
     return true;
-}
-
-static void no_page(arcp__session *session)
-{
-    arcp_buf_fini(&session->read_bytes);
-    session->read_at = 0;
-}
-
-void arcp__session_read_done(arcp__sessions *sessions, arcp__session *session, uint64_t first,
-                             const arcp_span *records, size_t count, bool failed)
-{
-    arcp__read_forget(sessions, &session->read);
-    no_page(session);
-    size_t at = find_run(session, session->read_seq);
-    bool expected =
-        at != session->run_end && count != 0 &&
-        session->runs[at].first_position + (session->read_seq - session->runs[at].first_seq) ==
-            first;
-    if (failed || !expected) {
-        arcp_error error = {0};
-        (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
-                             "stored events could not be read; resume later");
-        if (session->link != NULL) {
-            arcp__link_fail(sessions, session->link, &error, ARCP__NOTHING, 1011);
-        }
-        return;
-    }
-    for (size_t record = 0; record < count; record++) {
-        uint32_t size = (uint32_t)records[record].size;
-        arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof(size)));
-        arcp_buf_append(&session->read_bytes, records[record]);
-    }
-    arcp__context_check_text(sessions->context, &session->read_bytes);
-    session->read_next_seq = session->read_seq;
-    arcp__session_wake(sessions, session);
 }
 
 /* The session has nothing more to send for now. */

@@ -75,7 +75,7 @@ arcp_status arcp__sessions_restore_observers(arcp__sessions *sessions, arcp_erro
     arcp__context *context = sessions->context;
     const arcp_json_limits limits = {8, 64, 4096};
     for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        at->state = ARCP__SESSION_LOADING;
+        arcp__session_enter(at, ARCP__SESSION_LOADING);
     }
     for (arcp__job *job = sessions->jobs->all; job != NULL; job = job->hh.next) {
         arcp__session *session = arcp__session_find(sessions, arcp_span_cstr(job->session_id));
@@ -261,7 +261,7 @@ static arcp_status index_done(arcp__session *session, arcp_error *err)
             at->first_seq = job->first_seq;
         }
     }
-    session->state = ARCP__SESSION_AWAY;
+    arcp__session_enter(session, ARCP__SESSION_AWAY);
     session->durable_seq = session->indexed_seq = session->sent_seq = last_seq;
     session->floor_seq = session->run_first == session->run_end
                              ? last_seq

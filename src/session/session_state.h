@@ -20,7 +20,6 @@
 typedef struct arcp__observation arcp__observation;
 typedef struct arcp__request arcp__request;
 typedef struct arcp__mail arcp__mail;
-typedef struct arcp__read arcp__read;
 typedef struct arcp__seen_request arcp__seen_request;
 typedef struct arcp__answer arcp__answer;
 
@@ -72,7 +71,7 @@ static inline void arcp__link_enter(arcp__link *link, arcp__link_state state)
 
 /* ---- sessions ---- */
 
-/* session.h draws them; one that has ended is freed. */
+/* session.h draws them. */
 typedef enum arcp__session_state {
     ARCP__SESSION_AWAY,
     ARCP__SESSION_CONNECTED, /* has a link */
@@ -148,6 +147,13 @@ struct arcp__session {
     arcp__session *undurable_previous, *undurable_next;
 };
 
+/* The only one that changes it: from AWAY to the others, and back. */
+static inline void arcp__session_enter(arcp__session *session, arcp__session_state state)
+{
+    assert((session->state == ARCP__SESSION_AWAY) != (state == ARCP__SESSION_AWAY));
+    session->state = state;
+}
+
 struct arcp__seen_request {
     uint64_t hash;
     uint64_t seq;    /* of an answer that is a record; 0: it is none */
@@ -212,14 +218,8 @@ struct arcp__mail {
     arcp_feature feature; /* needed to see the record */
 };
 
-/* A page that the store was asked for; owned by whom it is for. */
-struct arcp__read {
-    arcp__read *previous, *next; /* all that are under way */
-    uint64_t id;
-    arcp__session *session; /* that replays, or */
-    arcp__observation *observation;
-};
-
+/* A page of records that a session or an observer asks for. */
+#define ARCP__PAGE_BYTES       262144u
 #define ARCP__READ_RECORDS_MAX 1024u
 typedef struct arcp__profile_row {
     char *client_glob, *principal_glob; /* owned */
@@ -265,14 +265,6 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
 /* The frame that tells the session of a job that it did not just ask for. */
 void arcp__session_format_accepted(arcp__sessions *sessions, const arcp__session *session,
                                    const arcp__job *job, arcp_buf *frame);
-
-/* ---- reads.c: pages that the store was asked for ---- */
-/* Asks the store for a page of the stream; whom it is for is filled in by the caller. NULL when out
- * of memory. */
-arcp__read *arcp__read_ask(arcp__sessions *sessions, const arcp__stream *stream, uint64_t from,
-                           uint64_t count);
-/* It is not waited for any more: its answer is for nobody. */
-void arcp__read_forget(arcp__sessions *sessions, arcp__read **read);
 
 /* ---- link.c ---- */
 /* Nobody else reads it: a pipe, loopback, or encrypted. */
@@ -362,8 +354,6 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run);
 void arcp__session_mark(arcp__sessions *sessions, arcp__session *session);
 /* It ends. */
 void arcp__session_unmark(arcp__sessions *sessions, arcp__session *session);
-void arcp__session_read_done(arcp__sessions *sessions, arcp__session *session, uint64_t first,
-                             const arcp_span *records, size_t count, bool failed);
 
 /* ---- observation.c ---- */
 static inline arcp__observation *arcp__observation_of(arcp__observer *observer)
@@ -396,9 +386,6 @@ void arcp__observations_store_moved(arcp__sessions *sessions, arcp__session *ses
 void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *observation);
 /* Numbers what the session has not got yet, and goes live. */
 void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *observation);
-void arcp__observation_read_done(arcp__sessions *sessions, arcp__observation *observation,
-                                 uint64_t first, const arcp_span *records, size_t count,
-                                 bool failed);
 arcp_status arcp__observation_restore(arcp__sessions *sessions, const arcp_json *json,
                                       arcp_error *err);
 

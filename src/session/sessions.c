@@ -21,25 +21,6 @@ void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer)
     }
 }
 
-bool arcp__sessions_read_done(arcp__sessions *sessions, uint64_t read_id, arcp_status status,
-                              uint64_t first, const arcp_span *records, size_t count)
-{
-    arcp__read *read = sessions->reads; /* answers come in order: most often it is the first */
-    while (read != NULL && read->id != read_id) {
-        read = read->next;
-    }
-    if (read == NULL) {
-        return false;
-    }
-    if (read->session != NULL) {
-        arcp__session_read_done(sessions, read->session, first, records, count, status != ARCP_OK);
-    } else {
-        arcp__observation_read_done(sessions, read->observation, first, records, count,
-                                    status != ARCP_OK);
-    }
-    return true;
-}
-
 void arcp__sessions_fini(arcp__sessions *sessions)
 {
     for (arcp__session *session = sessions->all, *next = NULL; session != NULL; session = next) {
