@@ -95,38 +95,39 @@ static void check_constant(const arcp__template *self, arcp_span out)
 static void try_template(arcp__template_use use, const char *text,
                          const arcp_provision_request *request)
 {
-    arcp__template *made = NULL;
+    arcp__template made;
     arcp_error error = {0};
     arcp_buf out = ARCP_BUF_INIT;
     bool names_key = false;
-    arcp_status status = arcp__template_new(text, use, &made, &error);
+    arcp_status status = arcp__template_init(&made, text, use, &error);
     require(status == ARCP_OK || (status == ARCP_E_USAGE && error.message[0] != '\0'));
     if (status != ARCP_OK) {
+        arcp__template_fini(&made);
         return;
     }
-    if (arcp__template_expand(made, request, &names_key, &out)) {
+    if (arcp__template_expand(&made, request, &names_key, &out)) {
         arcp_span came = arcp_buf_span(&out);
         if (use == ARCP__TEMPLATE_HEADER) {
             check_header(came, text);
         } else if (use == ARCP__TEMPLATE_BODY) {
-            check_body(made, request, came);
+            check_body(&made, request, came);
         }
-        if (made->is_constant && use != ARCP__TEMPLATE_BODY) {
-            check_constant(made, came);
+        if (made.is_constant && use != ARCP__TEMPLATE_BODY) {
+            check_constant(&made, came);
         }
     }
     arcp_buf_fini(&out);
-    arcp__template_free(made);
+    arcp__template_fini(&made);
 }
 
 /* {principal} alone, as a URL: what came is put in percent-encoded and comes back. */
 static void try_url(arcp_span text, const arcp_provision_request *request)
 {
-    arcp__template *made = NULL;
+    arcp__template made;
     arcp_buf out = ARCP_BUF_INIT;
     bool names_key = false;
-    require(arcp__template_new("{principal}", ARCP__TEMPLATE_URL, &made, NULL) == ARCP_OK);
-    if (arcp__template_expand(made, request, &names_key, &out)) {
+    require(arcp__template_init(&made, "{principal}", ARCP__TEMPLATE_URL, NULL) == ARCP_OK);
+    if (arcp__template_expand(&made, request, &names_key, &out)) {
         size_t from = 0;
         for (size_t at = 0; at < text.size; at++) {
             unsigned char byte = (unsigned char)out.data[from];
@@ -143,7 +144,7 @@ static void try_url(arcp_span text, const arcp_provision_request *request)
         require(from == out.size);
     }
     arcp_buf_fini(&out);
-    arcp__template_free(made);
+    arcp__template_fini(&made);
 }
 
 static void try_pointer(const char *pointer, arcp_span answer)

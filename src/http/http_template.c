@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/digits.h"
 
 #define FILE_BYTES_MAX 4096u
@@ -203,12 +202,13 @@ static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf
     return status;
 }
 
-/* Takes the text with what is fixed put in. */
-static arcp_status prepare(arcp__template *self, const char *text, arcp_error *err)
+arcp_status arcp__template_init(arcp__template *self, const char *text, arcp__template_use use,
+                                arcp_error *err)
 {
     const arcp_span whole = arcp_span_cstr(text);
     size_t from = 0;
     brace next;
+    *self = (arcp__template){.use = use, .is_constant = true, .text = ARCP_BUF_SECRET_INIT};
     for (; next_brace(whole, from, &next); from = next.end) {
         arcp_status status = ARCP_OK;
         arcp_buf_append(&self->text, arcp_span_make(whole.data + from, next.begin - from));
@@ -240,31 +240,9 @@ static arcp_status prepare(arcp__template *self, const char *text, arcp_error *e
     return is_wrong ? arcp_error_set(err, ARCP_E_USAGE, "the body is no JSON") : ARCP_OK;
 }
 
-arcp_status arcp__template_new(const char *text, arcp__template_use use, arcp__template **out,
-                               arcp_error *err)
+void arcp__template_fini(arcp__template *self)
 {
-    arcp__template *self = arcp__alloc(sizeof(*self));
-    if (self == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    self->use = use;
-    self->is_constant = true;
-    self->text.secret = true;
-    const arcp_status status = prepare(self, text, err);
-    if (status != ARCP_OK) {
-        arcp__template_free(self);
-        return status;
-    }
-    *out = self;
-    return ARCP_OK;
-}
-
-void arcp__template_free(arcp__template *self)
-{
-    if (self != NULL) {
-        arcp_buf_fini(&self->text);
-        arcp__free(self);
-    }
+    arcp_buf_fini(&self->text);
 }
 
 /* ---- expanding ---- */

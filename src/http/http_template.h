@@ -26,11 +26,11 @@ typedef struct arcp__template {
 } arcp__template;
 
 /* ARCP_E_USAGE: an unknown name, an environment variable or file that is not there, or a
- * body that is no JSON; the message says which. */
-ARCP_MUST_CHECK arcp_status arcp__template_new(const char *text, arcp__template_use use,
-                                               arcp__template **out, arcp_error *err);
-/* Wipes it: it may hold a key from the environment. NULL is accepted. */
-void arcp__template_free(arcp__template *self);
+ * body that is no JSON; the message says which. The template is good for fini in any case. */
+ARCP_MUST_CHECK arcp_status arcp__template_init(arcp__template *self, const char *text,
+                                                arcp__template_use use, arcp_error *err);
+/* Wipes it: it may hold a key from the environment. Zeroes are accepted. */
+void arcp__template_fini(arcp__template *self);
 /* Appends what the template comes to; the caller wipes it. False: it has something that must
  * not stand there (a control character in a header, "." or ".." in a URL), a URL or header names
  * an alias, id or value that the request does not have, or memory is short. Anything else that

@@ -17,8 +17,8 @@
 
 typedef struct prepared {
     const char *method;
-    arcp__template *url, *body;
-    arcp__template *headers[HEADERS_MAX];
+    arcp__template url, body; /* an empty body: none */
+    arcp__template headers[HEADERS_MAX];
     size_t header_count;
     bool names_key; /* it says which value of the upstream is meant */
 } prepared;
@@ -46,11 +46,11 @@ static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
     message.id = request->call_id;
     message.kind = kind;
     message.method = how->method;
-    bool good = arcp__template_expand(how->url, request, &names_key, &message.url);
+    bool good = arcp__template_expand(&how->url, request, &names_key, &message.url);
     arcp_buf_append_byte(&message.url, '\0');
     for (size_t i = 0; i < how->header_count; i++) {
         good =
-            arcp__template_expand(how->headers[i], request, &names_key, &message.headers) && good;
+            arcp__template_expand(&how->headers[i], request, &names_key, &message.headers) && good;
         arcp_buf_append_byte(&message.headers, '\0');
     }
     if (request->traceparent.size != 0) {
@@ -58,10 +58,10 @@ static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
         arcp_buf_append(&message.headers, request->traceparent);
         arcp_buf_append_byte(&message.headers, '\0');
     }
-    if (how->body != NULL) {
+    if (how->body.text.size != 0) {
         arcp_buf_append_cstr(&message.headers, "Content-Type: application/json");
         arcp_buf_append_byte(&message.headers, '\0');
-        good = arcp__template_expand(how->body, request, &names_key, &message.body) && good;
+        good = arcp__template_expand(&how->body, request, &names_key, &message.body) && good;
     }
     /* A body leaves out what the job does not have. Without any name the upstream would do
      * nothing, call it done, and a value that lives would be taken for dead. */
@@ -204,10 +204,10 @@ static void provisioner_free(arcp_provisioner *base)
     arcp__http_client_free(self->client);
     for (size_t kind = 0; kind < ARCP__HTTP_REQUEST_COUNT; kind++) {
         prepared *how = &self->requests[kind];
-        arcp__template_free(how->url);
-        arcp__template_free(how->body);
-        for (size_t at = 0; at < how->header_count; at++) {
-            arcp__template_free(how->headers[at]);
+        arcp__template_fini(&how->url);
+        arcp__template_fini(&how->body);
+        for (size_t i = 0; i < HEADERS_MAX; i++) {
+            arcp__template_fini(&how->headers[i]);
         }
     }
     arcp__free(self);
@@ -235,9 +235,9 @@ static arcp_status prepare(http_provisioner *self, size_t kind, arcp_error *err)
         to->method = from->body == NULL && kind == ARCP__HTTP_USAGE ? "GET" : "POST";
     }
     arcp_status status =
-        blame(arcp__template_new(from->url, ARCP__TEMPLATE_URL, &to->url, err), kind, "url", err);
+        blame(arcp__template_init(&to->url, from->url, ARCP__TEMPLATE_URL, err), kind, "url", err);
     if (status == ARCP_OK && from->body != NULL) {
-        status = blame(arcp__template_new(from->body, ARCP__TEMPLATE_BODY, &to->body, err), kind,
+        status = blame(arcp__template_init(&to->body, from->body, ARCP__TEMPLATE_BODY, err), kind,
                        "body", err);
     }
     if (status == ARCP_OK && from->header_count > HEADERS_MAX) {
@@ -245,15 +245,15 @@ static arcp_status prepare(http_provisioner *self, size_t kind, arcp_error *err)
                                 kind_names[kind], HEADERS_MAX);
     }
     if (status == ARCP_OK) {
-        to->names_key = to->url->names_key || (to->body != NULL && to->body->names_key);
+        to->names_key = to->url.names_key || to->body.names_key;
     }
     for (size_t i = 0; status == ARCP_OK && i < from->header_count; i++) {
-        status =
-            blame(arcp__template_new(from->headers[i], ARCP__TEMPLATE_HEADER, &to->headers[i], err),
-                  kind, "headers", err);
+        status = blame(
+            arcp__template_init(&to->headers[i], from->headers[i], ARCP__TEMPLATE_HEADER, err),
+            kind, "headers", err);
         if (status == ARCP_OK) {
             to->header_count++;
-            to->names_key = to->names_key || to->headers[i]->names_key;
+            to->names_key = to->names_key || to->headers[i].names_key;
         }
     }
     return status;

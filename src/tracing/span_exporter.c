@@ -320,16 +320,16 @@ static void close_exporter(arcp__span_exporter *base, uint64_t flush_ms,
 static arcp_status add_header(exporter *self, const char *text, arcp_error *err)
 {
     const arcp_provision_request nobody = {.struct_size = sizeof(nobody)};
-    arcp__template *header = NULL;
+    arcp__template header;
     bool names_key = false; /* of a credential: there is none */
     arcp_error why = {0};
-    arcp_status status = arcp__template_new(text, ARCP__TEMPLATE_HEADER, &header, &why);
-    if (status == ARCP_OK && !header->is_constant) {
+    arcp_status status = arcp__template_init(&header, text, ARCP__TEMPLATE_HEADER, &why);
+    if (status == ARCP_OK && !header.is_constant) {
         status =
             arcp_error_set(&why, ARCP_E_USAGE, "only {env:NAME} and {file:PATH} may stand here");
     }
     size_t from = self->headers.size;
-    if (status == ARCP_OK && !arcp__template_expand(header, &nobody, &names_key, &self->headers)) {
+    if (status == ARCP_OK && !arcp__template_expand(&header, &nobody, &names_key, &self->headers)) {
         status = arcp_error_set(&why, ARCP_E_NO_MEMORY, "out of memory");
     }
     for (size_t at = from; status == ARCP_OK && at < self->headers.size; at++) {
@@ -338,7 +338,7 @@ static arcp_status add_header(exporter *self, const char *text, arcp_error *err)
         }
     }
     arcp_buf_append_byte(&self->headers, '\0');
-    arcp__template_free(header);
+    arcp__template_fini(&header);
     return status == ARCP_OK ? ARCP_OK
                              : arcp_error_set(err, status, "tracing.otlp.headers: %s", why.message);
 }

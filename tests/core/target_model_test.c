@@ -6,9 +6,9 @@
 
 #include "core/strings.h"
 #include "core/target.h"
-#include "core/target_url.h"
 #include "core/target_model.h"
 #include "core/target_shape.h"
+#include "core/target_url.h"
 
 static arcp__capability capability_of(arcp__target_kind kind)
 {
