@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "launch/launch.h"
-#include "session/peer_profile.h"
+#include "session/session.h"
 
 #define RESTART ARCP__CONFIG_RESTART
 #define SECRET  ARCP__CONFIG_SECRET

@@ -1,6 +1,4 @@
-#include "session/message.h"
-
-#include "core/decode.h"
+#include "session/session_state.h"
 
 #define MEMBER(member, text, kind) ARCP__MEMBER(arcp__message, member, text, kind)
 

@@ -1,9 +1,6 @@
-#include "session/peer_profile.h"
-
-#include <stddef.h>
+#include "session/session_state.h"
 
 #include "core/name_glob.h"
-#include "session/session_state.h"
 
 static const arcp__peer_profile table[] = {
 #define ARCP_PEER_PROFILE(row_name, row_glob, ...)                                                 \

@@ -90,7 +90,14 @@ void arcp__refusal_note(arcp__sessions *sessions, const arcp__refusal *refusal, 
 /* Says how many had none, and begins anew. */
 void arcp__refusals_tell(arcp__sessions *sessions);
 
-/* ---- peer profiles (peer_profile.h) ---- */
+/* ---- peer profiles: how answers differ for clients that need another form ---- */
+
+typedef struct arcp__peer_profile arcp__peer_profile;
+/* NULL for a name that is not in the table. */
+const arcp__peer_profile *arcp__peer_profile_named(arcp_span name);
+
+/* All names with ", " between them, for messages. */
+const char *arcp__peer_profile_names(void);
 
 /* Which profile a session gets: both globs must match, an empty one matches everything. Rows added
  * later are looked at first; the shipped rows last. ARCP_E_USAGE for a profile that does not

@@ -10,8 +10,6 @@
 #include "core/decode.h"
 #include "core/envelope.h"
 #include "core/error_payload.h"
-#include "session/message.h"
-#include "session/peer_profile.h"
 #include "session/session.h"
 #include "json/json_put.h"
 
@@ -22,6 +20,113 @@ typedef struct arcp__request arcp__request;
 typedef struct arcp__mail arcp__mail;
 typedef struct arcp__seen_request arcp__seen_request;
 typedef struct arcp__answer arcp__answer;
+
+/* ---- message.c: what clients say, each message's members read once into a struct ----
+ *
+ * The structs borrow from the frame and the context's scratch buffer. A frame that has to wait (a
+ * hello while its token is verified, a submit that has not its turn) is kept as its bytes, and read
+ * again by arcp__message_read. */
+
+/* What is asked to be resumed. */
+typedef struct arcp__resume_request {
+    arcp_span token;      /* data == NULL: absent */
+    arcp_span session_id; /* empty: absent */
+    uint64_t last_event_seq;
+} arcp__resume_request;
+
+/* session.hello, session.resume */
+typedef struct arcp__hello {
+    arcp_span client_name, client_version;           /* in client{} */
+    arcp_span flat_client_name, flat_client_version; /* beside it */
+    arcp_json_ref auth_scheme;
+    arcp_span token;
+    arcp_json_ref encodings, features; /* arrays of strings */
+    arcp_json_ref resume;
+    arcp__resume_request resumed; /* in resume{} */
+    arcp_span older_token;        /* its `token` */
+    arcp__resume_request flat_resumed;
+} arcp__hello;
+
+typedef struct arcp__list_jobs {
+    arcp_json_ref statuses; /* an array of strings */
+    arcp_span agent, created_after, created_before, cursor;
+    uint64_t limit; /* 0: absent */
+} arcp__list_jobs;
+
+typedef struct arcp__submit {
+    arcp_span agent;
+    arcp_json_ref input, lease_request, lease_constraints;
+    arcp_span idempotency_key;
+    arcp_json_ref max_runtime_sec; /* a whole number of 1 or more */
+} arcp__submit;
+
+/* job.cancel, job.subscribe, job.unsubscribe */
+typedef struct arcp__job_request {
+    arcp_span job_id;
+    arcp_span reason;        /* cancel */
+    uint64_t from_event_seq; /* subscribe: 0 for all */
+    bool history;            /* subscribe */
+} arcp__job_request;
+
+typedef struct arcp__message {
+    arcp__envelope envelope;
+    union {
+        arcp__hello hello;
+        arcp_json_ref nonce;         /* session.ping: any value */
+        uint64_t last_processed_seq; /* session.ack */
+        arcp__list_jobs list_jobs;
+        arcp__submit submit;
+        arcp__job_request job;
+    };
+} arcp__message;
+
+/* Reads the payload, where the frame is in context->json and the envelope is read.
+ * ARCP_E_INVALID_REQUEST: the first member that is not right, by its path; all that are right are
+ * read also then. */
+arcp_status arcp__message_read_payload(arcp__context *context, arcp__message *message,
+                                       arcp_error *err);
+
+/* Reads a frame that was read before. False when memory ran out. */
+ARCP_MUST_CHECK bool arcp__message_read(arcp__context *context, arcp_span frame,
+                                        arcp__message *out);
+
+/* ---- peer_profile.c: how answers differ for clients that need the form of their own runtime
+ * (docs/protocol.md, Peer profiles). A profile is a row of a table; code asks for its traits. ----
+ */
+
+typedef enum arcp__refusal_form {
+    ARCP__REFUSE_JOB_ERROR,     /* the default */
+    ARCP__REFUSE_SESSION_ERROR, /* session.error with request_id; the session goes on */
+    /* So only while the session's client waits for nothing else, all of which it gives up at any
+     * session.error: a submit, a job's end. */
+    ARCP__REFUSE_LONE_SESSION_ERROR,
+    ARCP__REFUSE_QUERY_SESSION_ERROR /* the same, for subscribe and list only */
+} arcp__refusal_form;
+
+struct arcp__peer_profile {
+    const char *name;
+    const char *client_glob; /* over hello.client.name; NULL: only by configuration */
+    arcp__refusal_form refusals;
+    bool mirrors_output;                /* job.result has `output` beside `result` */
+    bool stops_as_result;               /* cancelled and timed_out are a job.result */
+    bool repeats_end;                   /* a repeated submit is answered with the job's end too */
+    bool hides_children;                /* no job.accepted for delegated jobs */
+    bool budget_as_text;                /* {"USD": "USD:5"} */
+    bool omits_lease;                   /* no lease in job.accepted */
+    bool refuses_without_job_id;        /* a refused submit has no envelope job_id */
+    bool names_refused_job;             /* refusals have a job_id in the payload */
+    bool refuses_subscribe_with_job_id; /* a refused subscribe has the job's in the envelope */
+    bool accepts_refused_submits;    /* job.error follows job.accepted: the client drops others */
+    bool refuses_hello_as_job_error; /* before the welcome there is no session.error */
+};
+
+/* The draft's own form. */
+const arcp__peer_profile *arcp__peer_profile_draft(void);
+/* By the rules that are set, else by the table; `principal` may be NULL: not known yet. */
+const arcp__peer_profile *arcp__peer_profile_of(const arcp__sessions *sessions, arcp_span client,
+                                                const arcp__principal *principal);
+
+/* ---- what is remembered ---- */
 
 /* `count` records of a stream, numbered first_seq.. in one session. */
 typedef struct arcp__run {
@@ -231,11 +336,6 @@ typedef struct arcp__profile_row {
 /* ---- refusal.c: which refusals of strangers get a line, and how many did not ---- */
 /* Counts it; true when it is to have lines of its own. */
 bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *refusal);
-
-/* ---- peer_profile.c ---- */
-/* By the rules that are set, else by the table; `principal` may be NULL: not known yet. */
-const arcp__peer_profile *arcp__peer_profile_of(const arcp__sessions *sessions, arcp_span client,
-                                                const arcp__principal *principal);
 
 /* ---- session_seen.c ---- */
 typedef struct arcp__seen_answer {
