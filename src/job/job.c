@@ -259,17 +259,21 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     options.parent = above;
     arcp_authority *authority = NULL;
     status = arcp_authority_new(live->lease, &options, &authority, err);
+    if (status != ARCP_OK) {
+        arcp_budget_unref(budget);
+        return status;
+    }
     live->authority = authority;
     live->port.authority = authority;
     live->port.gates = arcp__audit_gates(jobs->log);
     live->credential =
         (arcp__credential_slot){.owner = job, .lease = live->lease, .budget = budget};
-    if (budget != NULL && arcp_budget_count(budget) != 0) {
+    if (arcp_budget_count(budget) != 0) {
         job->budget = budget; /* it has counters of its own */
     } else {
         arcp_budget_unref(budget);
     }
-    return status;
+    return ARCP_OK;
 }
 
 /* ---- parents and children ---- */
