@@ -159,6 +159,21 @@ static void a_backup_is_made_while_the_store_is_written(void **state)
     rig_close(rig);
 }
 
+/* Also on a medium that nobody may write, where SQLite could make no log beside it. */
+static void a_backup_needs_no_log(void **state)
+{
+    fixture *self = *state;
+    unsigned char header[20] = {0};
+    rig_close(make_store(self));
+    back_up(self);
+    FILE *file = fopen(self->backup, "re");
+    assert_non_null(file);
+    assert_int_equal(fread(header, 1, sizeof(header), file), sizeof(header));
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(header[18], 1); /* the versions that write and read it; 2: with a log */
+    assert_int_equal(header[19], 1);
+}
+
 static void a_backup_replaces_nothing_and_copies_no_damage(void **state)
 {
     fixture *self = *state;
@@ -441,6 +456,7 @@ int main(void)
         COPY_TEST(all_damage_is_named_at_once),
         COPY_TEST(a_store_in_use_is_not_checked),
         COPY_TEST(a_backup_is_made_while_the_store_is_written),
+        COPY_TEST(a_backup_needs_no_log),
         COPY_TEST(a_backup_replaces_nothing_and_copies_no_damage),
         COPY_TEST(a_backup_takes_the_stores_place_without_its_sessions),
         COPY_TEST(a_restore_is_refused_and_changes_nothing),
