@@ -14,11 +14,11 @@
 
 static const arcp__member envelope_rows[] = {
     {MEMBER(version, "arcp", ANY)},
-    {MEMBER(type_text, "type", LOOSE)},
-    {MEMBER(id, "id", LOOSE)},
-    {MEMBER(session_id, "session_id", LOOSE)},
-    {MEMBER(envelope_job_id, "job_id", LOOSE)},
-    {MEMBER(envelope_trace_id, "trace_id", LOOSE)},
+    {MEMBER(type_text, "type", ID)},
+    {MEMBER(id, "id", ID)},
+    {MEMBER(session_id, "session_id", ID)},
+    {MEMBER(envelope_job_id, "job_id", ID)},
+    {MEMBER(envelope_trace_id, "trace_id", ID)},
     {MEMBER(event_seq, "event_seq", COUNT)},
     {MEMBER(payload, "payload", OBJECT)},
 };
@@ -26,13 +26,13 @@ static const arcp__members envelope_members = ARCP__MEMBERS(envelope_rows);
 
 /* What an answer may have beside them, and in its payload. */
 static const arcp__member named_rows[] = {
-    {MEMBER(names[3], "correlation_id", LOOSE)},
-    {MEMBER(names[4], "reply_to", LOOSE)},
+    {MEMBER(names[3], "correlation_id", ID)},
+    {MEMBER(names[4], "reply_to", ID)},
 };
 static const arcp__member answer_rows[] = {
-    {MEMBER(job_id, "job_id", STRING)},          {MEMBER(trace_id, "trace_id", LOOSE)},
-    {MEMBER(names[0], "request_id", LOOSE)},     {MEMBER(names[1], "reply_to", LOOSE)},
-    {MEMBER(names[2], "correlation_id", LOOSE)},
+    {MEMBER(job_id, "job_id", ID)},           {MEMBER(trace_id, "trace_id", ID)},
+    {MEMBER(names[0], "request_id", ID)},     {MEMBER(names[1], "reply_to", ID)},
+    {MEMBER(names[2], "correlation_id", ID)},
 };
 static const arcp__members named_members = ARCP__MEMBERS(named_rows);
 static const arcp__members answer_members = ARCP__MEMBERS(answer_rows);
@@ -42,7 +42,7 @@ static const arcp__member capabilities_rows[] = {
 };
 static const arcp__members capabilities_members = ARCP__MEMBERS(capabilities_rows);
 static const arcp__member welcome_rows[] = {
-    {MEMBER(welcome.session_id, "session_id", LOOSE)},
+    {MEMBER(welcome.session_id, "session_id", ID)},
     {MEMBER(welcome.resume_token, "resume_token", LOOSE)},
     {ARCP__CHECKED("capabilities", OBJECT), .parts = &capabilities_members},
     {MEMBER(welcome.resume_window_sec, "resume_window_sec", ANY)},
@@ -52,8 +52,8 @@ static const arcp__member ping_rows[] = {
     {MEMBER(nonce.value, "nonce", ANY)},
 };
 static const arcp__member pong_rows[] = {
-    {MEMBER(nonce.text, "ping_nonce", LOOSE)},
-    {MEMBER(nonce.older, "nonce", LOOSE)},
+    {MEMBER(nonce.text, "ping_nonce", ID)},
+    {MEMBER(nonce.older, "nonce", ID)},
 };
 static const arcp__member jobs_rows[] = {
     {MEMBER(jobs.rows, "jobs", ARRAY)},
@@ -65,8 +65,8 @@ static const arcp__member lease_rows[] = {
 static const arcp__members lease_members = ARCP__MEMBERS(lease_rows);
 static const arcp__member description_rows[] = {
     {MEMBER(description.agent, "agent", LOOSE)},
-    {MEMBER(description.parent_job_id, "parent_job_id", LOOSE)},
-    {MEMBER(description.delegate_id, "delegate_id", LOOSE)},
+    {MEMBER(description.parent_job_id, "parent_job_id", ID)},
+    {MEMBER(description.delegate_id, "delegate_id", ID)},
     {MEMBER(description.lease, "lease", OBJECT), .parts = &lease_members},
     {MEMBER(description.lease_constraints, "lease_constraints", OBJECT)},
     {MEMBER(description.budget, "budget", OBJECT)},
@@ -76,7 +76,7 @@ static const arcp__member description_rows[] = {
     {MEMBER(description.subscribed_from, "subscribed_from", COUNT)},
 };
 static const arcp__member event_rows[] = {
-    {MEMBER(job_id, "job_id", STRING)},
+    {MEMBER(job_id, "job_id", ID)},
     {MEMBER(event.kind, "kind", LOOSE)},
     {MEMBER(event.ts, "ts", LOOSE)},
     {MEMBER(event.body, "body", ANY)},
@@ -182,7 +182,7 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
                               "the runtime speaks ARCP %.*s, this client speaks 1.1", (int)raw.size,
                               raw.data);
     }
-    if (in->type_text.size == 0 || in->type_text.size > ARCP__ID_BYTES_MAX) {
+    if (in->type_text.size == 0) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "the runtime sent a frame without a type");
     }
@@ -205,9 +205,6 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
         read(session, in->payload, &answer_members);
     }
     read(session, in->payload, &messages[in->type].payload);
-    if (in->job_id.size > ARCP__ID_BYTES_MAX) {
-        in->job_id = arcp_span_make(NULL, 0);
-    }
     return session->scratch.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                    : ARCP_OK;
 }

@@ -62,8 +62,6 @@
 /* Connections in a row that broke (a gap, a frame that is none) without any new event:
  * the runtime cannot give what is missing. */
 #define ARCP__BROKEN_MAX 3
-/* Longer ids are not read. */
-#define ARCP__ID_BYTES_MAX 256
 /* How often in a row the connection may drop on a request without any progress in between
  * (arcp__client_progress), so that one that makes the runtime hang up does not do so for ever. */
 #define ARCP__REQUEST_VAIN_MAX 5

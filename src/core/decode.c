@@ -105,6 +105,9 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
     case ARCP__FIELD_SPAN:
         if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
             text = arcp_json_string(json, ref, decoder->scratch);
+            if (row->shape == ARCP__SHAPE_ID && text.size > ARCP__SPAN_ID_MAX) {
+                return false;
+            }
             memcpy(field, &text, sizeof(text));
         }
         return true;

@@ -10,6 +10,9 @@
 
 #include <arcp/json.h>
 
+/* A longer id does not fit a span. */
+#define ARCP__SPAN_ID_MAX 256
+
 /* What a value must be like. */
 typedef enum arcp__shape {
     ARCP__SHAPE_ANY,

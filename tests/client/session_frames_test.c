@@ -106,6 +106,36 @@ static void frames_of_another_session_are_ignored(void **state)
     story_end(&s);
 }
 
+/* It counts as none: the frame is of this session, the job is the envelope's, and the answer to
+ * nothing. */
+static void ids_that_are_too_long_are_not_read(void **state)
+{
+    story s;
+    char id[258];
+    char frame[2048];
+    memset(id, 'x', sizeof(id) - 1);
+    id[sizeof(id) - 1] = '\0';
+    story_live_job(&s);
+    snprintf(frame, sizeof(frame),
+             "{'arcp':'1.1','id':'e','type':'job.event','session_id':'%s','job_id':'job_1',"
+             "'event_seq':1,'payload':{'job_id':'%s','kind':'log','body':{}}}",
+             id, id);
+    story_hear(&s, frame);
+    assert_int_equal(s.session->last_seq, 1);
+    story_check_log(&s, "event job_1 1 log {}\n");
+    story_end(&s);
+    story_live_plain(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    snprintf(frame, sizeof(frame),
+             "{'arcp':'1.1','id':'%s','type':'job.accepted','session_id':'sess_1',"
+             "'correlation_id':'%s','payload':{'request_id':'%s','parent_job_id':'%s',"
+             "'job_id':'job_1','lease':{}}}",
+             id, id, id, id);
+    story_hear(&s, frame);
+    story_check_log(&s, "reply a ok job_1\n");
+    story_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +145,7 @@ int main(void)
         cmocka_unit_test(members_that_nobody_knows_are_ignored),
         cmocka_unit_test(unknown_types_are_survived_and_vendors_are_silent),
         cmocka_unit_test(frames_of_another_session_are_ignored),
+        cmocka_unit_test(ids_that_are_too_long_are_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,6 +205,38 @@ static void the_session_id_may_stand_in_the_payload_alone(void **state)
     story_end(&s);
 }
 
+/* An id that is longer than any id may be counts as none. */
+static void a_session_id_that_is_too_long_is_not_taken(void **state)
+{
+    story s;
+    char id[258];
+    char frame[2048];
+    memset(id, 's', sizeof(id) - 1);
+    id[sizeof(id) - 1] = '\0';
+    story_new(&s, DEFAULTS);
+    story_start(&s);
+    story_connect(&s);
+    snprintf(frame, sizeof(frame),
+             "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'%s',"
+             "'payload':{'session_id':'sess_9','resume_token':'r'}}",
+             id);
+    story_hear(&s, frame);
+    story_check_log(&s, "dial\nconnected\n");
+    check_span(arcp_buf_span(&s.session->id), "sess_9");
+    story_end(&s);
+    story_new(&s, DEFAULTS);
+    story_start(&s);
+    story_connect(&s);
+    snprintf(frame, sizeof(frame),
+             "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'%s',"
+             "'payload':{'session_id':'%s','resume_token':'r'}}",
+             id, id);
+    story_hear(&s, frame);
+    story_drop(&s);
+    story_check_log(&s, "dial\nabort\nclosed INVALID_REQUEST\n");
+    story_end(&s);
+}
+
 static void frames_before_the_welcome_are_not_believed(void **state)
 {
     story s;
@@ -247,6 +279,7 @@ int main(void)
         cmocka_unit_test(the_first_connection_is_retried_only_when_asked_for),
         cmocka_unit_test(a_welcome_without_a_session_id_is_no_welcome),
         cmocka_unit_test(the_session_id_may_stand_in_the_payload_alone),
+        cmocka_unit_test(a_session_id_that_is_too_long_is_not_taken),
         cmocka_unit_test(frames_before_the_welcome_are_not_believed),
         cmocka_unit_test(a_second_welcome_changes_nothing),
     };
