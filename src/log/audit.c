@@ -39,16 +39,6 @@ static void write_lease(arcp__log *log, arcp_json_writer *writer, const char *na
     arcp_buf_fini(&text);
 }
 
-static void write_who(arcp_json_writer *writer, const arcp__audit_who *who)
-{
-    write_text(writer, "principal", arcp_span_cstr(who->principal));
-    write_text(writer, "session_id", arcp_span_cstr(who->session_id));
-    write_text(writer, "job_id", arcp_span_cstr(who->job_id));
-    write_text(writer, "parent_job_id", arcp_span_cstr(who->parent_job_id));
-    write_text(writer, "agent", arcp_span_cstr(who->agent));
-    write_text(writer, "trace_id", arcp_span_cstr(who->trace_id));
-}
-
 void arcp__audit(arcp__log *log, const arcp__audit_line *line)
 {
     if (log->options.has_no_lines) {
@@ -60,7 +50,12 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
     arcp__write_timestamp(&writer, "ts", log->context->now.wall_ns);
     write_text(&writer, "event", arcp_span_cstr(arcp__audit_event_name(line->event)));
     write_text(&writer, "decision", arcp_span_cstr(line->decision));
-    write_who(&writer, &line->who);
+    write_text(&writer, "principal", arcp_span_cstr(line->who.principal));
+    write_text(&writer, "session_id", arcp_span_cstr(line->who.session_id));
+    write_text(&writer, "job_id", arcp_span_cstr(line->who.job_id));
+    write_text(&writer, "parent_job_id", arcp_span_cstr(line->who.parent_job_id));
+    write_text(&writer, "agent", arcp_span_cstr(line->who.agent));
+    write_text(&writer, "trace_id", arcp_span_cstr(line->who.trace_id));
     write_text(&writer, "code",
                arcp_span_cstr(line->code == ARCP_OK ? NULL : arcp_status_wire_code(line->code)));
     write_text(&writer, "rule", arcp_span_cstr(line->rule));

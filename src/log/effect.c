@@ -28,9 +28,8 @@ static void leave(arcp__pending_effect *pending)
     }
 }
 
-/* NULL when out of memory. */
-static arcp__pending_effect *push(arcp__log *log, arcp__port *port, const arcp__effect *effect,
-                                  arcp_buf *text, bool durable)
+arcp__pending_effect *arcp__effect_push(arcp__log *log, arcp__port *port,
+                                        const arcp__effect *effect, arcp_buf *text, bool durable)
 {
     arcp__pending_effect *pending = log->effect_free;
     if (pending != NULL) {
@@ -67,12 +66,6 @@ static arcp__pending_effect *push(arcp__log *log, arcp__port *port, const arcp__
     return pending;
 }
 
-void arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
-                       bool durable)
-{
-    (void)push(log, port, effect, text, durable);
-}
-
 static void make_ready(arcp__log *log, arcp__pending_effect *pending)
 {
     DL_DELETE2(log->waiting, pending, previous, next);
@@ -106,10 +99,7 @@ void arcp__effect_log(arcp__log *log, arcp__log_level level, const char *format,
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&text, line);
-    arcp__effect_push(log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text,
-                      false);
+    arcp__effect_log_fields(log, level, line, &(arcp_buf)ARCP_BUF_INIT);
 }
 
 void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *message,
@@ -118,8 +108,8 @@ void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf_append_cstr(&text, message);
     text.failed = text.failed || fields->failed;
-    arcp__pending_effect *line =
-        push(log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text, false);
+    arcp__pending_effect *line = arcp__effect_push(
+        log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_LOG, .level = level}, &text, false);
     if (line == NULL) {
         arcp_buf_fini(fields);
         return;
@@ -129,49 +119,46 @@ void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *
 }
 
 /* What the owner was handed at the last call is over. */
+static void take_back(arcp__log *log, arcp__pending_effect **handed)
+{
+    if (*handed != NULL) {
+        recycle(log, *handed);
+        *handed = NULL;
+    }
+}
+
 void arcp__effect_take_back(arcp__log *log)
 {
-    if (log->handed != NULL) {
-        recycle(log, log->handed);
-        log->handed = NULL;
-    }
+    take_back(log, &log->handed);
 }
 
-static void take_back_line(arcp__log *log)
+static bool hand_out(arcp__pending_effect *pending, arcp__pending_effect **handed,
+                     arcp__effect *out)
 {
-    if (log->handed_line != NULL) {
-        recycle(log, log->handed_line);
-        log->handed_line = NULL;
-    }
-}
-
-bool arcp__effect_next_line(arcp__log *log, arcp__effect *out)
-{
-    arcp__pending_effect *line = log->lines;
-    take_back_line(log);
-    if (line == NULL) {
-        return false;
-    }
-    leave(line);
-    log->handed_line = line;
-    *out = line->effect;
-    out->text = arcp_buf_span(&line->text);
-    out->fields = arcp_buf_span(&line->fields);
-    return true;
-}
-
-bool arcp__effect_next(arcp__log *log, arcp__effect *out)
-{
-    arcp__pending_effect *pending = log->ready;
     if (pending == NULL) {
         return false;
     }
     leave(pending);
-    log->handed = pending;
+    *handed = pending;
     *out = pending->effect;
     out->text = arcp_buf_span(&pending->text);
+    out->fields = arcp_buf_span(&pending->fields);
+    return true;
+}
+
+bool arcp__effect_next_line(arcp__log *log, arcp__effect *out)
+{
+    take_back(log, &log->handed_line);
+    return hand_out(log->lines, &log->handed_line, out);
+}
+
+bool arcp__effect_next(arcp__log *log, arcp__effect *out)
+{
+    if (!hand_out(log->ready, &log->handed, out)) {
+        return false;
+    }
     if (out->kind == ARCP__EFFECT_SEND) {
-        arcp__port_sent(log, pending->port, out->text.size);
+        arcp__port_sent(log, log->handed->port, out->text.size);
     }
     return true;
 }
@@ -190,7 +177,7 @@ static void drop(arcp__log *log, arcp__pending_effect *pending)
 void arcp__effect_drop_all(arcp__log *log)
 {
     arcp__effect_take_back(log);
-    take_back_line(log);
+    take_back(log, &log->handed_line);
     arcp__pending_effect **queues[] = {&log->lines, &log->ready, &log->waiting};
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) {
         while (*queues[i] != NULL) {
@@ -236,5 +223,54 @@ void arcp__port_drop(arcp__log *log, arcp__port *port)
 {
     while (port->waiting != NULL) {
         drop(log, port->waiting);
+    }
+}
+
+/* ---- reads of the store that are under way, and whom their answers are for ---- */
+
+struct arcp__read {
+    arcp__read *previous, *next; /* in the order in which they were asked for */
+    uint64_t id;
+    arcp__read_done_fn done;
+    void *user, *owner;
+};
+
+arcp__read *arcp__read_ask(arcp__log *log, arcp_span stream, uint64_t from, size_t count_max,
+                           size_t bytes_max, arcp__read_done_fn done, void *user, void *owner)
+{
+    arcp__read *read = arcp__alloc(sizeof *read);
+    arcp_buf key = ARCP_BUF_INIT;
+    if (read == NULL) {
+        arcp__context_no_memory(log->context);
+        return NULL;
+    }
+    *read = (arcp__read){.id = ++log->next_read_id, .done = done, .user = user, .owner = owner};
+    DL_APPEND2(log->reads, read, previous, next);
+    arcp_buf_append(&key, stream);
+    arcp__effect_push(log, NULL,
+                      &(arcp__effect){.kind = ARCP__EFFECT_READ,
+                                      .id = read->id,
+                                      .from = from,
+                                      .count_max = count_max,
+                                      .bytes_max = bytes_max},
+                      &key, false);
+    return read;
+}
+
+void arcp__read_forget(arcp__log *log, arcp__read **read)
+{
+    if (*read != NULL) {
+        DL_DELETE2(log->reads, *read, previous, next);
+        arcp__free(*read);
+        *read = NULL;
+    }
+}
+
+void arcp__read_answered(arcp__log *log, uint64_t id, const arcp__page *page)
+{
+    const arcp__read *read = NULL; /* answers come in order: most often it is the first */
+    DL_SEARCH_SCALAR2(log->reads, read, id, id, next);
+    if (read != NULL) {
+        read->done(read->user, read->owner, page);
     }
 }

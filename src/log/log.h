@@ -104,9 +104,9 @@ typedef struct arcp__port {
 } arcp__port;
 
 /* Queues an effect for a port, or for none (NULL); `text` (may be NULL) is moved from. With
- * `durable` it waits for the batch that is being filled. */
-void arcp__effect_push(arcp__log *log, arcp__port *port, const arcp__effect *effect, arcp_buf *text,
-                       bool durable);
+ * `durable` it waits for the batch that is being filled. NULL when out of memory. */
+arcp__pending_effect *arcp__effect_push(arcp__log *log, arcp__port *port,
+                                        const arcp__effect *effect, arcp_buf *text, bool durable);
 /* The next one that waits for nothing; false: none. It lives until it is taken back. */
 bool arcp__effect_next(arcp__log *log, arcp__effect *out);
 void arcp__effect_take_back(arcp__log *log);
@@ -136,7 +136,7 @@ void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes);
 /* Drops what waits for it. */
 void arcp__port_drop(arcp__log *log, arcp__port *port);
 
-/* ---- read.c: pages that the store is asked for ---- */
+/* ---- pages that the store is asked for ---- */
 
 typedef struct arcp__read arcp__read; /* under way */
 
@@ -194,15 +194,13 @@ const arcp__job_gates *arcp__audit_gates(const arcp__log *log);
 arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err);
 
 /* ---- batch.c ---- */
-void arcp__batch_append_key(arcp__log *log, arcp_span stream_key, uint64_t position,
-                            arcp_span record);
+/* Adds an operation, whose key and value are copied, to the open batch. */
+void arcp__batch_add(arcp__log *log, arcp_store_op op);
 /* False where nothing outlives the process: rows and indexes, which only a restart reads,
  * are not written then, and put and delete have nothing to do. */
 bool arcp__batch_keeps_rows(const arcp__log *log);
 void arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp_span value);
 void arcp__batch_delete(arcp__log *log, arcp_store_table table, arcp_span key);
-void arcp__batch_trim(arcp__log *log, arcp_span stream_key, uint64_t position);
-void arcp__batch_drop(arcp__log *log, arcp_span stream_key);
 /* Something waits for the open batch that is no operation of it: it is taken also without one. */
 void arcp__batch_touch(arcp__log *log);
 /* The id of the batch being filled; effects that wait for it carry it. */
@@ -223,7 +221,7 @@ typedef enum arcp__commit {
 arcp__commit arcp__log_committed(arcp__log *log, uint64_t batch_id, arcp_status status);
 
 /* ---- stream.c: records of a job, or a session's own ---- */
-typedef struct arcp__tail arcp__tail;
+typedef struct arcp__chunk arcp__chunk;
 typedef struct arcp__stream {
     char key[ARCP__ID_SIZE + 2]; /* "j:job_...", "s:sess_..." */
     bool is_gone;     /* after a restart: it was dropped, and an old index still speaks of it */
@@ -232,7 +230,12 @@ typedef struct arcp__stream {
     uint64_t next;    /* the next position */
     uint64_t bytes;   /* of all records ever */
     uint64_t counted; /* after a restart: `bytes` are of what is before this position */
-    arcp__tail *tail; /* owned; NULL: none is in memory */
+    /* Its newest records are in memory, at least one as long as a batch borrows it. */
+    arcp__chunk *oldest, *newest;       /* owned list; NULL: none is in memory */
+    arcp__chunk *peeked;                /* where the last reader was; NULL: nowhere */
+    size_t tail_bytes;                  /* of all chunks */
+    struct arcp__stream *older, *newer; /* all with records in memory, by their last record */
+    struct arcp__stream *next_dying;
 } arcp__stream;
 
 /* Makes the stream that the store has under prefix + id, with one reference; NULL when out of

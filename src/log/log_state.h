@@ -30,24 +30,14 @@ typedef struct arcp__batch {
 } arcp__batch;
 
 /* Records in memory, which never move. */
-typedef struct arcp__chunk {
-    struct arcp__chunk *next; /* newer */
-    uint64_t first;           /* position of the first record */
-    uint64_t batch_id;        /* the newest batch that has records of it, or of the one before it */
+struct arcp__chunk {
+    arcp__chunk *next; /* newer */
+    uint64_t first;    /* position of the first record */
+    uint64_t batch_id; /* the newest batch that has records of it, or of the one before it */
     uint32_t count;
     uint32_t used;     /* by records */
     uint32_t capacity; /* of bytes */
     char bytes[];      /* records from the front, the end of each from the back */
-} arcp__chunk;
-
-/* The records of one stream that are in memory: the newest, at least one. */
-struct arcp__tail {
-    arcp__stream *stream;
-    arcp__chunk *oldest, *newest; /* owned list */
-    arcp__chunk *peeked;          /* where the last reader was; NULL: nowhere */
-    size_t bytes;                 /* of all chunks */
-    arcp__tail *older, *newer;    /* all tails, by their last record */
-    arcp__tail *next_dying;
 };
 
 struct arcp__log {
@@ -74,20 +64,17 @@ struct arcp__log {
     arcp__read *reads;
     uint64_t next_read_id;
 
-    arcp__tail *dying_tails; /* of streams without references: a batch still borrows bytes */
-    arcp__tail *tails;       /* the one that was quiet longest comes first */
+    arcp__stream *dying; /* without references: a batch still borrows bytes */
+    arcp__stream *tails; /* with records in memory; the one that was quiet longest comes first */
     size_t tail_bytes;
 };
 
 /* Moves what waited for batches up to the committed one. */
 void arcp__effects_release_committed(arcp__log *log);
-void arcp__batches_free(arcp__log *log);
-/* An operation of the open batch. */
-void arcp__batch_append(arcp__log *log, const arcp__stream *stream, uint64_t position,
-                        arcp_span record);
-/* Frees streams whose last batch is durable now. */
-void arcp__streams_reap(arcp__log *log);
-/* After a commit: keeps what all streams have in memory within its bound. */
-void arcp__streams_trim(arcp__log *log);
+/* As arcp__batch_add; key and value live until the batch is durable. */
+void arcp__batch_add_borrowed(arcp__log *log, const arcp_store_op *op);
+/* Frees streams whose last batch is durable now, and keeps what all others have in memory within
+ * its bound. */
+void arcp__streams_committed(arcp__log *log);
 
 #endif

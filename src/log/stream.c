@@ -26,47 +26,34 @@ arcp__stream *arcp__stream_new(arcp__log *log, const char *prefix, arcp_span id)
     return stream;
 }
 
-/* ---- tails in the order of their last record ---- */
-
-static void drop_oldest(arcp__log *log, arcp__tail *tail)
+static void drop_oldest(arcp__log *log, arcp__stream *stream)
 {
-    arcp__chunk *chunk = tail->oldest;
-    tail->oldest = chunk->next;
-    tail->bytes -= chunk->capacity;
+    arcp__chunk *chunk = stream->oldest;
+    stream->oldest = chunk->next;
+    stream->tail_bytes -= chunk->capacity;
     log->tail_bytes -= chunk->capacity;
-    if (tail->peeked == chunk) {
-        tail->peeked = NULL;
+    if (stream->peeked == chunk) {
+        stream->peeked = NULL;
     }
     arcp__free(chunk);
-    if (tail->oldest == NULL) {
+    if (stream->oldest == NULL) {
+        stream->newest = NULL;
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): utlist knows its neighbours */
-        DL_DELETE2(log->tails, tail, older, newer);
-        tail->stream->tail = NULL;
-        arcp__free(tail);
+        DL_DELETE2(log->tails, stream, older, newer);
     }
 }
 
 void arcp__stream_trim_tail(arcp__log *log, arcp__stream *stream, size_t keep_bytes)
 {
-    while (stream->tail != NULL && stream->tail->bytes > keep_bytes &&
-           stream->tail->oldest->batch_id <= log->committed_id) {
-        drop_oldest(log, stream->tail);
-    }
-}
-
-void arcp__streams_trim(arcp__log *log)
-{
-    /* The one that was quiet longest is durable before all others. */
-    while (log->tail_bytes > TAILS_BYTES_MAX && log->tails != NULL &&
-           log->tails->oldest->batch_id <= log->committed_id) {
-        drop_oldest(log, log->tails);
+    while (stream->tail_bytes > keep_bytes && stream->oldest->batch_id <= log->committed_id) {
+        drop_oldest(log, stream);
     }
 }
 
 static void stream_free(arcp__log *log, arcp__stream *stream)
 {
-    while (stream->tail != NULL) {
-        drop_oldest(log, stream->tail);
+    while (stream->oldest != NULL) {
+        drop_oldest(log, stream);
     }
     arcp__free(stream);
 }
@@ -76,32 +63,33 @@ void arcp__stream_unref(arcp__log *log, arcp__stream *stream)
     if (--stream->refs != 0) {
         return;
     }
-    if (stream->next != 0 && !log->context->closing) {
-        arcp__batch_drop(log, arcp_span_cstr(stream->key));
+    const bool closing = log->context->closing;
+    if (stream->next != 0 && !closing) {
+        arcp__batch_add(
+            log, (arcp_store_op){.kind = ARCP_STORE_DROP, .key = arcp_span_cstr(stream->key)});
     }
-    arcp__tail *tail = stream->tail;
-    if (tail != NULL && tail->newest->batch_id > log->committed_id && !log->context->closing) {
+    if (!closing && stream->newest != NULL && stream->newest->batch_id > log->committed_id) {
         /* The batch that is on its way borrows these bytes. */
-        tail->next_dying = log->dying_tails;
-        log->dying_tails = tail;
-        return;
+        LL_PREPEND2(log->dying, stream, next_dying);
+    } else {
+        stream_free(log, stream);
     }
-    stream_free(log, stream);
 }
 
-void arcp__streams_reap(arcp__log *log)
+void arcp__streams_committed(arcp__log *log)
 {
-    arcp__tail *dying = log->dying_tails;
-    log->dying_tails = NULL;
-    while (dying != NULL) {
-        arcp__tail *next = dying->next_dying;
-        if (log->context->closing || dying->newest->batch_id <= log->committed_id) {
-            stream_free(log, dying->stream);
+    for (arcp__stream **at = &log->dying; *at != NULL;) {
+        arcp__stream *stream = *at;
+        if (log->context->closing || stream->newest->batch_id <= log->committed_id) {
+            *at = stream->next_dying;
+            stream_free(log, stream);
         } else {
-            dying->next_dying = log->dying_tails;
-            log->dying_tails = dying;
+            at = &stream->next_dying;
         }
-        dying = next;
+    }
+    /* The one that was quiet longest is durable before all others. */
+    while (log->tail_bytes > TAILS_BYTES_MAX && log->tails->oldest->batch_id <= log->committed_id) {
+        drop_oldest(log, log->tails);
     }
 }
 
@@ -120,30 +108,13 @@ static uint32_t read_end(const arcp__chunk *chunk, uint32_t index)
     return end;
 }
 
-static bool has_room(const arcp__chunk *chunk, size_t need)
-{
-    return need <= chunk->capacity - chunk->used - (size_t)chunk->count * sizeof(uint32_t);
-}
-
-static arcp__tail *add_tail(arcp__log *log, arcp__stream *stream)
-{
-    arcp__tail *tail = arcp__alloc(sizeof *tail);
-    if (tail == NULL) {
-        arcp__context_no_memory(log->context);
-        return NULL;
-    }
-    tail->stream = stream;
-    stream->tail = tail;
-    DL_APPEND2(log->tails, tail, older, newer);
-    return tail;
-}
-
 /* Where the next record of so many bytes goes; NULL when out of memory. */
 static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
 {
     const size_t need = size + sizeof(uint32_t);
-    arcp__chunk *newest = stream->tail == NULL ? NULL : stream->tail->newest;
-    if (newest != NULL && has_room(newest, need)) {
+    arcp__chunk *newest = stream->newest;
+    if (newest != NULL &&
+        need <= newest->capacity - newest->used - (size_t)newest->count * sizeof(uint32_t)) {
         return newest;
     }
     size_t bytes = newest == NULL ? CHUNK_BYTES_MIN : (size_t)newest->capacity * 4;
@@ -154,22 +125,18 @@ static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
         arcp__context_no_memory(log->context);
         return NULL;
     }
-    arcp__tail *tail = newest == NULL ? add_tail(log, stream) : stream->tail;
-    if (tail == NULL) {
-        arcp__free(chunk);
-        return NULL;
-    }
     chunk->first = stream->next;
     chunk->capacity = (uint32_t)bytes;
     if (newest == NULL) {
-        tail->oldest = chunk;
+        stream->oldest = chunk;
+        DL_APPEND2(log->tails, stream, older, newer);
     } else {
         /* It may stay empty, and the newest tells how long all before it are borrowed. */
         chunk->batch_id = newest->batch_id;
         newest->next = chunk;
     }
-    tail->newest = chunk;
-    tail->bytes += bytes;
+    stream->newest = chunk;
+    stream->tail_bytes += bytes;
     log->tail_bytes += bytes;
     return chunk;
 }
@@ -196,46 +163,39 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
     }
     chunk->used += (uint32_t)size;
     memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof(chunk->used));
-    if (stream->tail->newer != NULL) {
-        DL_DELETE2(log->tails, stream->tail, older, newer);
-        DL_APPEND2(log->tails, stream->tail, older, newer);
+    if (stream->newer != NULL) {
+        DL_DELETE2(log->tails, stream, older, newer);
+        DL_APPEND2(log->tails, stream, older, newer);
     }
     *position = stream->next++;
     *bytes = size;
     stream->bytes += size;
-    arcp__batch_append(log, stream, *position, arcp_span_make(start, size));
+    arcp__batch_add_borrowed(log, &(arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                                   .position = *position,
+                                                   .key = arcp_span_cstr(stream->key),
+                                                   .value = arcp_span_make(start, size)});
     chunk->batch_id = arcp__batch_open_id(log);
-    if (stream->tail->bytes > TAIL_BYTES_MAX) {
-        arcp__stream_trim_tail(log, stream, TAIL_BYTES_MAX);
-    }
+    arcp__stream_trim_tail(log, stream, TAIL_BYTES_MAX);
     return true;
-}
-
-/* The chunk of a position that is in memory. Readers go forward: it is most often the one
- * of the last time, or the next. */
-static arcp__chunk *find_chunk(arcp__tail *tail, uint64_t position)
-{
-    arcp__chunk *chunk = tail->peeked;
-    if (position >= tail->newest->first) {
-        return tail->newest;
-    }
-    if (chunk == NULL || position < chunk->first) {
-        chunk = tail->oldest;
-    }
-    while (position >= chunk->first + chunk->count) {
-        chunk = chunk->next;
-    }
-    tail->peeked = chunk;
-    return chunk;
 }
 
 bool arcp__stream_peek(arcp__stream *stream, uint64_t position, arcp_span *record)
 {
-    if (stream->tail == NULL || position < stream->tail->oldest->first ||
-        position >= stream->next) {
+    if (stream->oldest == NULL || position < stream->oldest->first || position >= stream->next) {
         return false;
     }
-    const arcp__chunk *chunk = find_chunk(stream->tail, position);
+    arcp__chunk *chunk = stream->newest;
+    if (position < chunk->first) {
+        /* Readers go forward: it is most often in the chunk of the last time, or in the next. */
+        chunk = stream->peeked;
+        if (chunk == NULL || position < chunk->first) {
+            chunk = stream->oldest;
+        }
+        while (position >= chunk->first + chunk->count) {
+            chunk = chunk->next;
+        }
+        stream->peeked = chunk;
+    }
     uint32_t index = (uint32_t)(position - chunk->first);
     uint32_t start = index == 0 ? 0 : read_end(chunk, index - 1);
     *record = arcp_span_make(chunk->bytes + start, read_end(chunk, index) - start);

@@ -302,7 +302,8 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
         stream_key[1] = ':';
         memcpy(stream_key + 2, session->id, sizeof(session->id));
         if (session->index_next != 0) {
-            arcp__batch_drop(sessions->log, arcp_span_cstr(stream_key));
+            arcp__batch_add(sessions->log, (arcp_store_op){.kind = ARCP_STORE_DROP,
+                                                           .key = arcp_span_cstr(stream_key)});
         }
     }
     arcp__session_unmark(sessions, session);

@@ -165,7 +165,9 @@ static void trim_index(arcp__sessions *sessions, arcp__session *session)
     arcp__observations_store_moved(sessions, session);
     char key[ARCP__ID_SIZE + 2];
     index_key(session, key);
-    arcp__batch_trim(sessions->log, arcp_span_cstr(key), session->index_first);
+    arcp__batch_add(sessions->log, (arcp_store_op){.kind = ARCP_STORE_TRIM,
+                                                   .position = session->index_first,
+                                                   .key = arcp_span_cstr(key)});
 }
 
 static bool first_run_is_below(const arcp__session *session, uint64_t seq)
@@ -285,8 +287,10 @@ static void write_index(arcp__sessions *sessions, arcp__session *session)
                                                .total = is_tip ? run->stream->bytes : 0};
             arcp_buf text = arcp__context_take_buf(sessions->context);
             arcp__row_format(&arcp__index_members, &record, &text);
-            arcp__batch_append_key(sessions->log, arcp_span_cstr(key), session->index_next++,
-                                   arcp_buf_span(&text));
+            arcp__batch_add(sessions->log, (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                                           .position = session->index_next++,
+                                                           .key = arcp_span_cstr(key),
+                                                           .value = arcp_buf_span(&text)});
             arcp__context_give_buf(sessions->context, &text);
         }
         run->batch = (uint32_t)arcp__batch_open_id(sessions->log);
