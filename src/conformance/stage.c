@@ -289,17 +289,20 @@ static bool send_frame(void *user, const char *name, const char *text)
     return true;
 }
 
+/* $id stays what the case sent last: its answer may come behind the ping. */
 static bool answer_ping(talk *t, const char *name)
 {
+    char id[ARCP__ULID_SIZE + 1] = {0};
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_json_ref nonce = arcp__payload_member(&t->story.json, "nonce");
+    arcp__ulid_next(&t->story.ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, id);
     arcp_buf_append_cstr(&payload, "{\"ping_nonce\":");
     arcp_buf_append(&payload, nonce == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("null")
                                                         : arcp_json_raw(&t->story.json, nonce));
     arcp_buf_append(&payload, ARCP_SPAN_LITERAL(",\"received_at\":$now}\0"));
     bool sent = payload.failed
                     ? arcp__story_fail(&t->story, "out of memory")
-                    : arcp__story_send(&t->story, name, "session.pong", NULL, payload.data);
+                    : arcp__story_send(&t->story, name, "session.pong", id, payload.data);
     arcp_buf_fini(&payload);
     return sent;
 }

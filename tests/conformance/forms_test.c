@@ -7,6 +7,7 @@
 static const char resumes[] =
     "after a drop a resume brings the same session, a new token, and what was missed";
 static const char ordered[] = "submits that are sent together are answered in their order";
+static const char listed[] = "a listing names its request and has the job with all its members";
 
 static const struct form {
     const char *name, *title, *mode;
@@ -21,6 +22,7 @@ static const struct form {
     {"answers in order", ordered, "ordered", true, false, ""},
     {"refusals that come late", ordered, "late", false, false,
      "answer 2 of 10 submits: the next message is \"job.accepted\", must be a refusal"},
+    {"a ping before the answer", listed, "pinging", true, false, ""},
 };
 
 static arcp__case case_of(const char *title)
@@ -48,7 +50,9 @@ static void a_case_passes_fails_or_differs(void **state)
     assert_non_null(wire);
     arcp__variable_set_text(&given, "token", arcp_span_cstr("t"));
     arcp__variable_set_text(&given, "agent", arcp_span_cstr("some"));
+    arcp__variable_set_text(&given, "long", arcp_span_cstr("some"));
     arcp__variable_set(&given, arcp_span_cstr("input"), arcp_span_cstr("null"));
+    arcp__variable_set(&given, arcp_span_cstr("long_input"), arcp_span_cstr("null"));
     arcp__variable_set(&given, arcp_span_cstr("features"), arcp_span_cstr("[]"));
     const arcp__case played = case_of(form->title);
     arcp__case_play(&played, wire, &given, &verdict, NULL);

@@ -1,11 +1,12 @@
 #!/bin/sh
-# A runtime of somebody else's, as far as two cases of `arcp conformance` go. Its argument says what
-# is its own:
+# A runtime of somebody else's, as far as three cases of `arcp conformance` go. Its argument says
+# what is its own:
 #   hello    only a hello resumes, not session.resume
 #   neither  nothing resumes
 #   expired  a hello does, but the session is gone
 #   ordered  submits are answered in their order
 #   late     refusals come when all submits were read
+#   pinging  asks for a pong before it answers a request for the jobs
 mode=$1
 seq=0
 refused=
@@ -13,6 +14,7 @@ say() { printf '%s\n' "{\"arcp\":\"1.1\",\"id\":\"i\",\"session_id\":\"s\",$1}";
 refuse() { say "\"type\":\"session.error\",\"payload\":{\"code\":\"$1\",\"message\":\"no\",\"retryable\":false}"; }
 welcome() { say "\"type\":\"session.welcome\",\"payload\":{\"resume_token\":\"$1\",\"capabilities\":{\"features\":[]}}"; }
 result() { say "\"type\":\"job.result\",\"job_id\":\"j\",\"event_seq\":$1,\"payload\":{\"final_status\":\"success\"}"; }
+row='{"job_id":"j","agent":"some","status":"running","lease":{},"created_at":"2026-01-01T00:00:00Z"}'
 submitted=0
 while IFS= read -r line; do
     case $mode:$line in
@@ -24,6 +26,12 @@ while IFS= read -r line; do
     late:*no-such-agent*) refused="$refused x" ;;
     *no-such-agent*) refuse AGENT_NOT_AVAILABLE ;;
     *job.submit*) say '"type":"job.accepted","job_id":"j","payload":{"job_id":"j"}' ;;
+    *session.list_jobs*)
+        asked=${line#*'"id":"'}
+        say '"type":"session.ping","payload":{"nonce":"n"}'
+        ;;
+    *session.pong*) say "\"type\":\"session.jobs\",\"payload\":{\"request_id\":\"${asked%%'"'*}\",\"jobs\":[$row]}" ;;
+    *job.cancel*) say '"type":"job.cancelled","job_id":"j","payload":{"job_id":"j"}' ;;
     esac
     case $line in
     *job.submit*) submitted=$((submitted + 1)) ;;
