@@ -3,7 +3,7 @@
  * vfork because it costs the same whatever the size of our memory. Between it and exec the
  * child runs in that memory (launcher_child.h says what it may do there); we stand still
  * meanwhile. What fails in the child comes back through a pipe that exec closes. Starts for
- * another user go through a helper program (launcher_helper.c).
+ * another user go through a helper program (exec_helper).
  * docs/decisions/0003-launching-agents.md has the price. */
 #include <errno.h>
 #include <fcntl.h>
