@@ -1,7 +1,7 @@
 /* Taking up what the store holds after a restart.
  *
  *   1. rows       sessions, jobs and keys as their tables say; observers, and what jobs have
- *                 spent, are kept aside
+ *                 spent, wait for step 2
  *   2. observers  who gets which job's records; authorities, parents before children
  *   3. indexes    each session's numbers (its stream "x:") are read
  *   4. tails      where the streams of running jobs and of sessions' own records end, and

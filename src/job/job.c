@@ -32,6 +32,7 @@ static void live_free(arcp__job_live *live)
     arcp__free(live->tracestate);
     arcp__free(live->delegate_id);
     arcp__free(live->cwd);
+    arcp__free(live->spent);
     arcp__free(live->input);
     arcp__free(live->wait_reply);
     arcp__free(live->cancel_message);
@@ -174,16 +175,6 @@ bool arcp__job_is_visible_to(const arcp__jobs *jobs, const arcp__job *job,
 {
     return job->principal == principal ||
            jobs->context->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
-}
-
-const arcp_lease *arcp__job_lease(const arcp__job *job)
-{
-    return job->live->lease;
-}
-
-const arcp__credential_slot *arcp__job_credential(const arcp__job *job)
-{
-    return job->live == NULL ? NULL : &job->live->credential;
 }
 
 void arcp__job_count_bytes(arcp__job *job, uint64_t bytes)
@@ -416,66 +407,4 @@ void arcp__jobs_update_pressure(arcp__jobs *jobs)
     for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         arcp__job_update_pressure(jobs, job);
     }
-}
-
-/* ---- for hosts ---- */
-
-const arcp_authority *arcp__job_authority(const arcp__job *job)
-{
-    return job->live->authority;
-}
-
-arcp_span arcp__job_id(const arcp__job *job)
-{
-    return arcp_span_cstr(job->id);
-}
-
-arcp_span arcp__job_agent(const arcp__job *job)
-{
-    return arcp_span_cstr(job->agent_text);
-}
-
-arcp_span arcp__job_trace_id(const arcp__job *job)
-{
-    return arcp_span_cstr(job->trace_id);
-}
-
-arcp_span arcp__job_traceparent(const arcp__job *job)
-{
-    return arcp_span_cstr(job->live->trace.traceparent);
-}
-
-arcp_span arcp__job_tracestate(const arcp__job *job)
-{
-    return arcp_span_cstr(job->live->tracestate);
-}
-
-arcp_span arcp__job_principal(const arcp__job *job)
-{
-    return arcp_span_cstr(job->principal->name);
-}
-
-arcp_span arcp__job_cwd(const arcp__job *job)
-{
-    return arcp_span_cstr(job->live->cwd);
-}
-
-bool arcp__job_owns_cwd(const arcp__job *job)
-{
-    return job->live->owns_cwd;
-}
-
-void *arcp__job_host(const arcp__job *job)
-{
-    return job->live->host;
-}
-
-void arcp__job_set_user(arcp__job *job, void *user)
-{
-    job->live->user = user;
-}
-
-void *arcp__job_user(const arcp__job *job)
-{
-    return job->live->user;
 }

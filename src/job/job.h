@@ -32,11 +32,13 @@
 #include <arcp/submit_policy.h>
 #include <arcp/wire.h>
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/share.h"
 #include "base/token_bucket.h"
 #include "context/context.h"
 #include "core/capability.h"
+#include "core/id_set.h"
 #include "core/job_port.h"
 #include "core/lease_amount.h"
 #include "core/lease_work.h"
@@ -50,9 +52,9 @@ typedef struct arcp__job_live arcp__job_live;
 typedef struct arcp__principal arcp__principal;
 typedef struct arcp__admission arcp__admission;
 typedef struct arcp__agent_version arcp__agent_version;
+typedef struct arcp__agent_metrics arcp__agent_metrics;
 typedef struct arcp__idempotency arcp__idempotency;
 typedef struct arcp__policy_row arcp__policy_row;
-typedef struct arcp__spent_row arcp__spent_row;
 typedef struct arcp__observer arcp__observer;
 typedef struct arcp__submitter arcp__submitter;
 
@@ -230,7 +232,7 @@ typedef struct arcp__piece {
     uint32_t at, size;
 } arcp__piece;
 
-/* Above jobs it is read only. */
+/* Above jobs it is read only, like what it has while it lives. */
 struct arcp__job {
     char id[ARCP__ID_SIZE];
     UT_hash_handle hh;
@@ -311,10 +313,6 @@ arcp__job *arcp__job_find(const arcp__jobs *jobs, arcp_span id);
 arcp__audit_who arcp__job_who(const arcp__job *job);
 bool arcp__job_is_visible_to(const arcp__jobs *jobs, const arcp__job *job,
                              const arcp__principal *principal);
-/* Until it has ended. */
-const arcp_lease *arcp__job_lease(const arcp__job *job);
-/* NULL: it has none. */
-const arcp__credential_slot *arcp__job_credential(const arcp__job *job);
 /* The members lease and, if it has any, lease_constraints. */
 void arcp__job_write_lease(const arcp__job *job, arcp_json_writer *writer);
 void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
@@ -414,14 +412,71 @@ typedef struct arcp__job_answer {
     arcp_span accepted;         /* likewise: the payload of the first answer */
     arcp_buf details;           /* REFUSED: JSON object or empty; owned by the caller */
 } arcp__job_answer;
+/* What an agent reported to have spent in one currency. */
+typedef struct arcp__job_cost {
+    struct arcp__job_cost *next;
+    arcp_decimal amount;
+    char currency[]; /* ends with NUL */
+} arcp__job_cost;
+
+/* What only a job needs that has not ended, or whose agent is winding down. Ended jobs are kept
+ * long and are many. */
+struct arcp__job_live {
+    arcp__trace trace;
+    char *tracestate;  /* owned; NULL for none */
+    char *delegate_id; /* owned; NULL for none */
+    char *cwd;         /* owned: absolute; NULL for none */
+    bool owns_cwd;     /* it was made for the job: to be removed afterwards */
+    char *spent;       /* owned JSON, while rows are taken up: what it had spent */
+    char *input;          /* owned JSON; freed when the agent has it */
+    char *wait_reply;     /* owned: the id of the parent's waiting delegate line */
+    char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
+    void *host; /* of its agent's registration */
+    void *user; /* the host's own, which sets it */
+    arcp__port agent_port;           /* what waits for its agent */
+    const arcp_lease *lease;         /* referenced */
+    const arcp_authority *authority; /* referenced; any thread may use it */
+    arcp__credential_slot credential;
+    uint64_t max_runtime_sec;
+    arcp__timer runtime_timer, expiry_timer, grace_timer;
+    char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
+    size_t head_size;
+    arcp__job_port port;          /* what its agent asks and says */
+    arcp__id_set delegate_ids;    /* of its children, those that ended too */
+    arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
+    arcp__job_cost *costs;        /* owned */
+    size_t cost_count;
+    uint64_t chunk_next;
+    uint64_t result_size;
+    arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
+    arcp_buf plain_output;
+};
+
+/* An order on its way to a job (admission.c). Counted as a running job. */
+struct arcp__admission {
+    arcp__admission *previous, *next;           /* all, oldest first */
+    arcp__admission *own_previous, *own_next;   /* of its submitter, likewise */
+    arcp__admission *peer_previous, *peer_next; /* of its principal, likewise */
+    arcp__submitter *key_waiters;               /* whose next submit has the same key */
+    arcp__credential_slot credential;           /* asked for or issued; or empty */
+    bool is_ready;                              /* nothing more to wait for but its turn */
+    arcp_error error;                           /* why it is refused, unless ARCP_OK */
+    char job_id[ARCP__ID_SIZE];
+    int64_t created_wall_ns;
+    char trace_id[33];
+    arcp__trace trace;
+    /* Its principal has a running job more, and so stays; its parent is pinned, its lease is
+     * referenced, and it has no agent: that is looked for again. */
+    arcp__job_order order;
+    arcp__arena texts; /* of the order */
+    arcp_span body;    /* JSON: all that the agent said, of a delegation, for its event */
+    arcp_buf notes;    /* what the policies said, for the log */
+};
+
 /* What a client asks for. */
 arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
                                    arcp__job_answer *answer, arcp_error *err);
 
-/* An order on its way to a job waits as an admission. Whether nothing is missing but its turn. */
-bool arcp__admission_is_ready(const arcp__admission *admission);
-/* What it was made of; what that borrows lives as long as it. */
-const arcp__job_order *arcp__admission_order(const arcp__admission *admission);
 /* The job of one that is ready: MADE or REFUSED. */
 arcp__job_outcome arcp__job_admit(arcp__jobs *jobs, arcp__admission *admission,
                                   arcp__job_order *order, arcp__job_answer *answer,
@@ -464,33 +519,19 @@ bool arcp__job_next_forgotten(arcp__jobs *jobs, arcp__effect *out);
 /* The owner has carried it out. */
 void arcp__job_forgotten_by_owner(arcp__jobs *jobs);
 
-/* What a job holds, for hosts (any thread may use the authority). Borrowed. */
-const arcp_authority *arcp__job_authority(const arcp__job *job);
-arcp_span arcp__job_id(const arcp__job *job);
-arcp_span arcp__job_agent(const arcp__job *job); /* name@version */
-arcp_span arcp__job_principal(const arcp__job *job);
-/* Where it stands in its trace (§11), until it has ended; the last may be empty. */
-arcp_span arcp__job_trace_id(const arcp__job *job);
-arcp_span arcp__job_traceparent(const arcp__job *job);
-arcp_span arcp__job_tracestate(const arcp__job *job);
 /* Appends what lines of the log have as fields of a job: {"job_id":"...","agent":...}. */
 void arcp__job_fields(const arcp__job *job, arcp_buf *out);
-arcp_span arcp__job_cwd(const arcp__job *job);       /* absolute, and ends with NUL; or empty */
-bool arcp__job_owns_cwd(const arcp__job *job);       /* made for it: remove it afterwards */
-void *arcp__job_host(const arcp__job *job);          /* of its agent's registration */
-void arcp__job_set_user(arcp__job *job, void *user); /* the host's own pointer */
-void *arcp__job_user(const arcp__job *job);
 
 /* ---- all of them ---- */
 
 #define ARCP__METRIC_AGENTS_MAX     64u
 #define ARCP__METRIC_CURRENCIES_MAX 16u
 
-typedef struct arcp__agent_metrics {
+struct arcp__agent_metrics {
     char name[64]; /* without version */
     uint64_t live;
     uint64_t ended[ARCP_JOB_STATUS_COUNT];
-} arcp__agent_metrics;
+};
 
 /* What is counted for operators. The number of samples is bounded whatever peers do: agents and
  * currencies beyond a few are counted as "other". */
@@ -550,7 +591,6 @@ struct arcp__jobs {
     arcp_buf body;          /* of the event at hand */
     arcp_buf features_text; /* of `features_written`, as a JSON array; empty: not written yet */
     arcp_feature_set features_written;
-    arcp__spent_row *spent_rows; /* owned list, while rows are taken up */
     arcp__job_metrics metrics;
 };
 

@@ -420,11 +420,6 @@ void arcp__jobs_fini(arcp__jobs *jobs)
         arcp__job_drop(jobs, job);
     }
     arcp__jobs_forget_agents(jobs);
-    while (jobs->spent_rows != NULL) {
-        arcp__spent_row *row = jobs->spent_rows;
-        LL_DELETE(jobs->spent_rows, row);
-        arcp__free(row);
-    }
     arcp__agents_clear(jobs);
     arcp__policies_clear(jobs);
     arcp__idempotency_free_all(jobs);

@@ -42,7 +42,7 @@ static const arcp__member job_rows[] = {
     {JOB(last_seq, COUNT)},
     {JOB(features, COUNT)},
     {JOB(accepted, OBJECT), .required = true},
-    {JOB(spent, ANY)},
+    {JOB(spent, OBJECT)},
     {JOB(trace, ANY)},
     {JOB(idempotency, ANY)},
 };
@@ -188,18 +188,6 @@ void arcp__job_store_with_batch(arcp__jobs *jobs, arcp__job *job, arcp__row_due 
     job->row_due = what > job->row_due ? what : job->row_due;
 }
 
-static void store_spent(arcp__jobs *jobs, arcp__job *job)
-{
-    char key[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)];
-    arcp_buf row = arcp__context_take_buf(jobs->context);
-    arcp_json_writer writer = arcp__put_begin(&row);
-    write_spent(job, &writer);
-    arcp_json_end_object(&writer);
-    arcp__batch_put(jobs->log, ARCP_STORE_JOBS, spent_key(job, key), arcp_buf_span(&row));
-    job->has_spent_row = true;
-    arcp__context_give_buf(jobs->context, &row);
-}
-
 void arcp__jobs_store_due(arcp__jobs *jobs)
 {
     while (jobs->due_rows != NULL) {
@@ -209,7 +197,14 @@ void arcp__jobs_store_due(arcp__jobs *jobs)
         if (is_written && job->row_due == ARCP__ROW_WHOLE) {
             arcp__job_store(jobs, job);
         } else if (is_written) {
-            store_spent(jobs, job);
+            char key[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)];
+            arcp_buf row = arcp__context_take_buf(jobs->context);
+            arcp_json_writer writer = arcp__put_begin(&row);
+            write_spent(job, &writer);
+            arcp_json_end_object(&writer);
+            arcp__batch_put(jobs->log, ARCP_STORE_JOBS, spent_key(job, key), arcp_buf_span(&row));
+            job->has_spent_row = true;
+            arcp__context_give_buf(jobs->context, &row);
         }
         jobs->due_rows = job->next_due;
         job->row_due = ARCP__ROW_NONE;
@@ -219,25 +214,13 @@ void arcp__jobs_store_due(arcp__jobs *jobs)
 
 /* ---- over a restart ---- */
 
-/* Keeps the member "spent" of a row for later; it may be absent. */
-static arcp_status keep_spent(arcp__jobs *jobs, arcp_json_ref spent, arcp_span job_id,
-                              bool is_own_row, arcp_error *err)
+/* What the member "spent" of a row says, for later; the last row that says it counts. */
+static bool keep_spent(const arcp_json *row, arcp_json_ref spent, arcp__job *job)
 {
-    const arcp_json *row = &jobs->context->json;
-    if (!arcp_json_is(row, spent, ARCP_JSON_OBJECT) || job_id.size >= ARCP__ID_SIZE) {
-        return ARCP_OK; /* without counters, or of no job that could have been restored */
-    }
-    arcp_span text = arcp_json_raw(row, spent);
-    arcp__spent_row *kept = arcp__alloc(sizeof(*kept) + text.size);
-    if (kept == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    memcpy(kept->job_id, job_id.data, job_id.size);
-    kept->is_own_row = is_own_row;
-    kept->size = text.size;
-    memcpy(kept->text, text.data, text.size);
-    LL_PREPEND(jobs->spent_rows, kept);
-    return ARCP_OK;
+    const arcp_span text = arcp_json_raw(row, spent);
+    arcp__free(job->live->spent);
+    job->live->spent = arcp__copy_cstr(text.data, text.size);
+    return job->live->spent != NULL;
 }
 
 static bool copy_cstr(char **to, arcp_span text)
@@ -328,8 +311,8 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
             arcp_lease_from_json(json, said.lease, said.lease_constraints, &limits, &lease, err);
         job->live->lease = lease;
     }
-    if (status == ARCP_OK) {
-        status = keep_spent(jobs, row.spent, key, false, err);
+    if (status == ARCP_OK && row.spent != ARCP_JSON_ABSENT && !keep_spent(json, row.spent, job)) {
+        status = arcp__row_out_of_memory(err);
     }
     if (status == ARCP_OK) {
         status = arcp__idempotency_restore_of_job(jobs, json, row.idempotency, job, err);
@@ -345,6 +328,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     return ARCP_OK;
 }
 
+/* In key order: what a job has spent comes behind its own row. */
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
@@ -353,8 +337,14 @@ arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *e
         !arcp_span_equal_cstr(arcp_span_from(key, key.size - size), SPENT_SUFFIX)) {
         return restore_job(jobs, key, err);
     }
-    return keep_spent(jobs, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent")),
-                      arcp_span_first(key, key.size - size), true, err);
+    arcp__job *job = arcp__job_find(jobs, arcp_span_first(key, key.size - size));
+    const arcp_json_ref spent =
+        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent"));
+    if (job == NULL || !arcp_json_is(json, spent, ARCP_JSON_OBJECT)) {
+        return ARCP_OK; /* of no job that could have been restored, or without counters */
+    }
+    job->has_spent_row = true;
+    return keep_spent(json, spent, job) ? ARCP_OK : arcp__row_out_of_memory(err);
 }
 
 /* A job's authority under its parent's: ids grow with time, so that no damaged row makes a
@@ -376,29 +366,23 @@ static void restore_authority(arcp__jobs *jobs, arcp__job *job, unsigned depth)
     }
 }
 
-static void restore_spent(arcp__jobs *jobs, const arcp__spent_row *row)
+static void restore_spent(arcp__jobs *jobs, const arcp__job *job)
 {
-    arcp__job *job = arcp__job_find(jobs, arcp_span_cstr(row->job_id));
-    arcp_span text = arcp_span_make(row->text, row->size);
-    arcp_json_limits limits = {8, 1000000, UINT32_MAX - 1};
-    if (job == NULL || job->budget == NULL) {
-        return;
-    }
-    if (arcp_json_scan(&jobs->context->json, text, &limits, NULL) != ARCP_OK ||
+    arcp_json *json = &jobs->context->json;
+    const arcp_span text = arcp_span_cstr(job->live->spent);
+    const arcp_json_limits limits = {8, 1000000, UINT32_MAX - 1};
+    if (arcp_json_scan(json, text, &limits, NULL) != ARCP_OK ||
         !arcp__context_prepare_scratch(jobs->context, text)) {
         arcp__context_no_memory(jobs->context); /* it is JSON: this wrote it from a scanned row */
         return;
     }
-    job->has_spent_row = job->has_spent_row || row->is_own_row;
-    arcp_budget *budget = job->budget;
-    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+    for (size_t at = 0; at < arcp_budget_count(job->budget); at++) {
         arcp_decimal spent;
-        arcp_json_ref amount = arcp_json_member(&jobs->context->json, ARCP_JSON_ROOT,
-                                                arcp_budget_currency(budget, at));
-        if (arcp_decimal_parse_spend(
-                arcp_json_string(&jobs->context->json, amount, &jobs->context->scratch), &spent,
-                NULL) == ARCP_OK) {
-            arcp_budget_restore(budget, at, spent);
+        const arcp_json_ref amount =
+            arcp_json_member(json, ARCP_JSON_ROOT, arcp_budget_currency(job->budget, at));
+        if (arcp_decimal_parse_spend(arcp_json_string(json, amount, &jobs->context->scratch),
+                                     &spent, NULL) == ARCP_OK) {
+            arcp_budget_restore(job->budget, at, spent);
         }
     }
 }
@@ -408,21 +392,12 @@ void arcp__jobs_restore_authorities(arcp__jobs *jobs)
     for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         restore_authority(jobs, job, 0);
     }
-    while (jobs->spent_rows != NULL) {
-        arcp__spent_row *row = jobs->spent_rows;
-        restore_spent(jobs, row);
-        LL_DELETE(jobs->spent_rows, row);
-        arcp__free(row);
-    }
     for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        if (job->live->spent != NULL && job->budget != NULL) {
+            restore_spent(jobs, job);
+        }
         if (arcp__job_has_ended(job)) {
             arcp__job_release_live(jobs, job);
         }
     }
-}
-
-void arcp__jobs_restored(arcp__jobs *jobs)
-{
-    arcp__jobs_kept_restored(jobs);
-    arcp__idempotency_restored(jobs);
 }

@@ -5,14 +5,12 @@
 #include <assert.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "core/agent_name.h"
 #include "core/authority.h"
 #include "core/decode.h"
 #include "core/envelope.h"
 #include "core/error_payload.h"
 #include "core/event_body.h"
-#include "core/id_set.h"
 #include "job/job.h"
 #include "json/json_put.h"
 
@@ -41,75 +39,6 @@ struct arcp__idempotency {
     uint32_t accepted_size;           /* of the payload, which the job or the key has */
     uint32_t key_size;
     char key[]; /* principal, line feed, key */
-};
-
-/* What an agent reported to have spent in one currency. */
-typedef struct arcp__job_cost {
-    struct arcp__job_cost *next;
-    arcp_decimal amount;
-    char currency[]; /* ends with NUL */
-} arcp__job_cost;
-
-/* What only a job needs that has not ended, or whose agent is winding down. Ended jobs are kept
- * long and are many. */
-struct arcp__job_live {
-    arcp__trace trace;
-    char *tracestate;  /* owned; NULL for none */
-    char *delegate_id; /* owned; NULL for none */
-    char *cwd;         /* owned; NULL for none */
-    bool owns_cwd;
-    char *input;          /* owned JSON; freed when the agent has it */
-    char *wait_reply;     /* owned: the id of the parent's waiting delegate line */
-    char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
-    void *host;
-    void *user;
-    arcp__port agent_port;           /* what waits for its agent */
-    const arcp_lease *lease;         /* referenced */
-    const arcp_authority *authority; /* referenced */
-    arcp__credential_slot credential;
-    uint64_t max_runtime_sec;
-    arcp__timer runtime_timer, expiry_timer, grace_timer;
-    char head[128]; /* ..."type":"job.event","trace_id":...: the fixed middle of a record */
-    size_t head_size;
-    arcp__job_port port;          /* what its agent asks and says */
-    arcp__id_set delegate_ids;    /* of its children, those that ended too */
-    arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
-    arcp__job_cost *costs;        /* owned */
-    size_t cost_count;
-    uint64_t chunk_next;
-    uint64_t result_size;
-    arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
-    arcp_buf plain_output;
-};
-
-/* An order on its way to a job (admission.c). Counted as a running job. */
-struct arcp__admission {
-    arcp__admission *previous, *next;           /* all, oldest first */
-    arcp__admission *own_previous, *own_next;   /* of its submitter, likewise */
-    arcp__admission *peer_previous, *peer_next; /* of its principal, likewise */
-    arcp__submitter *key_waiters;               /* whose next submit has the same key */
-    arcp__credential_slot credential;           /* asked for or issued; or empty */
-    bool is_ready;                              /* nothing more to wait for but its turn */
-    arcp_error error;                           /* why it is refused, unless ARCP_OK */
-    char job_id[ARCP__ID_SIZE];
-    int64_t created_wall_ns;
-    char trace_id[33];
-    arcp__trace trace;
-    /* Its principal has a running job more, and so stays; its parent is pinned, its lease is
-     * referenced, and it has no agent: that is looked for again. */
-    arcp__job_order order;
-    arcp__arena texts; /* of the order */
-    arcp_span body;    /* JSON: all that the agent said, of a delegation, for its event */
-    arcp_buf notes;    /* what the policies said, for the log */
-};
-
-/* What a job had spent: from its row, or from the one beside it. */
-struct arcp__spent_row {
-    arcp__spent_row *next;
-    char job_id[ARCP__ID_SIZE];
-    bool is_own_row; /* it was beside: to be deleted when the job ends */
-    size_t size;
-    char text[]; /* {"USD":"1.5"} */
 };
 
 /* ---- job_lifecycle.c ---- */
@@ -229,7 +158,6 @@ void arcp__job_keep_no_longer(arcp__jobs *jobs, arcp__job *job);
 void arcp__job_keep_due(arcp__jobs *jobs, arcp__job *job);
 /* What the principal has in the store, and would have if its ended jobs were forgotten. */
 uint64_t arcp__kept_at_least(const arcp__jobs *jobs, const arcp__principal *principal);
-void arcp__jobs_kept_restored(arcp__jobs *jobs);
 
 /* ---- job_log.c ---- */
 void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job);

@@ -48,8 +48,9 @@ static int by_end(const arcp__job *a, const arcp__job *b)
     return (a->ended_wall_ns > b->ended_wall_ns) - (a->ended_wall_ns < b->ended_wall_ns);
 }
 
-void arcp__jobs_kept_restored(arcp__jobs *jobs)
+void arcp__jobs_restored(arcp__jobs *jobs)
 {
+    arcp__idempotency_restored(jobs);
     if (jobs->ended == NULL) {
         return;
     }

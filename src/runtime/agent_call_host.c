@@ -12,10 +12,9 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         call->runtime = runtime;
         call->entry = entry;
         call->job = job;
-        call->port.authority = arcp_authority_ref(arcp__job_authority(job));
+        call->port.authority = arcp_authority_ref(job->live->authority);
         call->port.gates = arcp__engine_gates(runtime->engine);
-        arcp_span id = arcp_span_first(arcp__job_id(job), sizeof(call->job_id) - 1);
-        memcpy(call->job_id, id.data, id.size);
+        memcpy(call->job_id, job->id, sizeof(job->id));
         call->start_text.secret = true;
         arcp_buf_append(&call->start_text, line);
         is_made = !call->start_text.failed &&
@@ -29,7 +28,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         return;
     }
     call->payload = arcp_json_member(&call->start, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp__job_set_user(job, call);
+    job->live->user = call;
     arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_OK,
                                arcp_span_make(NULL, 0));
     arcp__agent_call_ref(call); /* the agent's */
@@ -110,7 +109,7 @@ static void forget(void *agent)
 {
     arcp_agent_call *call = agent;
     kill_agent(call);
-    arcp__job_set_user(call->job, NULL);
+    call->job->live->user = NULL;
     call->job = NULL;
     arcp__agent_call_unref(call);
 }

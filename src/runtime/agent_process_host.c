@@ -94,20 +94,21 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 static arcp_status start_program(process_job *pj, const char *cwd, arcp_error *err)
 {
     const arcp__process_agent *agent = pj->agent;
+    const arcp__job_live *live = pj->job->live;
     arcp__environment environment = {0};
     arcp__environment_base(&environment, agent->spec.user);
-    arcp__environment_set(&environment, "ARCP_JOB_ID", arcp__job_id(pj->job));
-    arcp__environment_set(&environment, "ARCP_AGENT", arcp__job_agent(pj->job));
-    arcp__environment_set(&environment, "ARCP_TRACE_ID", arcp__job_trace_id(pj->job));
-    arcp__environment_set(&environment, "TRACEPARENT", arcp__job_traceparent(pj->job));
-    if (arcp__job_tracestate(pj->job).size != 0) {
-        arcp__environment_set(&environment, "TRACESTATE", arcp__job_tracestate(pj->job));
+    arcp__environment_set(&environment, "ARCP_JOB_ID", arcp_span_cstr(pj->job->id));
+    arcp__environment_set(&environment, "ARCP_AGENT", arcp_span_cstr(pj->job->agent_text));
+    arcp__environment_set(&environment, "ARCP_TRACE_ID", arcp_span_cstr(pj->job->trace_id));
+    arcp__environment_set(&environment, "TRACEPARENT", arcp_span_cstr(live->trace.traceparent));
+    if (live->tracestate != NULL) {
+        arcp__environment_set(&environment, "TRACESTATE", arcp_span_cstr(live->tracestate));
     }
     arcp__environment_pass(&environment, agent->env);
     arcp__process_spec spec = agent->spec;
     spec.env = (const char *const *)environment.pairs;
     spec.cwd = cwd;
-    spec.makes_cwd = arcp__job_owns_cwd(pj->job);
+    spec.makes_cwd = live->owns_cwd;
     spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
     arcp_status status = environment.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                             : arcp__agent_process_start(pj->runtime->processes,
@@ -122,20 +123,19 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
         return arcp_error_set(err, ARCP_E_LIMIT, "the agent runs as many jobs as max_jobs allows");
     }
-    const arcp_span span = arcp__job_cwd(pj->job);
-    const char *cwd = span.size == 0 ? NULL : span.data;
+    const char *cwd = pj->job->live->cwd;
     arcp_status status = ARCP_OK;
     pj->process = agent->pool == NULL ? NULL : arcp__process_pool_take(agent->pool);
     if (pj->process == NULL) {
         status = start_program(pj, cwd, err);
-    } else if (arcp__job_owns_cwd(pj->job)) {
+    } else if (pj->job->live->owns_cwd) {
         /* A warm process already runs in its directory: that is renamed to the job's. */
         status = arcp__agent_process_move_directory(pj->process, cwd, err);
     }
     if (pj->process != NULL) {
         agent->running->jobs++;
         pj->is_counted = true;
-        arcp__agent_process_set_job(pj->process, arcp__job_id(pj->job));
+        arcp__agent_process_set_job(pj->process, arcp_span_cstr(pj->job->id));
     }
     return status;
 }
@@ -246,12 +246,12 @@ static void enter_line(process_job *pj)
     arcp_runtime *runtime = pj->runtime;
     process_job *first = runtime->waiting_process_jobs;
     process_job *behind = first == NULL ? NULL : first->previous; /* the last */
-    const arcp_span principal = arcp__job_principal(pj->job);
+    const arcp__principal *principal = pj->job->principal;
     pj->is_waiting = true;
     /* The round behind the principal's last job in the line, or else the next. */
     pj->round = runtime->launch_round + 1;
     for (const process_job *at = behind; at != NULL; at = before_in_line(at)) {
-        if (arcp_span_equal(arcp__job_principal(at->job), principal)) {
+        if (at->job->principal == principal) {
             pj->round = at->round + 1;
             break;
         }
@@ -281,7 +281,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     }
     *pj = (process_job){
         .runtime = runtime, .agent = &entry->process, .job = job, .start = ARCP_BUF_SECRET_INIT};
-    arcp__job_set_user(job, pj);
+    job->live->user = pj;
     bool is_there = pj->agent->pool != NULL && arcp__process_pool_waiting(pj->agent->pool) != 0;
     if (!is_there) {
         arcp_buf_append(&pj->start, line);
@@ -352,7 +352,7 @@ static void forget(void *agent)
     } else {
         DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     }
-    arcp__job_set_user(pj->job, NULL);
+    pj->job->live->user = NULL;
     arcp_buf_fini(&pj->start);
     arcp__agent_process_free(pj->process);
     leave_room(pj);

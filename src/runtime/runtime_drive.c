@@ -10,8 +10,8 @@
 
 static void tell_agent(arcp_runtime *runtime, const arcp__effect *effect)
 {
-    arcp__agent_entry *entry = arcp__job_host(effect->job);
-    void *agent = arcp__job_user(effect->job);
+    arcp__agent_entry *entry = effect->job->live->host;
+    void *agent = effect->job->live->user;
     const arcp__agent_host_ops *host = entry->ops;
     if (effect->kind == ARCP__EFFECT_START_AGENT) {
         host->start(runtime, entry, effect->job, effect->text);

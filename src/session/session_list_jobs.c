@@ -141,7 +141,7 @@ static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp
     arcp__put_cstr(writer, "trace_id", job->trace_id);
     arcp__put_u64(writer, "last_event_seq", last_event_seq(job));
     arcp__credentials_show(sessions->credentials, &session->submitter.viewer,
-                           arcp__job_credential(job), writer);
+                           job->live == NULL ? NULL : &job->live->credential, writer);
     arcp_json_end_object(writer);
 }
 

@@ -47,7 +47,7 @@ static void end(play *self)
 
 static const arcp_authority *authority(const play *self, size_t at)
 {
-    return arcp__job_authority(self->rig.agents[at].job);
+    return self->rig.agents[at].job->live->authority;
 }
 
 /* The child's number, or 0 when it was refused. */

@@ -69,7 +69,7 @@ static const arcp_budget *root_of(const arcp_budget *budget)
 
 static const arcp_budget *budget_of(const rig_agent *agent)
 {
-    return agent->forgotten ? NULL : arcp_authority_budget(arcp__job_authority(agent->job));
+    return agent->forgotten ? NULL : arcp_authority_budget(agent->job->live->authority);
 }
 
 /* A new job joins its tree. */
@@ -155,8 +155,8 @@ void play_agent_check_start(play *self, const arcp__effect *effect)
     if (parent == NULL) {
         return;
     }
-    const arcp_authority *above = arcp__job_authority(parent->job);
-    const arcp_authority *below = arcp__job_authority(effect->job);
+    const arcp_authority *above = parent->job->live->authority;
+    const arcp_authority *below = effect->job->live->authority;
     for (size_t at = 0; at < sizeof(samples) / sizeof(samples[0]); at++) {
         if (allows(below, self->rig.now, at) && !allows(above, self->rig.now, at)) {
             watch_fail(&self->watch, "a child may do what its parent may not", samples[at].target);
@@ -190,7 +190,7 @@ static void report_denial(play *self, rig_agent *agent, const arcp_decision *dec
 
 static void callback_spends(play *self, rig_agent *agent)
 {
-    const arcp_authority *authority = arcp__job_authority(agent->job);
+    const arcp_authority *authority = agent->job->live->authority;
     arcp_budget_report reports[80];
     arcp_target_scratch scratch;
     arcp_decision decision;

@@ -135,8 +135,8 @@ static void what_a_job_is_told_in_line_comes_behind_its_start(void **state)
     HASH_FIND_STR(rig.runtime->engine->jobs.all, rig.job_id, job);
     assert_non_null(job);
     assert_int_equal(job->agent_state, ARCP__AGENT_STARTING);
-    arcp__agent_process_host.line(arcp__job_user(job), ARCP_SPAN_LITERAL("[1]"));
-    arcp__agent_process_host.line(arcp__job_user(job), ARCP_SPAN_LITERAL("[2]"));
+    arcp__agent_process_host.line(job->live->user, ARCP_SPAN_LITERAL("[1]"));
+    arcp__agent_process_host.line(job->live->user, ARCP_SPAN_LITERAL("[2]"));
     (void)runtime_rig_wait(&rig, "\"message\":\"told [1] [2]\"");
 }
 

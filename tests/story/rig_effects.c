@@ -24,8 +24,8 @@ static void start_agent(engine_rig *rig, const arcp__effect *effect)
 {
     assert_true(rig->agent_count < RIG_AGENTS_MAX);
     rig_agent *agent = &rig->agents[rig->agent_count++];
-    arcp_span id = arcp__job_id(effect->job);
-    arcp_span name = arcp__job_agent(effect->job);
+    arcp_span id = arcp_span_cstr(effect->job->id);
+    arcp_span name = arcp_span_cstr(effect->job->agent_text);
     *agent = (rig_agent){.job = effect->job};
     memcpy(agent->job_id, id.data, id.size);
     memcpy(agent->agent, name.data, name.size);
