@@ -1,5 +1,6 @@
-/* The line protocol between runtime and agent (man/arcp-agent.7): what an agent writes, one JSON
- * object or plain text per line. */
+/* What an agent says: the line protocol (man/arcp-agent.7), one JSON object or plain text per line,
+ * and what comes through its port (core/job_port.h), gate, budget and events; and what becomes of
+ * what its credentials tell. */
 #include "job/job_state.h"
 
 #include <stdio.h>
@@ -47,6 +48,106 @@ static const arcp__member result_rows[] = {
 static const arcp__members line_members = ARCP__MEMBERS(line_rows);
 static const arcp__members chunk_members = ARCP__MEMBERS(chunk_rows);
 
+/* ---- through its port ---- */
+
+/* Whether a counter of the job or above it is below zero. */
+static bool is_overdrawn(const arcp__job *job)
+{
+    const arcp_budget *budget = arcp_authority_budget(job->live->authority);
+    for (; budget != NULL; budget = arcp_budget_parent(budget)) {
+        for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+            if (arcp_decimal_compare(arcp_budget_remaining(budget, at),
+                                     (arcp_decimal)ARCP_DECIMAL_ZERO) < 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What follows a spend, after its metric: reports, rows, the end of the job where the operator
+ * wants that. */
+static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *reports, size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        arcp__job *counted = job; /* the one of the chain whose counters these are */
+        while (counted != NULL && counted->budget != reports[at].budget) {
+            counted = counted->parent;
+        }
+        if (counted != NULL && !arcp__job_has_ended(counted)) {
+            arcp__job_emit_remaining(jobs, counted, &reports[at]);
+        }
+    }
+    for (arcp__job *at = job; at != NULL; at = at->parent) {
+        if (!arcp__job_has_ended(at) && at->budget != NULL) {
+            arcp__job_store_with_batch(jobs, at, ARCP__ROW_SPENT);
+        }
+    }
+    /* Reports are debounced, so they cannot be asked. */
+    if (jobs->context->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL &&
+        is_overdrawn(job)) {
+        arcp__job_fail_with(jobs, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
+    }
+}
+
+void arcp__job_decided(arcp__jobs *jobs, const arcp__job *job, const arcp_decision *decision)
+{
+    const bool is_shut = decision->code == ARCP_E_INTERNAL_ERROR; /* though the lease allows it */
+    const bool is_denied = decision->code != ARCP_OK;
+    if (is_denied) {
+        jobs->metrics.denial_count++;
+        jobs->metrics.denials[decision->code][arcp__capability_from_name(decision->capability)]++;
+    }
+    arcp__audit(jobs->log,
+                &(arcp__audit_line){.event = ARCP__AUDIT_GATE,
+                                    .decision = is_denied ? "denied" : "allowed",
+                                    .who = arcp__job_who(job),
+                                    .code = decision->code,
+                                    .rule = is_shut ? "audit.on_failure: deny" : "lease",
+                                    .reason = is_denied && !is_shut
+                                                  ? arcp_deny_reason_name(decision->reason)
+                                                  : NULL,
+                                    .capability = decision->capability,
+                                    .target = decision->target,
+                                    .pattern = decision->pattern});
+}
+
+/* What came through a port of the job. */
+static void hear(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
+{
+    if (message->unit.size != 0) { /* also after the job's end */
+        arcp__credential_note_spend(jobs->credentials, &job->live->credential, message->unit,
+                                    message->amount);
+        arcp__job_note_cost(jobs, job, message->unit, message->amount);
+    }
+    const bool is_denial = message->decision.code != ARCP_OK;
+    /* A grant was used, whether the job has ended or not; unless it is forgotten already, and
+     * was shown to nobody. */
+    if (message->is_decided && (is_denial ? !arcp__job_has_ended(job) : job->principal != NULL)) {
+        arcp__job_decided(jobs, job, &message->decision);
+    }
+    if (arcp__job_has_ended(job)) {
+        return;
+    }
+    if (message->body.size != 0) {
+        arcp__job_emit_event(jobs, job, arcp_event_kind_feature(message->kind), message->kind_text,
+                             message->body);
+    }
+    if (message->is_spent) {
+        spent(jobs, job, message->reports, message->report_count);
+    }
+}
+
+void arcp__job_agent_says(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
+{
+    hear(jobs, job, message);
+    if (!arcp__job_has_ended(job)) {
+        arcp__job_after_denial(jobs, job, message->decision.code);
+    }
+}
+
+/* ---- its lines ---- */
+
 /* False when what is required is not there, or is something else. */
 static bool read_members(arcp__jobs *jobs, arcp_json_ref object, const arcp__members *members,
                          line *in)
@@ -70,44 +171,38 @@ static void reply_status(arcp__jobs *jobs, arcp__job *job, const line *in, arcp_
     arcp__job_after_denial(jobs, job, status);
 }
 
-static void take_chunk(arcp__jobs *jobs, arcp__job *job, line *in)
-{
-    const arcp_json *json = &jobs->context->json;
-    const bool is_base64 = arcp_json_string_equals(json, in->encoding, ARCP_SPAN_LITERAL("base64"));
-    arcp_error error = {0};
-    arcp_status status = ARCP_OK;
-    if (is_base64 || arcp_json_string_equals(json, in->encoding, ARCP_SPAN_LITERAL("utf8"))) {
-        status =
-            arcp__job_chunk(jobs, job, arcp_json_string(json, in->data, &jobs->context->scratch),
-                            arcp_json_raw(json, in->data), is_base64, in->more, &error);
-    } else {
-        status = arcp_error_set(&error, ARCP_E_INVALID_REQUEST, CHUNK_NEEDS);
-    }
-    reply_status(jobs, job, in, status, &error, &(arcp_buf)ARCP_BUF_INIT);
-}
-
-static void delegate(arcp__jobs *jobs, arcp__job *job, const line *in, arcp_json_ref body)
-{
-    arcp_error error = {0};
-    arcp_buf details = ARCP_BUF_INIT;
-    arcp_status status =
-        arcp__job_delegate(jobs, job, &jobs->context->json, body, in->id, &details, &error);
-    if (status != ARCP_OK) {
-        reply_status(jobs, job, in, status, &error, &details);
-    }
-    arcp_buf_fini(&details);
-}
-
-static void take_delegate(arcp__jobs *jobs, arcp__job *job, line *in)
-{
-    delegate(jobs, job, in, in->payload);
-}
-
 static void refuse(arcp__jobs *jobs, arcp__job *job, const line *in, const char *message)
 {
     arcp_error error = {0};
     (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "%s", message);
     reply_status(jobs, job, in, error.status, &error, &(arcp_buf)ARCP_BUF_INIT);
+}
+
+static void take_chunk(arcp__jobs *jobs, arcp__job *job, line *in)
+{
+    const arcp_json *json = &jobs->context->json;
+    const bool is_base64 = arcp_json_string_equals(json, in->encoding, ARCP_SPAN_LITERAL("base64"));
+    if (!is_base64 && !arcp_json_string_equals(json, in->encoding, ARCP_SPAN_LITERAL("utf8"))) {
+        refuse(jobs, job, in, CHUNK_NEEDS);
+        return;
+    }
+    arcp_error error = {0};
+    const arcp_status status =
+        arcp__job_chunk(jobs, job, arcp_json_string(json, in->data, &jobs->context->scratch),
+                        arcp_json_raw(json, in->data), is_base64, in->more, &error);
+    reply_status(jobs, job, in, status, &error, &(arcp_buf)ARCP_BUF_INIT);
+}
+
+static void take_delegate(arcp__jobs *jobs, arcp__job *job, line *in)
+{
+    arcp_error error = {0};
+    arcp_buf details = ARCP_BUF_INIT;
+    const arcp_status status =
+        arcp__job_delegate(jobs, job, &jobs->context->json, in->payload, in->id, &details, &error);
+    if (status != ARCP_OK) {
+        reply_status(jobs, job, in, status, &error, &details);
+    }
+    arcp_buf_fini(&details);
 }
 
 static void take_event(arcp__jobs *jobs, arcp__job *job, line *in)
@@ -121,13 +216,30 @@ static void take_event(arcp__jobs *jobs, arcp__job *job, line *in)
         return;
     }
     if (arcp_span_equal_cstr(in->kind, "delegate")) {
-        delegate(jobs, job, in, in->body);
+        in->payload = in->body;
+        take_delegate(jobs, job, in);
         return;
     }
+    arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
+    arcp__job_message message;
     arcp_error error = {0};
     arcp_buf text = ARCP_BUF_INIT; /* details, or the answer */
-    arcp_status status =
-        arcp__job_agent_event(jobs, job, in->kind, &jobs->context->json, in->body, &text, &error);
+    const arcp__job_port_event event = {.kind = in->kind,
+                                        .json = &jobs->context->json,
+                                        .body = in->body,
+                                        .scratch = &jobs->context->scratch,
+                                        .out = &jobs->body,
+                                        .details = &text};
+    arcp_buf_clear(&jobs->body);
+    const arcp_status status =
+        arcp__job_port_emit(&job->live->port, jobs->context->now, &event, &message, &error);
+    if (jobs->body.failed) {
+        arcp__context_no_memory(jobs->context);
+        arcp_buf_fini(&text);
+        return;
+    }
+    arcp__job_port_spend(&job->live->port, &message, reports);
+    hear(jobs, job, &message);
     if (status == ARCP_OK && in->id.size != 0 && arcp_span_equal_cstr(in->kind, "metric")) {
         /* The answer to a metric says what is left, where something is counted. */
         arcp_buf_clear(&text);
@@ -152,7 +264,7 @@ static void take_authorize(arcp__jobs *jobs, arcp__job *job, line *in)
     const bool is_allowed =
         arcp__job_port_authorize(&job->live->port, jobs->context->now, in->capability, in->target,
                                  &scratch, &details, &message, &error);
-    arcp__job_hear(jobs, job, &message);
+    hear(jobs, job, &message);
     if (is_allowed) {
         arcp__agent_reply(jobs, job, in->id, ARCP_SPAN_LITERAL("{\"allow\":true}"));
     } else {
@@ -205,13 +317,12 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
             jobs->credentials, &job->live->credential, &jobs->context->json, in->payload);
         if (translated != ARCP_OK) {
             status = translated;
-            payload.code = arcp_span_cstr(arcp_status_wire_code(translated));
             payload.retryable = arcp_status_is_retryable_by_default(translated);
             known = true;
         }
     }
-    arcp__job_fail(jobs, job, status, known ? payload.code : ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
-                   payload.message, known ? payload.retryable : true, arcp__details(&details));
+    arcp__job_fail(jobs, job, status, payload.message, known ? payload.retryable : true,
+                   arcp__details(&details));
     arcp_buf_fini(&details);
 }
 
@@ -290,3 +401,39 @@ void arcp__job_agent_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
         }
     }
 }
+
+/* ---- what its credentials tell ---- */
+
+static void credential_answered(void *user, void *owner, const arcp_error *error)
+{
+    arcp__admission_provisioned(user, owner, error);
+}
+
+/* Everybody who may see it is told, and so is the agent. [arcp:9.8.2-8] */
+static void credential_rotated(void *user, void *owner, arcp_span body)
+{
+    arcp__jobs *jobs = user;
+    arcp__job *job = owner;
+    arcp__job_emit_event(jobs, job, ARCP_FEATURE_NONE, ARCP_SPAN_LITERAL("status"), body);
+    if (arcp__job_has_agent(job)) {
+        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf_append_cstr(&text, "{\"type\":\"job.credentials\",\"payload\":");
+        arcp_json_writer writer = arcp__put_begin(&text);
+        arcp__credentials_write(jobs->credentials, &job->live->credential, &writer);
+        arcp_json_end_object(&writer);
+        arcp_buf_append_byte(&text, '}');
+        arcp__agent_say(jobs, job, &text);
+    }
+}
+
+static void credential_spent(void *user, void *owner, arcp_span currency, arcp_decimal amount)
+{
+    arcp__job *job = owner;
+    arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
+    arcp__job_message message = {.unit = currency, .amount = amount};
+    arcp__job_port_spend(&job->live->port, &message, reports);
+    spent(user, job, message.reports, message.report_count);
+}
+
+const arcp__credential_ops arcp__job_credential_ops = {credential_answered, credential_rotated,
+                                                       credential_spent};

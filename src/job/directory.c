@@ -149,15 +149,12 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
         principal->job_first + principal->job_holes > principal->job_capacity / 2) {
         close_holes(principal);
     }
-    if (principal->job_count == principal->job_capacity) {
-        size_t capacity = principal->job_capacity == 0 ? 8 : principal->job_capacity * 2;
-        arcp__job **grown = arcp__realloc_array(principal->jobs, capacity, sizeof(*grown));
-        if (grown == NULL) {
-            return false;
-        }
-        principal->jobs = grown;
-        principal->job_capacity = capacity;
+    arcp__job **grown = arcp__make_room(principal->jobs, principal->job_count,
+                                        &principal->job_capacity, sizeof(*grown));
+    if (grown == NULL) {
+        return false;
     }
+    principal->jobs = grown;
     /* Ids grow with time; only what is restored after a restart, or had to wait for a
      * credential, comes later than its id says. */
     size_t at = principal->job_count++;

@@ -99,7 +99,8 @@ static void delete_row(arcp__jobs *jobs, arcp__idempotency *entry)
 
 /* Not in the table yet. NULL when out of memory. */
 static arcp__idempotency *entry_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span key,
-                                    const char *job_id)
+                                    const char *job_id, const uint8_t fingerprint[32],
+                                    int64_t expires_wall_ns)
 {
     const size_t name_size = strlen(principal->name);
     arcp__idempotency *entry = arcp__alloc(sizeof(*entry) + name_size + 1 + key.size);
@@ -113,6 +114,8 @@ static arcp__idempotency *entry_new(arcp__jobs *jobs, arcp__principal *principal
     entry->key[name_size] = '\n';
     memcpy(entry->key + name_size + 1, key.data, key.size);
     memcpy(entry->job_id, job_id, strlen(job_id) + 1);
+    memcpy(entry->fingerprint, fingerprint, 32);
+    entry->expires_wall_ns = expires_wall_ns;
     return entry;
 }
 
@@ -147,16 +150,15 @@ static void add(arcp__jobs *jobs, arcp__idempotency *entry)
 void arcp__idempotency_add(arcp__jobs *jobs, arcp__job *job, arcp_span key,
                            const uint8_t fingerprint[32])
 {
-    arcp__idempotency *entry = entry_new(jobs, job->principal, key, job->id);
+    const int64_t ttl_ns =
+        (int64_t)jobs->context->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
+    arcp__idempotency *entry = entry_new(jobs, job->principal, key, job->id, fingerprint,
+                                         jobs->context->now.wall_ns + ttl_ns);
     if (entry == NULL) {
         return;
     }
     entry->job = job;
     job->idempotency = entry;
-    memcpy(entry->fingerprint, fingerprint, 32);
-    entry->expires_wall_ns =
-        jobs->context->now.wall_ns +
-        (int64_t)jobs->context->settings.jobs_idempotency_ttl_sec * ARCP_NS_PER_SEC;
     arcp__idempotency *expired = NULL;
     HASH_FIND(hh, jobs->keys, entry->key, entry->key_size, expired);
     if (expired != NULL) {
@@ -189,21 +191,22 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
 
 /* ---- those that have expired ---- */
 
-static bool is_oldest_due(const arcp__jobs *jobs)
-{
-    return jobs->oldest_key != NULL &&
-           jobs->oldest_key->expires_wall_ns <= jobs->context->now.wall_ns;
-}
-
 bool arcp__idempotency_sweep(arcp__jobs *jobs)
 {
-    for (unsigned count = 0; count < ARCP__FORGOTTEN_AT_ONCE && is_oldest_due(jobs); count++) {
-        arcp__principal *principal = jobs->oldest_key->principal;
-        delete_row(jobs, jobs->oldest_key);
-        forget(jobs, jobs->oldest_key);
+    for (unsigned count = 0; jobs->oldest_key != NULL; count++) {
+        arcp__idempotency *oldest = jobs->oldest_key;
+        arcp__principal *principal = oldest->principal;
+        if (oldest->expires_wall_ns > jobs->context->now.wall_ns) {
+            return false;
+        }
+        if (count == ARCP__FORGOTTEN_AT_ONCE) {
+            return true;
+        }
+        delete_row(jobs, oldest);
+        forget(jobs, oldest);
         arcp__principal_maybe_free(jobs, principal);
     }
-    return is_oldest_due(jobs);
+    return false;
 }
 
 /* ---- room for more ---- */
@@ -293,14 +296,13 @@ arcp_status arcp__idempotency_restore_of_job(arcp__jobs *jobs, const arcp_json *
     if (!arcp__decode_row(json, &jobs->context->scratch, object, &members, &row)) {
         return arcp__row_damaged("job", arcp_span_cstr(job->id), err);
     }
-    arcp__idempotency *entry = entry_new(jobs, job->principal, row.key, job->id);
+    arcp__idempotency *entry =
+        entry_new(jobs, job->principal, row.key, job->id, row.fingerprint, row.expires_at);
     if (entry == NULL) {
         return arcp__row_out_of_memory(err);
     }
     entry->job = job;
     job->idempotency = entry;
-    memcpy(entry->fingerprint, row.fingerprint, sizeof(row.fingerprint));
-    entry->expires_wall_ns = row.expires_at;
     add(jobs, entry);
     return ARCP_OK;
 }
@@ -327,15 +329,13 @@ arcp_status arcp__idempotency_restore_row(arcp__jobs *jobs, arcp_span key, arcp_
     memcpy(job_id, row.job_id.data, row.job_id.size);
     arcp__principal *principal = arcp__principal_get(jobs, arcp_span_first(row.key, name_size));
     arcp__idempotency *entry =
-        principal == NULL
-            ? NULL
-            : entry_new(jobs, principal, arcp_span_from(row.key, name_size + 1), job_id);
+        principal == NULL ? NULL
+                          : entry_new(jobs, principal, arcp_span_from(row.key, name_size + 1),
+                                      job_id, row.fingerprint, row.expires_at);
     if (entry == NULL) {
         return arcp__row_out_of_memory(err);
     }
     const arcp_span payload = arcp_json_raw(json, row.accepted);
-    memcpy(entry->fingerprint, row.fingerprint, sizeof(row.fingerprint));
-    entry->expires_wall_ns = row.expires_at;
     entry->accepted = arcp__copy_cstr(payload.data, payload.size);
     entry->has_row = true;
     if (entry->accepted == NULL) {

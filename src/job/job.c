@@ -62,28 +62,6 @@ void arcp__job_unpin(arcp__job *job)
     }
 }
 
-/* Its stream, and its places in the tables. */
-static bool add_to_tables(arcp__jobs *jobs, arcp__job *job)
-{
-    job->stream = arcp__stream_new(jobs->log, "j:", arcp_span_cstr(job->id));
-    if (job->stream == NULL) {
-        return false;
-    }
-    HASH_ADD_KEYPTR(hh, jobs->all, job->id, strlen(job->id), job);
-    const bool is_added = ARCP__HASH_ADDED(job);
-    if (!is_added || !arcp__principal_add_job(job->principal, job)) {
-        if (is_added) {
-            HASH_DEL(jobs->all, job);
-        }
-        arcp__stream_unref(jobs->log, job->stream);
-        return false;
-    }
-    job->stream->owner = job;
-    job->principal->running_jobs++;
-    jobs->running++;
-    return true;
-}
-
 arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span id)
 {
     arcp__job *job = arcp__alloc(sizeof(*job));
@@ -99,11 +77,26 @@ arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span
     } else {
         arcp__context_make_id(jobs->context, "job_", job->id);
     }
-    if (job->live == NULL || !add_to_tables(jobs, job)) {
+    job->stream =
+        job->live == NULL ? NULL : arcp__stream_new(jobs->log, "j:", arcp_span_cstr(job->id));
+    if (job->stream != NULL) {
+        HASH_ADD_KEYPTR(hh, jobs->all, job->id, strlen(job->id), job);
+    }
+    const bool is_added = job->stream != NULL && ARCP__HASH_ADDED(job);
+    if (!is_added || !arcp__principal_add_job(principal, job)) {
+        if (is_added) {
+            HASH_DEL(jobs->all, job);
+        }
+        if (job->stream != NULL) {
+            arcp__stream_unref(jobs->log, job->stream);
+        }
         arcp__job_unpin(job);
         arcp__context_no_memory(jobs->context);
         return NULL;
     }
+    job->stream->owner = job;
+    principal->running_jobs++;
+    jobs->running++;
     return job;
 }
 

@@ -423,18 +423,18 @@ typedef struct arcp__job_cost {
  * long and are many. */
 struct arcp__job_live {
     arcp__trace trace;
-    char *tracestate;  /* owned; NULL for none */
-    char *delegate_id; /* owned; NULL for none */
-    char *cwd;         /* owned: absolute; NULL for none */
-    bool owns_cwd;     /* it was made for the job: to be removed afterwards */
-    char *spent;       /* owned JSON, while rows are taken up: what it had spent */
-    char *input;          /* owned JSON; freed when the agent has it */
-    char *wait_reply;     /* owned: the id of the parent's waiting delegate line */
-    char *cancel_message; /* owned: what the canceller wrote, as one line; NULL: nothing */
-    void *host; /* of its agent's registration */
-    void *user; /* the host's own, which sets it */
-    arcp__port agent_port;           /* what waits for its agent */
-    const arcp_lease *lease;         /* referenced */
+    char *tracestate;        /* owned; NULL for none */
+    char *delegate_id;       /* owned; NULL for none */
+    char *cwd;               /* owned: absolute; NULL for none */
+    bool owns_cwd;           /* it was made for the job: to be removed afterwards */
+    char *spent;             /* owned JSON, while rows are taken up: what it had spent */
+    char *input;             /* owned JSON; freed when the agent has it */
+    char *wait_reply;        /* owned: the id of the parent's waiting delegate line */
+    char *cancel_message;    /* owned: what the canceller wrote, as one line; NULL: nothing */
+    void *host;              /* of its agent's registration */
+    void *user;              /* the host's own, which sets it */
+    arcp__port agent_port;   /* what waits for its agent */
+    const arcp_lease *lease; /* referenced */
     const arcp_authority *authority; /* referenced; any thread may use it */
     arcp__credential_slot credential;
     uint64_t max_runtime_sec;

@@ -47,33 +47,12 @@ static uint64_t runtime_left(const arcp__jobs *jobs, const arcp__job *parent)
     return left <= 0 ? 1 : (uint64_t)((left + ARCP_NS_PER_SEC - 1) / ARCP_NS_PER_SEC);
 }
 
-static arcp_status check_limits(const arcp__jobs *jobs, const arcp__job *parent, arcp_buf *details,
-                                arcp_error *err)
-{
-    if (parent->depth >= jobs->context->settings.limits_delegation_depth) {
-        return over_limit("limits.delegation_depth", details, err);
-    }
-    if (parent->live_children + parent->admissions >=
-        jobs->context->settings.limits_children_per_job) {
-        return over_limit("limits.children_per_job", details, err);
-    }
-    if (parent->principal->running_jobs >= jobs->context->settings.limits_jobs_per_principal) {
-        arcp_buf_append_cstr(details, "{\"limit\":\"limits.jobs_per_principal\"}");
-        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                              "too many running jobs (limits.jobs_per_principal)");
-    }
-    if (parent->submitter == NULL) {
-        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                              "the session that the job ran on is gone");
-    }
-    return ARCP_OK;
-}
-
 /* What is asked for, as far as it is allowed; the caller unrefs order->lease. [arcp:9.4-3]
  * [arcp:9.8.2-12] [arcp:LA-13] [arcp:DR-1] [arcp:DR-5] */
 static arcp_status check(arcp__jobs *jobs, arcp__job *parent, arcp__job_order *order,
                          arcp_buf *notes, arcp_buf *details, arcp_error *err)
 {
+    const arcp_settings *settings = &jobs->context->settings;
     const arcp_authority *authority = parent->live->authority;
     arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err);
     if (status != ARCP_OK) {
@@ -90,22 +69,37 @@ static arcp_status check(arcp__jobs *jobs, arcp__job *parent, arcp__job_order *o
         arcp__job_decided(jobs, parent, &decision);
         return err->status;
     }
+    if (parent->depth >= settings->limits_delegation_depth) {
+        return over_limit("limits.delegation_depth", details, err);
+    }
+    if (parent->live_children + parent->admissions >= settings->limits_children_per_job) {
+        return over_limit("limits.children_per_job", details, err);
+    }
+    if (parent->principal->running_jobs >= settings->limits_jobs_per_principal) {
+        arcp_buf_append_cstr(details, "{\"limit\":\"limits.jobs_per_principal\"}");
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                              "too many running jobs (limits.jobs_per_principal)");
+    }
+    if (parent->submitter == NULL) {
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
+                              "the session that the job ran on is gone");
+    }
     arcp_lease *request = NULL;
     arcp_lease *derived = NULL;
-    status = check_limits(jobs, parent, details, err);
-    if (status == ARCP_OK) {
-        status = arcp__audit_check(jobs->log, err);
-    }
+    status = arcp__audit_check(jobs->log, err);
     if (status == ARCP_OK) {
         status = arcp__job_read_lease(jobs, order, &request, err);
     }
-    if (status == ARCP_OK) {
-        status = arcp__lease_derive(authority, request, &order->lease_work, &derived, details, err);
-        status = status == ARCP_E_LIMIT ? arcp__lease_too_complex(details, err) : status;
-        arcp_lease_unref(request);
-        order->lease = derived;
+    if (status != ARCP_OK) {
+        return status;
     }
-    return status == ARCP_OK ? arcp__policy_apply(jobs, order, notes, details, err) : status;
+    status = arcp__lease_derive(authority, request, &order->lease_work, &derived, details, err);
+    arcp_lease_unref(request);
+    order->lease = derived;
+    if (status != ARCP_OK) {
+        return status == ARCP_E_LIMIT ? arcp__lease_too_complex(details, err) : status;
+    }
+    return arcp__policy_apply(jobs, order, notes, details, err);
 }
 
 static void audit(arcp__jobs *jobs, const arcp__job *parent, const arcp__job *child,
@@ -155,7 +149,7 @@ static void emit_delegate(arcp__jobs *jobs, arcp__job *parent, const arcp__job *
     arcp_json_end_object(&writer);
     arcp__context_check_text(jobs->context, &event);
     arcp__context_check_text(jobs->context, &text);
-    arcp__job_emit_event(jobs, parent, ARCP_EVENT_DELEGATE, ARCP_SPAN_LITERAL("delegate"),
+    arcp__job_emit_event(jobs, parent, ARCP_FEATURE_NONE, ARCP_SPAN_LITERAL("delegate"),
                          arcp_buf_span(&event));
     arcp_buf_fini(&text);
     arcp_buf_fini(&event);

@@ -66,7 +66,7 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
         return; /* not all that it said is there */
     }
     if (payload->size > arcp__frame_room(jobs->context)) {
-        arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
+        arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR,
                        ARCP_SPAN_LITERAL("the result is too large for one frame "
                                          "(limits.frame_bytes): it can be sent in chunks"),
                        true, ARCP__FRAME_LIMIT);
@@ -122,13 +122,6 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     }
 }
 
-static void open_payload(arcp_json_writer *writer, arcp_buf *payload, const char *final_status)
-{
-    arcp_json_writer_init(writer, payload);
-    arcp_json_begin_object(writer);
-    arcp__put_cstr(writer, "final_status", final_status);
-}
-
 /* [arcp:8.4-8] */
 static void close_payload(const arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
 {
@@ -160,23 +153,18 @@ static arcp__cancel_reason stop_reason(const arcp__job *job, arcp_status code)
     return code == ARCP_E_CANCELLED ? ARCP__CANCEL_CLIENT : ARCP__CANCEL_SHUTDOWN;
 }
 
-static arcp_span cut(arcp_span text)
-{
-    return arcp_span_first(text, arcp__utf8_cut(text, ARCP__REPEATED_MAX));
-}
-
 static void write_error(const arcp__jobs *jobs, const arcp__job *job, arcp_buf *payload,
-                        arcp_status code, arcp_span code_text, arcp_span message, bool retryable,
-                        arcp_span details)
+                        arcp_status code, arcp_span message, bool retryable, arcp_span details)
 {
-    arcp_json_writer writer;
-    open_payload(&writer, payload, arcp_job_status_name(final_status(code)));
-    arcp__error_payload_members(&writer, code, code_text, message, retryable, details);
+    arcp_json_writer writer = arcp__put_begin(payload);
+    arcp__put_cstr(&writer, "final_status", arcp_job_status_name(final_status(code)));
+    arcp__error_payload_members(&writer, code, arcp_span_cstr(arcp_status_wire_code(code)), message,
+                                retryable, details);
     close_payload(jobs, job, &writer);
 }
 
-void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_span code_text,
-                    arcp_span message, bool retryable, arcp_span details)
+void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_span message,
+                    bool retryable, arcp_span details)
 {
     if (arcp__job_has_ended(job)) {
         return;
@@ -187,21 +175,19 @@ void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_spa
         const char *said = job->live->cancel_message;
         code = arcp_error_set(&cancelled, ARCP_E_CANCELLED, "the job was cancelled%s%s",
                               said == NULL ? "" : ": ", said == NULL ? "" : said);
-        code_text = ARCP_SPAN_LITERAL("CANCELLED");
         message = arcp_span_cstr(cancelled.message);
         retryable = false;
         details = arcp_span_make(NULL, 0);
     }
-    arcp_job_status status = final_status(code);
     arcp_buf payload = ARCP_BUF_INIT;
-    write_error(jobs, job, &payload, code, code_text, message, retryable, details);
+    write_error(jobs, job, &payload, code, message, retryable, details);
     if (payload.size > arcp__frame_room(jobs->context)) {
         arcp_buf_clear(&payload);
-        write_error(jobs, job, &payload, code, cut(code_text), cut(message), retryable,
-                    ARCP__FRAME_LIMIT);
+        message = arcp_span_first(message, arcp__utf8_cut(message, ARCP__REPEATED_MAX));
+        write_error(jobs, job, &payload, code, message, retryable, ARCP__FRAME_LIMIT);
     }
     job->end_code = code;
-    finish(jobs, job, status, "job.error", &payload);
+    finish(jobs, job, final_status(code), "job.error", &payload);
     arcp_buf_fini(&payload);
     if (!job->said_end) {
         arcp__agent_cancel(jobs, job, stop_reason(job, code), 0);
@@ -210,9 +196,8 @@ void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_spa
 
 void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, const char *message)
 {
-    arcp__job_fail(jobs, job, code, arcp_span_cstr(arcp_status_wire_code(code)),
-                   arcp_span_cstr(message), arcp_status_is_retryable_by_default(code),
-                   arcp_span_make(NULL, 0));
+    arcp__job_fail(jobs, job, code, arcp_span_cstr(message),
+                   arcp_status_is_retryable_by_default(code), arcp_span_make(NULL, 0));
 }
 
 /* The result of a job that streamed for a session that cannot get chunks. */
@@ -257,8 +242,8 @@ void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
         arcp__job_emit_chunk(jobs, job, ARCP_SPAN_LITERAL("\"\""), false, false);
     }
     arcp_buf payload = arcp__context_take_buf(jobs->context);
-    arcp_json_writer writer;
-    open_payload(&writer, &payload, "success");
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__put_cstr(&writer, "final_status", "success");
     bool fits = true;
     if (chunked && arcp__job_streams(job)) {
         arcp__put_cstr(&writer, "result_id", job->result_id);
@@ -397,8 +382,8 @@ void arcp__jobs_end_over(arcp__jobs *jobs)
             (void)snprintf(message, sizeof(message), "what the job said is more than %s",
                            job->over_limit);
             (void)snprintf(details, sizeof(details), "{\"limit\":\"%s\"}", job->over_limit);
-            arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
-                           arcp_span_cstr(message), true, arcp_span_cstr(details));
+            arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, arcp_span_cstr(message), true,
+                           arcp_span_cstr(details));
         }
         arcp__job_unpin(job);
     }

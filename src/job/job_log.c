@@ -35,30 +35,6 @@ void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job)
     job->live->metrics->live++;
 }
 
-/* For the line at its end. */
-static void add_cost(arcp__job_live *live, arcp_span currency, arcp_decimal amount)
-{
-    arcp__job_cost *cost = live->costs;
-    while (cost != NULL && !arcp_span_equal_cstr(currency, cost->currency)) {
-        cost = cost->next;
-    }
-    if (cost == NULL && live->cost_count < COSTS_MAX && currency.size <= ARCP__CURRENCY_BYTES_MAX &&
-        memchr(currency.data, '\0', currency.size) == NULL) {
-        cost = arcp__alloc(sizeof(*cost) + currency.size + 1);
-        if (cost == NULL) {
-            return; /* of a figure for people; budgets have their own counters */
-        }
-        memcpy(cost->currency, currency.data, currency.size);
-        cost->currency[currency.size] = '\0';
-        cost->amount = (arcp_decimal)ARCP_DECIMAL_ZERO;
-        LL_APPEND(live->costs, cost);
-        live->cost_count++;
-    }
-    if (cost != NULL) {
-        (void)!arcp_decimal_add(cost->amount, amount, &cost->amount);
-    }
-}
-
 void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount)
 {
     arcp__job_metrics *metrics = &jobs->metrics;
@@ -80,7 +56,26 @@ void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, a
     }
     /* Beyond the largest decimal the sum stays where it is. */
     (void)!arcp_decimal_add(metrics->spent[at].amount, amount, &metrics->spent[at].amount);
-    add_cost(job->live, currency, amount);
+    /* For the line at its end: a figure for people, which may be missing; budgets have their own
+     * counters. */
+    arcp__job_live *live = job->live;
+    arcp__job_cost *cost = live->costs;
+    while (cost != NULL && !arcp_span_equal_cstr(currency, cost->currency)) {
+        cost = cost->next;
+    }
+    if (cost == NULL && live->cost_count < COSTS_MAX && currency.size <= ARCP__CURRENCY_BYTES_MAX &&
+        memchr(currency.data, '\0', currency.size) == NULL) {
+        cost = arcp__alloc(sizeof(*cost) + currency.size + 1);
+        if (cost == NULL) {
+            return;
+        }
+        memcpy(cost->currency, currency.data, currency.size);
+        LL_APPEND(live->costs, cost);
+        live->cost_count++;
+    }
+    if (cost != NULL) {
+        (void)!arcp_decimal_add(cost->amount, amount, &cost->amount);
+    }
 }
 
 /* ---- lines ---- */

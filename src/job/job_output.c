@@ -18,8 +18,7 @@ void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status statu
     }
     if (status != ARCP_OK) {
         arcp__agent_forget(jobs, job);
-        arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
-                       message, true, arcp_span_make(NULL, 0));
+        arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, message, true, arcp_span_make(NULL, 0));
         return;
     }
     arcp__agent_enter(job, ARCP__AGENT_RUNNING);
@@ -213,8 +212,8 @@ static void fail_exit(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *
     if (!job->cancelling) { /* who was asked to stop may end as it likes */
         arcp__job_log(jobs, ARCP__LOG_WARN, job, message);
     }
-    arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, ARCP_SPAN_LITERAL("INTERNAL_ERROR"),
-                   arcp_span_cstr(message), true, arcp__details(&details));
+    arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, arcp_span_cstr(message), true,
+                   arcp__details(&details));
     arcp_buf_fini(&details);
 }
 

@@ -89,8 +89,8 @@ bool arcp__job_emit_terminal(arcp__jobs *jobs, arcp__job *job, const char *type,
     return emit(jobs, job, type, ARCP_FEATURE_NONE, &payload, 1, is_bounded);
 }
 
-static void emit_with_feature(arcp__jobs *jobs, arcp__job *job, arcp_span kind_text,
-                              arcp_feature feature, arcp_span body)
+void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_feature feature,
+                          arcp_span kind_text, arcp_span body)
 {
     char ts[ARCP__TIMESTAMP_SIZE + 9] = "\",\"ts\":\"";
     arcp__timestamp_format(jobs->context->now.wall_ns, ts + 8);
@@ -108,12 +108,6 @@ static void emit_with_feature(arcp__jobs *jobs, arcp__job *job, arcp_span kind_t
     (void)emit(jobs, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]), true);
 }
 
-void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_event_kind kind,
-                          arcp_span kind_text, arcp_span body)
-{
-    emit_with_feature(jobs, job, kind_text, arcp_event_kind_feature(kind), body);
-}
-
 /* [arcp:8.1-1] */
 static void emit_body(arcp__jobs *jobs, arcp__job *job, arcp_event_kind kind, arcp_feature feature,
                       arcp_buf *body)
@@ -121,8 +115,8 @@ static void emit_body(arcp__jobs *jobs, arcp__job *job, arcp_event_kind kind, ar
     if (body->failed) {
         arcp__context_no_memory(jobs->context);
     } else {
-        emit_with_feature(jobs, job, arcp_span_cstr(arcp_event_kind_name(kind)), feature,
-                          arcp_buf_span(body));
+        arcp__job_emit_event(jobs, job, feature, arcp_span_cstr(arcp_event_kind_name(kind)),
+                             arcp_buf_span(body));
     }
     arcp__context_give_buf(jobs->context, body);
 }
@@ -186,7 +180,5 @@ void arcp__job_emit_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data_json,
     arcp_buf_append_format(&body, ",\"encoding\":\"%s\",\"more\":%s}",
                            is_base64 ? "base64" : "utf8", more ? "true" : "false");
     job->live->chunk_next++;
-    arcp__job_emit_event(jobs, job, ARCP_EVENT_RESULT_CHUNK, ARCP_SPAN_LITERAL("result_chunk"),
-                         arcp_buf_span(&body));
-    arcp__context_give_buf(jobs->context, &body);
+    emit_body(jobs, job, ARCP_EVENT_RESULT_CHUNK, ARCP_FEATURE_RESULT_CHUNK, &body);
 }

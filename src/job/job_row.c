@@ -223,12 +223,6 @@ static bool keep_spent(const arcp_json *row, arcp_json_ref spent, arcp__job *job
     return job->live->spent != NULL;
 }
 
-static bool copy_cstr(char **to, arcp_span text)
-{
-    *to = arcp__copy_cstr(text.data, text.size);
-    return *to != NULL;
-}
-
 static bool copy_id(char to[ARCP__ID_SIZE], arcp_span text)
 {
     if (text.size >= ARCP__ID_SIZE) {
@@ -292,8 +286,10 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
         !copy_id(job->result_id, row.result_id)) {
         return arcp__row_damaged("job", key, err);
     }
-    if (!copy_cstr(&job->agent_text, said.agent) ||
-        !copy_cstr(&job->accepted, arcp_json_raw(json, row.accepted))) {
+    const arcp_span accepted = arcp_json_raw(json, row.accepted);
+    job->agent_text = arcp__copy_cstr(said.agent.data, said.agent.size);
+    job->accepted = arcp__copy_cstr(accepted.data, accepted.size);
+    if (job->agent_text == NULL || job->accepted == NULL) {
         return arcp__row_out_of_memory(err);
     }
     const bool has_ended = arcp__job_has_ended(job);
@@ -338,8 +334,7 @@ arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *e
         return restore_job(jobs, key, err);
     }
     arcp__job *job = arcp__job_find(jobs, arcp_span_first(key, key.size - size));
-    const arcp_json_ref spent =
-        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent"));
+    const arcp_json_ref spent = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent"));
     if (job == NULL || !arcp_json_is(json, spent, ARCP_JSON_OBJECT)) {
         return ARCP_OK; /* of no job that could have been restored, or without counters */
     }

@@ -181,8 +181,8 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
  * observers. False when out of memory, or when it is `is_bounded` and has no room. */
 bool arcp__job_emit_terminal(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_span payload,
                              bool is_bounded);
-/* A job.event of a kind with a body. */
-void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_event_kind kind,
+/* A job.event of a kind with a body; a session needs the feature to see it. */
+void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_feature feature,
                           arcp_span kind_text, arcp_span body);
 void arcp__job_emit_denial(arcp__jobs *jobs, arcp__job *job, arcp_span call_id,
                            const arcp_error *error, arcp_span details);
@@ -212,8 +212,8 @@ void arcp__agent_forget(arcp__jobs *jobs, arcp__job *job);
 /* ---- job_end.c ---- */
 void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
                        arcp_span summary_json);
-void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_span code_text,
-                    arcp_span message, bool retryable, arcp_span details);
+void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_span message,
+                    bool retryable, arcp_span details);
 /* The end of an expired or exhausted job, after the agent has its answer. */
 void arcp__job_after_denial(arcp__jobs *jobs, arcp__job *job, arcp_status code);
 
@@ -253,14 +253,7 @@ ARCP_MUST_CHECK arcp_status arcp__job_read_lease(const arcp__jobs *jobs,
 arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp_buf *details,
                             arcp_error *err);
 
-/* ---- job_event.c: what agents say through their port ---- */
-/* An event that an agent asked for: gate, budget, chunks. ARCP_OK, or the error it gets
- * (details appended to `details`). */
-arcp_status arcp__job_agent_event(arcp__jobs *jobs, arcp__job *job, arcp_span kind_text,
-                                  const arcp_json *json, arcp_json_ref body, arcp_buf *details,
-                                  arcp_error *err);
-/* What came through a port of the job. */
-void arcp__job_hear(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message);
+/* ---- agent_line.c ---- */
 /* Counts and audits what the gate answered. */
 void arcp__job_decided(arcp__jobs *jobs, const arcp__job *job, const arcp_decision *decision);
 

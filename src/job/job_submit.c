@@ -77,16 +77,11 @@ static void write_accepted(arcp__jobs *jobs, arcp__job *job, arcp_json_writer *w
     arcp_json_end_object(writer);
 }
 
-static bool copy_text(char **to, arcp_span text)
-{
-    *to = arcp__copy_cstr(text.data, text.size);
-    return *to != NULL;
-}
-
 /* What is empty stays NULL. */
 static bool copy_any(char **to, arcp_span text)
 {
-    return text.size == 0 || copy_text(to, text);
+    *to = text.size == 0 ? NULL : arcp__copy_cstr(text.data, text.size);
+    return *to != NULL || text.size == 0;
 }
 
 /* What the order says, and where its agent works. */
@@ -104,8 +99,8 @@ static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arc
         memcpy(job->parent_id, order->parent->id, sizeof(job->parent_id));
         job->depth = order->parent->depth + 1;
     }
-    if (!copy_text(&job->agent_text, arcp_span_cstr(order->agent->text)) ||
-        !copy_text(&live->input, order->input) ||
+    if (!copy_any(&job->agent_text, arcp_span_cstr(order->agent->text)) ||
+        !copy_any(&live->input, order->input) ||
         !copy_any(&live->delegate_id, order->delegate_id) ||
         !copy_any(&live->tracestate, order->tracestate)) {
         return false;
@@ -123,17 +118,12 @@ static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arc
     return live->cwd != NULL;
 }
 
-static arcp_status no_memory(arcp_error *err)
-{
-    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
-}
-
 /* Everything that the order says, in a job that has only its id and its stream. */
 static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__job *job,
                         arcp_buf *details, arcp_error *err)
 {
     if (!copy_order(jobs, order, job)) {
-        return no_memory(err);
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
     }
     arcp_status status = arcp__job_make_authority(jobs, job, order->parent, err);
     if (status != ARCP_OK) {
@@ -149,7 +139,7 @@ static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__jo
     job->accepted = accepted.failed ? NULL : arcp__copy_cstr(accepted.data, size);
     arcp__context_give_buf(jobs->context, &accepted);
     if (job->accepted == NULL) {
-        return no_memory(err);
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
     }
     if (!arcp__frame_fits_job(jobs->context, size)) {
         if (details != NULL) {
@@ -158,17 +148,14 @@ static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__jo
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "job.accepted is too large for one frame (limits.frame_bytes)");
     }
-    if (order->key.size != 0) {
-        status = arcp__idempotency_check(jobs, order->principal, size, details, err);
-        if (status != ARCP_OK) {
-            return status;
-        }
+    if (order->key.size == 0) {
+        return ARCP_OK;
+    }
+    status = arcp__idempotency_check(jobs, order->principal, size, details, err);
+    if (status == ARCP_OK) {
         arcp__idempotency_add(jobs, job, order->key, order->fingerprint);
     }
-    arcp__job_note_head(job);
-    arcp__job_store(jobs, job);
-    arcp__metrics_job_began(jobs, job);
-    return ARCP_OK;
+    return status;
 }
 
 arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp_buf *details,
@@ -179,7 +166,7 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
         arcp__job_new(jobs, order->principal,
                       admission == NULL ? (arcp_span){NULL, 0} : arcp_span_cstr(admission->job_id));
     if (job == NULL) {
-        (void)no_memory(err);
+        (void)arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "out of memory");
         return NULL;
     }
     const int64_t now_ns = jobs->context->now.wall_ns;
@@ -189,6 +176,9 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
         arcp__job_drop(jobs, job);
         return NULL;
     }
+    arcp__job_note_head(job);
+    arcp__job_store(jobs, job);
+    arcp__metrics_job_began(jobs, job);
     return job;
 }
 
@@ -221,11 +211,21 @@ static arcp_status check_features(const arcp__job_order *order, arcp_error *err)
     return ARCP_OK;
 }
 
-static arcp_status check_caps(const arcp__jobs *jobs, const arcp__job_order *order,
-                              arcp_buf *details, arcp_error *err)
+/* What can be said before anything is made. [arcp:7.1-1] */
+static arcp_status check(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *details,
+                         arcp_error *err)
 {
     const arcp_settings *settings = &jobs->context->settings;
     const arcp__submitter *submitter = order->submitter;
+    arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    order->agent_name = arcp_span_cstr(order->agent->name);
+    status = check_features(order, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     const char *limit = NULL;
     const char *what = "too many running jobs";
     if (submitter->live_jobs + submitter->admission_count >= settings->limits_jobs_per_session) {
@@ -237,27 +237,11 @@ static arcp_status check_caps(const arcp__jobs *jobs, const arcp__job_order *ord
         limit = "limits.principal_bytes";
         what = "the principal's running jobs have said too much";
     }
-    if (limit == NULL) {
-        return ARCP_OK;
+    if (limit != NULL) {
+        arcp_buf_append_format(details, "{\"limit\":\"%s\"}", limit);
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s (%s)", what, limit);
     }
-    arcp_buf_append_format(details, "{\"limit\":\"%s\"}", limit);
-    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s (%s)", what, limit);
-}
-
-/* What can be said before anything is made. [arcp:7.1-1] */
-static arcp_status check(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *details,
-                         arcp_error *err)
-{
-    arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    order->agent_name = arcp_span_cstr(order->agent->name);
-    status = check_features(order, err);
-    if (status == ARCP_OK) {
-        status = check_caps(jobs, order, details, err);
-    }
-    if (status == ARCP_OK && order->key.size != 0) {
+    if (order->key.size != 0) {
         /* Before a credential is asked for; how long the answer is is not known yet. */
         status = arcp__idempotency_check(jobs, order->principal, 0, details, err);
     }
@@ -319,12 +303,11 @@ arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
 }
 
 /* What may have changed while it waited. */
-static arcp_status check_again(arcp__jobs *jobs, const arcp__admission *admission,
-                               arcp__job_order *order, arcp_error *err)
+static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_error *err)
 {
     const arcp__job *parent = order->parent;
-    if (admission->error.status != ARCP_OK) {
-        *err = admission->error;
+    if (order->admission->error.status != ARCP_OK) {
+        *err = order->admission->error;
         return err->status;
     }
     if (jobs->context->stopping) {
@@ -346,7 +329,7 @@ static arcp_status check_again(arcp__jobs *jobs, const arcp__admission *admissio
 arcp__job_outcome arcp__job_admit(arcp__jobs *jobs, arcp__admission *admission,
                                   arcp__job_order *order, arcp__job_answer *answer, arcp_error *err)
 {
-    if (check_again(jobs, admission, order, err) == ARCP_OK) {
+    if (check_again(jobs, order, err) == ARCP_OK) {
         answer->job = arcp__job_create(jobs, order, &answer->details, err);
     }
     if (answer->job == NULL) {

@@ -72,52 +72,28 @@ static arcp_status lifetime_ceiling(const arcp__jobs *jobs, uint64_t seconds, ar
     return arcp_lease_build(builder, out, err);
 }
 
-static arcp_status narrow(const arcp__jobs *jobs, size_t row, const arcp__ceiling *ceiling,
-                          const arcp_lease **lease, arcp_buf *notes, arcp_error *err)
+/* Narrows the order's lease by a ceiling of the row. What falls away is to be told when the job has
+ * an id: rule NUL dropped NUL. */
+static arcp_status narrow(const arcp__jobs *jobs, const arcp__policy_row *row,
+                          const arcp__ceiling *ceiling, arcp__job_order *order, arcp_buf *notes,
+                          arcp_error *err)
 {
     arcp_lease *narrowed = NULL;
     arcp_buf dropped = ARCP_BUF_INIT;
-    arcp_status status = arcp__lease_narrow(*lease, ceiling, &narrowed, &dropped, err);
+    const arcp_status status = arcp__lease_narrow(order->lease, ceiling, &narrowed, &dropped, err);
+    if (status == ARCP_OK && dropped.size > 2) {
+        arcp_buf_append_format(notes, "policy[%zu]: principal %s, agent %s",
+                               (size_t)(row - jobs->policies), row->principal_glob,
+                               row->agent_glob);
+        arcp_buf_append_byte(notes, '\0');
+        arcp_buf_append(notes, arcp_buf_span(&dropped));
+        arcp_buf_append_byte(notes, '\0');
+    }
     if (status == ARCP_OK) {
-        if (dropped.size > 2) { /* to be told when the job has an id: rule NUL dropped NUL */
-            arcp_buf_append_format(notes, "policy[%zu]: principal %s, agent %s", row,
-                                   jobs->policies[row].principal_glob,
-                                   jobs->policies[row].agent_glob);
-            arcp_buf_append_byte(notes, '\0');
-            arcp_buf_append(notes, arcp_buf_span(&dropped));
-            arcp_buf_append_byte(notes, '\0');
-        }
-        arcp_lease_unref(*lease);
-        *lease = narrowed;
+        arcp_lease_unref(order->lease);
+        order->lease = narrowed;
     }
     arcp_buf_fini(&dropped);
-    return status;
-}
-
-static arcp_status narrow_by_row(arcp__jobs *jobs, size_t at, arcp__lease_work *work,
-                                 const arcp_lease **lease, arcp_buf *notes, arcp_error *err)
-{
-    const arcp__policy_row *row = &jobs->policies[at];
-    arcp_status status = ARCP_OK;
-    if (row->ceiling != NULL) {
-        /* A lease that does not name model.use may stand for every model. */
-        const arcp__ceiling ceiling = {
-            .lease = row->ceiling,
-            .absent_is_open = row->leaves_others_open,
-            .closes_models = !row->leaves_others_open &&
-                             jobs->context->settings.model_use_required != ARCP_CHOICE_TRUE,
-            .work = work};
-        status = narrow(jobs, at, &ceiling, lease, notes, err);
-    }
-    if (status == ARCP_OK && row->max_lifetime_sec != 0) {
-        arcp_lease *until = NULL;
-        status = lifetime_ceiling(jobs, row->max_lifetime_sec, &until, err);
-        if (status == ARCP_OK) {
-            const arcp__ceiling ceiling = {.lease = until, .absent_is_open = true, .work = work};
-            status = narrow(jobs, at, &ceiling, lease, notes, err);
-            arcp_lease_unref(until);
-        }
-    }
     return status;
 }
 
@@ -125,11 +101,11 @@ static arcp_status narrow_by_row(arcp__jobs *jobs, size_t at, arcp__lease_work *
 
 /* What it answered is used if it is within what it was asked about; what it left out and
  * limits (budgets, expiry, models) stays. */
-static arcp_status take_answer(arcp__jobs *jobs, const arcp_lease *answered, arcp__lease_work *work,
-                               const arcp_lease **lease, arcp_error *err)
+static arcp_status take_answer(arcp__jobs *jobs, const arcp_lease *answered, arcp__job_order *order,
+                               arcp_error *err)
 {
-    const arcp__subset_parent asked = {.lease = *lease, .work = work};
-    const arcp__ceiling ceiling = {.lease = *lease, .work = work};
+    const arcp__subset_parent asked = {.lease = order->lease, .work = &order->lease_work};
+    const arcp__ceiling ceiling = {.lease = order->lease, .work = &order->lease_work};
     arcp_lease *narrowed = NULL;
     arcp_error why = {0};
     arcp_status status = arcp__subset_assert(answered, asked, NULL, &why);
@@ -147,17 +123,14 @@ static arcp_status take_answer(arcp__jobs *jobs, const arcp_lease *answered, arc
                          why.message);
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime's submit policy failed");
     }
-    arcp_lease_unref(*lease);
-    *lease = narrowed;
+    arcp_lease_unref(order->lease);
+    order->lease = narrowed;
     return ARCP_OK;
 }
 
 static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *details,
                                arcp_error *err)
 {
-    if (jobs->submit_policy == NULL) {
-        return ARCP_OK;
-    }
     const arcp_submit_request request = {
         .struct_size = sizeof(request),
         .principal = arcp_span_cstr(order->principal->name),
@@ -173,7 +146,7 @@ static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
     arcp_status status =
         jobs->submit_policy(jobs->submit_policy_user, &request, &answered, details, &said);
     if (status == ARCP_OK && answered != NULL) {
-        status = take_answer(jobs, answered, &order->lease_work, &order->lease, err);
+        status = take_answer(jobs, answered, order, err);
     } else if (status != ARCP_OK) {
         bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
         *err = said;
@@ -206,6 +179,7 @@ arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
     if (at_sign != NULL) {
         agent.size = (size_t)(at_sign - agent.data);
     }
+    arcp__lease_work *work = &order->lease_work;
     arcp_status status = ARCP_OK;
     for (size_t at = 0; at < jobs->policy_count && status == ARCP_OK; at++) {
         const arcp__policy_row *row = &jobs->policies[at];
@@ -213,9 +187,27 @@ arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
             !arcp__name_glob_matches(row->agent_glob, agent)) {
             continue;
         }
-        status = narrow_by_row(jobs, at, &order->lease_work, &order->lease, notes, err);
+        if (row->ceiling != NULL) {
+            /* A lease that does not name model.use may stand for every model. */
+            const arcp__ceiling ceiling = {
+                .lease = row->ceiling,
+                .absent_is_open = row->leaves_others_open,
+                .closes_models = !row->leaves_others_open &&
+                                 jobs->context->settings.model_use_required != ARCP_CHOICE_TRUE,
+                .work = work};
+            status = narrow(jobs, row, &ceiling, order, notes, err);
+        }
+        arcp_lease *until = NULL;
+        if (status == ARCP_OK && row->max_lifetime_sec != 0) {
+            status = lifetime_ceiling(jobs, row->max_lifetime_sec, &until, err);
+        }
+        if (until != NULL) {
+            const arcp__ceiling ceiling = {.lease = until, .absent_is_open = true, .work = work};
+            status = narrow(jobs, row, &ceiling, order, notes, err);
+            arcp_lease_unref(until);
+        }
     }
-    if (status == ARCP_OK) {
+    if (status == ARCP_OK && jobs->submit_policy != NULL) {
         status = ask_program(jobs, order, details, err);
     }
     return status == ARCP_E_LIMIT ? arcp__lease_too_complex(details, err) : status;

@@ -49,28 +49,26 @@ static const arcp__members members = ARCP__MEMBERS(rows);
 
 /* ---- where a job stands ---- */
 
-static void make_span_id(arcp__jobs *jobs, uint8_t out[8])
+/* An id that is not all zero. */
+static void make_id(arcp__context *context, uint8_t *out, size_t size)
 {
-    arcp__context_random(jobs->context, out, 8);
-    out[0] |= 1; /* never all zero */
+    arcp__context_random(context, out, size);
+    out[0] |= 1;
 }
 
 static void put_own(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE],
                     char out[ARCP__TRACEPARENT_SIZE + 1])
 {
     uint8_t bytes[8];
-    make_span_id(jobs, bytes);
+    make_id(jobs->context, bytes, sizeof(bytes));
     arcp__traceparent_format(trace_id, bytes, out);
     out[ARCP__TRACEPARENT_SIZE] = '\0';
 }
 
-static void put_text(char *to, size_t size, arcp_span text)
+/* Of a traceparent: its span's id. */
+static arcp_span span_id_of(const char *traceparent)
 {
-    assert(text.size < size);
-    if (text.size != 0) {
-        memcpy(to, text.data, text.size);
-    }
-    to[text.size] = '\0';
+    return arcp_span_make(traceparent + 36, ARCP__SPAN_ID_SIZE);
 }
 
 /* `asked_by` is a valid traceparent, or empty. */
@@ -83,14 +81,14 @@ static void begin(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE], ar
         jobs->makes_spans && (asked_by.size == 0 || arcp__traceparent_is_sampled(asked_by));
     if (out->is_recorded) {
         if (asked_by.size != 0) {
-            put_text(out->parent_id, sizeof(out->parent_id),
-                     arcp_span_first(arcp_span_from(asked_by, 36), ARCP__SPAN_ID_SIZE));
+            memcpy(out->parent_id, span_id_of(asked_by.data).data, ARCP__SPAN_ID_SIZE);
         }
-        make_span_id(jobs, bytes);
+        make_id(jobs->context, bytes, sizeof(bytes));
         arcp__hex_format(bytes, sizeof(bytes), out->session_id);
         put_own(jobs, trace_id, out->traceparent);
     } else if (asked_by.size != 0) {
-        put_text(out->traceparent, sizeof(out->traceparent), asked_by);
+        assert(asked_by.size < sizeof(out->traceparent));
+        memcpy(out->traceparent, asked_by.data, asked_by.size);
     } else {
         /* Nobody asked for it by a span of theirs, and there will be none of ours: one that is the
          * same for everything of the trace. */
@@ -140,17 +138,11 @@ void arcp__trace_read(arcp__jobs *jobs, const arcp__envelope *envelope,
     trace_context asked;
     if (!read_ids(jobs->context, envelope, trace_id, &asked)) {
         uint8_t bytes[ARCP__TRACE_ID_SIZE / 2];
-        arcp__context_random(jobs->context, bytes, sizeof(bytes));
-        bytes[0] |= 1; /* never all zero */
+        make_id(jobs->context, bytes, sizeof(bytes));
         arcp__hex_format(bytes, sizeof(bytes), trace_id);
     }
     *tracestate = arcp_span_first(asked.tracestate, TRACESTATE_MAX);
     begin(jobs, trace_id, asked.traceparent, out);
-}
-
-static arcp_span span_id_of(const arcp__trace *trace)
-{
-    return arcp_span_make(trace->traceparent + 36, ARCP__SPAN_ID_SIZE);
 }
 
 /* [arcp:11-2] */
@@ -160,7 +152,7 @@ void arcp__trace_of_child(arcp__jobs *jobs, const arcp__job *parent, arcp__trace
     *out = (arcp__trace){.is_recorded = above->is_recorded,
                          .began_wall_ns = jobs->context->now.wall_ns};
     if (above->is_recorded) {
-        put_text(out->parent_id, sizeof(out->parent_id), span_id_of(above));
+        memcpy(out->parent_id, span_id_of(above->traceparent).data, ARCP__SPAN_ID_SIZE);
         put_own(jobs, parent->trace_id, out->traceparent);
     } else {
         memcpy(out->traceparent, above->traceparent, sizeof(out->traceparent));
@@ -216,11 +208,6 @@ static void add_text(draft *out, const char *name, arcp_span text)
         (arcp__otlp_attribute){.name = name, .text = arcp_span_first(text, TEXT_MAX)};
 }
 
-static void add_cstr(draft *out, const char *name, const char *text)
-{
-    add_text(out, name, arcp_span_cstr(text));
-}
-
 static void add_list(draft *out, const char *name, const arcp_span *texts, size_t count)
 {
     assert(out->span.attribute_count < ATTRIBUTES_MAX);
@@ -228,18 +215,12 @@ static void add_list(draft *out, const char *name, const arcp_span *texts, size_
         (arcp__otlp_attribute){.name = name, .texts = texts, .text_count = count};
 }
 
-static void emit(arcp__jobs *jobs, draft *made)
-{
-    arcp_buf text = ARCP_BUF_INIT;
-    made->span.attributes = made->attributes;
-    made->span.end_wall_ns = jobs->context->now.wall_ns;
-    arcp__otlp_span_format(&made->span, &text);
-    arcp__effect_push(jobs->log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_SPAN}, &text, false);
-}
-
 /* [arcp:11-3] */
 static void add_lease(draft *out, const arcp_lease *lease)
 {
+    if (lease == NULL) {
+        return;
+    }
     size_t count = arcp_lease_capability_count(lease);
     count = count < CAPABILITIES_MAX ? count : CAPABILITIES_MAX;
     for (size_t at = 0; at < count; at++) {
@@ -285,43 +266,54 @@ typedef struct subject {
     bool is_error;
 } subject;
 
-static void describe(const subject *about, draft *out)
+/* A span with what all spans of a job say, or, if it is the job's own, with all that is known. */
+static void emit(arcp__jobs *jobs, const subject *about, const arcp__otlp_span *span, bool is_own)
 {
-    out->span.trace_id = arcp_span_make(about->trace_id, ARCP__TRACE_ID_SIZE);
-    out->span.tracestate = about->tracestate;
-    out->span.start_wall_ns = about->trace->began_wall_ns;
+    draft out = {.span = *span};
+    arcp_buf text = ARCP_BUF_INIT;
+    out.span.trace_id = arcp_span_make(about->trace_id, ARCP__TRACE_ID_SIZE);
+    out.span.tracestate = about->tracestate;
+    out.span.start_wall_ns = about->trace->began_wall_ns;
+    out.span.end_wall_ns = jobs->context->now.wall_ns;
     if (about->is_error) {
-        out->span.status = ARCP__OTLP_ERROR;
-        out->span.status_message = arcp_status_wire_code(about->code);
+        out.span.status = ARCP__OTLP_ERROR;
+        out.span.status_message = arcp_status_wire_code(about->code);
     }
-    add_cstr(out, "arcp.session_id", about->session_id);
-    add_cstr(out, "arcp.job_id", about->job_id);
-    add_text(out, "arcp.agent", about->agent);
-    add_cstr(out, "arcp.job.status", about->status);
-    add_cstr(out, "error.type", about->code == ARCP_OK ? NULL : arcp_status_wire_code(about->code));
+    add_text(&out, "arcp.session_id", arcp_span_cstr(about->session_id));
+    add_text(&out, "arcp.job_id", arcp_span_cstr(about->job_id));
+    add_text(&out, "arcp.agent", about->agent);
+    add_text(&out, "arcp.job.status", arcp_span_cstr(about->status));
+    add_text(&out, "error.type",
+             arcp_span_cstr(about->code == ARCP_OK ? NULL : arcp_status_wire_code(about->code)));
+    if (is_own) {
+        add_text(&out, "arcp.parent_job_id", arcp_span_cstr(about->parent_job_id));
+        add_lease(&out, about->lease);
+        add_budget(&out, about->budget);
+    }
+    out.span.attributes = out.attributes;
+    arcp__otlp_span_format(&out.span, &text);
+    arcp__effect_push(jobs->log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_SPAN}, &text, false);
 }
 
 static void emit_job(arcp__jobs *jobs, const subject *about)
 {
     const arcp__trace *trace = about->trace;
-    draft made = {.span = {.name = "arcp.job", .kind = ARCP__OTLP_INTERNAL}};
-    bool has_session = trace->session_id[0] != '\0';
-    describe(about, &made);
-    made.span.span_id = span_id_of(trace);
-    made.span.parent_id = arcp_span_cstr(has_session ? trace->session_id : trace->parent_id);
-    add_cstr(&made, "arcp.parent_job_id", about->parent_job_id);
-    if (about->lease != NULL) {
-        add_lease(&made, about->lease);
-    }
-    add_budget(&made, about->budget);
-    emit(jobs, &made);
+    const bool has_session = trace->session_id[0] != '\0';
+    emit(jobs, about,
+         &(arcp__otlp_span){.name = "arcp.job",
+                            .kind = ARCP__OTLP_INTERNAL,
+                            .span_id = span_id_of(trace->traceparent),
+                            .parent_id =
+                                arcp_span_cstr(has_session ? trace->session_id : trace->parent_id)},
+         true);
     if (has_session) {
-        draft session = {.span = {.name = "arcp.session", .kind = ARCP__OTLP_SERVER}};
-        describe(about, &session);
-        session.span.span_id = arcp_span_cstr(trace->session_id);
-        session.span.parent_id = arcp_span_cstr(trace->parent_id);
-        session.span.parent_is_remote = trace->parent_id[0] != '\0';
-        emit(jobs, &session);
+        emit(jobs, about,
+             &(arcp__otlp_span){.name = "arcp.session",
+                                .kind = ARCP__OTLP_SERVER,
+                                .span_id = arcp_span_cstr(trace->session_id),
+                                .parent_id = arcp_span_cstr(trace->parent_id),
+                                .parent_is_remote = trace->parent_id[0] != '\0'},
+             false);
     }
 }
 

@@ -214,7 +214,7 @@ static bool starts_at(arcp_span record, size_t at, const char *text)
 }
 
 /* Whether the session lacks the feature that a record needs. Records of events have a fixed
- * beginning (job_event.c), so their kind is found without reading them as JSON. */
+ * beginning (job_record.c), so their kind is found without reading them as JSON. */
 static bool is_hidden(const arcp__session *session, arcp_span record)
 {
     static const char mark[] = "\"payload\":{\"kind\":\"";

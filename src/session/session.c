@@ -128,7 +128,8 @@ void arcp__session_reveal(arcp__sessions *sessions, const arcp__session *session
 {
     const arcp__job *job = arcp__job_find(sessions->jobs, job_id);
     arcp__credentials_reveal(sessions->credentials, &session->submitter.viewer,
-                             job == NULL || job->live == NULL ? NULL : &job->live->credential, frame);
+                             job == NULL || job->live == NULL ? NULL : &job->live->credential,
+                             frame);
 }
 
 void arcp__session_send_revealed(arcp__sessions *sessions, arcp__session *session, arcp_span job_id,

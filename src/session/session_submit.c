@@ -254,8 +254,7 @@ static bool take_turn(arcp__sessions *sessions, arcp__session *session)
     const arcp__submitter *submitter = &session->submitter;
     arcp__request *first = session->submits;
     const bool is_held = first != NULL && first->held.size != 0 && submitter->waits_for == NULL;
-    const bool is_ready =
-        first != NULL && first->admission != NULL && first->admission->is_ready;
+    const bool is_ready = first != NULL && first->admission != NULL && first->admission->is_ready;
     arcp__admission *child =
         submitter->delays_children ? NULL : arcp__submitter_ready_child(submitter);
     if (!is_held && !is_ready && child == NULL) {
