@@ -25,6 +25,12 @@ ARCP_MUST_CHECK arcp_status arcp__error_payload_parse(const arcp_json *json, arc
 void arcp__error_payload_members(arcp_json_writer *writer, arcp_status status, arcp_span code,
                                  arcp_span message, bool retryable, arcp_span details);
 
+/* The details of an error; none when there was no memory for them. */
+static inline arcp_span arcp__details(const arcp_buf *details)
+{
+    return details->failed ? arcp_span_make(NULL, 0) : arcp_buf_span(details);
+}
+
 /* The same for a local error. */
 void arcp__error_payload_local(arcp_json_writer *writer, const arcp_error *error,
                                arcp_span details);

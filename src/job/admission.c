@@ -64,6 +64,16 @@ static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *o
     return admission;
 }
 
+bool arcp__admission_is_ready(const arcp__admission *admission)
+{
+    return admission->is_ready;
+}
+
+const arcp__job_order *arcp__admission_order(const arcp__admission *admission)
+{
+    return &admission->order;
+}
+
 static void stop_waiting(arcp__submitter *submitter)
 {
     if (submitter->waits_for != NULL) {

@@ -242,7 +242,11 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
     if (status == ARCP_OK) {
         status = arcp__agent_name_parse(arcp_buf_span(&text), &name, &version, err);
     }
-    arcp__agent_version *made = status == ARCP_OK ? arcp__alloc(sizeof(*made)) : NULL;
+    if (status != ARCP_OK) {
+        arcp_buf_fini(&text);
+        return status;
+    }
+    arcp__agent_version *made = arcp__alloc(sizeof(*made));
     if (made != NULL) {
         made->name = arcp__copy_cstr(agent->name.data, agent->name.size);
         made->version = arcp__copy_cstr(agent->version.data, agent->version.size);
@@ -250,9 +254,6 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
         made->text = arcp_buf_take_cstr(&text);
     }
     arcp_buf_fini(&text);
-    if (status != ARCP_OK) {
-        return status;
-    }
     if (made == NULL || made->name == NULL || made->version == NULL || made->cwd == NULL ||
         made->text == NULL) {
         if (made != NULL) {
@@ -262,21 +263,19 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
     }
     arcp__agent_version *known = find_version(jobs, agent->name, agent->version);
     arcp__agent_version *chosen = find_default(jobs, agent->name);
-    if (known == NULL && chosen == NULL) {
-        LL_APPEND(jobs->agents, made);
-        known = made;
-    } else if (known == NULL) { /* behind the others of its name */
-        arcp__agent_version *last = chosen;
-        while (last->next != NULL && strcmp(last->next->name, made->name) == 0) {
-            last = last->next;
-        }
-        LL_APPEND_ELEM(jobs->agents, last, made);
-        known = made;
-    } else { /* again, with another host or directory */
+    if (known != NULL) { /* again, with another host or directory */
         char *cwd = known->cwd;
         known->cwd = made->cwd;
         made->cwd = cwd;
         version_free(made);
+    } else { /* behind the others of its name */
+        arcp__agent_version **end = chosen == NULL ? &jobs->agents : &chosen->next;
+        while (*end != NULL && (chosen == NULL || strcmp((*end)->name, made->name) == 0)) {
+            end = &(*end)->next;
+        }
+        made->next = *end;
+        *end = made;
+        known = made;
     }
     known->host = agent->host;
     if (agent->is_default && chosen != NULL) {

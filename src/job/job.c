@@ -36,11 +36,7 @@ static void live_free(arcp__job_live *live)
     arcp__free(live->input);
     arcp__free(live->wait_reply);
     arcp__free(live->cancel_message);
-    while (live->costs != NULL) {
-        arcp__job_cost *cost = live->costs;
-        live->costs = cost->next;
-        arcp__free(cost);
-    }
+    arcp__free(live->costs);
     arcp_buf_fini(&live->inline_result);
     arcp_buf_fini(&live->plain_output);
     arcp__job_port_fini(&live->port);
@@ -129,6 +125,21 @@ void arcp__job_release_live(arcp__jobs *jobs, arcp__job *job)
     job->live = NULL;
 }
 
+static void leave_parent(arcp__job *job)
+{
+    arcp__job *parent = job->parent;
+    if (parent == NULL) {
+        return;
+    }
+    LL_DELETE2(parent->children, job, next_child);
+    if (!arcp__job_has_ended(job)) {
+        parent->live_children--;
+    }
+    job->parent = NULL;
+    job->next_child = NULL;
+    arcp__job_unpin(parent);
+}
+
 void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
 {
     arcp__job_keep_no_longer(jobs, job);
@@ -141,9 +152,9 @@ void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
     while (job->observers != NULL) {
         job->observers->ops->dropped(jobs->user, job->observers);
     }
-    arcp__job_leave_parent(job);
+    leave_parent(job);
     while (job->children != NULL) {
-        arcp__job_leave_parent(job->children);
+        leave_parent(job->children);
     }
     arcp__principal_drop_job(job->principal, job);
     job->principal->stored_bytes -= job->stream->bytes;
@@ -258,23 +269,6 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
         arcp_budget_unref(budget);
     }
     return ARCP_OK;
-}
-
-/* ---- parents and children ---- */
-
-void arcp__job_leave_parent(arcp__job *job)
-{
-    arcp__job *parent = job->parent;
-    if (parent == NULL) {
-        return;
-    }
-    LL_DELETE2(parent->children, job, next_child);
-    if (!arcp__job_has_ended(job)) {
-        parent->live_children--;
-    }
-    job->parent = NULL;
-    job->next_child = NULL;
-    arcp__job_unpin(parent);
 }
 
 /* ---- who follows it ---- */

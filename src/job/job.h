@@ -32,7 +32,6 @@
 #include <arcp/submit_policy.h>
 #include <arcp/wire.h>
 
-#include "base/arena.h"
 #include "base/hash.h"
 #include "base/share.h"
 #include "base/token_bucket.h"
@@ -153,7 +152,7 @@ typedef struct arcp__agent_registration {
     arcp_span name;
     arcp_span version; /* may be empty */
     bool is_default;
-    void *host;    /* comes back in START_AGENT (arcp__job_host) */
+    void *host;    /* comes back in START_AGENT (job->live->host) */
     arcp_span cwd; /* absolute; empty: a directory of its own under work_directory */
 } arcp__agent_registration;
 /* arcp__engine_register_agent, and so on (engine/engine.h). */
@@ -271,9 +270,7 @@ struct arcp__job {
     arcp__job *own_ended_prev, *own_ended_next;
     uint64_t terminal_bytes; /* of its records and `accepted`, as they are counted there */
     uint32_t accepted_size;  /* of `accepted` alone, likewise */
-    uint32_t pins;
-    uint32_t depth;
-    uint32_t live_children;
+    uint32_t pins, depth, live_children;
     uint32_t admissions; /* children that are not jobs yet */
 
     arcp__job *next_over;
@@ -281,8 +278,7 @@ struct arcp__job {
     arcp__job *children; /* live and ended ones that still know us */
     arcp__job *next_child;
 
-    int64_t created_wall_ns;
-    int64_t ended_wall_ns;
+    int64_t created_wall_ns, ended_wall_ns;
     arcp__timer keep_timer;
 
     arcp__stream *stream;
@@ -412,12 +408,12 @@ typedef struct arcp__job_answer {
     arcp_span accepted;         /* likewise: the payload of the first answer */
     arcp_buf details;           /* REFUSED: JSON object or empty; owned by the caller */
 } arcp__job_answer;
-/* What an agent reported to have spent in one currency. */
-typedef struct arcp__job_cost {
-    struct arcp__job_cost *next;
+
+/* What was reported to have been spent in one currency. */
+typedef struct arcp__currency_sum {
+    char currency[ARCP__CURRENCY_BYTES_MAX + 1];
     arcp_decimal amount;
-    char currency[]; /* ends with NUL */
-} arcp__job_cost;
+} arcp__currency_sum;
 
 /* What only a job needs that has not ended, or whose agent is winding down. Ended jobs are kept
  * long and are many. */
@@ -444,39 +440,21 @@ struct arcp__job_live {
     arcp__job_port port;          /* what its agent asks and says */
     arcp__id_set delegate_ids;    /* of its children, those that ended too */
     arcp__agent_metrics *metrics; /* where it is counted as running; NULL: nowhere */
-    arcp__job_cost *costs;        /* owned */
+    arcp__currency_sum *costs;    /* owned; NULL: none */
     size_t cost_count;
-    uint64_t chunk_next;
-    uint64_t result_size;
+    uint64_t chunk_next, result_size;
     arcp_buf inline_result; /* chunks assembled for a session without result_chunk */
     arcp_buf plain_output;
-};
-
-/* An order on its way to a job (admission.c). Counted as a running job. */
-struct arcp__admission {
-    arcp__admission *previous, *next;           /* all, oldest first */
-    arcp__admission *own_previous, *own_next;   /* of its submitter, likewise */
-    arcp__admission *peer_previous, *peer_next; /* of its principal, likewise */
-    arcp__submitter *key_waiters;               /* whose next submit has the same key */
-    arcp__credential_slot credential;           /* asked for or issued; or empty */
-    bool is_ready;                              /* nothing more to wait for but its turn */
-    arcp_error error;                           /* why it is refused, unless ARCP_OK */
-    char job_id[ARCP__ID_SIZE];
-    int64_t created_wall_ns;
-    char trace_id[33];
-    arcp__trace trace;
-    /* Its principal has a running job more, and so stays; its parent is pinned, its lease is
-     * referenced, and it has no agent: that is looked for again. */
-    arcp__job_order order;
-    arcp__arena texts; /* of the order */
-    arcp_span body;    /* JSON: all that the agent said, of a delegation, for its event */
-    arcp_buf notes;    /* what the policies said, for the log */
 };
 
 /* What a client asks for. */
 arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
                                    arcp__job_answer *answer, arcp_error *err);
 
+/* An order on its way to a job waits as an admission. Whether nothing is missing but its turn. */
+bool arcp__admission_is_ready(const arcp__admission *admission);
+/* What it was made of, which lives as long as it. */
+const arcp__job_order *arcp__admission_order(const arcp__admission *admission);
 /* The job of one that is ready: MADE or REFUSED. */
 arcp__job_outcome arcp__job_admit(arcp__jobs *jobs, arcp__admission *admission,
                                   arcp__job_order *order, arcp__job_answer *answer,
@@ -499,14 +477,6 @@ typedef struct arcp__agent_exit {
     int code;              /* exit status, or the signal's number */
     arcp_span stderr_tail; /* empty unless it may be shown */
 } arcp__agent_exit;
-
-typedef enum arcp__cancel_reason {
-    ARCP__CANCEL_CLIENT,
-    ARCP__CANCEL_TIMEOUT,
-    ARCP__CANCEL_LEASE_EXPIRED,
-    ARCP__CANCEL_PARENT,
-    ARCP__CANCEL_SHUTDOWN
-} arcp__cancel_reason;
 
 void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status status,
                              arcp_span message);
@@ -538,10 +508,7 @@ struct arcp__agent_metrics {
 typedef struct arcp__job_metrics {
     arcp__agent_metrics agents[ARCP__METRIC_AGENTS_MAX + 1]; /* the last one: other */
     size_t agent_count;
-    struct {
-        char currency[ARCP__CURRENCY_BYTES_MAX + 1];
-        arcp_decimal amount;
-    } spent[ARCP__METRIC_CURRENCIES_MAX + 1]; /* the last one: other */
+    arcp__currency_sum spent[ARCP__METRIC_CURRENCIES_MAX + 1]; /* the last one: other */
     size_t currency_count;
     uint64_t denials[ARCP_STATUS_COUNT][ARCP__CAPABILITY_COUNT];
     uint64_t denial_count, event_count, agent_pauses;
@@ -622,19 +589,12 @@ void arcp__admissions_refuse(arcp__jobs *jobs, const char *why);
 
 /* ---- over a restart ---- */
 
-/* A row of JOBS or IDEMPOTENCY, which is in the context's index. ARCP_E_CORRUPT, ARCP_E_NO_MEMORY.
- */
+/* A row of JOBS or IDEMPOTENCY, which is in the context's index: ARCP_E_CORRUPT or NO_MEMORY. */
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err);
 arcp_status arcp__idempotency_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err);
 /* All rows are there: gives the jobs their authorities and counters, parents before children. */
 void arcp__jobs_restore_authorities(arcp__jobs *jobs);
 /* All streams are known: what is kept and which keys expire next. */
 void arcp__jobs_restored(arcp__jobs *jobs);
-
-/* The details of an error; none when there was no memory for them. */
-static inline arcp_span arcp__details(const arcp_buf *details)
-{
-    return details->failed ? arcp_span_make(NULL, 0) : arcp_buf_span(details);
-}
 
 #endif

@@ -35,46 +35,43 @@ void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job)
     job->live->metrics->live++;
 }
 
+/* Where the currency is summed up; `max` when there is no room for it, or when its name cannot be
+ * shown: what is behind a NUL would not be, and there would be two of one name. */
+static size_t sum_of(arcp__currency_sum *sums, size_t *count, size_t max, arcp_span currency)
+{
+    size_t at = 0;
+    while (at < *count && !arcp_span_equal_cstr(currency, sums[at].currency)) {
+        at++;
+    }
+    if (at < *count) {
+        return at;
+    }
+    if (at == max || currency.size > ARCP__CURRENCY_BYTES_MAX ||
+        memchr(currency.data, '\0', currency.size) != NULL) {
+        return max;
+    }
+    memcpy(sums[at].currency, currency.data, currency.size);
+    (*count)++;
+    return at;
+}
+
+/* Beyond the largest decimal a sum stays where it is. */
 void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount)
 {
     arcp__job_metrics *metrics = &jobs->metrics;
-    size_t at = 0;
-    while (at < metrics->currency_count &&
-           !arcp_span_equal_cstr(currency, metrics->spent[at].currency)) {
-        at++;
-    }
-    if (at == metrics->currency_count) {
-        /* What is behind a NUL would not be shown, and there would be two of one name. */
-        if (at == ARCP__METRIC_CURRENCIES_MAX ||
-            currency.size >= sizeof(metrics->spent[0].currency) ||
-            memchr(currency.data, '\0', currency.size) != NULL) {
-            at = ARCP__METRIC_CURRENCIES_MAX;
-        } else {
-            memcpy(metrics->spent[at].currency, currency.data, currency.size);
-            metrics->currency_count++;
-        }
-    }
-    /* Beyond the largest decimal the sum stays where it is. */
-    (void)!arcp_decimal_add(metrics->spent[at].amount, amount, &metrics->spent[at].amount);
-    /* For the line at its end: a figure for people, which may be missing; budgets have their own
-     * counters. */
     arcp__job_live *live = job->live;
-    arcp__job_cost *cost = live->costs;
-    while (cost != NULL && !arcp_span_equal_cstr(currency, cost->currency)) {
-        cost = cost->next;
+    size_t at =
+        sum_of(metrics->spent, &metrics->currency_count, ARCP__METRIC_CURRENCIES_MAX, currency);
+    (void)!arcp_decimal_add(metrics->spent[at].amount, amount, &metrics->spent[at].amount);
+    if (live->costs == NULL) {
+        live->costs = arcp__alloc_array(COSTS_MAX, sizeof(*live->costs));
     }
-    if (cost == NULL && live->cost_count < COSTS_MAX && currency.size <= ARCP__CURRENCY_BYTES_MAX &&
-        memchr(currency.data, '\0', currency.size) == NULL) {
-        cost = arcp__alloc(sizeof(*cost) + currency.size + 1);
-        if (cost == NULL) {
-            return;
-        }
-        memcpy(cost->currency, currency.data, currency.size);
-        LL_APPEND(live->costs, cost);
-        live->cost_count++;
+    if (live->costs == NULL) {
+        return; /* of a figure for people; budgets have their own counters */
     }
-    if (cost != NULL) {
-        (void)!arcp_decimal_add(cost->amount, amount, &cost->amount);
+    at = sum_of(live->costs, &live->cost_count, COSTS_MAX, currency);
+    if (at < COSTS_MAX) {
+        (void)!arcp_decimal_add(live->costs[at].amount, amount, &live->costs[at].amount);
     }
 }
 
@@ -83,11 +80,13 @@ void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, a
 /* {"USD":"0.9"}; nothing without costs. */
 static void write_costs(const arcp__job *job, arcp_buf *out)
 {
-    if (job->live->costs == NULL) {
+    const size_t count = job->live->cost_count;
+    if (count == 0) {
         return;
     }
     arcp_json_writer writer = arcp__put_begin(out);
-    for (const arcp__job_cost *cost = job->live->costs; cost != NULL; cost = cost->next) {
+    for (const arcp__currency_sum *cost = job->live->costs; cost < job->live->costs + count;
+         cost++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
         const size_t before = out->size;
         arcp__put_string(&writer, cost->currency,

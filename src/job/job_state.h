@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "core/agent_name.h"
 #include "core/authority.h"
 #include "core/decode.h"
@@ -40,6 +41,35 @@ struct arcp__idempotency {
     uint32_t key_size;
     char key[]; /* principal, line feed, key */
 };
+
+/* An order on its way to a job (admission.c). Counted as a running job. */
+struct arcp__admission {
+    arcp__admission *previous, *next;           /* all, oldest first */
+    arcp__admission *own_previous, *own_next;   /* of its submitter, likewise */
+    arcp__admission *peer_previous, *peer_next; /* of its principal, likewise */
+    arcp__submitter *key_waiters;               /* whose next submit has the same key */
+    arcp__credential_slot credential;           /* asked for or issued; or empty */
+    bool is_ready;                              /* nothing more to wait for but its turn */
+    arcp_error error;                           /* why it is refused, unless ARCP_OK */
+    char job_id[ARCP__ID_SIZE];
+    int64_t created_wall_ns;
+    char trace_id[33];
+    arcp__trace trace;
+    /* Its principal has a running job more, and so stays; its parent is pinned, its lease is
+     * referenced, and it has no agent: that is looked for again. */
+    arcp__job_order order;
+    arcp__arena texts; /* of the order */
+    arcp_span body;    /* JSON: all that the agent said, of a delegation, for its event */
+    arcp_buf notes;    /* what the policies said, for the log */
+};
+
+typedef enum arcp__cancel_reason {
+    ARCP__CANCEL_CLIENT,
+    ARCP__CANCEL_TIMEOUT,
+    ARCP__CANCEL_LEASE_EXPIRED,
+    ARCP__CANCEL_PARENT,
+    ARCP__CANCEL_SHUTDOWN
+} arcp__cancel_reason;
 
 /* ---- job_lifecycle.c ---- */
 /* Whether a job whose status is `from` may get the status `to`. */
@@ -146,7 +176,6 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
                                      arcp_error *err);
 /* Frees job->live. */
 void arcp__job_release_live(arcp__jobs *jobs, arcp__job *job);
-void arcp__job_leave_parent(arcp__job *job);
 /* Pauses or resumes reading the job's agent, as its owner and the store's queue want it. */
 void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job);
 

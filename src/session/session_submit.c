@@ -235,7 +235,7 @@ static void read_again(arcp__sessions *sessions, arcp__request *request)
 static void admit(arcp__sessions *sessions, arcp__request *request)
 {
     arcp__admission *admission = request->admission;
-    arcp__job_order order = admission->order;
+    arcp__job_order order = *arcp__admission_order(admission);
     arcp__job_answer made = {0};
     arcp_error error = {0};
     request->admission = NULL;
@@ -254,7 +254,8 @@ static bool take_turn(arcp__sessions *sessions, arcp__session *session)
     const arcp__submitter *submitter = &session->submitter;
     arcp__request *first = session->submits;
     const bool is_held = first != NULL && first->held.size != 0 && submitter->waits_for == NULL;
-    const bool is_ready = first != NULL && first->admission != NULL && first->admission->is_ready;
+    const bool is_ready =
+        first != NULL && first->admission != NULL && arcp__admission_is_ready(first->admission);
     arcp__admission *child =
         submitter->delays_children ? NULL : arcp__submitter_ready_child(submitter);
     if (!is_held && !is_ready && child == NULL) {
