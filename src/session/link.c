@@ -252,27 +252,6 @@ void arcp__session_heartbeat_start(arcp__sessions *sessions, arcp__session *sess
 }
 
 /* [arcp:6.4-2] [arcp:6.4-7] */
-static void send_ping(arcp__sessions *sessions, arcp__session *session)
-{
-    char id[ARCP__ID_SIZE];
-    arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf frame = ARCP_BUF_INIT;
-    arcp__context_make_id(sessions->context, "msg_", id);
-    arcp_json_writer writer = arcp__put_begin(&payload);
-    arcp__put_cstr(&writer, "nonce", id);
-    arcp__write_timestamp(&writer, "sent_at", sessions->context->now.wall_ns);
-    arcp_json_end_object(&writer);
-    arcp__envelope_format(&(arcp__envelope_head){.type = "session.ping",
-                                                 .id = arcp_span_cstr(id),
-                                                 .session_id = arcp_span_cstr(session->id)},
-                          arcp_buf_span(&payload), &frame);
-    frame.failed = frame.failed || payload.failed;
-    arcp_buf_fini(&payload);
-    session->link->port.last_sent_ns = sessions->context->now.mono_ns;
-    session->last_ping_ns = sessions->context->now.mono_ns;
-    arcp__session_send(sessions, session, &frame, false);
-}
-
 void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *session)
 {
     if (session->link == NULL) {
@@ -288,28 +267,22 @@ void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *sessio
         return;
     }
     if (sessions->context->now.mono_ns >= ping_due(sessions, session)) {
-        send_ping(sessions, session);
+        char id[ARCP__ID_SIZE];
+        arcp_buf payload = ARCP_BUF_INIT;
+        arcp__context_make_id(sessions->context, "msg_", id);
+        arcp_json_writer writer = arcp__put_begin(&payload);
+        arcp__put_cstr(&writer, "nonce", id);
+        arcp__write_timestamp(&writer, "sent_at", sessions->context->now.wall_ns);
+        arcp_json_end_object(&writer);
+        arcp_buf frame = arcp__session_frame(session, "session.ping", arcp_span_cstr(id), &payload);
+        session->link->port.last_sent_ns = sessions->context->now.mono_ns;
+        session->last_ping_ns = sessions->context->now.mono_ns;
+        arcp__session_send(sessions, session, &frame, false);
     }
     arm(sessions, session);
 }
 
 /* ---- the end ---- */
-
-void arcp__link_due(arcp__sessions *sessions, arcp__timer *timer)
-{
-    arcp__link *link = timer->owner;
-    if (timer == &link->rest_timer) {
-        link->rests = false;
-        arcp__link_resume(sessions, link);
-        return;
-    }
-    arcp_error error = {0};
-    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "%s within %llu s",
-                         link->state == ARCP__LINK_AUTHENTICATING ? "the token was not verified"
-                                                                  : "no session.hello",
-                         (unsigned long long)sessions->context->settings.limits_hello_timeout_sec);
-    arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
-}
 
 void arcp__links_fail(arcp__sessions *sessions, const arcp_error *error, int close_code)
 {

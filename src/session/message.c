@@ -103,14 +103,37 @@ static const arcp__members payloads[ARCP_MESSAGE_COUNT] = {
     [ARCP_MESSAGE_JOB_UNSUBSCRIBE] = ARCP__MEMBERS(unsubscribe_rows),
 };
 
+/* What a hello says in one of several places. [arcp:6.5-7] */
+static void settle_hello(const arcp_json *json, arcp__message *message)
+{
+    arcp__hello *hello = &message->hello;
+    arcp_span *name = &hello->client_name;
+    arcp_span *version = &hello->client_version;
+    *name = arcp_span_first(name->size != 0 ? *name : hello->flat_client_name, 256);
+    *version = arcp_span_first(version->size != 0 ? *version : hello->flat_client_version, 256);
+    if (arcp_json_is_missing(json, hello->resume)) {
+        hello->resumed = hello->flat_resumed;
+    } else if (hello->resumed.token.data == NULL) {
+        hello->resumed.token = hello->older_token;
+    }
+    if (hello->resumed.session_id.data == NULL) {
+        hello->resumed.session_id = message->envelope.session_id;
+    }
+}
+
 arcp_status arcp__message_read_payload(arcp__context *context, arcp__message *message,
                                        arcp_error *err)
 {
     arcp__decoder decoder = {
         .json = &context->json, .scratch = &context->scratch, .where = "payload"};
     message->hello = (arcp__hello){0}; /* the largest */
-    return arcp__decode(&decoder, message->envelope.payload, &payloads[message->envelope.type],
-                        message, err);
+    const arcp_message_type type = message->envelope.type;
+    const arcp_status status =
+        arcp__decode(&decoder, message->envelope.payload, &payloads[type], message, err);
+    if (type == ARCP_MESSAGE_SESSION_HELLO || type == ARCP_MESSAGE_SESSION_RESUME) {
+        settle_hello(decoder.json, message);
+    }
+    return status;
 }
 
 bool arcp__message_read(arcp__context *context, arcp_span frame, arcp__message *out)

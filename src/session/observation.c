@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/timestamp.h"
+
 /* ---- the lists ---- */
 
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
@@ -288,30 +289,7 @@ static uint64_t average_bytes(const arcp__stream *stream)
     return stream->next == 0 ? 0 : stream->bytes / stream->next;
 }
 
-/* Whole ranges at once, for a session that sees every kind. */
-static void number_all(arcp__sessions *sessions, arcp__observation *observation)
-{
-    const arcp__stream *stream = observation->observer.job->stream;
-    while (observation->next_position < stream->next) {
-        uint64_t left = stream->next - observation->next_position;
-        uint32_t count = (uint32_t)(left < ARCP__READ_RECORDS_MAX ? left : ARCP__READ_RECORDS_MAX);
-        if (!number(sessions, observation, observation->next_position, count,
-                    count * average_bytes(stream))) {
-            return;
-        }
-    }
-    go_live(sessions, observation);
-}
-
 static void take_page(void *user, void *owner, const arcp__page *page);
-
-static void ask_store(arcp__sessions *sessions, arcp__observation *observation)
-{
-    observation->read =
-        arcp__read_ask(sessions->log, arcp_span_cstr(observation->observer.job->stream->key),
-                       observation->next_position, ARCP__READ_RECORDS_MAX, ARCP__PAGE_BYTES,
-                       take_page, sessions, observation);
-}
 
 /* [arcp:7.6-5] */
 void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *observation)
@@ -319,20 +297,28 @@ void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *obs
     if (observation->observer.is_live || observation->read != NULL) {
         return;
     }
-    if (!observation->hide_kinds) {
-        number_all(sessions, observation);
-        return;
-    }
     arcp__stream *stream = observation->observer.job->stream;
     while (observation->next_position < stream->next) {
+        const uint64_t position = observation->next_position;
+        const uint64_t left = stream->next - position;
         arcp_span record;
-        if (!arcp__stream_peek(stream, observation->next_position, &record)) {
-            ask_store(sessions, observation);
+        if (!observation->hide_kinds) { /* it sees every kind: whole ranges at once */
+            const uint32_t count =
+                (uint32_t)(left < ARCP__READ_RECORDS_MAX ? left : ARCP__READ_RECORDS_MAX);
+            if (!number(sessions, observation, position, count, count * average_bytes(stream))) {
+                return;
+            }
+            continue;
+        }
+        if (!arcp__stream_peek(stream, position, &record)) {
+            observation->read = arcp__read_ask(sessions->log, arcp_span_cstr(stream->key), position,
+                                               ARCP__READ_RECORDS_MAX, ARCP__PAGE_BYTES, take_page,
+                                               sessions, observation);
             return;
         }
         if (is_hidden(observation->session, record)) {
             observation->next_position++;
-        } else if (!number(sessions, observation, observation->next_position, 1, record.size)) {
+        } else if (!number(sessions, observation, position, 1, record.size)) {
             return;
         }
     }

@@ -60,19 +60,23 @@ static const arcp__member shown_rows[] = {
 };
 static const arcp__members shown_members = ARCP__MEMBERS(shown_rows);
 
-void arcp__seen_answer_again(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
+/* Sends the answer that is kept once more. */
+static void answer_again(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
 {
-    const arcp__seen_answer kept = arcp__seen_answer_of(session, hash);
-    if (kept.frame.size == 0) {
-        return; /* or a refusal that was not handed out yet: it comes with its number */
+    const arcp__seen_request *seen = arcp__seen_find(session, hash);
+    if (seen == NULL || seen->answer.size == 0 || seen->seq > session->sent_seq) {
+        return; /* there is none, or a refusal that is not handed out yet: it comes by itself */
     }
+    const arcp_span answer = arcp_buf_span(&seen->answer);
+    const arcp_span kept = arcp_span_first(answer, answer.size - seen->end_size);
+    const arcp_span end = arcp_span_from(answer, kept.size);
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     arcp_buf scratch = ARCP_BUF_INIT;
     arcp_buf frame = ARCP_BUF_INIT;
     shown_job shown = {0};
-    arcp_buf_append(&frame, kept.frame);
-    if (arcp_json_scan(&json, kept.frame, &limits, NULL) != ARCP_OK ||
+    arcp_buf_append(&frame, kept);
+    if (arcp_json_scan(&json, kept, &limits, NULL) != ARCP_OK ||
         !arcp__decode_row(&json, &scratch, ARCP_JSON_ROOT, &shown_members, &shown) ||
         (!arcp_span_equal_cstr(shown.type, "job.accepted") &&
          !arcp_span_equal_cstr(shown.type, "job.subscribed"))) {
@@ -80,8 +84,8 @@ void arcp__seen_answer_again(arcp__sessions *sessions, arcp__session *session, u
     }
     arcp__session_send_in_order(sessions, session, shown.job_id, &frame);
     /* Whoever asks again may have had the end before the answer, and could not know what it was. */
-    if (kept.end.size != 0) {
-        (void)append_own(sessions, session, kept.end);
+    if (end.size != 0) {
+        (void)append_own(sessions, session, end);
     }
     arcp_buf_fini(&scratch);
     arcp_json_fini(&json);
@@ -93,7 +97,7 @@ static void release_answer(arcp__sessions *sessions, arcp__request *request)
     const arcp_span record = arcp_buf_span(&request->record);
     const bool is_submit = request->type == ARCP_MESSAGE_JOB_SUBMIT;
     if (request->is_repeated) {
-        arcp__seen_answer_again(sessions, session, request->hash);
+        answer_again(sessions, session, request->hash);
         return;
     }
     if (request->frame_is_record) {
@@ -188,25 +192,6 @@ static bool refuses_as_session_error(const arcp__request *request)
     return false;
 }
 
-/* `job_id` may be empty: none is named. */
-static void format_payload(const arcp__sessions *sessions, const arcp__request *request,
-                           const arcp_error *error, arcp_span job_id, arcp_span details,
-                           arcp_buf *payload)
-{
-    arcp_json_writer writer = arcp__put_begin(payload);
-    arcp__error_payload_local(&writer, error, details);
-    arcp__put_cstr(&writer, "final_status", "error");
-    if (request->frame.size != 0) { /* it is the end of the job that the frame accepts */
-        arcp__write_timestamp(&writer, "completed_at", sessions->context->now.wall_ns);
-    }
-    arcp__put_cstr(&writer, "request_id", request->id);
-    arcp__put_cstr(&writer, "reply_to", request->id);
-    if (job_id.size != 0) {
-        arcp__put_string(&writer, "job_id", job_id);
-    }
-    arcp_json_end_object(&writer);
-}
-
 static arcp_span trace_of(const arcp__request *request)
 {
     return arcp_span_make(request->trace_id, request->trace_id[0] == '\0' ? 0 : 32);
@@ -223,22 +208,13 @@ static void format_session_error(const arcp__request *request, arcp_span payload
 
 static void format_record(arcp__request *request, arcp_span job_id, arcp_span payload)
 {
-    arcp_buf *record = &request->record;
-    arcp_span trace_id = trace_of(request);
-    arcp_buf_append_cstr(record, "{\"id\":");
-    arcp_json_quote(arcp_span_cstr(request->id), record);
-    arcp_buf_append_cstr(record, ",\"type\":\"job.error\"");
-    if (trace_id.size != 0) {
-        arcp_buf_append_cstr(record, ",\"trace_id\":");
-        arcp_json_quote(trace_id, record);
-    }
-    if (job_id.size != 0) {
-        arcp_buf_append_cstr(record, ",\"job_id\":");
-        arcp_json_quote(job_id, record);
-    }
-    arcp_buf_append_cstr(record, ",\"payload\":");
-    arcp_buf_append(record, payload);
-    arcp_buf_append_byte(record, '}');
+    arcp_json_writer writer = arcp__put_begin(&request->record);
+    arcp__put_cstr(&writer, "id", request->id);
+    arcp__put_cstr(&writer, "type", "job.error");
+    arcp__put_text(&writer, "trace_id", trace_of(request));
+    arcp__put_text(&writer, "job_id", job_id);
+    arcp__put_raw(&writer, "payload", payload);
+    arcp_json_end_object(&writer);
 }
 
 /* The job.accepted of a job that is none: no authority, and its end comes behind it. */
@@ -302,8 +278,18 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
         format_accepted(sessions, request, job_id, subject);
     }
     bool fits = details.size < arcp__frame_room_of_text(sessions->context);
-    format_payload(sessions, request, error, profile->names_refused_job ? job_id : ARCP__NOTHING,
-                   fits ? details : ARCP__FRAME_LIMIT, &payload);
+    arcp_json_writer writer = arcp__put_begin(&payload);
+    arcp__error_payload_local(&writer, error, fits ? details : ARCP__FRAME_LIMIT);
+    arcp__put_cstr(&writer, "final_status", "error");
+    if (accepts) { /* it is the end of the job that the frame accepts */
+        arcp__write_timestamp(&writer, "completed_at", sessions->context->now.wall_ns);
+    }
+    arcp__put_cstr(&writer, "request_id", request->id);
+    arcp__put_cstr(&writer, "reply_to", request->id);
+    if (profile->names_refused_job) {
+        arcp__put_text(&writer, "job_id", job_id);
+    }
+    arcp_json_end_object(&writer);
     if (is_session_error && !accepts) {
         format_session_error(request, arcp_buf_span(&payload), &request->frame);
     } else {

@@ -111,6 +111,18 @@ void arcp__session_store(arcp__sessions *sessions, arcp__session *session)
     arcp__context_give_buf(sessions->context, &text);
 }
 
+arcp_buf arcp__session_frame(const arcp__session *session, const char *type, arcp_span id,
+                             arcp_buf *payload)
+{
+    arcp_buf frame = {.secret = payload->secret};
+    arcp__envelope_format(
+        &(arcp__envelope_head){.type = type, .id = id, .session_id = arcp_span_cstr(session->id)},
+        arcp_buf_span(payload), &frame);
+    frame.failed = frame.failed || payload->failed;
+    arcp_buf_fini(payload);
+    return frame;
+}
+
 void arcp__session_send(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame,
                         bool durable)
 {

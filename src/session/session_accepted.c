@@ -2,26 +2,6 @@
  * children, and once more after a resume. */
 #include "session/session_state.h"
 
-/* {"USD": 5} as {"USD": "USD:5"}. */
-static void write_budget_texts(arcp__sessions *sessions, const arcp_json *json,
-                               arcp_json_ref budget, arcp_json_writer *writer)
-{
-    arcp__put_object(writer, "budget");
-    for (arcp_json_ref name = arcp_json_first(json, budget); name != ARCP_JSON_ABSENT;
-         name = arcp_json_next(json, budget, name)) {
-        arcp_span currency = arcp_json_string(json, name, &sessions->context->scratch);
-        arcp_buf text = ARCP_BUF_INIT;
-        arcp_buf_append(&text, currency);
-        arcp_buf_append_byte(&text, ':');
-        arcp_buf_append(&text, arcp_json_raw(json, name + 1));
-        arcp_json_name_span(writer, currency);
-        arcp_json_write_string(writer, arcp_buf_span(&text));
-        writer->out->failed = writer->out->failed || text.failed;
-        arcp_buf_fini(&text);
-    }
-    arcp_json_end_object(writer);
-}
-
 void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
                            const arcp__peer_profile *profile, arcp_buf *out)
 {
@@ -43,12 +23,26 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
         if (profile->omits_lease && arcp_span_equal_cstr(text, "lease")) {
             continue;
         }
-        if (profile->budget_as_text && arcp_span_equal_cstr(text, "budget")) {
-            write_budget_texts(sessions, &json, name + 1, &writer);
+        arcp_json_name_span(&writer, text);
+        if (!profile->budget_as_text || !arcp_span_equal_cstr(text, "budget")) {
+            arcp_json_write_raw(&writer, arcp_json_raw(&json, name + 1));
             continue;
         }
-        arcp_json_name_span(&writer, text);
-        arcp_json_write_raw(&writer, arcp_json_raw(&json, name + 1));
+        /* {"USD": 5} as {"USD": "USD:5"} */
+        arcp_json_begin_object(&writer);
+        for (arcp_json_ref at = arcp_json_first(&json, name + 1); at != ARCP_JSON_ABSENT;
+             at = arcp_json_next(&json, name + 1, at)) {
+            arcp_span currency = arcp_json_string(&json, at, &sessions->context->scratch);
+            arcp_buf value = ARCP_BUF_INIT;
+            arcp_buf_append(&value, currency);
+            arcp_buf_append_byte(&value, ':');
+            arcp_buf_append(&value, arcp_json_raw(&json, at + 1));
+            arcp_json_name_span(&writer, currency);
+            arcp_json_write_string(&writer, arcp_buf_span(&value));
+            out->failed = out->failed || value.failed;
+            arcp_buf_fini(&value);
+        }
+        arcp_json_end_object(&writer);
     }
     arcp_json_end_object(&writer);
     arcp_json_fini(&json);

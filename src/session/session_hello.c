@@ -1,5 +1,10 @@
 /* From a link's first frame to a session (§6.1, §6.2): who is it, what do both sides speak; and the
- * frames behind that, which are the session's. */
+ * frames behind that, which are the session's.
+ *
+ * Or to the same session on a new link, with everything it has not seen (§6.3). That is asked for
+ * in three ways: hello.payload.resume{...}, the same members flat in the hello, or a session.resume
+ * message. The token is compared in constant time against hashes of the current and, until the new
+ * link has spoken, the previous one. A failed attempt changes nothing. */
 #include "session/session_state.h"
 
 #include <arcp/secret.h>
@@ -19,35 +24,12 @@ static void refuse(arcp__sessions *sessions, arcp__link *link, arcp_status statu
 
 /* ---- what a session begins with ---- */
 
-void arcp__session_make_token(arcp__sessions *sessions, arcp__session *session, arcp_buf *token)
-{
-    uint8_t bytes[32];
-    arcp__context_random(sessions->context, bytes, sizeof(bytes));
-    arcp_buf_append_cstr(token, "rt_");
-    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
-                        token);
-    arcp__context_sha256(sessions->context, arcp_buf_span(token), session->token_hash);
-    arcp_wipe(bytes, sizeof(bytes));
-}
-
-static void write_features(arcp_feature_set features, arcp_json_writer *writer)
-{
-    arcp__put_array(writer, "features");
-    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
-        if ((features & ARCP_FEATURE_BIT(feature)) != 0) {
-            arcp_json_write_cstr(writer, arcp_feature_name((arcp_feature)feature));
-        }
-    }
-    arcp_json_end_array(writer);
-}
-
 /* [arcp:6.2-2] */
-void arcp__session_welcome(arcp__sessions *sessions, arcp__session *session, arcp_span request_id,
-                           arcp_span token)
+static void welcome(arcp__sessions *sessions, arcp__session *session, arcp_span request_id,
+                    arcp_span token)
 {
     const arcp_settings *settings = &sessions->context->settings;
     arcp_buf payload = ARCP_BUF_SECRET_INIT;
-    arcp_buf frame = ARCP_BUF_SECRET_INIT;
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_object(&writer, "runtime");
     arcp__put_cstr(&writer, "name", sessions->runtime_name);
@@ -64,19 +46,20 @@ void arcp__session_welcome(arcp__sessions *sessions, arcp__session *session, arc
     arcp__put_array(&writer, "encodings");
     arcp_json_write_cstr(&writer, "json");
     arcp_json_end_array(&writer);
-    write_features(session->features, &writer);
+    arcp__put_array(&writer, "features");
+    for (int feature = 0; feature < ARCP_FEATURE_COUNT; feature++) {
+        if ((session->features & ARCP_FEATURE_BIT(feature)) != 0) {
+            arcp_json_write_cstr(&writer, arcp_feature_name((arcp_feature)feature));
+        }
+    }
+    arcp_json_end_array(&writer);
     arcp__agents_write(sessions->jobs,
                        arcp__session_has_feature(session, ARCP_FEATURE_AGENT_VERSIONS), &writer);
     arcp_json_end_object(&writer);
     arcp__put_string(&writer, "request_id", request_id);
     arcp__put_string(&writer, "reply_to", request_id);
     arcp_json_end_object(&writer);
-    arcp__envelope_format(&(arcp__envelope_head){.type = "session.welcome",
-                                                 .id = request_id,
-                                                 .session_id = arcp_span_cstr(session->id)},
-                          arcp_buf_span(&payload), &frame);
-    frame.failed = frame.failed || payload.failed;
-    arcp_buf_fini(&payload);
+    arcp_buf frame = arcp__session_frame(session, "session.welcome", request_id, &payload);
     if (frame.size > settings->limits_frame_bytes) {
         arcp_error error = {0};
         arcp_buf_fini(&frame);
@@ -90,9 +73,27 @@ void arcp__session_welcome(arcp__sessions *sessions, arcp__session *session, arc
     arcp__session_send(sessions, session, &frame, true);
 }
 
-void arcp__session_audit(arcp__sessions *sessions, const arcp__link *link,
-                         const arcp__session *session, const char *request)
+/* The session is on the link from here on, under a new token. */
+static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *link,
+                  arcp_span request_id, const char *request)
 {
+    uint8_t bytes[32];
+    arcp_buf token = ARCP_BUF_SECRET_INIT;
+    arcp__context_random(sessions->context, bytes, sizeof(bytes));
+    arcp_buf_append_cstr(&token, "rt_");
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
+                        &token);
+    arcp_wipe(bytes, sizeof(bytes));
+    if (token.failed || session->client_name == NULL || session->client_version == NULL) {
+        arcp_buf_fini(&token);
+        arcp__context_no_memory(sessions->context);
+        return;
+    }
+    arcp__context_sha256(sessions->context, arcp_buf_span(&token), session->token_hash);
+    /* The rules may have been changed, or not yet been there when it was restored. */
+    session->profile =
+        arcp__peer_profile_of(sessions, arcp_span_cstr(session->client_name), session->principal);
+    arcp__session_attach(sessions, session, link);
     const char *rule = "token";
     if (session->is_anonymous) {
         rule = "no_auth";
@@ -106,28 +107,14 @@ void arcp__session_audit(arcp__sessions *sessions, const arcp__link *link,
                                     .rule = rule,
                                     .more = {{"request", arcp_span_cstr(request)},
                                              {"client", arcp_span_cstr(session->client_name)}}});
+    arcp__session_store(sessions, session);
+    welcome(sessions, session, request_id, arcp_buf_span(&token));
+    arcp_buf_fini(&token);
+    session->opens_at = arcp__batch_open_id(sessions->log);
+    arcp__session_heartbeat_start(sessions, session);
 }
 
 /* ---- opening ---- */
-
-/* [arcp:6.2-1] [arcp:6.2-3] */
-static arcp_feature_set read_features(const arcp_json *json, arcp_json_ref list, arcp_buf *scratch)
-{
-    arcp_feature_set features = 0;
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
-        arcp_feature feature = arcp_feature_from_wire(arcp_json_string(json, at, scratch));
-        if (feature != ARCP_FEATURE_NONE) {
-            features |= ARCP_FEATURE_BIT(feature);
-        }
-    }
-    return features & ARCP_FEATURES_ALL;
-}
-
-static arcp_span client_text(arcp_span in_client, arcp_span flat)
-{
-    return arcp_span_first(in_client.size != 0 ? in_client : flat, 256);
-}
 
 static bool may_go(const arcp__session *session)
 {
@@ -178,12 +165,12 @@ static bool within_caps(arcp__sessions *sessions, arcp__link *link, arcp__princi
     return false;
 }
 
+/* [arcp:6.2-1] [arcp:6.2-3] */
 static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
                          const arcp__message *in, bool is_anonymous)
 {
     const arcp__hello *hello = &in->hello;
-    const arcp_span name = client_text(hello->client_name, hello->flat_client_name);
-    const arcp_span version = client_text(hello->client_version, hello->flat_client_version);
+    const arcp_json *json = &sessions->context->json;
     if (!within_caps(sessions, link, principal)) {
         return;
     }
@@ -192,72 +179,144 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
         return;
     }
     session->is_anonymous = is_anonymous;
-    session->features =
-        read_features(&sessions->context->json, hello->features, &sessions->context->scratch);
+    for (arcp_json_ref at = arcp_json_first(json, hello->features); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, hello->features, at)) {
+        const arcp_feature feature =
+            arcp_feature_from_wire(arcp_json_string(json, at, &sessions->context->scratch));
+        session->features |= feature == ARCP_FEATURE_NONE ? 0 : ARCP_FEATURE_BIT(feature);
+    }
+    session->features &= ARCP_FEATURES_ALL;
     if (!arcp__credentials_are_offered(sessions->credentials, is_anonymous,
                                        arcp__link_is_private(link))) {
         session->features &= ~ARCP_FEATURE_BIT(ARCP_FEATURE_PROVISIONED_CREDENTIALS);
     }
-    session->profile = arcp__peer_profile_of(sessions, name, principal);
-    session->client_name = arcp__copy_cstr(name.data, name.size);
-    session->client_version = arcp__copy_cstr(version.data, version.size);
-    arcp_buf token = ARCP_BUF_SECRET_INIT;
-    arcp__session_make_token(sessions, session, &token);
-    if (session->client_name == NULL || session->client_version == NULL || token.failed) {
-        arcp_buf_fini(&token);
-        arcp__context_no_memory(sessions->context);
-        arcp__session_end(sessions, session, "out of memory");
+    session->client_name = arcp__copy_cstr(hello->client_name.data, hello->client_name.size);
+    session->client_version =
+        arcp__copy_cstr(hello->client_version.data, hello->client_version.size);
+    sessions->metrics.sessions_opened++;
+    begin(sessions, session, link, in->envelope.id, "session.hello");
+}
+
+/* ---- resuming ---- */
+
+static bool token_matches(const arcp__session *session, const uint8_t hash[32])
+{
+    arcp_span given = arcp_span_make((const char *)hash, 32);
+    bool current = arcp_bytes_equal_constant_time(
+        given, arcp_span_make((const char *)session->token_hash, 32));
+    bool previous = arcp_bytes_equal_constant_time(
+        given, arcp_span_make((const char *)session->previous_hash, 32));
+    return current || (previous && session->has_previous);
+}
+
+/* By id, or, when the client gave none, by its token. */
+static arcp__session *find_resumed(arcp__sessions *sessions, const arcp__resume_request *resume,
+                                   const uint8_t hash[32])
+{
+    if (resume->session_id.size != 0) {
+        arcp__session *session = arcp__session_find(sessions, resume->session_id);
+        return session != NULL && token_matches(session, hash) ? session : NULL;
+    }
+    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
+        if (token_matches(at, hash)) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* `aimed_at`: the session that the token or, failing that, the request names. */
+static void refuse_resume(arcp__sessions *sessions, arcp__link *link,
+                          const arcp__principal *principal, arcp_span aimed_at, arcp_status status,
+                          const char *message)
+{
+    const arcp__refusal refusal = {.peer = link->peer, .rule = "resume token", .is_audited = true};
+    if (arcp__refusal_is_written(sessions, &refusal)) {
+        arcp__audit(
+            sessions->log,
+            &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                .decision = "denied",
+                                .who = {.principal = principal == NULL ? NULL : principal->name},
+                                .code = status,
+                                .rule = refusal.rule,
+                                .reason = message,
+                                .peer = link->peer,
+                                .target = aimed_at,
+                                .more = {{"request", ARCP_SPAN_LITERAL("session.resume")}}});
+    }
+    refuse(sessions, link, status, message);
+}
+
+/* Submits of which the client may have seen nothing get their job.accepted again. */
+static void repeat_accepted(arcp__sessions *sessions, arcp__session *session,
+                            uint64_t last_event_seq)
+{
+    arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
+    for (arcp__observation *at = newest == NULL ? NULL : newest->previous; at != NULL;
+         at = at == newest ? NULL : at->previous) {
+        bool unseen = at->first_seq == 0 || at->first_seq > last_event_seq;
+        if (!at->may_cancel || !unseen || at->observer.job->parent_id[0] != '\0') {
+            continue;
+        }
+        arcp_buf frame = ARCP_BUF_INIT;
+        arcp__session_format_accepted(sessions, session, at->observer.job, &frame);
+        arcp__session_send_revealed(sessions, session, arcp_span_cstr(at->observer.job->id),
+                                    &frame);
+    }
+}
+
+/* [arcp:6.3-3] [arcp:6.3-4] [arcp:7.7-3] */
+static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
+                           const arcp__message *in)
+{
+    const arcp__resume_request *resume = &in->hello.resumed;
+    uint8_t hash[32];
+    arcp__context_sha256(sessions->context, resume->token, hash);
+    arcp__session *session = find_resumed(sessions, resume, hash);
+    const arcp_span aimed_at = session != NULL ? arcp_span_cstr(session->id) : resume->session_id;
+    if (session == NULL) {
+        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
+                      "no session can be resumed with this token: start a new one");
         return;
     }
-    arcp__session_attach(sessions, session, link);
-    arcp__session_audit(sessions, link, session, "session.hello");
-    sessions->metrics.sessions_opened++;
-    arcp__session_store(sessions, session);
-    arcp__session_welcome(sessions, session, in->envelope.id, arcp_buf_span(&token));
-    session->opens_at = arcp__batch_open_id(sessions->log);
-    arcp_buf_fini(&token);
-    arcp__session_heartbeat_start(sessions, session);
+    if (principal != NULL ? session->principal != principal : !session->is_anonymous) {
+        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_UNAUTHENTICATED,
+                      "the session belongs to another principal");
+        return;
+    }
+    if (session->state == ARCP__SESSION_LOADING) {
+        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_INTERNAL_ERROR,
+                      "the session is still being read; try again");
+        return;
+    }
+    if (resume->last_event_seq >= session->next_seq) {
+        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
+                      "last_event_seq is beyond what this session was sent");
+        return;
+    }
+    if (resume->last_event_seq < session->floor_seq) {
+        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
+                      "events after last_event_seq are no longer kept");
+        return;
+    }
+    if (session->link != NULL) {
+        arcp__link_close(sessions, session->link, 1000, "the session was resumed elsewhere", false);
+    }
+    /* A new token is made, the one just used stays good until the new link speaks. [arcp:6.3-1] */
+    memcpy(session->previous_hash, hash, sizeof(hash));
+    session->has_previous = true;
+    session->sent_seq = resume->last_event_seq;
+    session->backlog_bytes = 0;
+    sessions->metrics.sessions_resumed++;
+    begin(sessions, session, link, in->envelope.id, "session.resume");
+    if (arcp__session_has_feature(session, ARCP_FEATURE_ACCEPTED_AGAIN)) {
+        repeat_accepted(sessions, session, resume->last_event_seq);
+    }
+    /* The replay follows the welcome, which waits for the new token to be durable. */
+    arcp__session_mark(sessions, session);
 }
 
 /* ---- the hello ---- */
-
-/* Encodings are optional; when they are named, json must be among them. */
-static bool speaks_json(const arcp_json *json, arcp_json_ref list)
-{
-    if (arcp_json_is_missing(json, list)) {
-        return true;
-    }
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
-        if (arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("json"))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The form in which it is refused while there is no session. */
-static void note_profile(arcp__sessions *sessions, arcp__link *link, const arcp__hello *hello,
-                         const arcp__principal *principal)
-{
-    link->profile = arcp__peer_profile_of(
-        sessions, client_text(hello->client_name, hello->flat_client_name), principal);
-}
-
-/* Whether it asks for a session to be resumed, in resume{} or beside it. [arcp:6.5-7] */
-static bool asks_to_resume(const arcp_json *json, const arcp__message *in,
-                           arcp__resume_request *out)
-{
-    const bool is_flat = arcp_json_is_missing(json, in->hello.resume);
-    *out = is_flat ? in->hello.flat_resumed : in->hello.resumed;
-    if (!is_flat && out->token.data == NULL) {
-        out->token = in->hello.older_token;
-    }
-    if (out->session_id.data == NULL) {
-        out->session_id = in->envelope.session_id;
-    }
-    return out->token.data != NULL;
-}
 
 /* The hello again, now that its sender is known. */
 static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span principal_name,
@@ -271,7 +330,14 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span
                          false);
         return;
     }
-    if (!speaks_json(&sessions->context->json, in.hello.encodings)) {
+    const arcp_json *json = &sessions->context->json;
+    const arcp_json_ref encodings = in.hello.encodings; /* optional */
+    bool speaks_json = arcp_json_is_missing(json, encodings);
+    for (arcp_json_ref at = arcp_json_first(json, encodings); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, encodings, at)) {
+        speaks_json = speaks_json || arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("json"));
+    }
+    if (!speaks_json) {
         refuse(sessions, link, ARCP_E_INVALID_REQUEST,
                "capabilities.encodings must include \"json\"");
         return;
@@ -281,32 +347,14 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span
         return;
     }
     principal->is_held = true; /* a session that cannot be made must not take it along */
-    note_profile(sessions, link, &in.hello, principal);
-    arcp__resume_request resume;
-    if (asks_to_resume(&sessions->context->json, &in, &resume)) {
-        arcp__session_resume(sessions, link, is_anonymous ? NULL : principal, &in.envelope,
-                             &resume);
+    link->profile = arcp__peer_profile_of(sessions, in.hello.client_name, principal);
+    if (in.hello.resumed.token.data != NULL) {
+        resume_session(sessions, link, is_anonymous ? NULL : principal, &in);
     } else {
         open_session(sessions, link, principal, &in, is_anonymous);
     }
     principal->is_held = false;
     arcp__principal_maybe_free(sessions->jobs, principal);
-}
-
-static void audit_refusal(arcp__sessions *sessions, const arcp__link *link, arcp_status code)
-{
-    const arcp__refusal refusal = {.peer = link->peer,
-                                   .rule = code == ARCP_E_UNAUTHENTICATED ? "token"
-                                                                          : "token, not verified",
-                                   .is_audited = true};
-    sessions->metrics.authentications_refused++;
-    if (arcp__refusal_is_written(sessions, &refusal)) {
-        arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
-                                                       .decision = "denied",
-                                                       .code = code,
-                                                       .rule = "token",
-                                                       .peer = link->peer});
-    }
 }
 
 static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span frame);
@@ -315,13 +363,23 @@ static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span f
 static void take_sender(arcp__sessions *sessions, arcp__link *link, arcp_status status,
                         arcp_span principal, bool is_anonymous)
 {
-    if (status == ARCP_E_INTERNAL_ERROR) {
-        audit_refusal(sessions, link, ARCP_E_INTERNAL_ERROR);
-        refuse(sessions, link, ARCP_E_INTERNAL_ERROR,
-               "the token cannot be verified right now; try again later");
-    } else if (status != ARCP_OK || principal.size == 0) {
-        audit_refusal(sessions, link, ARCP_E_UNAUTHENTICATED);
-        refuse(sessions, link, ARCP_E_UNAUTHENTICATED, "the token is missing or not valid");
+    if (status != ARCP_OK || principal.size == 0) {
+        const bool is_known = status != ARCP_E_INTERNAL_ERROR; /* else nobody can tell now */
+        const arcp_status code = is_known ? ARCP_E_UNAUTHENTICATED : ARCP_E_INTERNAL_ERROR;
+        const arcp__refusal refusal = {.peer = link->peer,
+                                       .rule = is_known ? "token" : "token, not verified",
+                                       .is_audited = true};
+        sessions->metrics.authentications_refused++;
+        if (arcp__refusal_is_written(sessions, &refusal)) {
+            arcp__audit(sessions->log, &(arcp__audit_line){.event = ARCP__AUDIT_AUTHENTICATION,
+                                                           .decision = "denied",
+                                                           .code = code,
+                                                           .rule = "token",
+                                                           .peer = link->peer});
+        }
+        refuse(sessions, link, code,
+               is_known ? "the token is missing or not valid"
+                        : "the token cannot be verified right now; try again later");
     } else if (arcp__log_is_failing(sessions->log)) {
         refuse(sessions, link, ARCP_E_INTERNAL_ERROR,
                "the runtime cannot store sessions right now; try again later");
@@ -348,7 +406,7 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
     const arcp_json *json = &sessions->context->json;
     arcp_error error = {0};
     arcp_status status = arcp__message_read_payload(sessions->context, in, &error);
-    note_profile(sessions, link, &in->hello, NULL);
+    link->profile = arcp__peer_profile_of(sessions, in->hello.client_name, NULL);
     if (status != ARCP_OK) {
         arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
         return;

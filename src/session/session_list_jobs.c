@@ -30,13 +30,17 @@ static arcp_status read_instant(const char *name, arcp_span text, bool *has, arc
     return ARCP_OK;
 }
 
-static arcp_status read_statuses(const arcp_json *json, arcp_json_ref list, arcp_buf *scratch,
-                                 uint32_t *out, arcp_error *err)
+/* [arcp:6.6-2] */
+static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *asked,
+                               list_filter *out, arcp_error *err)
 {
-    *out = 0;
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
-        arcp_span word = arcp_json_string(json, at, scratch);
+    const arcp_json *json = &sessions->context->json;
+    *out = (list_filter){.agent = asked->agent,
+                         .limit = asked->limit == 0 ? LIMIT_DEFAULT : asked->limit,
+                         .cursor = asked->cursor};
+    for (arcp_json_ref at = arcp_json_first(json, asked->statuses); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, asked->statuses, at)) {
+        arcp_span word = arcp_json_string(json, at, &sessions->context->scratch);
         arcp_job_status status = arcp_job_status_from_wire(word);
         if (status == ARCP_JOB_STATUS_COUNT) {
             word = arcp_span_first(word, 32);
@@ -45,50 +49,25 @@ static arcp_status read_statuses(const arcp_json *json, arcp_json_ref list, arcp
                                   "success, error, cancelled or timed_out",
                                   (int)word.size, word.data);
         }
-        *out |= (uint32_t)1 << status;
+        out->statuses |= (uint32_t)1 << status;
+    }
+    if (read_instant("created_after", asked->created_after, &out->has_after, &out->after, err) !=
+            ARCP_OK ||
+        read_instant("created_before", asked->created_before, &out->has_before, &out->before,
+                     err) != ARCP_OK) {
+        return ARCP_E_INVALID_REQUEST;
+    }
+    if (out->limit > LIMIT_MAX) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.limit must be from 1 to %u",
+                              LIMIT_MAX);
+    }
+    if (out->cursor.size != 0 && (out->cursor.size != 4 + ARCP__ULID_SIZE ||
+                                  !arcp_span_starts_with(out->cursor, ARCP_SPAN_LITERAL("job_")) ||
+                                  !arcp__ulid_is_valid(arcp_span_from(out->cursor, 4)))) {
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "payload.cursor is not one that a listing returned");
     }
     return ARCP_OK;
-}
-
-/* [arcp:6.6-2] */
-static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *asked,
-                               list_filter *out, arcp_error *err)
-{
-    *out = (list_filter){.agent = asked->agent,
-                         .limit = asked->limit == 0 ? LIMIT_DEFAULT : asked->limit,
-                         .cursor = asked->cursor};
-    arcp_status status = read_statuses(&sessions->context->json, asked->statuses,
-                                       &sessions->context->scratch, &out->statuses, err);
-    if (status == ARCP_OK) {
-        status =
-            read_instant("created_after", asked->created_after, &out->has_after, &out->after, err);
-    }
-    if (status == ARCP_OK) {
-        status = read_instant("created_before", asked->created_before, &out->has_before,
-                              &out->before, err);
-    }
-    if (status == ARCP_OK && out->limit > LIMIT_MAX) {
-        status = arcp_error_set(err, ARCP_E_INVALID_REQUEST, "payload.limit must be from 1 to %u",
-                                LIMIT_MAX);
-    }
-    if (status == ARCP_OK && out->cursor.size != 0 &&
-        (out->cursor.size != 4 + ARCP__ULID_SIZE ||
-         !arcp_span_starts_with(out->cursor, ARCP_SPAN_LITERAL("job_")) ||
-         !arcp__ulid_is_valid(arcp_span_from(out->cursor, 4)))) {
-        status = arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                                "payload.cursor is not one that a listing returned");
-    }
-    return status;
-}
-
-static bool agent_matches(arcp_span wanted, const char *agent_text)
-{
-    arcp_span have = arcp_span_cstr(agent_text);
-    if (wanted.size == 0 || arcp_span_equal(wanted, have)) {
-        return true;
-    }
-    return memchr(wanted.data, '@', wanted.size) == NULL && have.size > wanted.size &&
-           have.data[wanted.size] == '@' && arcp_span_starts_with(have, wanted);
 }
 
 static bool matches(const list_filter *filter, const arcp__job *job)
@@ -103,23 +82,23 @@ static bool matches(const list_filter *filter, const arcp__job *job)
     if (filter->has_before && arcp__instant_compare(created, filter->before) >= 0) {
         return false;
     }
-    return agent_matches(filter->agent, job->agent_text);
-}
-
-/* The last number that the owning session gave to this job; 0 for none. */
-static uint64_t last_event_seq(const arcp__job *job)
-{
-    if (job->owner_run_count == 0) {
-        return 0;
+    /* All versions of an agent, unless one is named. */
+    const arcp_span wanted = filter->agent;
+    const arcp_span have = arcp_span_cstr(job->agent_text);
+    if (wanted.size == 0 || arcp_span_equal(wanted, have)) {
+        return true;
     }
-    const arcp__owner_run *last = &job->owner_runs[job->owner_run_count - 1];
-    return last->first_seq + last->count - 1;
+    return memchr(wanted.data, '@', wanted.size) == NULL && have.size > wanted.size &&
+           have.data[wanted.size] == '@' && arcp_span_starts_with(have, wanted);
 }
 
 /* [arcp:6.6-3] [arcp:7.5-8] */
 static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp__session *session,
                       bool with_lease, arcp_buf *out)
 {
+    /* Numbered by the owning session. */
+    const arcp__owner_run *last =
+        job->owner_run_count == 0 ? NULL : &job->owner_runs[job->owner_run_count - 1];
     arcp_buf_clear(out);
     arcp_json_writer object = arcp__put_begin(out);
     arcp_json_writer *writer = &object;
@@ -139,7 +118,7 @@ static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp
     arcp__write_timestamp(writer, "created_at", job->created_wall_ns);
     arcp__write_timestamp(writer, "submitted_at", job->created_wall_ns);
     arcp__put_cstr(writer, "trace_id", job->trace_id);
-    arcp__put_u64(writer, "last_event_seq", last_event_seq(job));
+    arcp__put_u64(writer, "last_event_seq", last == NULL ? 0 : last->first_seq + last->count - 1);
     arcp__credentials_show(sessions->credentials, &session->submitter.viewer,
                            job->live == NULL ? NULL : &job->live->credential, writer);
     arcp_json_end_object(writer);
@@ -166,48 +145,6 @@ static size_t place_after(const arcp__principal *principal, arcp_span cursor)
     return low;
 }
 
-/* Appends the jobs of the page, separated by commas, until there are as many as were asked for or
- * their bytes are enough. The last of them when there are more; NULL: there are none. */
-static const arcp__job *write_page(arcp__sessions *sessions, const arcp__session *session,
-                                   const list_filter *filter, arcp_buf *out)
-{
-    const arcp__principal *principal = session->principal;
-    const size_t room = arcp__frame_room(sessions->context) - 128; /* what stands around the jobs */
-    const size_t bytes_max = room < PAGE_BYTES_MAX ? room : PAGE_BYTES_MAX;
-    const arcp__job *last = NULL;
-    arcp_buf entry = arcp__context_take_buf(sessions->context);
-    uint64_t shown = 0;
-    bool more = false;
-    size_t at =
-        filter->cursor.size == 0 ? principal->job_first : place_after(principal, filter->cursor);
-    for (; at < principal->job_count; at++) {
-        const arcp__job *job = principal->jobs[at];
-        if (job == NULL || !matches(filter, job)) {
-            continue;
-        }
-        if (shown == filter->limit) {
-            more = true;
-            break;
-        }
-        write_job(sessions, job, session, true, &entry);
-        if (entry.size > room) { /* it was made when frames could be larger */
-            write_job(sessions, job, session, false, &entry);
-        }
-        if (shown != 0 && out->size + 1 + entry.size > bytes_max) {
-            more = true;
-            break;
-        }
-        out->secret = out->secret || entry.secret;
-        arcp_buf_append(out, shown == 0 ? ARCP__NOTHING : ARCP_SPAN_LITERAL(","));
-        arcp_buf_append(out, arcp_buf_span(&entry));
-        last = job;
-        shown++;
-    }
-    out->failed = out->failed || entry.failed;
-    arcp__context_give_buf(sessions->context, &entry);
-    return more ? last : NULL;
-}
-
 /* [arcp:6.6-3] [arcp:6.6-4] [arcp:6.6-7] */
 void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
                              const arcp__message *in)
@@ -218,11 +155,44 @@ void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
         arcp__request_refuse(sessions, request, &error, ARCP__NOTHING, ARCP__NOTHING);
         return;
     }
+    const arcp__session *session = request->session;
+    const arcp__principal *principal = session->principal;
+    const size_t room = arcp__frame_room(sessions->context) - 128; /* what stands around the jobs */
+    const size_t bytes_max = room < PAGE_BYTES_MAX ? room : PAGE_BYTES_MAX;
+    const arcp__job *last = NULL;
+    arcp_buf entry = arcp__context_take_buf(sessions->context);
     arcp_buf out = ARCP_BUF_INIT;
+    bool is_full = false; /* there are more */
     arcp_buf_append_cstr(&out, "{\"jobs\":[");
-    const arcp__job *last = write_page(sessions, request->session, &filter, &out);
+    size_t at =
+        filter.cursor.size == 0 ? principal->job_first : place_after(principal, filter.cursor);
+    for (uint64_t shown = 0; at < principal->job_count; at++) {
+        const arcp__job *job = principal->jobs[at];
+        if (job == NULL || !matches(&filter, job)) {
+            continue;
+        }
+        if (shown == filter.limit) {
+            is_full = true;
+            break;
+        }
+        write_job(sessions, job, session, true, &entry);
+        if (entry.size > room) { /* it was made when frames could be larger */
+            write_job(sessions, job, session, false, &entry);
+        }
+        if (shown != 0 && out.size + 1 + entry.size > bytes_max) {
+            is_full = true;
+            break;
+        }
+        out.secret = out.secret || entry.secret;
+        arcp_buf_append(&out, shown == 0 ? ARCP__NOTHING : ARCP_SPAN_LITERAL(","));
+        arcp_buf_append(&out, arcp_buf_span(&entry));
+        last = job;
+        shown++;
+    }
+    out.failed = out.failed || entry.failed;
+    arcp__context_give_buf(sessions->context, &entry);
     arcp_buf_append_cstr(&out, "],\"next_cursor\":");
-    if (last != NULL) {
+    if (is_full && last != NULL) {
         arcp_json_quote(arcp_span_cstr(last->id), &out);
     } else {
         arcp_buf_append_cstr(&out, "null");

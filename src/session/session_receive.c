@@ -8,27 +8,21 @@
  * [arcp:6.4-3] [arcp:6.4-7] */
 static bool hear_ping(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
 {
-    const arcp__envelope *envelope = &in->envelope;
+    const arcp_span id = in->envelope.id;
+    const arcp_span nonce = arcp_json_raw(&sessions->context->json, in->nonce);
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf frame = ARCP_BUF_INIT;
-    const arcp_json_ref nonce = in->nonce;
-    if (arcp_json_raw(&sessions->context->json, nonce).size > ARCP__REPEATED_MAX) {
+    if (nonce.size > ARCP__REPEATED_MAX) {
         return false;
     }
     arcp_json_writer writer = arcp__put_begin(&payload);
-    if (!arcp_json_is_missing(&sessions->context->json, nonce)) {
-        arcp__put_raw(&writer, "ping_nonce", arcp_json_raw(&sessions->context->json, nonce));
+    if (!arcp_json_is_missing(&sessions->context->json, in->nonce)) {
+        arcp__put_raw(&writer, "ping_nonce", nonce);
     }
     arcp__write_timestamp(&writer, "received_at", sessions->context->now.wall_ns);
-    arcp__put_string(&writer, "request_id", envelope->id);
-    arcp__put_string(&writer, "reply_to", envelope->id);
+    arcp__put_string(&writer, "request_id", id);
+    arcp__put_string(&writer, "reply_to", id);
     arcp_json_end_object(&writer);
-    arcp__envelope_format(&(arcp__envelope_head){.type = "session.pong",
-                                                 .id = envelope->id,
-                                                 .session_id = arcp_span_cstr(session->id)},
-                          arcp_buf_span(&payload), &frame);
-    frame.failed = frame.failed || payload.failed;
-    arcp_buf_fini(&payload);
+    arcp_buf frame = arcp__session_frame(session, "session.pong", id, &payload);
     arcp__session_send(sessions, session, &frame, false);
     return true;
 }
@@ -47,17 +41,11 @@ static bool hear_close(arcp__sessions *sessions, arcp__session *session, const a
     arcp__session_settle_refusal(sessions, session);
     session->said_goodbye = true;
     arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf frame = ARCP_BUF_INIT;
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_string(&writer, "request_id", id);
     arcp__put_string(&writer, "reply_to", id);
     arcp_json_end_object(&writer);
-    arcp__envelope_format(&(arcp__envelope_head){.type = "session.closed",
-                                                 .id = id,
-                                                 .session_id = arcp_span_cstr(session->id)},
-                          arcp_buf_span(&payload), &frame);
-    frame.failed = frame.failed || payload.failed;
-    arcp_buf_fini(&payload);
+    arcp_buf frame = arcp__session_frame(session, "session.closed", id, &payload);
     arcp__session_send_closed(sessions, session, &frame);
     return true;
 }
@@ -137,57 +125,7 @@ static bool is_ours(const arcp__session *session, const arcp__envelope *envelope
            arcp_span_equal_cstr(envelope->session_id, session->id);
 }
 
-/* `error` is what is wrong with the payload. [arcp:6.2-4] [arcp:9.5-9] [arcp:LA-11] */
-static void execute(arcp__sessions *sessions, arcp__request *request, const arcp__message *in,
-                    arcp_error *error)
-{
-    const arcp__envelope *envelope = &in->envelope;
-    const message_row *row = &messages[envelope->type];
-    const arcp_span nothing = {NULL, 0};
-    arcp_span job_id = nothing;
-    if (!arcp_message_type_is_from_client(envelope->type)) {
-        arcp_span shown = arcp_span_first(envelope->type_text, 64);
-        (void)arcp_error_set(error, ARCP_E_INVALID_REQUEST,
-                             "\"%.*s\" is not a message that a client can send", (int)shown.size,
-                             shown.data);
-    } else if (!is_ours(request->session, envelope)) {
-        (void)arcp_error_set(error, ARCP_E_INVALID_REQUEST,
-                             "the frame's session_id is not this session's");
-    } else if (error->status == ARCP_OK && row->feature != ARCP_FEATURE_NONE &&
-               !arcp__session_has_feature(request->session, row->feature)) {
-        job_id = row->names_job ? arcp_span_first(in->job.job_id, ARCP__ENVELOPE_ID_MAX) : job_id;
-        (void)arcp_error_set(
-            error, ARCP_E_INVALID_REQUEST, "%s needs the feature \"%s\", which was not negotiated",
-            arcp_message_type_name(envelope->type), arcp_feature_name(row->feature));
-    }
-    if (error->status != ARCP_OK) {
-        arcp__request_refuse(sessions, request, error, job_id, nothing);
-    } else {
-        row->handle(sessions, request, in);
-    }
-}
-
-/* True for a request that was seen before. The answer to a submit keeps its order this time too;
- * one that is not answered yet is answered once. */
-static bool is_repeated(arcp__sessions *sessions, arcp__session *session,
-                        const arcp__envelope *envelope, uint64_t hash)
-{
-    bool is_answered = false;
-    if (!arcp__seen_find(session, hash, &is_answered)) {
-        return false;
-    }
-    if (is_answered && envelope->type != ARCP_MESSAGE_JOB_SUBMIT) {
-        arcp__seen_answer_again(sessions, session, hash);
-    } else if (is_answered) {
-        arcp__request *request = arcp__session_new_request(sessions, session, envelope, hash);
-        if (request != NULL) {
-            request->is_repeated = true;
-            arcp__request_finish(sessions, request);
-        }
-    }
-    return true;
-}
-
+/* [arcp:6.2-4] [arcp:9.5-9] [arcp:LA-11] */
 void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arcp__message *in)
 {
     const arcp__envelope *envelope = &in->envelope;
@@ -214,16 +152,43 @@ void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arc
         return;
     }
     session->last_activity_ns = sessions->context->now.mono_ns;
-    uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
-    if (row->is_remembered && (is_repeated(sessions, session, envelope, hash) ||
-                               !arcp__seen_add(sessions, session, hash))) {
-        return;
+    const uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
+    bool is_repeated = false;
+    if (row->is_remembered) {
+        const arcp__seen_request *seen = arcp__seen_find(session, hash);
+        is_repeated = seen != NULL && !seen->is_repeatable;
+        if (is_repeated ? !seen->answered : !arcp__seen_add(sessions, session, hash)) {
+            return; /* one that is not answered yet is answered once */
+        }
     }
     arcp__request *request = arcp__session_new_request(sessions, session, envelope, hash);
-    if (request != NULL) {
-        execute(sessions, request, in, &error);
+    if (request == NULL) {
+        return;
     }
-    if (request != NULL && envelope->type != ARCP_MESSAGE_JOB_SUBMIT) {
+    arcp_span job_id = ARCP__NOTHING;
+    if (!arcp_message_type_is_from_client(envelope->type)) {
+        arcp_span shown = arcp_span_first(envelope->type_text, 64);
+        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                             "\"%.*s\" is not a message that a client can send", (int)shown.size,
+                             shown.data);
+    } else if (!is_ours(session, envelope)) {
+        (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
+                             "the frame's session_id is not this session's");
+    } else if (error.status == ARCP_OK && !arcp__session_has_feature(session, row->feature)) {
+        job_id = row->names_job ? arcp_span_first(in->job.job_id, ARCP__ENVELOPE_ID_MAX) : job_id;
+        (void)arcp_error_set(
+            &error, ARCP_E_INVALID_REQUEST, "%s needs the feature \"%s\", which was not negotiated",
+            arcp_message_type_name(envelope->type), arcp_feature_name(row->feature));
+    }
+    if (is_repeated) { /* the answer to a submit keeps its order this time too */
+        request->is_repeated = true;
+        arcp__request_finish(sessions, request);
+    } else if (error.status != ARCP_OK) {
+        arcp__request_refuse(sessions, request, &error, job_id, ARCP__NOTHING);
+    } else {
+        row->handle(sessions, request, in);
+    }
+    if (envelope->type != ARCP_MESSAGE_JOB_SUBMIT) {
         arcp__session_free_request(request);
     }
 }

@@ -26,10 +26,9 @@ static void forget_text(arcp__session *session, arcp__seen_request *seen)
     arcp_buf_fini(&seen->answer);
 }
 
-/* The key is a hash already. */
-static arcp__seen_request *find_seen(const arcp__session *session, uint64_t hash)
+arcp__seen_request *arcp__seen_find(const arcp__session *session, uint64_t hash)
 {
-    arcp__seen_request *seen = NULL;
+    arcp__seen_request *seen = NULL; /* the key is a hash already */
     HASH_FIND_BYHASHVALUE(hh, session->seen, &hash, sizeof(hash), (unsigned)hash, seen);
     return seen;
 }
@@ -37,7 +36,7 @@ static arcp__seen_request *find_seen(const arcp__session *session, uint64_t hash
 bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
 {
     arcp__seen_request *seen = NULL;
-    if (find_seen(session, hash) != NULL) {
+    if (arcp__seen_find(session, hash) != NULL) {
         return true;
     }
     if (session->seen_count >= SEEN_MAX) {
@@ -74,7 +73,7 @@ bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t h
 void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame,
                             arcp_span end)
 {
-    arcp__seen_request *seen = find_seen(session, hash);
+    arcp__seen_request *seen = arcp__seen_find(session, hash);
     if (seen == NULL) {
         return;
     }
@@ -96,30 +95,10 @@ void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq,
     }
 }
 
-/* What showed credentials is not kept: asked again, it is read again. */
 void arcp__seen_forget_answer(arcp__session *session, uint64_t hash)
 {
-    arcp__seen_request *seen = find_seen(session, hash);
+    arcp__seen_request *seen = arcp__seen_find(session, hash);
     if (seen != NULL) {
         seen->is_repeatable = true;
     }
-}
-
-bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answered)
-{
-    const arcp__seen_request *seen = find_seen(session, hash);
-    *is_answered = seen != NULL && seen->answered;
-    return seen != NULL && !seen->is_repeatable;
-}
-
-arcp__seen_answer arcp__seen_answer_of(const arcp__session *session, uint64_t hash)
-{
-    const arcp__seen_request *seen = find_seen(session, hash);
-    if (seen == NULL || seen->answer.size == 0 || seen->seq > session->sent_seq) {
-        return (arcp__seen_answer){0};
-    }
-    const arcp_span answer = arcp_buf_span(&seen->answer);
-    const size_t size = answer.size - seen->end_size;
-    return (arcp__seen_answer){.frame = arcp_span_first(answer, size),
-                               .end = arcp_span_from(answer, size)};
 }

@@ -36,14 +36,14 @@ typedef struct arcp__resume_request {
 
 /* session.hello, session.resume */
 typedef struct arcp__hello {
-    arcp_span client_name, client_version;           /* in client{} */
-    arcp_span flat_client_name, flat_client_version; /* beside it */
+    arcp_span client_name, client_version; /* in client{}, or else beside it; not long */
+    arcp_span flat_client_name, flat_client_version;
     arcp_json_ref auth_scheme;
     arcp_span token;
     arcp_json_ref encodings, features; /* arrays of strings */
     arcp_json_ref resume;
-    arcp__resume_request resumed; /* in resume{} */
-    arcp_span older_token;        /* its `token` */
+    arcp__resume_request resumed; /* in resume{}, or all of it beside that */
+    arcp_span older_token;        /* in resume{}, as `token` */
     arcp__resume_request flat_resumed;
 } arcp__hello;
 
@@ -338,10 +338,6 @@ typedef struct arcp__profile_row {
 bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *refusal);
 
 /* ---- session_seen.c ---- */
-typedef struct arcp__seen_answer {
-    arcp_span frame, end; /* the record behind it, said again with it; or empty */
-} arcp__seen_answer;
-/* ---- session_seen.c ---- */
 void arcp__session_forget_seen(arcp__session *session);
 /* False when out of memory. */
 bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash);
@@ -350,12 +346,8 @@ void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq,
                             arcp_span end);
 /* What showed credentials is not kept: asked again, it is executed again. */
 void arcp__seen_forget_answer(arcp__session *session, uint64_t hash);
-/* True when the request was seen before and is not to be executed again; then *is_answered says
- * whether it has its answer. */
-bool arcp__seen_find(const arcp__session *session, uint64_t hash, bool *is_answered);
-/* The one that is kept; its frame is empty when there is none, or when it is a refusal that was not
- * handed out yet: that comes with its number. */
-arcp__seen_answer arcp__seen_answer_of(const arcp__session *session, uint64_t hash);
+/* NULL: it was not seen, or so long ago that it is forgotten. */
+arcp__seen_request *arcp__seen_find(const arcp__session *session, uint64_t hash);
 
 /* ---- session_accepted.c ---- */
 /* The payload of job.accepted, as it was first made, in the form that a profile wants; a
@@ -376,11 +368,9 @@ void arcp__link_close(arcp__sessions *sessions, arcp__link *link, int close_code
                       const char *reason, bool durable);
 /* It takes no frames for so long. */
 void arcp__link_rest(arcp__sessions *sessions, arcp__link *link, int64_t for_ns);
-void arcp__link_due(arcp__sessions *sessions, arcp__timer *timer);
 void arcp__session_heartbeat_start(arcp__sessions *sessions, arcp__session *session);
 void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *session);
 
-/* ---- session.c ---- */
 /* ---- session.c ---- */
 arcp__session *arcp__session_find(const arcp__sessions *sessions, arcp_span id);
 /* For the audit log: a session that asked, and the job that it asked about; NULL: none. */
@@ -400,6 +390,9 @@ void arcp__session_window_due(arcp__sessions *sessions, arcp__session *session);
 void arcp__session_job_ended(arcp__sessions *sessions, arcp__session *session);
 bool arcp__session_has_live_jobs(const arcp__session *session);
 bool arcp__session_has_feature(const arcp__session *session, arcp_feature feature);
+/* A frame of this type with this payload, which is moved from. */
+arcp_buf arcp__session_frame(const arcp__session *session, const char *type, arcp_span id,
+                             arcp_buf *payload);
 /* A frame for the session's link, if it has one. */
 void arcp__session_send(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame,
                         bool durable);
@@ -501,8 +494,6 @@ void arcp__request_answer(arcp__sessions *sessions, arcp__request *request, cons
                           arcp_span job_id, arcp_span trace_id, arcp_span payload);
 /* A submit is freed when its answer has left, which may be now. */
 void arcp__request_finish(arcp__sessions *sessions, arcp__request *request);
-/* Sends the answer that is kept once more. */
-void arcp__seen_answer_again(arcp__sessions *sessions, arcp__session *session, uint64_t hash);
 /* Or in the form of the peer's profile, which may show `subject`: the job that it is about, or the
  * agent that a submit names, or none. `details`: a JSON object or empty. */
 void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, const arcp_error *error,
@@ -514,34 +505,20 @@ void arcp__request_refuse_unknown_job(arcp__sessions *sessions, arcp__request *r
 void arcp__session_settle_refusal(arcp__sessions *sessions, arcp__session *session);
 
 /* ---- session_submit.c, session_subscribe.c, session_list_jobs.c: requests ---- */
-/* ---- session_submit.c ---- */
 void arcp__session_submit(arcp__sessions *sessions, arcp__request *request,
                           const arcp__message *in);
-/* ---- session_subscribe.c ---- */
 void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
                              const arcp__message *in);
 void arcp__session_unsubscribe(arcp__sessions *sessions, arcp__request *request,
                                const arcp__message *in);
-/* ---- session_cancel.c ---- */
 void arcp__session_cancel(arcp__sessions *sessions, arcp__request *request,
                           const arcp__message *in);
-/* ---- session_list_jobs.c ---- */
 void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
                              const arcp__message *in);
 
 /* ---- session_receive.c ---- */
 /* A frame of which the envelope is read. */
 void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arcp__message *in);
-
-/* ---- session_hello.c, session_resume.c ---- */
-void arcp__session_welcome(arcp__sessions *sessions, arcp__session *session, arcp_span request_id,
-                           arcp_span token);
-/* Records that the session was opened or resumed. */
-void arcp__session_audit(arcp__sessions *sessions, const arcp__link *link,
-                         const arcp__session *session, const char *request);
-void arcp__session_make_token(arcp__sessions *sessions, arcp__session *session, arcp_buf *token);
-void arcp__session_resume(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
-                          const arcp__envelope *envelope, const arcp__resume_request *resume);
 
 /* ---- row.c: the table SESSIONS ---- */
 typedef struct arcp__session_row {

@@ -50,27 +50,6 @@ static void refuse(arcp__sessions *sessions, arcp__request *request, arcp_span a
     arcp__request_refuse(sessions, request, error, agent, more);
 }
 
-/* Nobody is to wait for the end of a job that had it, and is not kept any more. */
-static void format_lost_end(arcp__sessions *sessions, arcp_span job_id, arcp_buf *record)
-{
-    char id[ARCP__ID_SIZE];
-    arcp__context_make_id(sessions->context, "msg_", id);
-    arcp_json_writer writer = arcp__put_begin(record);
-    arcp__put_cstr(&writer, "id", id);
-    arcp__put_cstr(&writer, "type", "job.error");
-    arcp__put_string(&writer, "job_id", job_id);
-    arcp__put_object(&writer, "payload");
-    arcp__put_cstr(&writer, "final_status", "error");
-    arcp__error_payload_members(
-        &writer, ARCP_E_JOB_NOT_FOUND, arcp_span_cstr(arcp_status_wire_code(ARCP_E_JOB_NOT_FOUND)),
-        ARCP_SPAN_LITERAL("the job of this key has ended; its end is not kept any more"), false,
-        ARCP__NOTHING);
-    arcp__write_timestamp(&writer, "completed_at", sessions->context->now.wall_ns);
-    arcp__put_string(&writer, "job_id", job_id);
-    arcp_json_end_object(&writer);
-    arcp_json_end_object(&writer);
-}
-
 /* The payload as the client wants it; the job's credentials come in when it leaves. */
 static void answer(arcp__sessions *sessions, arcp__request *request, const char *job_id,
                    arcp_span accepted, arcp_span trace_id)
@@ -109,7 +88,24 @@ static void answer_same_key(arcp__sessions *sessions, arcp__request *request,
         arcp__observation_store(sessions, observation);
     }
     if (job == NULL) {
-        format_lost_end(sessions, arcp_span_cstr(made->job_id), &request->record);
+        /* Nobody is to wait for the end of a job that had it, and is not kept any more. */
+        char id[ARCP__ID_SIZE];
+        arcp__context_make_id(sessions->context, "msg_", id);
+        arcp_json_writer writer = arcp__put_begin(&request->record);
+        arcp__put_cstr(&writer, "id", id);
+        arcp__put_cstr(&writer, "type", "job.error");
+        arcp__put_cstr(&writer, "job_id", made->job_id);
+        arcp__put_object(&writer, "payload");
+        arcp__put_cstr(&writer, "final_status", "error");
+        arcp__error_payload_members(
+            &writer, ARCP_E_JOB_NOT_FOUND,
+            arcp_span_cstr(arcp_status_wire_code(ARCP_E_JOB_NOT_FOUND)),
+            ARCP_SPAN_LITERAL("the job of this key has ended; its end is not kept any more"), false,
+            ARCP__NOTHING);
+        arcp__write_timestamp(&writer, "completed_at", sessions->context->now.wall_ns);
+        arcp__put_cstr(&writer, "job_id", made->job_id);
+        arcp_json_end_object(&writer);
+        arcp_json_end_object(&writer);
     }
     answer(sessions, request, made->job_id, made->accepted,
            job == NULL ? ARCP__NOTHING : arcp_span_cstr(job->trace_id));
@@ -140,23 +136,6 @@ static void accept(arcp__sessions *sessions, arcp__request *request, arcp__job *
     arcp__job_start(sessions->jobs, job);
 }
 
-/* It waits for its turn; what waits is bounded like what runs. */
-static arcp_status hold(arcp__sessions *sessions, arcp__request *request, arcp_buf *details,
-                        arcp_error *err)
-{
-    arcp__session *session = request->session;
-    if (session->held_submits >= sessions->context->settings.limits_jobs_per_session) {
-        arcp_buf_append_cstr(details, "{\"limit\":\"limits.jobs_per_session\"}");
-        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                              "too many submits wait for an answer (limits.jobs_per_session)");
-    }
-    arcp_buf_append(&request->held, arcp_json_raw(&sessions->context->json, ARCP_JSON_ROOT));
-    arcp__context_check_text(sessions->context, &request->held);
-    session->held_submits++;
-    session->held_bytes += request->held.size;
-    return ARCP_OK;
-}
-
 void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
     arcp__session *session = request->session;
@@ -184,8 +163,18 @@ void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, cons
                              "payload.idempotency_key has %zu bytes, may have 256", order.key.size);
     } else if (session->submits != request ||
                arcp__submitter_waits_for_key(order.submitter, order.principal, order.key)) {
-        outcome = hold(sessions, request, &made.details, &error) == ARCP_OK ? ARCP__JOB_WAITS
-                                                                            : ARCP__JOB_REFUSED;
+        outcome = ARCP__JOB_WAITS; /* for its turn; what waits is bounded like what runs */
+        if (session->held_submits >= sessions->context->settings.limits_jobs_per_session) {
+            arcp_buf_append_cstr(&made.details, "{\"limit\":\"limits.jobs_per_session\"}");
+            (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
+                                 "too many submits wait for an answer (limits.jobs_per_session)");
+            outcome = ARCP__JOB_REFUSED;
+        } else {
+            arcp_buf_append(&request->held, arcp_json_raw(order.json, ARCP_JSON_ROOT));
+            arcp__context_check_text(sessions->context, &request->held);
+            session->held_submits++;
+            session->held_bytes += request->held.size;
+        }
     } else {
         if (order.key.size != 0) {
             fingerprint(sessions, asked, print);

@@ -1,18 +1,29 @@
 /* All links and sessions: what the engine calls for none of them in particular. */
 #include "session/session_state.h"
 
+static void link_due(arcp__sessions *sessions, arcp__link *link, const arcp__timer *timer)
+{
+    if (timer == &link->rest_timer) {
+        link->rests = false;
+        arcp__link_resume(sessions, link);
+        return;
+    }
+    arcp_error error = {0};
+    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "%s within %llu s",
+                         link->state == ARCP__LINK_AUTHENTICATING ? "the token was not verified"
+                                                                  : "no session.hello",
+                         (unsigned long long)sessions->context->settings.limits_hello_timeout_sec);
+    arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
+}
+
 void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer)
 {
+    arcp__session *session = timer->owner;
     if (timer->kind == sessions->timer_kinds.refusals) {
         arcp__refusals_tell(sessions);
-        return;
-    }
-    if (timer->kind == sessions->timer_kinds.link) {
-        arcp__link_due(sessions, timer);
-        return;
-    }
-    arcp__session *session = timer->owner;
-    if (timer == &session->heartbeat_timer) {
+    } else if (timer->kind == sessions->timer_kinds.link) {
+        link_due(sessions, timer->owner, timer);
+    } else if (timer == &session->heartbeat_timer) {
         arcp__session_heartbeat_due(sessions, session);
     } else if (timer == &session->window_timer) {
         arcp__session_window_due(sessions, session);

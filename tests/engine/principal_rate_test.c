@@ -222,7 +222,7 @@ static void a_link_that_rests_is_not_lost(void **state)
         for (unsigned at = 0; at < 8; at++) {
             ask(bad[at], round, "none");
             if (bad[at]->link->rests) {
-                arcp__link_due(&rig.engine->sessions, &bad[at]->link->rest_timer);
+                arcp__sessions_due(&rig.engine->sessions, &bad[at]->link->rest_timer);
             }
             rig_run(&rig);
         }
