@@ -1,19 +1,18 @@
-/* The inputs. Each has three steps: note the time, one call down, settle (deliver mail until there
- * is none). Nothing below calls any of these three.
+/* The inputs, but for those of a restart (restore.c). Each has three steps: note the time, one call
+ * down, settle (deliver mail until there is none). Nothing below calls any of these three.
  *
  * When an allocation fails in the middle, the engine has failed for good: what the input began may
  * be half done, so no later input is looked at, no batch and no effect leaves the engine, and its
  * links are closed. Its owner starts another one from the store. */
 #include "engine/state.h"
 
-/* False when the engine has failed. */
-static bool begin(arcp__engine *engine, arcp_time now)
+bool arcp__engine_begin(arcp__engine *engine, arcp_time now)
 {
     arcp__context_set_time(&engine->context, now);
     return !engine->context.failed;
 }
 
-static void settle(arcp__engine *engine)
+void arcp__engine_settle(arcp__engine *engine)
 {
     do {
         arcp__mail_deliver(&engine->sessions);
@@ -33,27 +32,27 @@ static void settle(arcp__engine *engine)
 arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
                                  const arcp__link_options *options)
 {
-    if (!begin(engine, now)) {
+    if (!arcp__engine_begin(engine, now)) {
         return NULL;
     }
     arcp__link *link = arcp__link_new(&engine->sessions, options);
-    settle(engine);
+    arcp__engine_settle(engine);
     return link;
 }
 
 bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame)
 {
-    if (!begin(engine, now)) {
+    if (!arcp__engine_begin(engine, now)) {
         return false;
     }
     arcp__link_receive(&engine->sessions, link, frame);
-    settle(engine);
+    arcp__engine_settle(engine);
     return arcp__link_takes_more(link);
 }
 
 bool arcp__engine_frame_took(arcp__engine *engine, arcp_time now, arcp__link *link, int64_t took_ns)
 {
-    return begin(engine, now) && arcp__link_took(&engine->sessions, link, took_ns);
+    return arcp__engine_begin(engine, now) && arcp__link_took(&engine->sessions, link, took_ns);
 }
 
 bool arcp__engine_takes_frames(arcp__engine *engine, arcp__link *link)
@@ -63,25 +62,25 @@ bool arcp__engine_takes_frames(arcp__engine *engine, arcp__link *link)
 
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
 {
-    if (begin(engine, now)) {
+    if (arcp__engine_begin(engine, now)) {
         arcp__link_drained(&engine->sessions, link, unsent);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
 void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link)
 {
-    if (begin(engine, now)) {
+    if (arcp__engine_begin(engine, now)) {
         arcp__link_input_over(&engine->sessions, link);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
 void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link)
 {
-    if (begin(engine, now)) {
+    if (arcp__engine_begin(engine, now)) {
         arcp__link_disconnect(&engine->sessions, link);
-        settle(engine);
+        arcp__engine_settle(engine);
     } else {
         arcp__link_gone(link);
     }
@@ -90,12 +89,12 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
                                 arcp_status status, arcp_span principal, bool is_anonymous)
 {
-    if (!begin(engine, now)) {
+    if (!arcp__engine_begin(engine, now)) {
         return;
     }
     arcp__link *link =
         arcp__link_authenticated(&engine->sessions, auth_id, status, principal, is_anonymous);
-    settle(engine);
+    arcp__engine_settle(engine);
     if (link != NULL) {
         arcp__link_resume(&engine->sessions, link);
     }
@@ -104,9 +103,9 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
 void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
                           const char *reason)
 {
-    if (begin(engine, now)) {
+    if (arcp__engine_begin(engine, now)) {
         arcp__refusal_note(&engine->sessions, refusal, reason);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -115,9 +114,9 @@ void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refus
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message)
 {
-    if (begin(engine, now)) {
+    if (arcp__engine_begin(engine, now)) {
         arcp__job_agent_started(&engine->jobs, job, status, message);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -125,7 +124,7 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
  * start later. */
 static bool hear(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
-    const bool goes_on = begin(engine, now);
+    const bool goes_on = arcp__engine_begin(engine, now);
     if (goes_on && job->agent_state == ARCP__AGENT_STARTING) {
         arcp__job_agent_started(&engine->jobs, job, ARCP_OK, arcp_span_make(NULL, 0));
     }
@@ -136,7 +135,7 @@ void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job
 {
     if (hear(engine, now, job)) {
         arcp__job_agent_line(&engine->jobs, job, text);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -145,7 +144,7 @@ void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp_
     if (hear(engine, now, job)) {
         arcp__job_fail_with(&engine->jobs, job, ARCP_E_INTERNAL_ERROR,
                             "the agent wrote a line longer than limits.agent_line_bytes");
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -153,7 +152,7 @@ void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *j
 {
     if (hear(engine, now, job)) {
         arcp__job_plain_output(&engine->jobs, job, bytes);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -162,7 +161,7 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
 {
     if (hear(engine, now, job)) {
         arcp__job_emit_log(&engine->jobs, job, level, text);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -171,7 +170,7 @@ void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job
 {
     if (hear(engine, now, job)) {
         arcp__job_agent_says(&engine->jobs, job, message);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -180,7 +179,7 @@ void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *j
 {
     if (hear(engine, now, job)) {
         arcp__job_agent_exited(&engine->jobs, job, exit);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -190,7 +189,7 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
                             arcp_status status)
 {
     arcp_error error = {0};
-    if (!begin(engine, now)) {
+    if (!arcp__engine_begin(engine, now)) {
         return;
     }
     switch (arcp__log_committed(engine->log, batch_id, status)) {
@@ -208,44 +207,7 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
     case ARCP__COMMIT_PENDING:
         break;
     }
-    settle(engine);
-}
-
-/* Observers have caught up before the first job ends. */
-static void advance_restore(arcp__engine *engine)
-{
-    if (!arcp__restore_advance(engine)) {
-        return;
-    }
-    settle(engine);
-    arcp__restore_end_jobs(engine);
-    settle(engine);
-    if (arcp__engine_restore_status(engine, NULL) == ARCP_OK) {
-        arcp__restore_free(engine);
-    }
-}
-
-void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
-{
-    if (begin(engine, now)) {
-        arcp__restore_begin(engine);
-        advance_restore(engine);
-        settle(engine);
-    }
-}
-
-void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_id,
-                            arcp_status status, uint64_t first, const arcp_span *records,
-                            size_t count)
-{
-    if (!begin(engine, now)) {
-        return;
-    }
-    arcp__read_answered(
-        engine->log, read_id,
-        &(arcp__page){.status = status, .first = first, .records = records, .count = count});
-    advance_restore(engine);
-    settle(engine);
+    arcp__engine_settle(engine);
 }
 
 arcp__provision_verb arcp__engine_provision_request(arcp__engine *engine, uint64_t call_id,
@@ -262,9 +224,9 @@ void arcp__engine_provision_asked(arcp__engine *engine)
 void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
                               const arcp_provision_result *result)
 {
-    if (begin(engine, now)) {
+    if (arcp__engine_begin(engine, now)) {
         arcp__credential_answered(&engine->credentials, result);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
 }
 
@@ -336,12 +298,12 @@ static void watch_wall_clock(arcp__engine *engine)
     }
     engine->wall_ahead_ns = ahead_ns;
     arcp__jobs_follow_wall_clock(&engine->jobs);
-    settle(engine);
+    arcp__engine_settle(engine);
 }
 
 void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 {
-    if (!begin(engine, now)) {
+    if (!arcp__engine_begin(engine, now)) {
         return;
     }
     watch_wall_clock(engine);
@@ -350,7 +312,7 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
            (timer = arcp__timer_heap_pop_due(&engine->context.timers,
                                              engine->context.now.mono_ns)) != NULL) {
         dispatch(engine, timer);
-        settle(engine);
+        arcp__engine_settle(engine);
     }
     arcp__links_leave(&engine->sessions);
     finish_stopping(engine);
@@ -358,7 +320,7 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 {
-    if (!begin(engine, now)) {
+    if (!arcp__engine_begin(engine, now)) {
         return;
     }
     int64_t over_ns = now.mono_ns;
@@ -372,7 +334,7 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
     arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
                       over_ns);
     finish_stopping(engine);
-    settle(engine);
+    arcp__engine_settle(engine);
 }
 
 /* ---- what is to be done ---- */
@@ -407,8 +369,8 @@ size_t arcp__engine_gathered(const arcp__engine *engine)
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
     take_back(engine);
-    if (begin(engine, now)) {
-        settle(engine);
+    if (arcp__engine_begin(engine, now)) {
+        arcp__engine_settle(engine);
     }
     /* Going through the sessions may queue something. */
     do {

@@ -28,36 +28,6 @@ static void write_agents(const arcp__job_metrics *metrics, arcp_buf *out)
     }
 }
 
-static void write_denials(const arcp__job_metrics *metrics, arcp_buf *out)
-{
-    arcp__exposition_family(out, "arcp_denials_total", "counter",
-                            "Operations that a gate denied, by error code and capability.");
-    for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
-        for (size_t capability = 0; capability < ARCP__CAPABILITY_COUNT; capability++) {
-            const char *name = arcp__capability_name((arcp__capability)capability);
-            const char *labels[] = {"code", arcp_status_wire_code((arcp_status)code), "capability",
-                                    name[0] == '\0' ? "other" : name, NULL};
-            if (metrics->denials[code][capability] != 0) {
-                arcp__exposition_u64(out, "arcp_denials_total", labels,
-                                     metrics->denials[code][capability]);
-            }
-        }
-    }
-}
-
-static void write_submits(const arcp__session_metrics *metrics, arcp_buf *out)
-{
-    arcp__exposition_family(out, "arcp_submits_refused_total", "counter",
-                            "Submits that did not become a job, by error code.");
-    for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
-        const char *labels[] = {"code", arcp_status_wire_code((arcp_status)code), NULL};
-        if (metrics->submits_refused[code] != 0) {
-            arcp__exposition_u64(out, "arcp_submits_refused_total", labels,
-                                 metrics->submits_refused[code]);
-        }
-    }
-}
-
 static void write_spent(const arcp__job_metrics *metrics, arcp_buf *out)
 {
     arcp__exposition_family(out, "arcp_budget_spent_total", "counter",
@@ -78,6 +48,7 @@ static void write_spent(const arcp__job_metrics *metrics, arcp_buf *out)
 void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
 {
     const arcp__session_metrics *metrics = &engine->sessions.metrics;
+    const arcp__job_metrics *jobs = &engine->jobs.metrics;
     const struct {
         const char *name, *type, *help;
         uint64_t value;
@@ -98,8 +69,7 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
         {"arcp_jobs_kept", "gauge", "Jobs that have ended and can still be listed.",
          HASH_COUNT(engine->jobs.all) - engine->jobs.running},
         {"arcp_events_total", "counter",
-         "Job events recorded (not multiplied by sessions that see them).",
-         engine->jobs.metrics.event_count},
+         "Job events recorded (not multiplied by sessions that see them).", jobs->event_count},
         {"arcp_store_queue_bytes", "gauge", "Bytes that wait to be durable.",
          arcp__log_queue_bytes(engine->log)},
         {"arcp_store_failing", "gauge", "1 while the store cannot be written.",
@@ -109,7 +79,7 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
          metrics->back_pressure},
         {"arcp_agent_pauses_total", "counter",
          "Times the runtime stopped reading an agent because a queue was full.",
-         engine->jobs.metrics.agent_pauses},
+         jobs->agent_pauses},
         {"arcp_credentials_outstanding", "gauge",
          "Upstream credentials that are, or may be, valid.",
          arcp__credentials_count(&engine->credentials)},
@@ -120,10 +90,30 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp__exposition_one(out, rows[at].name, rows[at].type, rows[at].help, rows[at].value);
     }
-    write_agents(&engine->jobs.metrics, out);
-    write_denials(&engine->jobs.metrics, out);
-    write_submits(metrics, out);
-    write_spent(&engine->jobs.metrics, out);
+    write_agents(jobs, out);
+    arcp__exposition_family(out, "arcp_denials_total", "counter",
+                            "Operations that a gate denied, by error code and capability.");
+    for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
+        for (size_t capability = 0; capability < ARCP__CAPABILITY_COUNT; capability++) {
+            const char *name = arcp__capability_name((arcp__capability)capability);
+            const char *labels[] = {"code", arcp_status_wire_code((arcp_status)code), "capability",
+                                    name[0] == '\0' ? "other" : name, NULL};
+            if (jobs->denials[code][capability] != 0) {
+                arcp__exposition_u64(out, "arcp_denials_total", labels,
+                                     jobs->denials[code][capability]);
+            }
+        }
+    }
+    arcp__exposition_family(out, "arcp_submits_refused_total", "counter",
+                            "Submits that did not become a job, by error code.");
+    for (size_t code = 0; code < ARCP_STATUS_COUNT; code++) {
+        const char *labels[] = {"code", arcp_status_wire_code((arcp_status)code), NULL};
+        if (metrics->submits_refused[code] != 0) {
+            arcp__exposition_u64(out, "arcp_submits_refused_total", labels,
+                                 metrics->submits_refused[code]);
+        }
+    }
+    write_spent(jobs, out);
 }
 
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why)

@@ -93,24 +93,21 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
                 uint64_t from)
 {
     restore_read *asked = arcp__alloc(sizeof(*asked));
-    arcp_buf key = ARCP_BUF_INIT;
+    char index[ARCP__SESSION_KEY_SIZE];
     if (asked == NULL) {
         arcp__context_no_memory(&engine->context);
         return;
     }
     if (stream != NULL) {
         stream->refs++;
-        arcp_buf_append_cstr(&key, stream->key);
     } else {
-        arcp__session_index_key(session, &key);
+        arcp__session_index_key(session, index);
     }
     *asked = (restore_read){.kind = kind, .session = session, .stream = stream, .from = from};
     DL_APPEND(engine->restore->reads, asked);
     asked->read =
-        arcp__read_ask(engine->log, arcp_buf_span(&key), from, kind == READ_END ? 1 : PAGE_RECORDS,
-                       PAGE_BYTES, take_page, engine, asked);
-    arcp__context_check_text(&engine->context, &key);
-    arcp_buf_fini(&key);
+        arcp__read_ask(engine->log, arcp_span_cstr(stream != NULL ? stream->key : index), from,
+                       kind == READ_END ? 1 : PAGE_RECORDS, PAGE_BYTES, take_page, engine, asked);
 }
 
 static void read_free(arcp__engine *engine, restore_read *asked)
@@ -144,66 +141,55 @@ static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first,
     return false;
 }
 
-static void take_index(arcp__engine *engine, arcp__session *session, uint64_t first,
-                       const arcp_span *records, size_t count)
+/* Records of a stream: what it has is counted, and the rest of it asked for. */
+static void take_records(arcp__engine *engine, const restore_read *asked, const arcp__page *page)
 {
-    arcp__restore *restore = engine->restore;
-    arcp_error error = {0};
-    if (arcp__session_restore_index(&engine->sessions, session, first, records, count, &error) !=
-            ARCP_OK &&
-        restore->failure.status == ARCP_OK) {
-        restore->failure = error; /* the first one is told */
-    }
-    if (count != 0) {
-        ask(engine, READ_INDEX, session, NULL, arcp__session_index_next(session));
-    }
-}
-
-static void count_records(arcp__stream *stream, const arcp_span *records, size_t count)
-{
+    arcp__stream *stream = asked->stream;
+    const uint64_t end = page->first + page->count;
+    const bool is_known = asked->kind == READ_COUNT;
     uint64_t bytes = 0;
-    for (size_t at = 0; at < count; at++) {
-        bytes += records[at].size;
+    if (is_known && (page->first != asked->from || page->count == 0)) {
+        (void)arcp__stream_short("", stream->key, "record", asked->from, stream->next,
+                                 &engine->restore->failure);
+        return;
+    }
+    if ((!is_known && !is_whole(engine, stream, page->first, page->count)) || page->count == 0 ||
+        asked->kind == READ_END) {
+        return;
+    }
+    for (size_t at = 0; at < page->count; at++) {
+        bytes += page->records[at].size;
     }
     if (stream->owner != NULL) {
         arcp__job_count_bytes(stream->owner, bytes);
     } else {
         stream->bytes += bytes; /* a session's own, or a job's that was forgotten */
     }
+    if (is_known && end < stream->next) {
+        ask(engine, READ_COUNT, NULL, stream, end);
+        return;
+    }
+    stream->next = end;
+    ask(engine, READ_TAIL, NULL, stream, end);
 }
 
-static void take_count(arcp__engine *engine, const restore_read *read, uint64_t first,
-                       const arcp_span *records, size_t count)
+static void take_page(void *user, void *owner, const arcp__page *page)
 {
-    arcp__stream *stream = read->stream;
-    if (engine->restore->failure.status != ARCP_OK) {
-        return;
+    arcp__engine *engine = user;
+    restore_read *asked = owner;
+    arcp_error *failure = &engine->restore->failure;
+    if (page->status != ARCP_OK && failure->status == ARCP_OK) {
+        (void)arcp_error_set(failure, page->status, "the store cannot be read");
     }
-    if (first != read->from || count == 0) {
-        (void)arcp__stream_short("", stream->key, "record", read->from, stream->next,
-                                 &engine->restore->failure);
-        return;
+    if (failure->status == ARCP_OK && asked->kind != READ_INDEX) {
+        take_records(engine, asked, page);
+    } else if (failure->status == ARCP_OK &&
+               arcp__session_restore_index(&engine->sessions, asked->session, page->first,
+                                           page->records, page->count, failure) == ARCP_OK &&
+               page->count != 0) {
+        ask(engine, READ_INDEX, asked->session, NULL, arcp__session_index_next(asked->session));
     }
-    count_records(stream, records, count);
-    if (first + count < stream->next) {
-        ask(engine, READ_COUNT, NULL, stream, first + count);
-        return;
-    }
-    stream->next = first + count;
-    ask(engine, READ_TAIL, NULL, stream, stream->next);
-}
-
-static void take_tail(arcp__engine *engine, const restore_read *read, uint64_t first,
-                      const arcp_span *records, size_t count)
-{
-    arcp__stream *stream = read->stream;
-    if (engine->restore->failure.status != ARCP_OK || !is_whole(engine, stream, first, count) ||
-        count == 0 || read->kind == READ_END) {
-        return;
-    }
-    count_records(stream, records, count);
-    stream->next = first + count;
-    ask(engine, READ_TAIL, NULL, stream, stream->next);
+    read_free(engine, asked);
 }
 
 /* ---- the steps ---- */
@@ -214,48 +200,47 @@ static void read_end(void *user, arcp__stream *stream, bool is_own)
     ask(user, is_own ? READ_TAIL : READ_END, NULL, stream, stream->next);
 }
 
-static void read_tails(arcp__engine *engine)
-{
-    engine->restore->is_tailing = true;
-    arcp__sessions_visit_streams(&engine->sessions, read_end, engine);
-    for (const arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
-        arcp__stream *stream = job->stream;
-        if (!arcp__job_has_ended(job)) {
-            /* What no index counts of it, which is all when they were trimmed, and its tail. */
-            const bool is_counted = stream->counted >= stream->next;
-            ask(engine, is_counted ? READ_TAIL : READ_COUNT, NULL, stream, stream->counted);
-        } else if (stream->next != 0) {
-            ask(engine, READ_END, NULL, stream, stream->next);
-        }
-    }
-}
-
-bool arcp__restore_advance(arcp__engine *engine)
+/* The next step when the reads of the current one are answered. */
+static void advance(arcp__engine *engine)
 {
     arcp__restore *restore = engine->restore;
-    if (restore == NULL || restore->reads != NULL) {
-        return false;
+    if (restore == NULL || restore->reads != NULL || restore->failure.status != ARCP_OK) {
+        return;
     }
-    if (!restore->is_tailing && restore->failure.status == ARCP_OK) {
-        read_tails(engine);
+    if (!restore->is_tailing) {
+        restore->is_tailing = true;
+        arcp__sessions_visit_streams(&engine->sessions, read_end, engine);
+        for (const arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
+            arcp__stream *stream = job->stream;
+            if (!arcp__job_has_ended(job)) {
+                /* What no index counts of it, which is all when they were trimmed, and its tail. */
+                const bool is_counted = stream->counted >= stream->next;
+                ask(engine, is_counted ? READ_TAIL : READ_COUNT, NULL, stream, stream->counted);
+            } else if (stream->next != 0) {
+                ask(engine, READ_END, NULL, stream, stream->next);
+            }
+        }
     }
-    if (restore->reads != NULL || restore->failure.status != ARCP_OK ||
+    if (restore->reads != NULL ||
         arcp__sessions_catch_up(&engine->sessions, &restore->failure) != ARCP_OK) {
-        return false;
+        return;
     }
     arcp__jobs_restored(&engine->jobs);
-    return true;
-}
-
-void arcp__restore_end_jobs(arcp__engine *engine)
-{
+    arcp__engine_settle(engine); /* observers have caught up before the first job ends */
     arcp__jobs_fail(&engine->jobs, "the runtime was restarted while the job ran");
     arcp__credentials_restored(&engine->credentials);
     arcp__sessions_start_windows(&engine->sessions);
+    arcp__engine_settle(engine);
+    if (arcp__engine_restore_status(engine, NULL) == ARCP_OK) {
+        arcp__restore_free(engine);
+    }
 }
 
-void arcp__restore_begin(arcp__engine *engine)
+void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
 {
+    if (!arcp__engine_begin(engine, now)) {
+        return;
+    }
     if (restore_of(engine) == NULL) {
         arcp__context_no_memory(&engine->context);
         return;
@@ -266,6 +251,22 @@ void arcp__restore_begin(arcp__engine *engine)
          at = arcp__session_next(&engine->sessions, at)) {
         ask(engine, READ_INDEX, at, NULL, 0);
     }
+    advance(engine);
+    arcp__engine_settle(engine);
+}
+
+void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_id,
+                            arcp_status status, uint64_t first, const arcp_span *records,
+                            size_t count)
+{
+    if (!arcp__engine_begin(engine, now)) {
+        return;
+    }
+    arcp__read_answered(
+        engine->log, read_id,
+        &(arcp__page){.status = status, .first = first, .records = records, .count = count});
+    advance(engine);
+    arcp__engine_settle(engine);
 }
 
 bool arcp__engine_is_restored(const arcp__engine *engine)
@@ -285,25 +286,6 @@ arcp_status arcp__engine_restore_status(const arcp__engine *engine, arcp_error *
         *err = engine->restore->failure;
     }
     return engine->restore->failure.status;
-}
-
-static void take_page(void *user, void *owner, const arcp__page *page)
-{
-    arcp__engine *engine = user;
-    restore_read *asked = owner;
-    arcp_error *failure = &engine->restore->failure;
-    if (page->status != ARCP_OK && failure->status == ARCP_OK) {
-        (void)arcp_error_set(failure, page->status, "the store cannot be read");
-    }
-    const size_t count = failure->status == ARCP_OK ? page->count : 0;
-    if (asked->kind == READ_INDEX) {
-        take_index(engine, asked->session, page->first, page->records, count);
-    } else if (asked->kind == READ_COUNT) {
-        take_count(engine, asked, page->first, page->records, count);
-    } else {
-        take_tail(engine, asked, page->first, page->records, count);
-    }
-    read_free(engine, asked);
 }
 
 void arcp__restore_free(arcp__engine *engine)

@@ -32,14 +32,13 @@ struct arcp__engine {
     bool last_words_are_over; /* peers had their time to take what was said last */
 };
 
-/* ---- restore.c: the steps, in their order ---- */
-/* All rows are there: asks for the indexes. */
-void arcp__restore_begin(arcp__engine *engine);
-/* The next step when the reads of the current one are answered. True when all is read, and the
- * observers are told to catch up. */
-bool arcp__restore_advance(arcp__engine *engine);
-/* They have caught up: what was running ends. */
-void arcp__restore_end_jobs(arcp__engine *engine);
+/* ---- input.c: what each input begins and ends with ---- */
+/* False when the engine has failed. */
+bool arcp__engine_begin(arcp__engine *engine, arcp_time now);
+/* Mail is delivered until there is none, and what follows from it is done. */
+void arcp__engine_settle(arcp__engine *engine);
+
+/* ---- restore.c ---- */
 void arcp__restore_free(arcp__engine *engine);
 
 #endif

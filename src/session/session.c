@@ -287,7 +287,7 @@ void arcp__session_leave_turns(arcp__sessions *sessions, arcp__session *session)
 
 void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const char *why)
 {
-    char stream_key[ARCP__ID_SIZE + 2];
+    char index[ARCP__SESSION_KEY_SIZE];
     arcp__effect_log(sessions->log, ARCP__LOG_DEBUG, "session %s ends: %s", session->id, why);
     if (session->link != NULL) {
         arcp__link_close(sessions, session->link, 1000, why, false);
@@ -311,12 +311,10 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
     }
     if (!sessions->context->closing) {
         arcp__batch_delete(sessions->log, ARCP_STORE_SESSIONS, arcp_span_cstr(session->id));
-        stream_key[0] = 'x';
-        stream_key[1] = ':';
-        memcpy(stream_key + 2, session->id, sizeof(session->id));
         if (session->index_next != 0) {
-            arcp__batch_add(sessions->log, (arcp_store_op){.kind = ARCP_STORE_DROP,
-                                                           .key = arcp_span_cstr(stream_key)});
+            arcp__session_index_key(session, index);
+            arcp__batch_add(sessions->log,
+                            (arcp_store_op){.kind = ARCP_STORE_DROP, .key = arcp_span_cstr(index)});
         }
     }
     arcp__session_unmark(sessions, session);

@@ -186,9 +186,11 @@ arcp_status arcp__subscription_keep_row(arcp__sessions *sessions, arcp_span key,
                                         arcp_error *err);
 /* All rows are there, of jobs too: who observes which job. The first that is damaged in *err. */
 arcp_status arcp__sessions_restore_observers(arcp__sessions *sessions, arcp_error *err);
-/* Appends the key of a session's index; false: `session` was the last. */
+/* The one behind `session`, or the first behind NULL; NULL: there is none. */
 arcp__session *arcp__session_next(const arcp__sessions *sessions, const arcp__session *session);
-void arcp__session_index_key(const arcp__session *session, arcp_buf *out);
+/* The key of the stream that has its index. */
+#define ARCP__SESSION_KEY_SIZE (ARCP__ID_SIZE + 2)
+void arcp__session_index_key(const arcp__session *session, char key[ARCP__SESSION_KEY_SIZE]);
 /* Records of its index; none: it ends here. ARCP_E_CORRUPT. */
 arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session *session,
                                         uint64_t first, const arcp_span *records, size_t count,

@@ -114,7 +114,7 @@ static size_t find_run(const arcp__session *session, uint64_t seq)
     return session->run_end;
 }
 
-static void index_key(const arcp__session *session, char key[ARCP__ID_SIZE + 2])
+void arcp__session_index_key(const arcp__session *session, char key[ARCP__SESSION_KEY_SIZE])
 {
     memcpy(key, "x:", 2);
     memcpy(key + 2, session->id, strlen(session->id) + 1);
@@ -163,45 +163,25 @@ static void trim_index(arcp__sessions *sessions, arcp__session *session)
         return;
     }
     arcp__observations_store_moved(sessions, session);
-    char key[ARCP__ID_SIZE + 2];
-    index_key(session, key);
+    char key[ARCP__SESSION_KEY_SIZE];
+    arcp__session_index_key(session, key);
     arcp__batch_add(sessions->log, (arcp_store_op){.kind = ARCP_STORE_TRIM,
                                                    .position = session->index_first,
                                                    .key = arcp_span_cstr(key)});
 }
 
-static bool first_run_is_below(const arcp__session *session, uint64_t seq)
+void arcp__session_forget_runs(arcp__sessions *sessions, arcp__session *session, uint64_t seq,
+                               uint64_t bytes_max)
 {
+    bool dropped = false;
+    seq = seq < session->indexed_seq ? seq : session->indexed_seq;
     /* The newest run stays: after a restart it says where the numbers go on. */
-    if (session->run_end - session->run_first < 2) {
-        return false;
-    }
-    const arcp__run *run = &session->runs[session->run_first];
-    return run->first_seq + run->count - 1 <= seq;
-}
-
-/* Over the byte limit: acknowledged runs first, then the oldest that were sent; what was
- * never handed to a link that is there stays. [arcp:6.5-3] */
-static void evict(arcp__sessions *sessions, arcp__session *session)
-{
-    uint64_t sendable = session->link != NULL ? session->sent_seq : session->durable_seq;
-    uint64_t limit = sendable < session->indexed_seq ? sendable : session->indexed_seq;
-    bool dropped = false;
-    while (session->kept_bytes > sessions->context->settings.limits_replay_bytes &&
-           first_run_is_below(session, limit)) {
-        forget_first_run(sessions, session);
-        dropped = true;
-    }
-    if (dropped) {
-        trim_index(sessions, session);
-    }
-}
-
-void arcp__session_forget_acked(arcp__sessions *sessions, arcp__session *session)
-{
-    uint64_t seq = session->acked_seq;
-    bool dropped = false;
-    while (first_run_is_below(session, seq) && first_run_is_below(session, session->indexed_seq)) {
+    while (session->run_end - session->run_first >= 2 &&
+           (bytes_max == 0 || session->kept_bytes > bytes_max)) {
+        const arcp__run *run = &session->runs[session->run_first];
+        if (run->first_seq + run->count - 1 > seq) {
+            break;
+        }
         forget_first_run(sessions, session);
         dropped = true;
     }
@@ -259,49 +239,52 @@ uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
     session->kept_bytes += bytes;
     session->backlog_bytes += bytes;
     arcp__session_weigh_backlog(sessions, session);
-    if (session->kept_bytes > sessions->context->settings.limits_replay_bytes) {
-        evict(sessions, session);
+    /* Acknowledged runs are gone: the oldest that were sent go. What was never handed to a link
+     * that is there stays. [arcp:6.5-3] */
+    const uint64_t bytes_max = sessions->context->settings.limits_replay_bytes;
+    if (session->kept_bytes > bytes_max) {
+        arcp__session_forget_runs(sessions, session,
+                                  session->link != NULL ? session->sent_seq : session->durable_seq,
+                                  bytes_max);
     }
     return seq;
 }
 
 /* The runs numbered since the last batch, one index record each. */
-static void write_index(arcp__sessions *sessions, arcp__session *session)
-{
-    char key[ARCP__ID_SIZE + 2];
-    index_key(session, key);
-    if (session->indexed_seq + 1 >= session->next_seq) {
-        return;
-    }
-    for (size_t at = find_run(session, session->indexed_seq + 1); at < session->run_end; at++) {
-        arcp__run *run = &session->runs[at];
-        if (arcp__batch_keeps_rows(sessions->log)) {
-            /* The exact bytes of all that the stream has, where the run ends with it: those of a
-             * run may be an average. */
-            const bool is_tip = run->first_position + run->count == run->stream->next;
-            const arcp__index_record record = {.seq = run->first_seq,
-                                               .count = run->count,
-                                               .stream = arcp_span_cstr(run->stream->key),
-                                               .position = run->first_position,
-                                               .bytes = run->bytes,
-                                               .total = is_tip ? run->stream->bytes : 0};
-            arcp_buf text = arcp__context_take_buf(sessions->context);
-            arcp__row_format(&arcp__index_members, &record, &text);
-            arcp__batch_add(sessions->log, (arcp_store_op){.kind = ARCP_STORE_APPEND,
-                                                           .position = session->index_next++,
-                                                           .key = arcp_span_cstr(key),
-                                                           .value = arcp_buf_span(&text)});
-            arcp__context_give_buf(sessions->context, &text);
-        }
-        run->batch = (uint32_t)arcp__batch_open_id(sessions->log);
-        session->indexed_seq = run->first_seq + run->count - 1;
-    }
-}
-
 void arcp__sessions_write_indexes(arcp__sessions *sessions)
 {
-    for (arcp__session *at = sessions->undurable; at != NULL; at = at->undurable_next) {
-        write_index(sessions, at);
+    const bool keeps_rows = arcp__batch_keeps_rows(sessions->log);
+    for (arcp__session *session = sessions->undurable; session != NULL;
+         session = session->undurable_next) {
+        char key[ARCP__SESSION_KEY_SIZE];
+        arcp__session_index_key(session, key);
+        size_t at = session->run_end;
+        if (session->indexed_seq + 1 < session->next_seq) {
+            at = find_run(session, session->indexed_seq + 1);
+        }
+        for (; at < session->run_end; at++) {
+            arcp__run *run = &session->runs[at];
+            if (keeps_rows) {
+                /* The exact bytes of all that the stream has, where the run ends with it: those of
+                 * a run may be an average. */
+                const bool is_tip = run->first_position + run->count == run->stream->next;
+                const arcp__index_record record = {.seq = run->first_seq,
+                                                   .count = run->count,
+                                                   .stream = arcp_span_cstr(run->stream->key),
+                                                   .position = run->first_position,
+                                                   .bytes = run->bytes,
+                                                   .total = is_tip ? run->stream->bytes : 0};
+                arcp_buf text = arcp__context_take_buf(sessions->context);
+                arcp__row_format(&arcp__index_members, &record, &text);
+                arcp__batch_add(sessions->log, (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                                               .position = session->index_next++,
+                                                               .key = arcp_span_cstr(key),
+                                                               .value = arcp_buf_span(&text)});
+                arcp__context_give_buf(sessions->context, &text);
+            }
+            run->batch = (uint32_t)arcp__batch_open_id(sessions->log);
+            session->indexed_seq = run->first_seq + run->count - 1;
+        }
     }
 }
 
@@ -380,16 +363,6 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     arcp__context_check_text(sessions->context, &session->read_bytes);
     session->read_next_seq = session->read_seq;
     arcp__session_wake(sessions, session);
-}
-
-static void ask_store(arcp__sessions *sessions, arcp__session *session, const arcp__run *run,
-                      uint64_t seq)
-{
-    const uint64_t skip = seq - run->first_seq;
-    session->read_seq = seq;
-    session->read =
-        arcp__read_ask(sessions->log, arcp_span_cstr(run->stream->key), run->first_position + skip,
-                       run->count - skip, ARCP__PAGE_BYTES, take_page, sessions, session);
 }
 
 /* The record of a page that was read for exactly this number. */
@@ -520,7 +493,11 @@ static bool next_frame(arcp__sessions *sessions, arcp__session *session)
     if (!take_read(session, seq, &record) &&
         !arcp__stream_peek(run->stream, run->first_position + (seq - run->first_seq), &record)) {
         no_page(session);
-        ask_store(sessions, session, run, seq);
+        const uint64_t skip = seq - run->first_seq;
+        session->read_seq = seq;
+        session->read = arcp__read_ask(sessions->log, arcp_span_cstr(run->stream->key),
+                                       run->first_position + skip, run->count - skip,
+                                       ARCP__PAGE_BYTES, take_page, sessions, session);
         return false;
     }
     arcp_buf_clear(&sessions->sending);

@@ -86,7 +86,7 @@ static void acknowledge(arcp__sessions *sessions, arcp__request *request, const 
         if (arcp__session_lag(session) < sessions->context->settings.session_ack_lag_events) {
             session->back_pressured = false;
         }
-        arcp__session_forget_acked(sessions, session);
+        arcp__session_forget_runs(sessions, session, session->acked_seq, 0);
     }
 }
 

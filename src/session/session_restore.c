@@ -20,12 +20,6 @@ struct arcp__lost_stream {
 
 /* ---- rows ---- */
 
-static bool copy_cstr(char **to, arcp_span text)
-{
-    *to = arcp__copy_cstr(text.data, text.size);
-    return *to != NULL;
-}
-
 arcp_status arcp__session_restore_row(arcp__sessions *sessions, arcp_span key, arcp_error *err)
 {
     static const uint8_t none[32] = {0};
@@ -49,8 +43,9 @@ arcp_status arcp__session_restore_row(arcp__sessions *sessions, arcp_span key, a
     memcpy(session->token_hash, row.token_hash, sizeof(row.token_hash));
     memcpy(session->previous_hash, row.previous_token_hash, sizeof(row.previous_token_hash));
     session->has_previous = memcmp(row.previous_token_hash, none, sizeof(none)) != 0;
-    return copy_cstr(&session->client_name, row.client) &&
-                   copy_cstr(&session->client_version, row.client_version)
+    session->client_name = arcp__copy_cstr(row.client.data, row.client.size);
+    session->client_version = arcp__copy_cstr(row.client_version.data, row.client_version.size);
+    return session->client_name != NULL && session->client_version != NULL
                ? ARCP_OK
                : arcp__row_out_of_memory(err);
 }
@@ -173,12 +168,6 @@ void arcp__sessions_visit_streams(arcp__sessions *sessions,
 arcp__session *arcp__session_next(const arcp__sessions *sessions, const arcp__session *session)
 {
     return session == NULL ? sessions->all : session->hh.next;
-}
-
-void arcp__session_index_key(const arcp__session *session, arcp_buf *out)
-{
-    arcp_buf_append_cstr(out, "x:");
-    arcp_buf_append_cstr(out, session->id);
 }
 
 uint64_t arcp__session_index_next(const arcp__session *session)

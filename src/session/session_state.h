@@ -432,8 +432,9 @@ uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
 void arcp__session_weigh_backlog(arcp__sessions *sessions, arcp__session *session);
 void arcp__session_wake(arcp__sessions *sessions, arcp__session *session);
 void arcp__session_leave_outbox(arcp__sessions *sessions, arcp__session *session);
-/* Runs up to the last one that was acknowledged need not be kept. */
-void arcp__session_forget_acked(arcp__sessions *sessions, arcp__session *session);
+/* The runs up to this number, the oldest first, while more bytes are kept (0: all of them). */
+void arcp__session_forget_runs(arcp__sessions *sessions, arcp__session *session, uint64_t seq,
+                               uint64_t bytes_max);
 /* The oldest runs, fewer than there are; what they said of their jobs is kept. */
 void arcp__session_forget_oldest(arcp__sessions *sessions, arcp__session *session, size_t count);
 void arcp__session_drop_runs(arcp__sessions *sessions, arcp__session *session);
