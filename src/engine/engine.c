@@ -75,7 +75,9 @@ void arcp__engine_free(arcp__engine *engine)
     }
     arcp__restore_free(engine);
     drop_effects(engine);
-    arcp__links_free(&engine->sessions);
+    while (engine->sessions.links != NULL) {
+        arcp__link_disconnect(&engine->sessions, engine->sessions.links);
+    }
     drop_effects(engine);
     while (engine->jobs.admissions != NULL) {
         arcp__admission_free(&engine->jobs, engine->jobs.admissions);

@@ -371,10 +371,3 @@ void arcp__link_disconnect(arcp__sessions *sessions, arcp__link *link)
     arcp__free(link->preset_principal);
     arcp__free(link);
 }
-
-void arcp__links_free(arcp__sessions *sessions)
-{
-    while (sessions->links != NULL) {
-        arcp__link_disconnect(sessions, sessions->links);
-    }
-}

@@ -82,7 +82,7 @@ static void answer_again(arcp__sessions *sessions, arcp__session *session, uint6
          !arcp_span_equal_cstr(shown.type, "job.subscribed"))) {
         shown.job_id = ARCP__NOTHING;
     }
-    arcp__session_send_in_order(sessions, session, shown.job_id, &frame);
+    arcp__session_send_in_order(sessions, session, shown.job_id, &frame, false);
     /* Whoever asks again may have had the end before the answer, and could not know what it was. */
     if (end.size != 0) {
         (void)append_own(sessions, session, end);
@@ -125,7 +125,7 @@ static void release_answer(arcp__sessions *sessions, arcp__request *request)
     arcp__seen_keep_answer(session, request->hash, 0, arcp_buf_span(&request->frame), record);
     const arcp_span job_id = arcp_span_cstr(request->revealed_job);
     if (is_submit) {
-        arcp__session_send_in_order(sessions, session, job_id, &request->frame);
+        arcp__session_send_in_order(sessions, session, job_id, &request->frame, false);
     } else {
         arcp__session_send_revealed(sessions, session, job_id, &request->frame);
     }

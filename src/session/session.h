@@ -160,8 +160,6 @@ struct arcp__sessions {
 
 /* What jobs are told by: their `user` is arcp__sessions. Lets go of everything but of jobs. */
 void arcp__sessions_fini(arcp__sessions *sessions);
-/* All links, as if their owners had disconnected them. */
-void arcp__links_free(arcp__sessions *sessions);
 void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer);
 /* What jobs told, also what they tell meanwhile. */
 void arcp__mail_deliver(arcp__sessions *sessions);

@@ -19,14 +19,18 @@ struct arcp__answer {
     bool closes;        /* session.closed: the link is closed behind it */
 };
 
-static bool holds_answers(const arcp__session *session)
+void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *session, arcp_span job_id,
+                                 arcp_buf *frame, bool closes)
 {
-    return session->link != NULL &&
-           (session->answers != NULL || session->refused_seq > session->sent_seq);
-}
-
-static void append(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame, bool closes)
-{
+    arcp__session_reveal(sessions, session, job_id, frame);
+    if (session->link == NULL ||
+        (session->answers == NULL && session->refused_seq <= session->sent_seq)) {
+        arcp__session_send(sessions, session, frame, true);
+        if (closes) {
+            arcp__link_close(sessions, session->link, 1000, "closed", true);
+        }
+        return;
+    }
     arcp__answer *answer = arcp__alloc(sizeof(*answer));
     if (answer == NULL || frame->failed) {
         arcp__free(answer);
@@ -42,27 +46,6 @@ static void append(arcp__sessions *sessions, arcp__session *session, arcp_buf *f
     *frame = (arcp_buf)ARCP_BUF_INIT;
     DL_APPEND(session->answers, answer);
     session->link->port.queued += answer->frame.size;
-}
-
-void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *session, arcp_span job_id,
-                                 arcp_buf *frame)
-{
-    if (!holds_answers(session)) {
-        arcp__session_send_revealed(sessions, session, job_id, frame);
-        return;
-    }
-    arcp__session_reveal(sessions, session, job_id, frame);
-    append(sessions, session, frame, false);
-}
-
-void arcp__session_send_closed(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame)
-{
-    if (holds_answers(session)) {
-        append(sessions, session, frame, true);
-        return;
-    }
-    arcp__session_send(sessions, session, frame, true);
-    arcp__link_close(sessions, session->link, 1000, "closed", true);
 }
 
 static arcp__answer *take_first(arcp__session *session)

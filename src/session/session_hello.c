@@ -247,24 +247,6 @@ static void refuse_resume(arcp__sessions *sessions, arcp__link *link,
     refuse(sessions, link, status, message);
 }
 
-/* Submits of which the client may have seen nothing get their job.accepted again. */
-static void repeat_accepted(arcp__sessions *sessions, arcp__session *session,
-                            uint64_t last_event_seq)
-{
-    arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
-    for (arcp__observation *at = newest == NULL ? NULL : newest->previous; at != NULL;
-         at = at == newest ? NULL : at->previous) {
-        bool unseen = at->first_seq == 0 || at->first_seq > last_event_seq;
-        if (!at->may_cancel || !unseen || at->observer.job->parent_id[0] != '\0') {
-            continue;
-        }
-        arcp_buf frame = ARCP_BUF_INIT;
-        arcp__session_format_accepted(sessions, session, at->observer.job, &frame);
-        arcp__session_send_revealed(sessions, session, arcp_span_cstr(at->observer.job->id),
-                                    &frame);
-    }
-}
-
 /* [arcp:6.3-3] [arcp:6.3-4] [arcp:7.7-3] */
 static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__principal *principal,
                            const arcp__message *in)
@@ -309,8 +291,18 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     session->backlog_bytes = 0;
     sessions->metrics.sessions_resumed++;
     begin(sessions, session, link, in->envelope.id, "session.resume");
-    if (arcp__session_has_feature(session, ARCP_FEATURE_ACCEPTED_AGAIN)) {
-        repeat_accepted(sessions, session, resume->last_event_seq);
+    /* Submits of which the client may have seen nothing get their job.accepted again. */
+    const bool repeats = arcp__session_has_feature(session, ARCP_FEATURE_ACCEPTED_AGAIN);
+    arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
+    for (arcp__observation *at = newest == NULL || !repeats ? NULL : newest->previous; at != NULL;
+         at = at == newest ? NULL : at->previous) {
+        const arcp__job *job = at->observer.job;
+        const bool unseen = at->first_seq == 0 || at->first_seq > resume->last_event_seq;
+        if (at->may_cancel && unseen && job->parent_id[0] == '\0') {
+            arcp_buf frame = ARCP_BUF_INIT;
+            arcp__session_format_accepted(sessions, session, job, &frame);
+            arcp__session_send_revealed(sessions, session, arcp_span_cstr(job->id), &frame);
+        }
     }
     /* The replay follows the welcome, which waits for the new token to be durable. */
     arcp__session_mark(sessions, session);

@@ -46,7 +46,7 @@ static bool hear_close(arcp__sessions *sessions, arcp__session *session, const a
     arcp__put_string(&writer, "reply_to", id);
     arcp_json_end_object(&writer);
     arcp_buf frame = arcp__session_frame(session, "session.closed", id, &payload);
-    arcp__session_send_closed(sessions, session, &frame);
+    arcp__session_send_in_order(sessions, session, ARCP__NOTHING, &frame, true);
     return true;
 }
 

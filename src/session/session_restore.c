@@ -108,24 +108,6 @@ static arcp__stream *own_stream(arcp__sessions *sessions, arcp__session *session
     return session->own;
 }
 
-static struct arcp__lost_stream *add_lost(arcp__sessions *sessions, arcp_span key)
-{
-    struct arcp__lost_stream *made = arcp__alloc(sizeof(*made));
-    arcp__stream *stream = made == NULL ? NULL : arcp__stream_new(sessions->log, "", key);
-    if (stream == NULL) {
-        arcp__free(made);
-        return NULL;
-    }
-    made->stream = stream;
-    HASH_ADD_KEYPTR(hh, sessions->lost, stream->key, key.size, made);
-    if (!ARCP__HASH_ADDED(made)) {
-        arcp__stream_unref(sessions->log, stream);
-        arcp__free(made);
-        return NULL;
-    }
-    return made;
-}
-
 /* The stream of a session's index with this key: of a job, of the session's own records, or one
  * that is listed among the lost. Borrowed from there; NULL when out of memory. */
 static arcp__stream *stream_of(arcp__sessions *sessions, arcp__session *session, arcp_span key)
@@ -144,8 +126,23 @@ static arcp__stream *stream_of(arcp__sessions *sessions, arcp__session *session,
     }
     struct arcp__lost_stream *known = NULL;
     HASH_FIND(hh, sessions->lost, key.data, key.size, known);
-    known = known != NULL ? known : add_lost(sessions, key);
-    return known == NULL ? NULL : known->stream;
+    if (known != NULL) {
+        return known->stream;
+    }
+    known = arcp__alloc(sizeof(*known));
+    arcp__stream *stream = known == NULL ? NULL : arcp__stream_new(sessions->log, "", key);
+    if (stream == NULL) {
+        arcp__free(known);
+        return NULL;
+    }
+    known->stream = stream;
+    HASH_ADD_KEYPTR(hh, sessions->lost, stream->key, key.size, known);
+    if (!ARCP__HASH_ADDED(known)) {
+        arcp__stream_unref(sessions->log, stream);
+        arcp__free(known);
+        return NULL;
+    }
+    return stream;
 }
 
 void arcp__sessions_visit_streams(arcp__sessions *sessions,
@@ -236,12 +233,24 @@ static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, ar
     return ARCP_OK;
 }
 
-/* The index ends here. Of a job that ended, the session has all that its row says, also when its
- * index was trimmed; a row that says more than the index ever had is from a write that was cut off.
- */
-static arcp_status index_done(arcp__session *session, arcp_error *err)
+arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session *session,
+                                        uint64_t first, const arcp_span *records, size_t count,
+                                        arcp_error *err)
 {
     const uint64_t last_seq = session->next_seq - 1;
+    if (count != 0) {
+        session->index_first = session->index_next == 0 ? first : session->index_first;
+        session->index_next = first + count;
+        arcp_status status = ARCP_OK;
+        /* What memory ran out for is not damaged: the next run would not seem to follow. */
+        for (size_t at = 0; at < count && status == ARCP_OK && !sessions->context->failed; at++) {
+            status = take_run(sessions, session, records[at], err);
+        }
+        return status;
+    }
+    /* The index ends here. Of a job that ended, the session has all that its row says, also when
+     * its index was trimmed; a row that says more than the index ever had is from a write that was
+     * cut off. */
     for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
         const arcp__job *job = at->observer.job;
         if (arcp__observation_is_owner(at) && arcp__job_has_ended(job) && job->last_seq != 0 &&
@@ -258,25 +267,6 @@ static arcp_status index_done(arcp__session *session, arcp_error *err)
     return session->acked_seq <= last_seq
                ? ARCP_OK
                : arcp__stream_short("x:", session->id, "number", last_seq, session->acked_seq, err);
-}
-
-arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session *session,
-                                        uint64_t first, const arcp_span *records, size_t count,
-                                        arcp_error *err)
-{
-    if (count == 0) {
-        return index_done(session, err);
-    }
-    if (session->index_next == 0) {
-        session->index_first = first;
-    }
-    session->index_next = first + count;
-    arcp_status status = ARCP_OK;
-    /* What memory ran out for is not damaged: the next run would not seem to follow. */
-    for (size_t at = 0; at < count && status == ARCP_OK && !sessions->context->failed; at++) {
-        status = take_run(sessions, session, records[at], err);
-    }
-    return status;
 }
 
 /* ---- the end ---- */

@@ -413,11 +413,10 @@ void arcp__session_free_request(arcp__request *request);
 
 /* ---- session_answer.c ---- */
 /* A job.accepted for the session's link, with the job's credentials added when the session may see
- * them: durable, and behind the refusals of submits that were made before it. */
+ * them, or session.closed, behind which the link is closed: durable, and behind the refusals of
+ * submits that were made before it. */
 void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *session, arcp_span job_id,
-                                 arcp_buf *frame);
-/* session.closed, behind these, and the end of the link. */
-void arcp__session_send_closed(arcp__sessions *sessions, arcp__session *session, arcp_buf *frame);
+                                 arcp_buf *frame, bool closes);
 /* The first one whose turn it is into sessions->sending; false: none. */
 bool arcp__session_next_answer(arcp__sessions *sessions, arcp__session *session);
 void arcp__session_drop_answers(arcp__session *session);

@@ -202,24 +202,6 @@ void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, cons
 
 /* ---- turns ---- */
 
-/* A submit that was held, as if it had just come. */
-static void read_again(arcp__sessions *sessions, arcp__request *request)
-{
-    arcp__message in;
-    arcp_buf frame = request->held;
-    request->held = (arcp_buf)ARCP_BUF_INIT;
-    request->session->held_submits--;
-    request->session->held_bytes -= frame.size;
-    if (arcp__message_read(sessions->context, arcp_buf_span(&frame), &in)) {
-        arcp__session_submit(sessions, request, &in);
-    } else {
-        /* It was read before: there is no memory for its size any more. */
-        arcp__request_refuse_with(sessions, request, ARCP_E_INTERNAL_ERROR,
-                                  "there is no memory for a frame of this size");
-    }
-    arcp_buf_fini(&frame);
-}
-
 /* The job of a submit that had to wait can be made. */
 static void admit(arcp__sessions *sessions, arcp__request *request)
 {
@@ -251,7 +233,20 @@ static bool take_turn(arcp__sessions *sessions, arcp__session *session)
         return false;
     }
     if (is_held) {
-        read_again(sessions, first);
+        /* As if it had just come. */
+        arcp__message in;
+        arcp_buf frame = first->held;
+        first->held = (arcp_buf)ARCP_BUF_INIT;
+        session->held_submits--;
+        session->held_bytes -= frame.size;
+        if (arcp__message_read(sessions->context, arcp_buf_span(&frame), &in)) {
+            arcp__session_submit(sessions, first, &in);
+        } else {
+            /* It was read before: there is no memory for its size any more. */
+            arcp__request_refuse_with(sessions, first, ARCP_E_INTERNAL_ERROR,
+                                      "there is no memory for a frame of this size");
+        }
+        arcp_buf_fini(&frame);
     } else if (is_ready) {
         admit(sessions, first);
     } else {
