@@ -242,6 +242,25 @@ static arcp__piece piece_of(const arcp_json *row, arcp_json_ref whole, arcp_json
                          .size = (uint32_t)text.size};
 }
 
+static void restore_end(arcp__jobs *jobs, const job_row *row, arcp__job *job)
+{
+    const int64_t now_ns = jobs->context->now.wall_ns;
+    job->ended_wall_ns = row->ended_at != 0 ? row->ended_at : now_ns;
+    job->principal->running_jobs--;
+    jobs->running--;
+    job->stream->next = row->records;
+    arcp__job_count_bytes(job, row->bytes);
+    job->first_seq = row->first_seq;
+    job->last_seq = row->last_seq;
+    const int64_t keep_ns =
+        (int64_t)jobs->context->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
+    const int64_t age_ns = now_ns - job->ended_wall_ns;
+    /* Those that became due while nothing ran go some at a time. */
+    const int64_t turn = 1 + (int64_t)(jobs->kept[ARCP__KEPT_JOBS].total / ARCP__FORGOTTEN_AT_ONCE);
+    const int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : turn * OVERDUE_TURN_NS;
+    arcp__job_keep(jobs, job, jobs->context->now.mono_ns + left_ns);
+}
+
 static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
@@ -300,24 +319,9 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     }
     arcp__job_note_head(job);
     arcp__trace_restore(jobs, json, row.trace, job);
-    if (!has_ended) {
-        return ARCP_OK;
+    if (has_ended) {
+        restore_end(jobs, &row, job);
     }
-    const int64_t now_ns = jobs->context->now.wall_ns;
-    job->ended_wall_ns = row.ended_at != 0 ? row.ended_at : now_ns;
-    principal->running_jobs--;
-    jobs->running--;
-    job->stream->next = row.records;
-    arcp__job_count_bytes(job, row.bytes);
-    job->first_seq = row.first_seq;
-    job->last_seq = row.last_seq;
-    const int64_t keep_ns =
-        (int64_t)jobs->context->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
-    const int64_t age_ns = now_ns - job->ended_wall_ns;
-    /* Those that became due while nothing ran go some at a time. */
-    const int64_t turn = 1 + (int64_t)(jobs->kept[ARCP__KEPT_JOBS].total / ARCP__FORGOTTEN_AT_ONCE);
-    const int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : turn * OVERDUE_TURN_NS;
-    arcp__job_keep(jobs, job, jobs->context->now.mono_ns + left_ns);
     return ARCP_OK;
 }
 

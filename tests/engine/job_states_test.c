@@ -1,5 +1,5 @@
 /* What each input does to a job in each of its states: how it ends, once, and what its agent is
- * told. The states and their names are those of engine/job_lifecycle.h. */
+ * told. The states and their names are those of job/job.h. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "story/engine_rig.h"
