@@ -2,11 +2,104 @@
  *
  * A request gets exactly one answer or one refusal, in any order but for submits, which
  * are answered in the order they came (session_answer.c). The answers of the last requests are
- * kept: the same envelope id again gets the same answer and executes nothing (session_seen.c). */
+ * kept: the same envelope id again gets the same answer and executes nothing. */
 #include "session/session_state.h"
 
 /* For so long a refused submit waits for others that its client has sent with it. */
 #define LONE_REFUSAL_MS 200
+
+#define SEEN_MAX        4096u
+#define SEEN_ANSWER_MAX 65536u
+#define SEEN_BYTES_MAX  4194304u /* of the answers of one session: the oldest go first */
+
+/* ---- requests that were seen ---- */
+
+static void forget_text(arcp__session *session, arcp__seen_request *seen)
+{
+    session->seen_bytes -= seen->answer.size;
+    arcp_buf_fini(&seen->answer);
+}
+
+arcp__seen_request *arcp__seen_find(const arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = NULL; /* the key is a hash already */
+    HASH_FIND_BYHASHVALUE(hh, session->seen, &hash, sizeof(hash), (unsigned)hash, seen);
+    return seen;
+}
+
+bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = NULL;
+    if (arcp__seen_find(session, hash) != NULL) {
+        return true;
+    }
+    if (session->seen_count >= SEEN_MAX) {
+        seen = session->seen_oldest;
+        session->seen_oldest = seen->newer;
+        session->seen_kept = session->seen_kept == seen ? seen->newer : session->seen_kept;
+        HASH_DEL(session->seen, seen);
+        forget_text(session, seen);
+        session->seen_count--;
+    } else {
+        seen = arcp__alloc(sizeof(*seen));
+        if (seen == NULL) {
+            arcp__context_no_memory(sessions->context);
+            return false;
+        }
+    }
+    *seen = (arcp__seen_request){.hash = hash};
+    HASH_ADD_BYHASHVALUE(hh, session->seen, hash, sizeof(seen->hash), (unsigned)hash, seen);
+    if (!ARCP__HASH_ADDED(seen)) {
+        arcp__free(seen);
+        arcp__context_no_memory(sessions->context);
+        return false;
+    }
+    if (session->seen_oldest == NULL) {
+        session->seen_oldest = seen;
+    } else {
+        session->seen_newest->newer = seen;
+    }
+    session->seen_newest = seen;
+    session->seen_count++;
+    return true;
+}
+
+/* `seq`: of an answer that is a record, or 0. `end`: the record behind it, said again with it. */
+static void keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame,
+                        arcp_span end)
+{
+    arcp__seen_request *seen = arcp__seen_find(session, hash);
+    if (seen == NULL) {
+        return;
+    }
+    seen->answered = true;
+    seen->seq = seq;
+    if (frame.size + end.size <= SEEN_ANSWER_MAX &&
+        arcp_buf_reserve(&seen->answer, frame.size + end.size)) {
+        arcp_buf_append(&seen->answer, frame);
+        arcp_buf_append(&seen->answer, end);
+        seen->end_size = end.size;
+        session->seen_bytes += seen->answer.size;
+        while (session->seen_bytes > SEEN_BYTES_MAX) {
+            if (session->seen_kept == NULL) {
+                session->seen_kept = session->seen_oldest;
+            }
+            forget_text(session, session->seen_kept);
+            session->seen_kept = session->seen_kept->newer;
+        }
+    }
+}
+
+/* What showed credentials is not kept: asked again, it is executed again. */
+static void forget_answer(arcp__session *session, uint64_t hash)
+{
+    arcp__seen_request *seen = arcp__seen_find(session, hash);
+    if (seen != NULL) {
+        seen->is_repeatable = true;
+    }
+}
+
+/* ---- requests ---- */
 
 arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session *session,
                                          const arcp__envelope *envelope, uint64_t hash)
@@ -103,12 +196,12 @@ static void release_answer(arcp__sessions *sessions, arcp__request *request)
     if (request->frame_is_record) {
         const uint64_t seq = append_own(sessions, session, record);
         if (seq == 0) {
-            arcp__seen_forget_answer(session, request->hash); /* its link closes; ask again */
+            forget_answer(session, request->hash); /* its link closes; ask again */
             return;
         }
         arcp_buf frame = ARCP_BUF_INIT;
         arcp__session_format_frame(sessions, session, seq, record, &frame);
-        arcp__seen_keep_answer(session, request->hash, seq, arcp_buf_span(&frame), ARCP__NOTHING);
+        keep_answer(session, request->hash, seq, arcp_buf_span(&frame), ARCP__NOTHING);
         arcp_buf_fini(&frame);
         session->refused_seq = is_submit ? seq : session->refused_seq;
         return;
@@ -118,11 +211,11 @@ static void release_answer(arcp__sessions *sessions, arcp__request *request)
     }
     /* Whether it must be durable first: everything that changed is in the open batch. */
     if (request->is_secret) {
-        arcp__seen_forget_answer(session, request->hash);
+        forget_answer(session, request->hash);
         arcp__session_send(sessions, session, &request->frame, true);
         return;
     }
-    arcp__seen_keep_answer(session, request->hash, 0, arcp_buf_span(&request->frame), record);
+    keep_answer(session, request->hash, 0, arcp_buf_span(&request->frame), record);
     const arcp_span job_id = arcp_span_cstr(request->revealed_job);
     if (is_submit) {
         arcp__session_send_in_order(sessions, session, job_id, &request->frame, false);

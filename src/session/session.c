@@ -324,7 +324,12 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
     session->principal->sessions--;
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
     arcp__principal_maybe_free(sessions->jobs, session->principal);
-    arcp__session_forget_seen(session);
+    HASH_CLEAR(hh, session->seen);
+    for (arcp__seen_request *at = session->seen_oldest, *next = NULL; at != NULL; at = next) {
+        next = at->newer;
+        arcp_buf_fini(&at->answer);
+        arcp__free(at);
+    }
     arcp__free(session->client_name);
     arcp__free(session->client_version);
     arcp__free(session->runs);

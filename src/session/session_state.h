@@ -337,27 +337,6 @@ typedef struct arcp__profile_row {
 /* Counts it; true when it is to have lines of its own. */
 bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *refusal);
 
-/* ---- session_seen.c ---- */
-void arcp__session_forget_seen(arcp__session *session);
-/* False when out of memory. */
-bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash);
-/* `seq`: of an answer that is a record, or 0. `end`: the record behind it, said again with it. */
-void arcp__seen_keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame,
-                            arcp_span end);
-/* What showed credentials is not kept: asked again, it is executed again. */
-void arcp__seen_forget_answer(arcp__session *session, uint64_t hash);
-/* NULL: it was not seen, or so long ago that it is forgotten. */
-arcp__seen_request *arcp__seen_find(const arcp__session *session, uint64_t hash);
-
-/* ---- session_accepted.c ---- */
-/* The payload of job.accepted, as it was first made, in the form that a profile wants; a
- * failure marks `out`. */
-void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
-                           const arcp__peer_profile *profile, arcp_buf *out);
-/* The frame that tells the session of a job that it did not just ask for. */
-void arcp__session_format_accepted(arcp__sessions *sessions, const arcp__session *session,
-                                   const arcp__job *job, arcp_buf *frame);
-
 /* ---- link.c ---- */
 /* Nobody else reads it: a pipe, loopback, or encrypted. */
 bool arcp__link_is_private(const arcp__link *link);
@@ -412,6 +391,13 @@ void arcp__session_leave_turns(arcp__sessions *sessions, arcp__session *session)
 void arcp__session_free_request(arcp__request *request);
 
 /* ---- session_answer.c ---- */
+/* The payload of job.accepted, as it was first made, in the form that a profile wants; a
+ * failure marks `out`. */
+void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
+                           const arcp__peer_profile *profile, arcp_buf *out);
+/* The frame that tells the session of a job that it did not just ask for. */
+void arcp__session_format_accepted(arcp__sessions *sessions, const arcp__session *session,
+                                   const arcp__job *job, arcp_buf *frame);
 /* A job.accepted for the session's link, with the job's credentials added when the session may see
  * them, or session.closed, behind which the link is closed: durable, and behind the refusals of
  * submits that were made before it. */
@@ -486,6 +472,10 @@ arcp_status arcp__observation_restore(arcp__sessions *sessions, const arcp_json 
 void arcp__mail_post(arcp__sessions *sessions, const arcp__mail *mail);
 
 /* ---- request.c ---- */
+/* False when out of memory. */
+bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash);
+/* NULL: it was not seen, or so long ago that it is forgotten. */
+arcp__seen_request *arcp__seen_find(const arcp__session *session, uint64_t hash);
 /* NULL when out of memory. */
 arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session *session,
                                          const arcp__envelope *envelope, uint64_t hash);
