@@ -8,15 +8,6 @@
 #include "base/timestamp.h"
 #include "json/json_put.h"
 
-/* Fetched once: looking an algorithm up costs more than hashing a key with it. */
-static bool open_digest(arcp__context *context)
-{
-    context->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-    context->digest = EVP_MD_CTX_new();
-    return context->sha256 != NULL && context->digest != NULL &&
-           EVP_DigestInit_ex2(context->digest, context->sha256, NULL) == 1;
-}
-
 bool arcp__context_init(arcp__context *context, const arcp_settings *settings, arcp_time now,
                         arcp__random_fn random, void *random_user)
 {
@@ -25,7 +16,11 @@ bool arcp__context_init(arcp__context *context, const arcp_settings *settings, a
     context->ids.random = random;
     context->ids.user = random_user;
     context->scratch.secret = true;
-    return open_digest(context);
+    /* Fetched once: looking an algorithm up costs more than hashing a key with it. */
+    context->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    context->digest = EVP_MD_CTX_new();
+    return context->sha256 != NULL && context->digest != NULL &&
+           EVP_DigestInit_ex2(context->digest, context->sha256, NULL) == 1;
 }
 
 void arcp__context_fini(arcp__context *context)
@@ -137,9 +132,15 @@ arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_
 #define COPIES_OF_A_TEXT 8u
 #define SMALL_TEXT_BYTES 16384u
 
-static bool can_allocate(size_t bytes)
+bool arcp__context_can_read(arcp__context *context, arcp_span text)
 {
-    volatile char *block = arcp__realloc(NULL, bytes);
+    if (!arcp__context_prepare_scratch(context, text)) {
+        return false;
+    }
+    if (text.size <= SMALL_TEXT_BYTES) {
+        return true;
+    }
+    volatile char *block = arcp__realloc(NULL, text.size * COPIES_OF_A_TEXT);
     if (block == NULL) {
         return false;
     }
@@ -148,15 +149,9 @@ static bool can_allocate(size_t bytes)
     return true;
 }
 
-bool arcp__context_can_read(arcp__context *context, arcp_span text)
-{
-    return arcp__context_prepare_scratch(context, text) &&
-           (text.size <= SMALL_TEXT_BYTES || can_allocate(text.size * COPIES_OF_A_TEXT));
-}
-
-static arcp_status read_frame(arcp__context *context, arcp_span frame,
-                              const arcp_json_limits *limits, arcp__envelope *envelope,
-                              arcp_error *err)
+arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
+                                     const arcp_json_limits *limits, arcp__envelope *envelope,
+                                     arcp_error *err)
 {
     if (!arcp__context_can_read(context, frame)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -165,21 +160,6 @@ static arcp_status read_frame(arcp__context *context, arcp_span frame,
     return status == ARCP_OK
                ? arcp__envelope_parse(&context->json, &context->scratch, envelope, err)
                : status;
-}
-
-arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
-                                     arcp__envelope *envelope, arcp_error *err)
-{
-    const arcp_json_limits limits =
-        arcp__context_json_limits(context, context->settings.limits_frame_bytes);
-    return read_frame(context, frame, &limits, envelope, err);
-}
-
-arcp_status arcp__context_read_held(arcp__context *context, arcp_span frame,
-                                    arcp__envelope *envelope)
-{
-    const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    return read_frame(context, frame, &limits, envelope, NULL);
 }
 
 void arcp__write_text(arcp_json_writer *writer, const char *name, const char *value)
@@ -201,4 +181,65 @@ void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)
 {
     arcp_json_write_raw(writer, arcp_buf_span(text));
     writer->out->failed = writer->out->failed || text->failed;
+}
+
+/* ---- buffers whose memory is used again ---- */
+
+#define POOLED_BYTES_MAX 4096u /* of one that is kept: long texts are rare */
+
+arcp_buf arcp__context_take_buf(arcp__context *context)
+{
+    return context->pooled_count == 0 ? (arcp_buf)ARCP_BUF_INIT
+                                      : context->pooled[--context->pooled_count];
+}
+
+void arcp__context_give_buf(arcp__context *context, arcp_buf *buf)
+{
+    arcp__context_check_text(context, buf);
+    if (buf->data == NULL || buf->secret || buf->capacity > POOLED_BYTES_MAX ||
+        context->pooled_count == ARCP__POOLED_BUFS_MAX) {
+        arcp_buf_fini(buf);
+        return;
+    }
+    arcp_buf_clear(buf);
+    context->pooled[context->pooled_count++] = *buf;
+    *buf = (arcp_buf)ARCP_BUF_INIT;
+}
+
+/* ---- what fits into one frame ---- */
+
+size_t arcp__frame_room(const arcp__context *context)
+{
+    return (size_t)context->settings.limits_frame_bytes - ARCP__FRAME_HEAD_MAX;
+}
+
+bool arcp__frame_fits_job(const arcp__context *context, size_t accepted_size)
+{
+    return accepted_size + ARCP__CREDENTIALS_MAX <= arcp__frame_room(context);
+}
+
+size_t arcp__frame_room_of_text(const arcp__context *context)
+{
+    return (arcp__frame_room(context) - ARCP__REPEATED_MAX) / 6;
+}
+
+/* ---- what is said of stored rows that cannot be read ---- */
+
+arcp_status arcp__row_damaged(const char *what, arcp_span key, arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_CORRUPT, "the stored %s \"%.*s\" is damaged", what,
+                          (int)arcp_span_first(key, 64).size, key.data);
+}
+
+arcp_status arcp__row_out_of_memory(arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+}
+
+arcp_status arcp__stream_short(const char *prefix, const char *id, const char *unit, uint64_t end,
+                               uint64_t said, arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_CORRUPT,
+                          "the stored stream \"%s%s\" is damaged: it ends after %s %llu of %llu",
+                          prefix, id, unit, (unsigned long long)end, (unsigned long long)said);
 }

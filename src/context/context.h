@@ -36,7 +36,6 @@ typedef struct arcp__context {
     bool closing;  /* the engine is being freed */
 } arcp__context;
 
-/* ---- context.c ---- */
 /* False when out of memory; to be finished also then. */
 ARCP_MUST_CHECK bool arcp__context_init(arcp__context *context, const arcp_settings *settings,
                                         arcp_time now, arcp__random_fn random, void *random_user);
@@ -71,11 +70,8 @@ arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_
 /* Puts the frame into the index and reads its envelope. ARCP_E_NO_MEMORY: there is not enough for
  * what its size takes, and the engine goes on. */
 ARCP_MUST_CHECK arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
+                                                     const arcp_json_limits *limits,
                                                      arcp__envelope *envelope, arcp_error *err);
-/* The same of a frame that was read before and held: settings that were lowered since do not count.
- */
-ARCP_MUST_CHECK arcp_status arcp__context_read_held(arcp__context *context, arcp_span frame,
-                                                    arcp__envelope *envelope);
 /* Clears the scratch buffer for `text`, whose size a peer or an agent chose, and looks whether
  * there is memory for what is made of it. False: it is refused, and the engine goes on. */
 ARCP_MUST_CHECK bool arcp__context_can_read(arcp__context *context, arcp_span text);
@@ -91,7 +87,11 @@ void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t w
  * again. */
 void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text);
 
-/* ---- buf_pool.c ---- */
+/* ---- buffers whose memory is used again ----
+ *
+ * A job is a dozen short texts on their way to a record, a row or a frame: each would be allocated,
+ * grown and freed. */
+
 /* An empty buffer for the work at hand, with memory of an earlier one where there is some. It may
  * be made secret: then its memory does not come back. */
 arcp_buf arcp__context_take_buf(arcp__context *context);
@@ -99,7 +99,7 @@ arcp_buf arcp__context_take_buf(arcp__context *context);
  * that whoever writes one need not look. */
 void arcp__context_give_buf(arcp__context *context, arcp_buf *buf);
 
-/* ---- frame_size.c: what fits into one frame ----
+/* ---- what fits into one frame ----
  *
  * limits.frame_bytes holds for what is sent, too. Peers and agents choose how large leases, events
  * and results are, so each of these is measured before anything is made of it, and what does not
@@ -122,7 +122,7 @@ bool arcp__frame_fits_job(const arcp__context *context, size_t accepted_size);
 /* How much text fits although each byte of it may need six. */
 size_t arcp__frame_room_of_text(const arcp__context *context);
 
-/* ---- row.c: a stored row or stream that cannot be read; fill *err ---- */
+/* ---- a stored row or stream that cannot be read; fill *err ---- */
 arcp_status arcp__row_damaged(const char *what, arcp_span key, arcp_error *err);
 arcp_status arcp__row_out_of_memory(arcp_error *err);
 /* Less is stored than was shown: nobody may be told that this is all. */

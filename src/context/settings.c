@@ -86,9 +86,19 @@ void arcp_settings_fit_memory(arcp_settings *settings)
     lower(&settings->limits_principal_bytes, MEMORY_PRINCIPAL_BYTES);
 }
 
-static arcp_status set_row(arcp_settings *settings, const setting_row *row, arcp_span value,
-                           arcp_error *err)
+arcp_status arcp_settings_set(arcp_settings *settings, arcp_span group, arcp_span key,
+                              arcp_span value, arcp_error *err)
 {
+    const setting_row *row = rows;
+    while (row < rows + ROW_COUNT &&
+           (!arcp_span_equal_cstr(group, row->group) || !arcp_span_equal_cstr(key, row->key))) {
+        row++;
+    }
+    if (row == rows + ROW_COUNT) {
+        return arcp_error_set(err, ARCP_E_NOT_FOUND, "there is no setting %.*s.%.*s",
+                              (int)arcp_span_first(group, 40).size, group.data,
+                              (int)arcp_span_first(key, 40).size, key.data);
+    }
     arcp_span shown = arcp_span_first(value, 40);
     if (row->words != NULL) {
         uint32_t choice = word_index(row->words, value);
@@ -108,20 +118,6 @@ static arcp_status set_row(arcp_settings *settings, const setting_row *row, arcp
     }
     *number_of(settings, row) = number;
     return ARCP_OK;
-}
-
-arcp_status arcp_settings_set(arcp_settings *settings, arcp_span group, arcp_span key,
-                              arcp_span value, arcp_error *err)
-{
-    for (size_t at = 0; at < ROW_COUNT; at++) {
-        if (arcp_span_equal_cstr(group, rows[at].group) &&
-            arcp_span_equal_cstr(key, rows[at].key)) {
-            return set_row(settings, &rows[at], value, err);
-        }
-    }
-    return arcp_error_set(err, ARCP_E_NOT_FOUND, "there is no setting %.*s.%.*s",
-                          (int)arcp_span_first(group, 40).size, group.data,
-                          (int)arcp_span_first(key, 40).size, key.data);
 }
 
 void arcp_settings_each(const arcp_settings *settings,

@@ -22,6 +22,7 @@
  * of its own, which is asked for once. After a restart no id is asked for again. Revocations go on
  * for ever, with growing pauses; after credentials.stuck_after of them the credential is reported
  * as stuck. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "credential/credential_state.h"
@@ -32,18 +33,17 @@
 static void audit(arcp__credentials *credentials, const arcp__credential *credential,
                   const char *action, const char *why)
 {
-    arcp__audit(
-        credentials->log,
-        &(arcp__audit_line){.event = ARCP__AUDIT_CREDENTIAL,
-                            .decision = action,
-                            .who = {.principal = credential->principal},
-                            .reason = why,
-                            .more = {{"credential_id", arcp_span_cstr(credential->id)},
-                                     {"alias", arcp_span_cstr(credential->alias)},
-                                     {"provisioner", arcp_span_cstr(credential->provisioner)},
-                                     {"job_id", arcp_span_cstr(credential->job_id)},
-                                     {"agent", arcp_span_cstr(credential->agent)},
-                                     {"trace_id", arcp_span_cstr(credential->trace_id)}}});
+    arcp__audit(credentials->log,
+                &(arcp__audit_line){.event = ARCP__AUDIT_CREDENTIAL,
+                                    .decision = action,
+                                    .who = {.principal = credential->principal.data},
+                                    .reason = why,
+                                    .more = {{"credential_id", arcp_span_cstr(credential->id)},
+                                             {"alias", arcp_span_cstr(credential->alias)},
+                                             {"provisioner", credential->provisioner},
+                                             {"job_id", arcp_span_cstr(credential->job_id)},
+                                             {"agent", credential->agent},
+                                             {"trace_id", arcp_span_cstr(credential->trace_id)}}});
 }
 
 static void forget(arcp__credentials *credentials, arcp__credential *credential)
@@ -62,11 +62,11 @@ static void mark_stuck(arcp__credentials *credentials, arcp__credential *credent
         credentials->stuck_count++;
         audit(credentials, credential, "stuck", credential->last_error);
         arcp__effect_log(credentials->log, ARCP__LOG_ERROR,
-                         "credential %s (upstream id %s) of job %s cannot be revoked after %u "
-                         "attempts: %s",
+                         "credential %s (upstream id %s) of job %s cannot be revoked after %" PRIu64
+                         " attempts: %s",
                          credential->alias,
-                         arcp__has_text(credential->upstream_id) ? credential->upstream_id
-                                                                 : "unknown",
+                         credential->upstream_id.size == 0 ? "unknown"
+                                                           : credential->upstream_id.data,
                          credential->job_id, credential->attempts, credential->last_error);
     }
 }
@@ -80,11 +80,11 @@ static void plan_attempt(arcp__credentials *credentials, arcp__credential *crede
                       arcp__context_after_sec(context, pause_sec));
 }
 
-static uint64_t pause_after(const arcp__credentials *credentials, uint32_t attempts)
+static uint64_t pause_after(const arcp__credentials *credentials, uint64_t attempts)
 {
     const uint64_t most = credentials->context->settings.credentials_retry_max_sec;
     uint64_t pause = RETRY_FIRST_SEC;
-    for (uint32_t i = 1; i < attempts && pause < most; i++) {
+    for (uint64_t i = 1; i < attempts && pause < most; i++) {
         pause *= 2;
     }
     return pause < most ? pause : most;
@@ -98,12 +98,12 @@ static void revoke(arcp__credentials *credentials, arcp__credential *credential)
     arcp__context_disarm(credentials->context, &credential->usage_timer);
     credential->next_attempt_wall_ns = 0;
     /* Only the provisioner that issued it can revoke it. */
-    const bool is_ours = options->terms != NULL && credential->provisioner != NULL &&
-                         strcmp(options->provisioner, credential->provisioner) == 0;
+    const bool is_ours = options->terms != NULL &&
+                         arcp_span_equal_cstr(credential->provisioner, options->provisioner);
     if (!is_ours) {
         (void)snprintf(credential->last_error, sizeof(credential->last_error),
                        "it was issued by the provisioner \"%s\", which is not configured",
-                       arcp__has_text(credential->provisioner) ? credential->provisioner : "");
+                       credential->provisioner.size == 0 ? "" : credential->provisioner.data);
         credential->attempts += credential->attempts == 0 ? 1 : 0;
         mark_stuck(credentials, credential);
     }
@@ -151,8 +151,7 @@ static void revoke_answered(arcp__credentials *credentials, arcp__credential *cr
 {
     const arcp_settings *settings = &credentials->context->settings;
     const bool was_issued = result->outcome == ARCP_PROVISION_DONE ||
-                            arcp__has_text(credential->sealed) ||
-                            arcp__has_text(credential->upstream_id);
+                            credential->sealed.size != 0 || credential->upstream_id.size != 0;
     const int64_t settled_ns =
         credential->asked_wall_ns + (int64_t)settings->credentials_settle_sec * ARCP_NS_PER_SEC;
     if (result->outcome == ARCP_PROVISION_DONE ||
@@ -168,31 +167,41 @@ static void revoke_answered(arcp__credentials *credentials, arcp__credential *cr
         const uint64_t left_sec = left_ns < 0 ? 1 : (uint64_t)(left_ns / ARCP_NS_PER_SEC) + 1;
         const uint64_t most_sec = pause_after(credentials, 4);
         plan_attempt(credentials, credential, left_sec < most_sec ? left_sec : most_sec);
-        arcp__credential_store(credentials, credential);
-        return;
+    } else {
+        /* [arcp:9.8.2-5] */
+        credential->attempts++;
+        (void)snprintf(credential->last_error, sizeof(credential->last_error), "%s",
+                       result->message == NULL ? "the provisioner gave no reason"
+                                               : result->message);
+        arcp__effect_log(credentials->log, ARCP__LOG_WARN,
+                         "credential %s: revoking it failed (attempt %" PRIu64 "): %s",
+                         credential->alias, credential->attempts, credential->last_error);
+        if (credential->attempts >= settings->credentials_stuck_after) {
+            mark_stuck(credentials, credential);
+        }
+        plan_attempt(credentials, credential, pause_after(credentials, credential->attempts));
     }
-    /* [arcp:9.8.2-5] */
-    credential->attempts++;
-    (void)snprintf(credential->last_error, sizeof(credential->last_error), "%s",
-                   result->message == NULL ? "the provisioner gave no reason" : result->message);
-    arcp__effect_log(credentials->log, ARCP__LOG_WARN,
-                     "credential %s: revoking it failed (attempt %u): %s", credential->alias,
-                     credential->attempts, credential->last_error);
-    if (credential->attempts >= settings->credentials_stuck_after) {
-        mark_stuck(credentials, credential);
-    }
-    plan_attempt(credentials, credential, pause_after(credentials, credential->attempts));
     arcp__credential_store(credentials, credential);
 }
 
 /* ---- asking ---- */
 
-/* Writes an intent down and asks for a value when that is durable: the slot's first one, or one in
- * place of that. Nothing, when the lease leaves nothing to ask for. */
-static void ask(arcp__credentials *credentials, const arcp__credential_wish *wish,
-                arcp__credential_slot *slot, const char *id, uint32_t generation)
+/* [arcp:9.8-1] */
+void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential_wish *wish,
+                          arcp__credential_slot *slot)
 {
-    const bool is_first = slot->live == NULL;
+    char id[ARCP__ID_SIZE];
+    arcp__credential *const live = slot->live;
+    const bool is_first = live == NULL;
+    uint64_t generation = 1;
+    if (is_first) {
+        arcp__context_make_id(credentials->context, "cred_", id);
+    } else {
+        /* Each attempt has an alias of its own: the one before may be in doubt, and its alias is
+         * then still being revoked. */
+        memcpy(id, live->id, sizeof id);
+        generation = ++live->asked;
+    }
     arcp__credential *credential = arcp__credential_new(credentials, id, generation);
     if (credential == NULL) {
         return;
@@ -200,11 +209,12 @@ static void ask(arcp__credentials *credentials, const arcp__credential_wish *wis
     (void)snprintf(credential->job_id, sizeof credential->job_id, "%s", wish->job_id);
     (void)snprintf(credential->session_id, sizeof credential->session_id, "%s", wish->session_id);
     (void)snprintf(credential->trace_id, sizeof credential->trace_id, "%.32s", wish->trace_id);
-    credential->provisioner =
-        arcp__credential_copy(credentials, arcp_span_cstr(credentials->options->provisioner));
-    credential->principal = arcp__credential_copy(credentials, arcp_span_cstr(wish->principal));
-    credential->agent = arcp__credential_copy(credentials, wish->agent_name);
-    credential->traceparent = arcp__credential_copy(credentials, wish->traceparent);
+    credential->provisioner = arcp__credential_copy(
+        credentials, credential, arcp_span_cstr(credentials->options->provisioner));
+    credential->principal =
+        arcp__credential_copy(credentials, credential, arcp_span_cstr(wish->principal));
+    credential->agent = arcp__credential_copy(credentials, credential, wish->agent_name);
+    credential->traceparent = arcp__credential_copy(credentials, credential, wish->traceparent);
     if (!arcp__credential_limit(credentials, credential, wish->lease, wish->budget)) {
         arcp__credential_free(credentials, credential);
         return;
@@ -215,15 +225,6 @@ static void ask(arcp__credentials *credentials, const arcp__credential_wish *wis
     arcp__credential_call(credentials, credential,
                           is_first ? ARCP__PROVISION_ISSUE : ARCP__PROVISION_ROTATE);
     audit(credentials, credential, "asked", is_first ? NULL : "rotation");
-}
-
-/* [arcp:9.8-1] */
-void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential_wish *wish,
-                          arcp__credential_slot *slot)
-{
-    char id[ARCP__ID_SIZE];
-    arcp__context_make_id(credentials->context, "cred_", id);
-    ask(credentials, wish, slot, id, 1);
 }
 
 void arcp__credential_give(arcp__credential_slot *from, arcp__credential_slot *job)
@@ -248,16 +249,14 @@ void arcp__credential_due(arcp__credentials *credentials, arcp__timer *timer)
         const arcp__credential_wish wish = {
             .job_id = credential->job_id,
             .session_id = credential->session_id,
-            .principal = credential->principal,
+            .principal = credential->principal.data,
             .trace_id = credential->trace_id,
-            .agent_name = arcp_span_cstr(credential->agent),
-            .traceparent = arcp_span_cstr(credential->traceparent),
+            .agent_name = credential->agent,
+            .traceparent = credential->traceparent,
             .lease = slot->lease,
             .budget = slot->budget,
         };
-        /* Each attempt has an alias of its own: the one before may be in doubt, and its alias is
-         * then still being revoked. */
-        ask(credentials, &wish, slot, credential->id, ++credential->asked);
+        arcp__credential_ask(credentials, &wish, slot);
     }
 }
 
@@ -291,7 +290,8 @@ static const char *take_issued(arcp__credentials *credentials, arcp__credential 
     const arcp__credential_options *options = credentials->options;
     const bool id_is_clean = is_clean(result->upstream_id, ARCP_CREDENTIAL_TEXT_MAX);
     if (id_is_clean) {
-        credential->upstream_id = arcp__credential_copy(credentials, result->upstream_id);
+        credential->upstream_id =
+            arcp__credential_copy(credentials, credential, result->upstream_id);
     }
     if (result->value.size == 0 || !is_clean(result->value, ARCP_CREDENTIAL_VALUE_MAX)) {
         return "the upstream's answer has no usable value";
@@ -308,16 +308,17 @@ static const char *take_issued(arcp__credentials *credentials, arcp__credential 
     credential->has_fingerprint = true;
     arcp_buf sealed = ARCP_BUF_INIT;
     if (options->seal(options->user, arcp_span_cstr(credential->alias), result->value, &sealed)) {
-        credential->sealed = arcp_buf_take_cstr(&sealed);
+        credential->sealed = arcp__credential_copy(credentials, credential, arcp_buf_span(&sealed));
     }
     arcp_buf_fini(&sealed);
-    if (credential->sealed == NULL) {
+    if (credential->sealed.size == 0) {
         return "the value could not be sealed";
     }
     credential->scheme = arcp__credential_copy(
-        credentials, result->scheme.size == 0 ? ARCP_SPAN_LITERAL("bearer") : result->scheme);
-    credential->endpoint = arcp__credential_copy(credentials, result->endpoint);
-    credential->profile = arcp__credential_copy(credentials, result->profile);
+        credentials, credential,
+        result->scheme.size == 0 ? ARCP_SPAN_LITERAL("bearer") : result->scheme);
+    credential->endpoint = arcp__credential_copy(credentials, credential, result->endpoint);
+    credential->profile = arcp__credential_copy(credentials, credential, result->profile);
     return NULL;
 }
 
@@ -374,7 +375,7 @@ static void rotated(arcp__credentials *credentials, arcp__credential *credential
     const int size =
         snprintf(body, sizeof body,
                  "{\"phase\":\"credential_rotated\",\"message\":\"%s\",\"id\":\"%s\","
-                 "\"details\":{\"generation\":%u,\"id\":\"%s\"}}",
+                 "\"details\":{\"generation\":%" PRIu64 ",\"id\":\"%s\"}}",
                  credential->id, credential->id, credential->generation, credential->id);
     credentials->ops->rotated(credentials->user, slot->owner, arcp_span_make(body, (size_t)size));
     if (replaced && old->call_id == 0) {
@@ -465,8 +466,7 @@ void arcp__credential_note_spend(const arcp__credentials *credentials,
 
 void arcp__credential_answered(arcp__credentials *credentials, const arcp_provision_result *result)
 {
-    arcp__credential *credential =
-        arcp__credential_end_call(credentials, result->call_id, result->outcome);
+    arcp__credential *credential = arcp__credential_end_call(credentials, result);
     if (credential == NULL) {
         return;
     }

@@ -98,7 +98,9 @@ typedef struct arcp__credential_wish {
 bool arcp__credential_is_wanted(const arcp__credentials *credentials,
                                 const arcp__credential_viewer *viewer,
                                 const arcp__credential_wish *wish);
-/* Writes the intent down and asks when it is durable. The slot's owner is told the answer. */
+/* Writes the intent down and asks when it is durable: for the slot's first value, or for one in
+ * place of that. Nothing, when the lease leaves nothing to ask for. The slot's owner is told the
+ * answer. */
 void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential_wish *wish,
                           arcp__credential_slot *slot);
 /* The job (its slot is empty) begins with what waited for it. */
@@ -138,13 +140,11 @@ arcp_status arcp__credential_translate(const arcp__credentials *credentials,
 /* Whether a hello over this link may negotiate the feature. */
 bool arcp__credentials_are_offered(const arcp__credentials *credentials, bool is_anonymous,
                                    bool link_is_private);
-/* The member `credentials`, when the job has any: the writer's buffer becomes secret. */
+/* The member `credentials`, when the job has any and the viewer may see them (NULL: its agent,
+ * which may): the writer's buffer becomes secret. */
 void arcp__credentials_write(const arcp__credentials *credentials,
+                             const arcp__credential_viewer *viewer,
                              const arcp__credential_slot *slot, arcp_json_writer *writer);
-/* The same, when the viewer may see them. */
-void arcp__credentials_show(const arcp__credentials *credentials,
-                            const arcp__credential_viewer *viewer,
-                            const arcp__credential_slot *slot, arcp_json_writer *writer);
 /* Adds them, when they are shown, to an answer whose payload is its last member: it becomes
  * secret. */
 void arcp__credentials_reveal(const arcp__credentials *credentials,

@@ -1,95 +1,148 @@
-/* Credentials as objects, and their calls to the provisioner, each of which is a span
- * (docs/tracing.md). What the calls mean is in credential.c. */
+/* What an upstream is asked for: which jobs get a credential and with which limits (§9.8.3), and
+ * the calls to the provisioner, each of which is a span (docs/tracing.md). What their answers mean
+ * is in credential.c. */
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/timestamp.h"
+#include "core/name_glob.h"
 #include "core/otlp.h"
 #include "credential/credential_state.h"
 #include "log/log.h"
+#include "json/json_put.h"
 
-/* ---- as objects ---- */
+/* ---- limits ---- */
 
-char *arcp__credential_copy(arcp__credentials *credentials, arcp_span text)
+/* What the upstream's cap is to be, as text: the least that remains in the job's tree; "" without a
+ * budget in the cap's currency. False: there is nothing left to spend.
+ * [arcp:9.8.2-11] [arcp:9.8.3-2] */
+static bool read_budget(const arcp__credentials *credentials, const arcp_budget *budget,
+                        char out[ARCP_DECIMAL_TEXT_MAX])
 {
-    char *copy = arcp__copy_cstr(text.data, text.size);
-    if (copy == NULL) {
-        arcp__context_no_memory(credentials->context);
+    const char *currency = credentials->options->terms->currency;
+    arcp_decimal left = ARCP_DECIMAL_ZERO;
+    out[0] = '\0';
+    if (currency == NULL || budget == NULL ||
+        !arcp_budget_available(budget, arcp_span_cstr(currency), &left)) {
+        return true;
     }
-    return copy;
+    if (arcp_decimal_compare(left, (arcp_decimal)ARCP_DECIMAL_ZERO) <= 0) {
+        return false;
+    }
+    out[arcp_decimal_format(left, out)] = '\0';
+    return true;
 }
 
-void arcp__credential_alias(const char *id, uint32_t generation,
-                            char out[ARCP__CREDENTIAL_ALIAS_SIZE])
+/* The models of the terms that the lease allows, into `out` (may be NULL); how many.
+ * [arcp:9.7-3] [arcp:9.8.3-3] [arcp:LA-21] */
+static size_t allowed_models(const arcp__credentials *credentials, const arcp_lease *lease,
+                             arcp_span *out)
 {
-    if (generation == 1) {
-        (void)snprintf(out, ARCP__CREDENTIAL_ALIAS_SIZE, "%s", id);
-    } else {
-        (void)snprintf(out, ARCP__CREDENTIAL_ALIAS_SIZE, "%s.%u", id, generation);
+    const arcp_provisioner_terms *terms = credentials->options->terms;
+    const arcp__context *context = credentials->context;
+    arcp_authority *authority = NULL;
+    /* For the lease's names alone: expiry and budget have their own limits. */
+    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_error error = {0};
+    options.now = context->now;
+    options.model_use_required = context->settings.model_use_required == ARCP_CHOICE_TRUE;
+    const arcp_status status = arcp_authority_new(lease, &options, &authority, &error);
+    if (status != ARCP_OK) {
+        if (status == ARCP_E_NO_MEMORY) {
+            arcp__context_no_memory(credentials->context);
+        }
+        return 0;
     }
+    size_t count = 0;
+    for (size_t i = 0; i < terms->model_count; i++) {
+        arcp_target_scratch scratch;
+        arcp_decision decision;
+        const arcp_span model = arcp_span_cstr(terms->models[i]);
+        /* A used-up budget is no matter of names: read_budget looks at it. */
+        if (arcp_authorize_model(authority, context->now, model, &scratch, &decision) ||
+            decision.reason == ARCP_DENY_BUDGET) {
+            if (out != NULL) {
+                out[count] = model;
+            }
+            count++;
+        }
+    }
+    arcp_authority_unref(authority);
+    return count;
 }
 
-arcp__credential *arcp__credential_find(const arcp__credentials *credentials, const char *alias)
+/* [arcp:7.1-5] [arcp:9.8.2-10] */
+bool arcp__credential_is_wanted(const arcp__credentials *credentials,
+                                const arcp__credential_viewer *viewer,
+                                const arcp__credential_wish *wish)
 {
-    arcp__credential *found = NULL;
-    HASH_FIND(hh, credentials->all, alias, strlen(alias), found);
-    return found;
+    const arcp_provisioner_terms *terms = credentials->options->terms;
+    char budget[ARCP_DECIMAL_TEXT_MAX];
+    if (terms == NULL || viewer->is_anonymous || !viewer->has_feature ||
+        (viewer->is_connected &&
+         !arcp__credentials_are_offered(credentials, false, viewer->link_is_private))) {
+        return false;
+    }
+    bool is_for_agent = terms->agent_count == 0;
+    for (size_t i = 0; i < terms->agent_count && !is_for_agent; i++) {
+        is_for_agent = arcp__name_glob_matches(terms->agents[i], wish->agent_name);
+    }
+    return is_for_agent && read_budget(credentials, wish->budget, budget) &&
+           (terms->model_count == 0 || allowed_models(credentials, wish->lease, NULL) != 0);
 }
 
-size_t arcp__credentials_count(const arcp__credentials *credentials)
+/* [arcp:9.8.3-1] [arcp:9.8.3-4] */
+bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *credential,
+                            const arcp_lease *lease, const arcp_budget *budget)
 {
-    return HASH_COUNT(credentials->all);
-}
-
-arcp__credential *arcp__credential_new(arcp__credentials *credentials, const char *id,
-                                       uint32_t generation)
-{
-    arcp__credential *credential = arcp__alloc(sizeof(*credential));
-    if (credential == NULL) {
-        arcp__context_no_memory(credentials->context);
-        return NULL;
+    const arcp_provisioner_terms *terms = credentials->options->terms;
+    if (!read_budget(credentials, budget, credential->budget)) {
+        return false;
     }
-    (void)snprintf(credential->id, sizeof(credential->id), "%s", id);
-    credential->generation = generation;
-    credential->asked = generation;
-    arcp__credential_alias(id, generation, credential->alias);
-    credential->asked_wall_ns = credentials->context->now.wall_ns;
-    assert(arcp__credential_find(credentials, credential->alias) == NULL);
-    HASH_ADD_KEYPTR(hh, credentials->all, credential->alias, strlen(credential->alias), credential);
-    if (!ARCP__HASH_ADDED(credential)) {
-        arcp__free(credential);
-        arcp__context_no_memory(credentials->context);
-        return NULL;
+    if (arcp_lease_has_expiry(lease)) {
+        credential->expires_wall_ns = arcp_lease_expires_wall_ns(lease);
+        arcp__timestamp_format(credential->expires_wall_ns, credential->expires_at);
     }
-    return credential;
-}
-
-void arcp__credential_free(arcp__credentials *credentials, arcp__credential *credential)
-{
-    char *const texts[] = {credential->provisioner, credential->principal,   credential->agent,
-                           credential->traceparent, credential->upstream_id, credential->sealed,
-                           credential->scheme,      credential->endpoint,    credential->profile,
-                           credential->constraints};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        arcp__free(texts[i]);
+    if (terms->model_count != 0) {
+        credential->models =
+            arcp__arena_take(&credential->arena, terms->model_count * sizeof *credential->models);
+        if (credential->models == NULL) {
+            arcp__context_no_memory(credentials->context);
+            return false;
+        }
+        credential->model_count = allowed_models(credentials, lease, credential->models);
+        if (credential->model_count == 0) {
+            return false;
+        }
     }
-    if (credential->call_id != 0) {
-        HASH_DELETE(hh_call, credentials->calls, credential);
+    /* What the upstream enforces, as the client is told (§9.8.3). [arcp:9.8.1-6] [arcp:9.8.3-6] */
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_writer writer = arcp__put_begin(&text);
+    if ((terms->enforces & ARCP_ENFORCES_BUDGET) != 0 && credential->budget[0] != '\0') {
+        char amount[ARCP_DECIMAL_TEXT_MAX + 64];
+        (void)snprintf(amount, sizeof(amount), "%.60s:%s", terms->currency, credential->budget);
+        arcp__put_array(&writer, "cost.budget");
+        arcp_json_write_cstr(&writer, amount);
+        arcp_json_end_array(&writer);
     }
-    credentials->stuck_count -= credential->is_stuck ? 1 : 0;
-    arcp__context_disarm(credentials->context, &credential->timer);
-    arcp__context_disarm(credentials->context, &credential->usage_timer);
-    HASH_DEL(credentials->all, credential);
-    arcp__free(credential->models);
-    arcp__free(credential);
-}
-
-void arcp__credentials_fini(arcp__credentials *credentials)
-{
-    for (arcp__credential *at = credentials->all, *next = NULL; at != NULL; at = next) {
-        next = at->hh.next;
-        arcp__credential_free(credentials, at);
+    if ((terms->enforces & ARCP_ENFORCES_MODELS) != 0 && credential->models != NULL) {
+        arcp__put_array(&writer, "model.use");
+        for (size_t i = 0; i < credential->model_count; i++) {
+            arcp_json_write_string(&writer, credential->models[i]);
+        }
+        arcp_json_end_array(&writer);
     }
-    arcp_buf_fini(&credentials->asking);
+    if ((terms->enforces & ARCP_ENFORCES_EXPIRY) != 0 && credential->expires_at[0] != '\0') {
+        arcp__put_cstr(&writer, "expires_at", credential->expires_at);
+    }
+    arcp_json_end_object(&writer);
+    arcp__context_check_text(credentials->context, &text);
+    if (text.size > 2) {
+        credential->constraints =
+            arcp__credential_copy(credentials, credential, arcp_buf_span(&text));
+    }
+    arcp_buf_fini(&text);
+    return true;
 }
 
 /* ---- calls ---- */
@@ -117,9 +170,8 @@ void arcp__credential_call(arcp__credentials *credentials, arcp__credential *cre
 
 static bool is_recorded(const arcp__credentials *credentials, const arcp__credential *credential)
 {
-    const arcp_span above = arcp_span_cstr(credential->traceparent);
-    return credentials->makes_spans && arcp__traceparent_is_valid(above) &&
-           arcp__traceparent_is_sampled(above);
+    return credentials->makes_spans && arcp__traceparent_is_valid(credential->traceparent) &&
+           arcp__traceparent_is_sampled(credential->traceparent);
 }
 
 arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, uint64_t call_id,
@@ -143,11 +195,11 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
         uint8_t span_id[ARCP__SPAN_ID_SIZE / 2];
         arcp__context_random(credentials->context, span_id, sizeof span_id);
         span_id[0] |= 1; /* never all zero */
-        arcp__traceparent_format(credential->traceparent + 3, span_id,
+        arcp__traceparent_format(credential->traceparent.data + 3, span_id,
                                  credential->call_traceparent);
     } else {
         (void)snprintf(credential->call_traceparent, sizeof credential->call_traceparent, "%s",
-                       arcp__has_text(credential->traceparent) ? credential->traceparent : "");
+                       credential->traceparent.size == 0 ? "" : credential->traceparent.data);
     }
     *out = (arcp_provision_request){
         .struct_size = sizeof(*out),
@@ -155,8 +207,8 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
         .alias = arcp_span_cstr(credential->alias),
         .credential_id = arcp_span_cstr(credential->id),
         .job_id = arcp_span_cstr(credential->job_id),
-        .principal = arcp_span_cstr(credential->principal),
-        .agent = arcp_span_cstr(credential->agent),
+        .principal = credential->principal,
+        .agent = credential->agent,
         .trace_id = arcp_span_cstr(credential->trace_id),
         .traceparent = arcp_span_cstr(credential->call_traceparent),
         .budget = arcp_span_cstr(credential->budget),
@@ -166,10 +218,10 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
         .expires_at = arcp_span_cstr(credential->expires_at),
     };
     if (named != NULL) {
-        out->upstream_id = arcp_span_cstr(named->upstream_id);
+        out->upstream_id = named->upstream_id;
         arcp_buf_clear(&credentials->asking);
         credentials->asking.secret = true;
-        if (arcp__has_text(named->sealed) &&
+        if (named->sealed.size != 0 &&
             arcp__credential_unseal(credentials, named, &credentials->asking)) {
             out->value = arcp_buf_span(&credentials->asking);
         }
@@ -187,8 +239,8 @@ void arcp__credential_asked(arcp__credentials *credentials)
     arcp_buf_clear(&credentials->asking);
 }
 
-static void emit_span(arcp__credentials *credentials, const arcp__credential *credential,
-                      arcp_provision_outcome outcome)
+arcp__credential *arcp__credential_end_call(arcp__credentials *credentials,
+                                            const arcp_provision_result *result)
 {
     static const char *const names[] = {
         [ARCP__PROVISION_ISSUE] = "arcp.provision.issue",
@@ -202,17 +254,25 @@ static void emit_span(arcp__credentials *credentials, const arcp__credential *cr
         [ARCP_PROVISION_REFUSED] = "refused",
         [ARCP_PROVISION_ABSENT] = "absent",
     };
-    if (!is_recorded(credentials, credential) || credential->call_traceparent[0] == '\0') {
-        return;
+    arcp__credential *credential = NULL;
+    HASH_FIND(hh_call, credentials->calls, &result->call_id, sizeof(result->call_id), credential);
+    if (credential == NULL) {
+        return NULL;
     }
-    const bool failed = outcome == ARCP_PROVISION_UNKNOWN || outcome == ARCP_PROVISION_REFUSED;
+    HASH_DELETE(hh_call, credentials->calls, credential);
+    credential->call_id = 0;
+    if (!is_recorded(credentials, credential) || credential->call_traceparent[0] == '\0') {
+        return credential;
+    }
+    const bool failed =
+        result->outcome == ARCP_PROVISION_UNKNOWN || result->outcome == ARCP_PROVISION_REFUSED;
     const arcp__otlp_attribute attributes[] = {
         {.name = "arcp.session_id", .text = arcp_span_cstr(credential->session_id)},
         {.name = "arcp.job_id", .text = arcp_span_cstr(credential->job_id)},
-        {.name = "arcp.agent", .text = arcp_span_cstr(credential->agent)},
+        {.name = "arcp.agent", .text = credential->agent},
         {.name = "arcp.credential_id", .text = arcp_span_cstr(credential->id)},
-        {.name = "arcp.provisioner", .text = arcp_span_cstr(credential->provisioner)},
-        {.name = "arcp.provision.outcome", .text = arcp_span_cstr(outcomes[outcome])},
+        {.name = "arcp.provisioner", .text = credential->provisioner},
+        {.name = "arcp.provision.outcome", .text = arcp_span_cstr(outcomes[result->outcome])},
     };
     arcp_buf text = ARCP_BUF_INIT;
     arcp__otlp_span_format(
@@ -221,27 +281,15 @@ static void emit_span(arcp__credentials *credentials, const arcp__credential *cr
             .kind = ARCP__OTLP_CLIENT,
             .trace_id = arcp_span_make(credential->call_traceparent + 3, ARCP__TRACE_ID_SIZE),
             .span_id = arcp_span_make(credential->call_traceparent + 36, ARCP__SPAN_ID_SIZE),
-            .parent_id = arcp_span_make(credential->traceparent + 36, ARCP__SPAN_ID_SIZE),
+            .parent_id = arcp_span_make(credential->traceparent.data + 36, ARCP__SPAN_ID_SIZE),
             .start_wall_ns = credential->call_wall_ns,
             .end_wall_ns = credentials->context->now.wall_ns,
             .attributes = attributes,
             .attribute_count = sizeof attributes / sizeof attributes[0],
             .status = failed ? ARCP__OTLP_ERROR : ARCP__OTLP_UNSET,
-            .status_message = failed ? outcomes[outcome] : NULL},
+            .status_message = failed ? outcomes[result->outcome] : NULL},
         &text);
     arcp__effect_push(credentials->log, NULL, &(arcp__effect){.kind = ARCP__EFFECT_SPAN}, &text,
                       false);
-}
-
-arcp__credential *arcp__credential_end_call(arcp__credentials *credentials, uint64_t call_id,
-                                            arcp_provision_outcome outcome)
-{
-    arcp__credential *credential = NULL;
-    HASH_FIND(hh_call, credentials->calls, &call_id, sizeof(call_id), credential);
-    if (credential != NULL) {
-        emit_span(credentials, credential, outcome);
-        HASH_DELETE(hh_call, credentials->calls, credential);
-        credential->call_id = 0;
-    }
     return credential;
 }

@@ -1,6 +1,8 @@
-/* Credentials in the store: a row of the table CREDENTIALS from before the upstream is asked
- * until it said that the value is dead. docs/credentials.md describes it for `arcp
+/* Credentials as objects and in the store: a row of the table CREDENTIALS from before the upstream
+ * is asked until it said that the value is dead. docs/credentials.md describes it for `arcp
  * credentials` and for people with sqlite3. */
+#include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "core/decode.h"
@@ -14,117 +16,158 @@ static const char *const state_names[] = {
 };
 #define STATES (sizeof(state_names) / sizeof(state_names[0]))
 
-typedef struct credential_row {
-    arcp_span id, state;
-    uint64_t generation, attempts;
-    int64_t asked_at, next_attempt_at;
-    arcp_span provisioner, job_id, session_id, principal, agent, trace_id, traceparent;
-    arcp_span upstream_id, endpoint, sealed, last_error;
-    arcp_span expires_at; /* for people and `arcp credentials` */
-    bool stuck;
-} credential_row;
-
-#define MEMBER(member, kind) ARCP__MEMBER(credential_row, member, #member, kind)
+#define MEMBER(member, name, kind) ARCP__MEMBER(arcp__credential, member, name, kind)
 
 static const arcp__member rows[] = {
-    {MEMBER(id, STRING), .required = true},
-    {MEMBER(generation, POSITIVE), .required = true},
-    {MEMBER(state, STRING), .required = true},
-    {MEMBER(asked_at, INSTANT), .required = true},
-    {MEMBER(provisioner, TEXT)},
-    {MEMBER(job_id, TEXT)},
-    {MEMBER(session_id, TEXT)},
-    {MEMBER(principal, TEXT)},
-    {MEMBER(agent, TEXT)},
-    {MEMBER(trace_id, TEXT)},
-    {MEMBER(traceparent, TEXT)},
-    {MEMBER(upstream_id, TEXT)},
-    {MEMBER(endpoint, TEXT)},
-    {MEMBER(sealed, TEXT)},
-    {MEMBER(last_error, TEXT)},
-    {MEMBER(expires_at, TEXT)},
-    {MEMBER(attempts, COUNT)},
-    {MEMBER(stuck, BOOL)},
-    {MEMBER(next_attempt_at, INSTANT)},
+    {MEMBER(id, "id", ID), .required = true},
+    {MEMBER(generation, "generation", POSITIVE), .required = true},
+    {MEMBER(state_name, "state", STRING), .required = true},
+    {MEMBER(asked_wall_ns, "asked_at", INSTANT), .required = true},
+    {MEMBER(provisioner, "provisioner", TEXT)},
+    {MEMBER(job_id, "job_id", ID)},
+    {MEMBER(session_id, "session_id", ID)},
+    {MEMBER(principal, "principal", TEXT)},
+    {MEMBER(agent, "agent", TEXT)},
+    {MEMBER(trace_id, "trace_id", ID)},
+    {MEMBER(traceparent, "traceparent", TEXT)},
+    {MEMBER(upstream_id, "upstream_id", TEXT)},
+    {MEMBER(endpoint, "endpoint", TEXT)},
+    {MEMBER(sealed, "sealed", TEXT)},
+    {MEMBER(last_error, "last_error", ID)},
+    {MEMBER(expires_at, "expires_at", ID)}, /* for people and `arcp credentials` */
+    {MEMBER(attempts, "attempts", COUNT)},
+    {MEMBER(is_stuck, "stuck", BOOL)},
+    {MEMBER(next_attempt_wall_ns, "next_attempt_at", INSTANT)},
 };
 static const arcp__members members = ARCP__MEMBERS(rows);
 
-/* [arcp:14-14] */
-void arcp__credential_store(arcp__credentials *credentials, const arcp__credential *credential)
+arcp_span arcp__credential_copy(const arcp__credentials *credentials, arcp__credential *credential,
+                                arcp_span text)
 {
-    const credential_row row = {
-        .id = arcp_span_cstr(credential->id),
-        .state = arcp_span_cstr(state_names[credential->state]),
-        .generation = credential->generation,
-        .attempts = credential->attempts,
-        .asked_at = credential->asked_wall_ns,
-        .next_attempt_at = credential->next_attempt_wall_ns,
-        .provisioner = arcp_span_cstr(credential->provisioner),
-        .job_id = arcp_span_cstr(credential->job_id),
-        .session_id = arcp_span_cstr(credential->session_id),
-        .principal = arcp_span_cstr(credential->principal),
-        .agent = arcp_span_cstr(credential->agent),
-        .trace_id = arcp_span_cstr(credential->trace_id),
-        .traceparent = arcp_span_cstr(credential->traceparent),
-        .upstream_id = arcp_span_cstr(credential->upstream_id),
-        .endpoint = arcp_span_cstr(credential->endpoint),
-        .sealed = arcp_span_cstr(credential->sealed),
-        .last_error = arcp_span_cstr(credential->last_error),
-        .expires_at = arcp_span_cstr(credential->expires_at),
-        .stuck = credential->is_stuck,
-    };
+    char *copy = arcp__arena_take(&credential->arena, text.size + 1);
+    if (copy == NULL) {
+        arcp__context_no_memory(credentials->context);
+        return arcp_span_make(NULL, 0);
+    }
+    if (text.size != 0) {
+        memcpy(copy, text.data, text.size);
+    }
+    copy[text.size] = '\0';
+    return arcp_span_make(copy, text.size);
+}
+
+void arcp__credential_alias(const char *id, uint64_t generation,
+                            char out[ARCP__CREDENTIAL_ALIAS_SIZE])
+{
+    if (generation == 1) {
+        (void)snprintf(out, ARCP__CREDENTIAL_ALIAS_SIZE, "%s", id);
+    } else {
+        (void)snprintf(out, ARCP__CREDENTIAL_ALIAS_SIZE, "%s.%" PRIu64, id, generation);
+    }
+}
+
+arcp__credential *arcp__credential_find(const arcp__credentials *credentials, const char *alias)
+{
+    arcp__credential *found = NULL;
+    HASH_FIND(hh, credentials->all, alias, strlen(alias), found);
+    return found;
+}
+
+size_t arcp__credentials_count(const arcp__credentials *credentials)
+{
+    return HASH_COUNT(credentials->all);
+}
+
+arcp__credential *arcp__credential_new(arcp__credentials *credentials, const char *id,
+                                       uint64_t generation)
+{
+    arcp__credential *credential = arcp__alloc(sizeof(*credential));
+    if (credential == NULL) {
+        arcp__context_no_memory(credentials->context);
+        return NULL;
+    }
+    (void)snprintf(credential->id, sizeof(credential->id), "%s", id);
+    credential->generation = generation;
+    credential->asked = generation;
+    arcp__credential_alias(id, generation, credential->alias);
+    credential->asked_wall_ns = credentials->context->now.wall_ns;
+    assert(arcp__credential_find(credentials, credential->alias) == NULL);
+    HASH_ADD_KEYPTR(hh, credentials->all, credential->alias, strlen(credential->alias), credential);
+    if (!ARCP__HASH_ADDED(credential)) {
+        arcp__free(credential);
+        arcp__context_no_memory(credentials->context);
+        return NULL;
+    }
+    return credential;
+}
+
+void arcp__credential_free(arcp__credentials *credentials, arcp__credential *credential)
+{
+    if (credential->call_id != 0) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash knows its table */
+        HASH_DELETE(hh_call, credentials->calls, credential);
+    }
+    credentials->stuck_count -= credential->is_stuck ? 1 : 0;
+    arcp__context_disarm(credentials->context, &credential->timer);
+    arcp__context_disarm(credentials->context, &credential->usage_timer);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): likewise */
+    HASH_DEL(credentials->all, credential);
+    arcp__arena_fini(&credential->arena);
+    arcp__free(credential);
+}
+
+void arcp__credentials_fini(arcp__credentials *credentials)
+{
+    for (arcp__credential *at = credentials->all, *next = NULL; at != NULL; at = next) {
+        next = at->hh.next;
+        arcp__credential_free(credentials, at);
+    }
+    arcp_buf_fini(&credentials->asking);
+}
+
+/* ---- in the store ---- */
+
+/* [arcp:14-14] */
+void arcp__credential_store(arcp__credentials *credentials, arcp__credential *credential)
+{
     arcp_buf text = ARCP_BUF_INIT;
-    arcp__row_format(&members, &row, &text);
+    credential->state_name = arcp_span_cstr(state_names[credential->state]);
+    arcp__row_format(&members, credential, &text);
     arcp__context_check_text(credentials->context, &text);
     arcp__batch_put(credentials->log, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias),
                     arcp_buf_span(&text));
     arcp_buf_fini(&text);
 }
 
-static void copy_fixed(char *to, size_t size, arcp_span text)
-{
-    (void)snprintf(to, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
-}
-
 arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_json *json,
                                      arcp_span key, arcp_error *err)
 {
-    char id[ARCP__ID_SIZE] = "";
-    char alias[ARCP__CREDENTIAL_ALIAS_SIZE] = "";
-    credential_row row = {0};
+    arcp__credential row = {0};
     size_t state = 0;
-    bool is_whole =
+    const bool is_whole =
         arcp__decode_row(json, &credentials->context->scratch, ARCP_JSON_ROOT, &members, &row) &&
-        row.id.size < sizeof id && row.generation <= UINT32_MAX;
-    while (state < STATES && !arcp_span_equal_cstr(row.state, state_names[state])) {
+        row.generation <= UINT32_MAX;
+    while (state < STATES && !arcp_span_equal_cstr(row.state_name, state_names[state])) {
         state++;
     }
-    if (is_whole) {
-        memcpy(id, row.id.data, row.id.size);
-        arcp__credential_alias(id, (uint32_t)row.generation, alias);
-    }
-    if (!is_whole || state == STATES || !arcp_span_equal_cstr(key, alias)) {
+    arcp__credential_alias(row.id, row.generation, row.alias);
+    if (!is_whole || state == STATES || !arcp_span_equal_cstr(key, row.alias)) {
         return arcp__row_damaged("credential", key, err);
     }
-    arcp__credential *credential = arcp__credential_new(credentials, id, (uint32_t)row.generation);
+    arcp__credential *credential = arcp__credential_new(credentials, row.id, row.generation);
     if (credential == NULL) {
         return arcp__row_out_of_memory(err);
     }
-    copy_fixed(credential->job_id, sizeof credential->job_id, row.job_id);
-    copy_fixed(credential->session_id, sizeof credential->session_id, row.session_id);
-    copy_fixed(credential->trace_id, sizeof credential->trace_id, row.trace_id);
-    copy_fixed(credential->last_error, sizeof credential->last_error, row.last_error);
-    credential->provisioner = arcp__credential_copy(credentials, row.provisioner);
-    credential->principal = arcp__credential_copy(credentials, row.principal);
-    credential->agent = arcp__credential_copy(credentials, row.agent);
-    credential->traceparent = arcp__credential_copy(credentials, row.traceparent);
-    credential->upstream_id = arcp__credential_copy(credentials, row.upstream_id);
-    credential->endpoint = arcp__credential_copy(credentials, row.endpoint);
-    credential->sealed = arcp__credential_copy(credentials, row.sealed);
-    credential->attempts = row.attempts > UINT32_MAX ? UINT32_MAX : (uint32_t)row.attempts;
+    for (size_t at = 0; at < members.count; at++) {
+        char *field = (char *)credential + rows[at].at;
+        memcpy(field, (const char *)&row + rows[at].at, rows[at].size);
+        if (rows[at].field == ARCP__FIELD_SPAN) {
+            arcp_span *text = (arcp_span *)(void *)field;
+            *text = arcp__credential_copy(credentials, credential, *text);
+        }
+    }
+    credential->expires_at[0] = '\0'; /* nothing is asked for again */
     credential->state = (arcp__credential_state)state;
-    credential->asked_wall_ns = row.asked_at;
-    credential->is_stuck = row.stuck;
     credentials->stuck_count += credential->is_stuck ? 1 : 0;
     return ARCP_OK;
 }

@@ -22,35 +22,37 @@ static bool is_shown(const arcp__credentials *credentials, const arcp__credentia
     return credential != NULL && viewer->has_feature && viewer->is_connected &&
            arcp__credentials_are_offered(credentials, viewer->is_anonymous,
                                          viewer->link_is_private) &&
-           arcp_span_equal_cstr(arcp_span_cstr(viewer->principal), credential->principal);
+           arcp_span_equal_cstr(credential->principal, viewer->principal);
 }
 
 bool arcp__credential_unseal(const arcp__credentials *credentials,
                              const arcp__credential *credential, arcp_buf *out)
 {
     const arcp__credential_options *options = credentials->options;
-    return options->unseal(options->user, arcp_span_cstr(credential->alias),
-                           arcp_span_cstr(credential->sealed), out) &&
+    return options->unseal(options->user, arcp_span_cstr(credential->alias), credential->sealed,
+                           out) &&
            !out->failed;
 }
 
 /* [arcp:9.8.1-1] [arcp:9.8.1-5] */
 void arcp__credentials_write(const arcp__credentials *credentials,
+                             const arcp__credential_viewer *viewer,
                              const arcp__credential_slot *slot, arcp_json_writer *writer)
 {
     const arcp__credential *credential = slot == NULL ? NULL : slot->live;
     arcp_buf value = ARCP_BUF_SECRET_INIT;
-    if (credential != NULL && arcp__credential_unseal(credentials, credential, &value)) {
+    if (credential != NULL && (viewer == NULL || is_shown(credentials, viewer, credential)) &&
+        arcp__credential_unseal(credentials, credential, &value)) {
         writer->out->secret = true;
         arcp__put_array(writer, "credentials");
         arcp_json_begin_object(writer);
         arcp__write_text(writer, "id", credential->id);
-        arcp__write_text(writer, "scheme", credential->scheme);
+        arcp__write_text(writer, "scheme", credential->scheme.data);
         arcp__put_string(writer, "value", arcp_buf_span(&value));
-        arcp__write_text(writer, "endpoint", credential->endpoint);
-        arcp__write_text(writer, "profile", credential->profile);
-        if (credential->constraints != NULL) {
-            arcp__put_raw(writer, "constraints", arcp_span_cstr(credential->constraints));
+        arcp__write_text(writer, "endpoint", credential->endpoint.data);
+        arcp__write_text(writer, "profile", credential->profile.data);
+        if (credential->constraints.size != 0) {
+            arcp__put_raw(writer, "constraints", credential->constraints);
         }
         arcp_json_end_object(writer);
         arcp_json_end_array(writer);
@@ -58,26 +60,16 @@ void arcp__credentials_write(const arcp__credentials *credentials,
     arcp_buf_fini(&value);
 }
 
-void arcp__credentials_show(const arcp__credentials *credentials,
-                            const arcp__credential_viewer *viewer,
-                            const arcp__credential_slot *slot, arcp_json_writer *writer)
-{
-    if (slot != NULL && is_shown(credentials, viewer, slot->live)) {
-        arcp__credentials_write(credentials, slot, writer);
-    }
-}
-
 void arcp__credentials_reveal(const arcp__credentials *credentials,
                               const arcp__credential_viewer *viewer,
                               const arcp__credential_slot *slot, arcp_buf *frame)
 {
-    if (slot == NULL || frame->failed || frame->size < 4 ||
-        !is_shown(credentials, viewer, slot->live)) {
+    if (slot == NULL || slot->live == NULL || frame->failed || frame->size < 4) {
         return;
     }
     arcp_buf member = ARCP_BUF_INIT;
     arcp_json_writer writer = arcp__put_begin(&member);
-    arcp__credentials_write(credentials, slot, &writer);
+    arcp__credentials_write(credentials, viewer, slot, &writer);
     arcp_json_end_object(&writer);
     if (!member.failed && member.size > 2) {
         /* The payload, an object that is not empty, ends the frame: `...}}`. */
@@ -121,7 +113,7 @@ static const arcp__credential *read_rotated(const arcp__credentials *credentials
             char text[ARCP__ID_SIZE] = "";
             char alias[ARCP__CREDENTIAL_ALIAS_SIZE];
             memcpy(text, id.data, id.size);
-            arcp__credential_alias(text, (uint32_t)generation, alias);
+            arcp__credential_alias(text, generation, alias);
             credential = arcp__credential_find(credentials, alias);
             if (credential != NULL &&
                 (credential->slot == NULL || credential->slot->live != credential ||

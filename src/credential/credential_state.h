@@ -2,6 +2,7 @@
 #ifndef ARCP_CREDENTIAL_CREDENTIAL_STATE_H
 #define ARCP_CREDENTIAL_CREDENTIAL_STATE_H
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "context/context.h"
 #include "core/trace.h"
@@ -16,30 +17,33 @@ typedef enum arcp__credential_state {
 #define ARCP__CREDENTIAL_ALIAS_SIZE (ARCP__ID_SIZE + 12)
 
 /* One value that an upstream was asked for: a row of the table CREDENTIALS until it is dead.
- * A rotation makes another one with the same id. */
+ * A rotation makes another one with the same id. Texts without a size of their own lie in the
+ * arena, with a NUL behind them; what is not set is empty. */
 struct arcp__credential {
     char alias[ARCP__CREDENTIAL_ALIAS_SIZE]; /* the key of its row */
     char id[ARCP__ID_SIZE];
-    uint32_t generation; /* 1 for the first */
-    uint32_t asked;      /* the highest generation that was asked for under this id */
+    uint64_t generation; /* 1 for the first */
+    uint64_t asked;      /* the highest generation that was asked for under this id */
     arcp__credential_state state;
+    arcp_span state_name; /* while a row is read or written */
+    arcp__arena arena;
     UT_hash_handle hh;
     char job_id[ARCP__ID_SIZE];
     char session_id[ARCP__ID_SIZE]; /* that the job runs on */
     char trace_id[ARCP__TRACE_ID_SIZE + 1];
-    char *provisioner, *principal, *agent, *traceparent; /* owned */
+    arcp_span provisioner, principal, agent, traceparent;
 
     /* What is asked for. */
     char budget[ARCP_DECIMAL_TEXT_MAX]; /* "" for none */
     char expires_at[32];                /* "" for none */
     int64_t expires_wall_ns;
-    arcp_span *models; /* owned array of spans into the terms; NULL: no list */
+    arcp_span *models; /* spans into the terms, in the arena; NULL: no list */
     size_t model_count;
 
     /* What came. */
-    char *upstream_id, *sealed, *scheme, *endpoint, *profile; /* owned; NULL or "": nothing */
-    char *constraints;                                        /* owned JSON object, or NULL */
-    uint8_t fingerprint[32];                                  /* of the value */
+    arcp_span upstream_id, sealed, scheme, endpoint, profile;
+    arcp_span constraints;   /* a JSON object */
+    uint8_t fingerprint[32]; /* of the value */
     bool has_fingerprint;
 
     arcp__credential_slot *slot; /* that has it; NULL: nobody needs it any more */
@@ -54,42 +58,37 @@ struct arcp__credential {
 
     int64_t asked_wall_ns;        /* the value; until the provisioner has the request, the intent */
     int64_t next_attempt_wall_ns; /* 0: none is planned */
-    uint32_t attempts;
+    uint64_t attempts;
     bool is_stuck;
     char last_error[160];
 };
 
-static inline bool arcp__has_text(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
-/* ---- credential_call.c ---- */
+/* ---- credential_row.c ---- */
 /* NULL: none has this alias. */
 arcp__credential *arcp__credential_find(const arcp__credentials *credentials, const char *alias);
 /* The name that an upstream is given: the id, for generations after the first "id.N". */
-void arcp__credential_alias(const char *id, uint32_t generation,
+void arcp__credential_alias(const char *id, uint64_t generation,
                             char out[ARCP__CREDENTIAL_ALIAS_SIZE]);
 /* An empty one, listed under its alias, which no other has. NULL when out of memory. */
 arcp__credential *arcp__credential_new(arcp__credentials *credentials, const char *id,
-                                       uint32_t generation);
+                                       uint64_t generation);
 void arcp__credential_free(arcp__credentials *credentials, arcp__credential *credential);
-/* NULL when out of memory. */
-char *arcp__credential_copy(arcp__credentials *credentials, arcp_span text);
-/* Asks the provisioner, unless a call is under way: its answer decides what comes next. */
-void arcp__credential_call(arcp__credentials *credentials, arcp__credential *credential,
-                           arcp__provision_verb verb);
-/* NULL: this call is not under way. */
-arcp__credential *arcp__credential_end_call(arcp__credentials *credentials, uint64_t call_id,
-                                            arcp_provision_outcome outcome);
+/* Of a text, in the credential's arena. */
+arcp_span arcp__credential_copy(const arcp__credentials *credentials, arcp__credential *credential,
+                                arcp_span text);
+/* Writes its row. */
+void arcp__credential_store(arcp__credentials *credentials, arcp__credential *credential);
 
-/* ---- credential_limits.c ---- */
+/* ---- credential_call.c ---- */
 /* What is asked for. False: the lease leaves nothing to ask for. */
 bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *credential,
                             const arcp_lease *lease, const arcp_budget *budget);
-
-/* ---- credential_row.c ---- */
-void arcp__credential_store(arcp__credentials *credentials, const arcp__credential *credential);
+/* Asks the provisioner, unless a call is under way: its answer decides what comes next. */
+void arcp__credential_call(arcp__credentials *credentials, arcp__credential *credential,
+                           arcp__provision_verb verb);
+/* Whose call was answered; NULL: this call is not under way. */
+arcp__credential *arcp__credential_end_call(arcp__credentials *credentials,
+                                            const arcp_provision_result *result);
 
 /* ---- credential_show.c ---- */
 /* Appends the value, in the clear: `out` is secret. */

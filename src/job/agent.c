@@ -84,7 +84,7 @@ static void format_start(arcp__jobs *jobs, const arcp__job *job, arcp_buf *out)
         arcp__write_formatted(&writer, &text);
     }
     arcp__budget_write_available(job, &writer);
-    arcp__credentials_write(jobs->credentials, &live->credential, &writer);
+    arcp__credentials_write(jobs->credentials, NULL, &live->credential, &writer);
     arcp__put_cstr(&writer, "trace_id", job->trace_id);
     arcp__put_cstr(&writer, "traceparent", live->trace.traceparent);
     if (live->tracestate != NULL) {

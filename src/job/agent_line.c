@@ -419,7 +419,7 @@ static void credential_rotated(void *user, void *owner, arcp_span body)
         arcp_buf text = ARCP_BUF_INIT;
         arcp_buf_append_cstr(&text, "{\"type\":\"job.credentials\",\"payload\":");
         arcp_json_writer writer = arcp__put_begin(&text);
-        arcp__credentials_write(jobs->credentials, &job->live->credential, &writer);
+        arcp__credentials_write(jobs->credentials, NULL, &job->live->credential, &writer);
         arcp_json_end_object(&writer);
         arcp_buf_append_byte(&text, '}');
         arcp__agent_say(jobs, job, &text);

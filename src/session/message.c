@@ -138,6 +138,8 @@ arcp_status arcp__message_read_payload(arcp__context *context, arcp__message *me
 
 bool arcp__message_read(arcp__context *context, arcp_span frame, arcp__message *out)
 {
-    return arcp__context_read_held(context, frame, &out->envelope) == ARCP_OK &&
+    /* It was read before and held: settings that were lowered since do not count. */
+    const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    return arcp__context_read_frame(context, frame, &limits, &out->envelope, NULL) == ARCP_OK &&
            arcp__message_read_payload(context, out, NULL) == ARCP_OK;
 }

@@ -438,8 +438,10 @@ static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span f
 {
     arcp__message in = {0};
     arcp_error error = {0};
+    const arcp_json_limits limits = arcp__context_json_limits(
+        sessions->context, sessions->context->settings.limits_frame_bytes);
     const arcp_status status =
-        arcp__context_read_frame(sessions->context, frame, &in.envelope, &error);
+        arcp__context_read_frame(sessions->context, frame, &limits, &in.envelope, &error);
     if (status == ARCP_E_NO_MEMORY) { /* its sender chose its size */
         arcp__link_close(sessions, link, 1011, "there is no memory for a frame of this size",
                          false);

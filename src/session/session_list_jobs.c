@@ -119,8 +119,8 @@ static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp
     arcp__write_timestamp(writer, "submitted_at", job->created_wall_ns);
     arcp__put_cstr(writer, "trace_id", job->trace_id);
     arcp__put_u64(writer, "last_event_seq", last == NULL ? 0 : last->first_seq + last->count - 1);
-    arcp__credentials_show(sessions->credentials, &session->submitter.viewer,
-                           job->live == NULL ? NULL : &job->live->credential, writer);
+    arcp__credentials_write(sessions->credentials, &session->submitter.viewer,
+                            job->live == NULL ? NULL : &job->live->credential, writer);
     arcp_json_end_object(writer);
 }
 
