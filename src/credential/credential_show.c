@@ -11,7 +11,7 @@
 bool arcp__credentials_are_offered(const arcp__credentials *credentials, bool is_anonymous,
                                    bool link_is_private)
 {
-    return credentials->options->terms != NULL && arcp__batch_keeps_rows(credentials->log) &&
+    return credentials->options->terms != NULL && credentials->log->options.keeps_rows &&
            !is_anonymous && link_is_private;
 }
 

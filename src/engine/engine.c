@@ -144,7 +144,7 @@ void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
 
 const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine)
 {
-    return arcp__audit_gates(engine->log);
+    return &engine->log->gates;
 }
 
 void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settings)
@@ -169,7 +169,7 @@ bool arcp__engine_has_failed(const arcp__engine *engine)
 
 bool arcp__engine_is_hopeless(const arcp__engine *engine)
 {
-    return arcp__log_failures(engine->log) > HOPELESS_FAILURES;
+    return engine->log->failures > HOPELESS_FAILURES;
 }
 
 bool arcp__engine_is_finished(const arcp__engine *engine)
@@ -198,7 +198,7 @@ void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out)
         .jobs_kept = HASH_COUNT(engine->jobs.all) - engine->jobs.running,
         .events = engine->jobs.metrics.event_count,
         .denials = engine->jobs.metrics.denial_count,
-        .tail_bytes = arcp__log_tail_bytes(engine->log),
-        .store_queue_bytes = arcp__log_queue_bytes(engine->log),
+        .tail_bytes = engine->log->tail_bytes,
+        .store_queue_bytes = engine->log->queue_bytes,
     };
 }

@@ -71,7 +71,7 @@ void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out)
         {"arcp_events_total", "counter",
          "Job events recorded (not multiplied by sessions that see them).", jobs->event_count},
         {"arcp_store_queue_bytes", "gauge", "Bytes that wait to be durable.",
-         arcp__log_queue_bytes(engine->log)},
+         engine->log->queue_bytes},
         {"arcp_store_failing", "gauge", "1 while the store cannot be written.",
          arcp__log_is_failing(engine->log)},
         {"arcp_back_pressure_total", "counter",

@@ -253,7 +253,7 @@ void arcp__idempotency_outlive(arcp__jobs *jobs, arcp__job *job)
     if (entry == NULL) {
         return;
     }
-    if (entry->expires_wall_ns > jobs->context->now.wall_ns && arcp__batch_keeps_rows(jobs->log)) {
+    if (entry->expires_wall_ns > jobs->context->now.wall_ns && jobs->log->options.keeps_rows) {
         char key[64];
         arcp_buf row = arcp__context_take_buf(jobs->context);
         row_key(jobs, entry, key);

@@ -260,7 +260,7 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     }
     live->authority = authority;
     live->port.authority = authority;
-    live->port.gates = arcp__audit_gates(jobs->log);
+    live->port.gates = &jobs->log->gates;
     live->credential =
         (arcp__credential_slot){.owner = job, .lease = live->lease, .budget = budget};
     if (arcp_budget_count(budget) != 0) {
@@ -386,7 +386,7 @@ void arcp__jobs_update_pressure(arcp__jobs *jobs)
 {
     uint64_t limit = jobs->context->settings.limits_store_queue_bytes;
     bool wanted = arcp__log_is_failing(jobs->log) ||
-                  arcp__log_queue_bytes(jobs->log) > (jobs->agents_paused ? limit / 2 : limit);
+                  jobs->log->queue_bytes > (jobs->agents_paused ? limit / 2 : limit);
     if (wanted == jobs->agents_paused) {
         return;
     }

@@ -136,7 +136,7 @@ void arcp__budget_delete_row(arcp__jobs *jobs, const arcp__job *job)
 
 void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
 {
-    if (!arcp__batch_keeps_rows(jobs->log)) {
+    if (!jobs->log->options.keeps_rows) {
         return;
     }
     job_row row = {.status = arcp_span_cstr(arcp_job_status_name(job->status)),
@@ -178,7 +178,7 @@ void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
 
 void arcp__job_store_with_batch(arcp__jobs *jobs, arcp__job *job, arcp__row_due what)
 {
-    if (!arcp__batch_keeps_rows(jobs->log)) {
+    if (!jobs->log->options.keeps_rows) {
         return;
     }
     if (job->row_due == ARCP__ROW_NONE) {

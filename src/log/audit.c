@@ -100,11 +100,6 @@ void arcp__audit_set_failing(arcp__log *log, bool failing)
     arcp__audit_update_gates(log);
 }
 
-const arcp__job_gates *arcp__audit_gates(const arcp__log *log)
-{
-    return &log->gates;
-}
-
 arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err)
 {
     return arcp__job_gates_check(&log->gates, err);

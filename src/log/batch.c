@@ -44,26 +44,6 @@ bool arcp__log_is_failing(const arcp__log *log)
     return log->failures != 0;
 }
 
-unsigned arcp__log_failures(const arcp__log *log)
-{
-    return log->failures;
-}
-
-size_t arcp__log_queue_bytes(const arcp__log *log)
-{
-    return log->queue_bytes;
-}
-
-size_t arcp__log_tail_bytes(const arcp__log *log)
-{
-    return log->tail_bytes;
-}
-
-uint64_t arcp__log_committed_id(const arcp__log *log)
-{
-    return log->committed_id;
-}
-
 /* ---- the batch that is being filled ---- */
 
 static arcp__batch *open_batch(arcp__log *log)
@@ -122,14 +102,9 @@ void arcp__batch_add(arcp__log *log, arcp_store_op op)
     arcp__batch_add_borrowed(log, &op);
 }
 
-bool arcp__batch_keeps_rows(const arcp__log *log)
-{
-    return log->options.keeps_rows;
-}
-
 void arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp_span value)
 {
-    if (arcp__batch_keeps_rows(log)) {
+    if (log->options.keeps_rows) {
         arcp__batch_add(
             log,
             (arcp_store_op){.kind = ARCP_STORE_PUT, .table = table, .key = key, .value = value});
@@ -138,7 +113,7 @@ void arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp
 
 void arcp__batch_delete(arcp__log *log, arcp_store_table table, arcp_span key)
 {
-    if (arcp__batch_keeps_rows(log)) {
+    if (log->options.keeps_rows) {
         arcp__batch_add(log,
                         (arcp_store_op){.kind = ARCP_STORE_DELETE, .table = table, .key = key});
     }

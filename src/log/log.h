@@ -19,13 +19,50 @@
 #include "core/audit_event.h"
 #include "core/job_port.h"
 
-typedef struct arcp__log arcp__log;
+typedef struct arcp__pending_effect arcp__pending_effect;
+typedef struct arcp__batch arcp__batch;
+typedef struct arcp__chunk arcp__chunk;
+typedef struct arcp__read arcp__read; /* under way */
+typedef struct arcp__stream arcp__stream;
 
 typedef struct arcp__log_options {
-    bool keeps_rows;   /* else only records are written: nothing restarts from this store */
+    bool keeps_rows;   /* else nothing restarts from this store: rows and indexes, which only a
+                          restart reads, are not written, and put and delete have nothing to do */
     bool has_no_lines; /* LOG effects are not wanted */
     int retry_timer;   /* the kind of the timer that ends a pause after a failed batch */
 } arcp__log_options;
+
+/* What stands above the line others read; only src/log changes anything. */
+typedef struct arcp__log {
+    arcp__context *context;
+    arcp__log_options options;
+    uint64_t committed_id; /* the last batch that is durable */
+    size_t queue_bytes;    /* of all batches that are not durable */
+    size_t tail_bytes;     /* of records in memory */
+    unsigned failures;     /* of the store in a row; 0: it can write */
+    arcp__job_gates gates; /* what follows for the ports of jobs from settings and audit_failing */
+    /* ---- */
+
+    bool audit_failing; /* what was decided cannot be recorded */
+
+    arcp__pending_effect *lines; /* they wait for nothing, and go first */
+    arcp__pending_effect *ready, *waiting;
+    arcp__pending_effect *handed;      /* its text is at the owner's until the next call */
+    arcp__pending_effect *handed_line; /* likewise */
+    arcp__pending_effect *effect_free;
+
+    arcp__batch *open_batch; /* being filled */
+    arcp__batch *batches;    /* taken or to be taken again, oldest first */
+    arcp__batch *batch_free;
+    uint64_t next_batch_id;
+    arcp__timer retry_timer;
+
+    arcp__read *reads;
+    uint64_t next_read_id;
+
+    arcp__stream *dying; /* without references: a batch still borrows bytes */
+    arcp__stream *tails; /* with records in memory; the one that was quiet longest comes first */
+} arcp__log;
 
 /* NULL when out of memory. The context outlives it. */
 arcp__log *arcp__log_new(arcp__context *context, const arcp__log_options *options);
@@ -34,14 +71,6 @@ void arcp__log_free(arcp__log *log);
 
 /* The store could not write: nothing that waits for it is shown until it can again. */
 bool arcp__log_is_failing(const arcp__log *log);
-/* How often it failed since it last wrote. */
-unsigned arcp__log_failures(const arcp__log *log);
-/* Bytes that are not durable yet. */
-size_t arcp__log_queue_bytes(const arcp__log *log);
-/* Bytes of records in memory. */
-size_t arcp__log_tail_bytes(const arcp__log *log);
-/* The last batch that is durable. */
-uint64_t arcp__log_committed_id(const arcp__log *log);
 
 /* ---- effect.c: what the engine's owner is to do ---- */
 
@@ -89,8 +118,6 @@ typedef struct arcp__effect {
     int64_t grace_ms;
 } arcp__effect;
 
-typedef struct arcp__pending_effect arcp__pending_effect;
-
 /* Where effects go: the output half of a link, or a job's agent (of which only `waiting` is used).
  * Zero but for `user` at first. What still waits for it is dropped (arcp__port_drop) before its
  * memory goes. */
@@ -137,8 +164,6 @@ void arcp__port_sent(const arcp__log *log, arcp__port *port, size_t bytes);
 void arcp__port_drop(arcp__log *log, arcp__port *port);
 
 /* ---- pages that the store is asked for ---- */
-
-typedef struct arcp__read arcp__read; /* under way */
 
 /* The store's answer; borrowed. */
 typedef struct arcp__page {
@@ -188,17 +213,12 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line);
 void arcp__audit_set_failing(arcp__log *log, bool failing);
 /* The settings are others. */
 void arcp__audit_update_gates(arcp__log *log);
-/* What follows from both for the ports of jobs. */
-const arcp__job_gates *arcp__audit_gates(const arcp__log *log);
 /* INTERNAL_ERROR (retryable) while decisions cannot be recorded and must be. `err` may be NULL. */
 arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err);
 
 /* ---- batch.c ---- */
 /* Adds an operation, whose key and value are copied, to the open batch. */
 void arcp__batch_add(arcp__log *log, arcp_store_op op);
-/* False where nothing outlives the process: rows and indexes, which only a restart reads,
- * are not written then, and put and delete have nothing to do. */
-bool arcp__batch_keeps_rows(const arcp__log *log);
 void arcp__batch_put(arcp__log *log, arcp_store_table table, arcp_span key, arcp_span value);
 void arcp__batch_delete(arcp__log *log, arcp_store_table table, arcp_span key);
 /* Something waits for the open batch that is no operation of it: it is taken also without one. */
@@ -221,8 +241,7 @@ typedef enum arcp__commit {
 arcp__commit arcp__log_committed(arcp__log *log, uint64_t batch_id, arcp_status status);
 
 /* ---- stream.c: records of a job, or a session's own ---- */
-typedef struct arcp__chunk arcp__chunk;
-typedef struct arcp__stream {
+struct arcp__stream {
     char key[ARCP__ID_SIZE + 2]; /* "j:job_...", "s:sess_..." */
     bool is_gone;     /* after a restart: it was dropped, and an old index still speaks of it */
     uint32_t refs;    /* its job or session, and every run over it */
@@ -231,12 +250,12 @@ typedef struct arcp__stream {
     uint64_t bytes;   /* of all records ever */
     uint64_t counted; /* after a restart: `bytes` are of what is before this position */
     /* Its newest records are in memory, at least one as long as a batch borrows it. */
-    arcp__chunk *oldest, *newest;       /* owned list; NULL: none is in memory */
-    arcp__chunk *peeked;                /* where the last reader was; NULL: nowhere */
-    size_t tail_bytes;                  /* of all chunks */
-    struct arcp__stream *older, *newer; /* all with records in memory, by their last record */
-    struct arcp__stream *next_dying;
-} arcp__stream;
+    arcp__chunk *oldest, *newest; /* owned list; NULL: none is in memory */
+    arcp__chunk *peeked;          /* where the last reader was; NULL: nowhere */
+    size_t tail_bytes;            /* of all chunks */
+    arcp__stream *older, *newer;  /* all with records in memory, by their last record */
+    arcp__stream *next_dying;
+};
 
 /* Makes the stream that the store has under prefix + id, with one reference; NULL when out of
  * memory. There is one of a name: whoever it belongs to holds it. */

@@ -60,7 +60,7 @@ static const arcp__members members = ARCP__MEMBERS(rows);
 
 void arcp__observation_store(arcp__sessions *sessions, arcp__observation *observation)
 {
-    if (!arcp__batch_keeps_rows(sessions->log)) {
+    if (!sessions->log->options.keeps_rows) {
         return;
     }
     char key[2 * ARCP__ID_SIZE];

@@ -89,7 +89,7 @@ bool arcp__session_has_live_jobs(const arcp__session *session)
 
 void arcp__session_store(arcp__sessions *sessions, arcp__session *session)
 {
-    if (!arcp__batch_keeps_rows(sessions->log)) {
+    if (!sessions->log->options.keeps_rows) {
         return;
     }
     arcp__session_row row = {.session_id = arcp_span_cstr(session->id),
@@ -131,7 +131,7 @@ void arcp__session_send(arcp__sessions *sessions, arcp__session *session, arcp_b
         return;
     }
     /* Nothing overtakes the welcome: a client may ask before it has it. */
-    bool is_open = arcp__log_committed_id(sessions->log) >= session->opens_at;
+    bool is_open = sessions->log->committed_id >= session->opens_at;
     arcp__port_send(sessions->log, &session->link->port, frame, durable || !is_open);
 }
 

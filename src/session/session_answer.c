@@ -60,7 +60,7 @@ bool arcp__session_next_answer(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__answer *first = session->answers;
     if (first == NULL || first->after_seq > session->sent_seq ||
-        first->batch_id > arcp__log_committed_id(sessions->log)) {
+        first->batch_id > sessions->log->committed_id) {
         return false;
     }
     arcp__answer *answer = take_first(session);

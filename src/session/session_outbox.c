@@ -146,7 +146,7 @@ static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
         const uint64_t end = run->first_position + run->count;
         const bool row_says = arcp__observation_is_owner(at) && job->last_seq != 0;
         const bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
-        if (arcp__batch_keeps_rows(sessions->log) && !row_says) {
+        if (sessions->log->options.keeps_rows && !row_says) {
             arcp__observation_moved(at, end);
         }
         if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
@@ -159,7 +159,7 @@ static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
 
 static void trim_index(arcp__sessions *sessions, arcp__session *session)
 {
-    if (!arcp__batch_keeps_rows(sessions->log)) {
+    if (!sessions->log->options.keeps_rows) {
         return;
     }
     arcp__observations_store_moved(sessions, session);
@@ -253,7 +253,7 @@ uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
 /* The runs numbered since the last batch, one index record each. */
 void arcp__sessions_write_indexes(arcp__sessions *sessions)
 {
-    const bool keeps_rows = arcp__batch_keeps_rows(sessions->log);
+    const bool keeps_rows = sessions->log->options.keeps_rows;
     for (arcp__session *session = sessions->undurable; session != NULL;
          session = session->undurable_next) {
         char key[ARCP__SESSION_KEY_SIZE];
@@ -290,7 +290,7 @@ void arcp__sessions_write_indexes(arcp__sessions *sessions)
 
 void arcp__sessions_durable(arcp__sessions *sessions)
 {
-    const uint64_t committed_id = arcp__log_committed_id(sessions->log);
+    const uint64_t committed_id = sessions->log->committed_id;
     for (arcp__session *session = sessions->undurable, *next = NULL; session != NULL;
          session = next) {
         next = session->undurable_next;
@@ -470,7 +470,7 @@ void arcp__session_format_frame(arcp__sessions *sessions, const arcp__session *s
 static bool next_frame(arcp__sessions *sessions, arcp__session *session)
 {
     arcp__link *link = session->link;
-    if (arcp__log_committed_id(sessions->log) < session->opens_at || link->port.is_closed ||
+    if (sessions->log->committed_id < session->opens_at || link->port.is_closed ||
         link->port.unsent >= LINK_UNSENT_MAX) {
         return false;
     }

@@ -55,7 +55,7 @@ static void rows_are_copied_into_the_open_batch(void **state)
     assert_false(arcp__log_is_durable(self.log));
     assert_int_equal(arcp__log_committed(self.log, batch->id, ARCP_OK), ARCP__COMMIT_DONE);
     assert_true(arcp__log_is_durable(self.log));
-    assert_int_equal(arcp__log_queue_bytes(self.log), 0);
+    assert_int_equal(self.log->queue_bytes, 0);
     stop(&self);
 }
 
@@ -82,7 +82,7 @@ static void a_batch_that_was_only_touched_goes_round(void **state)
     assert_int_equal(batch->id, id);
     assert_int_equal(batch->count, 0);
     assert_int_equal(arcp__log_committed(self.log, id, ARCP_OK), ARCP__COMMIT_DONE);
-    assert_int_equal(arcp__log_committed_id(self.log), id);
+    assert_int_equal(self.log->committed_id, id);
     stop(&self);
 }
 
@@ -100,7 +100,7 @@ static void while_the_store_fails_its_first_batch_goes_again_after_a_pause(void 
                      ARCP__COMMIT_BEGAN_TO_FAIL);
     assert_int_equal(arcp__log_committed(self.log, second, ARCP_E_INTERNAL_ERROR),
                      ARCP__COMMIT_PENDING);
-    assert_int_equal(arcp__log_failures(self.log), 1);
+    assert_int_equal(self.log->failures, 1);
     assert_null(arcp__log_take(self.log)); /* the pause */
     arcp__timer *timer = arcp__timer_heap_pop_due(&self.context.timers, 100 * ARCP_NS_PER_SEC);
     assert_non_null(timer);

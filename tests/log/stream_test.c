@@ -29,7 +29,7 @@ static void shelf_free(shelf *self)
 {
     self->context.closing = true;
     arcp__stream_unref(self->log, self->stream);
-    assert_int_equal(arcp__log_tail_bytes(self->log), 0);
+    assert_int_equal(self->log->tail_bytes, 0);
     arcp__log_free(self->log);
     arcp__free(self);
 }
@@ -91,8 +91,8 @@ static void a_chunk_is_filled_to_its_last_byte_and_not_beyond(void **state)
         for (size_t at = 0; at < rows[row].count; at++) {
             put(self, rows[row].sizes[at]);
         }
-        if (arcp__log_tail_bytes(self->log) != rows[row].bytes) {
-            fail_msg("%s: %zu bytes", rows[row].name, arcp__log_tail_bytes(self->log));
+        if (self->log->tail_bytes != rows[row].bytes) {
+            fail_msg("%s: %zu bytes", rows[row].name, self->log->tail_bytes);
         }
         check_all(self);
         shelf_free(self);
@@ -105,10 +105,10 @@ static void a_chunk_of_nothing_but_ends_is_full_too(void **state)
     shelf *self = shelf_new();
     for (unsigned at = 0; at < 1024 / sizeof(uint32_t); at++) {
         put(self, 0);
-        assert_int_equal(arcp__log_tail_bytes(self->log), 1024);
+        assert_int_equal(self->log->tail_bytes, 1024);
     }
     put(self, 0);
-    assert_int_equal(arcp__log_tail_bytes(self->log), 1024 + 4096);
+    assert_int_equal(self->log->tail_bytes, 1024 + 4096);
     check_all(self);
     shelf_free(self);
 }
