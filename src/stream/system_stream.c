@@ -357,21 +357,6 @@ static const arcp__stream_ops file_stream_ops = {
     .close = file_close,
 };
 
-static arcp_status file_stream_new(arcp__loop_share *share, int fd, arcp__stream **out,
-                                   arcp_error *err)
-{
-    file_stream *stream = arcp__alloc(sizeof(*stream));
-    if (stream == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
-    }
-    stream->base.ops = &file_stream_ops;
-    stream->share = arcp__loop_share_ref(share);
-    stream->task.run = run_file;
-    stream->fd = fd;
-    *out = &stream->base;
-    return ARCP_OK;
-}
-
 /* ---- descriptors ---- */
 
 arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **out,
@@ -381,7 +366,16 @@ arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **
     const uv_handle_type type = uv_guess_handle(fd);
     const int flags = fcntl(fd, F_GETFL);
     if (type == UV_FILE) {
-        return file_stream_new(share, fd, out, err);
+        file_stream *file = arcp__alloc(sizeof(*file));
+        if (file == NULL) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
+        }
+        file->base.ops = &file_stream_ops;
+        file->share = arcp__loop_share_ref(share);
+        file->task.run = run_file;
+        file->fd = fd;
+        *out = &file->base;
+        return ARCP_OK;
     }
     if (type != UV_NAMED_PIPE && type != UV_TCP && type != UV_TTY) {
         return arcp_error_set(err, ARCP_E_IO, "file descriptor %d is nothing to read or write", fd);

@@ -81,20 +81,15 @@ static ssize_t on_receive(uint8_t *out, size_t size, int flags, void *user)
     return (ssize_t)now; /* 0: wslay waits for more */
 }
 
-static decoder *decoder_take(arcp__websocket_pool *pool)
+static decoder *decoder_new(void)
 {
     const struct wslay_frame_callbacks callbacks = {.recv_callback = on_receive};
-    decoder *taken = pool->spare;
-    if (taken != NULL) {
-        pool->spare = NULL;
-        return taken;
-    }
-    taken = arcp__alloc(sizeof(*taken));
-    if (taken != NULL && wslay_frame_context_init(&taken->context, &callbacks, taken) != 0) {
-        arcp__free(taken);
+    decoder *made = arcp__alloc(sizeof(*made));
+    if (made != NULL && wslay_frame_context_init(&made->context, &callbacks, made) != 0) {
+        arcp__free(made);
         return NULL;
     }
-    return taken;
+    return made;
 }
 
 static void decoder_free(decoder *old)
@@ -190,12 +185,6 @@ static arcp__websocket_event wrong(arcp__websocket_reader *reader, uint16_t code
 {
     reader->broken = true;
     return (arcp__websocket_event){.type = ARCP__WEBSOCKET_WRONG, .code = code, .why = why};
-}
-
-static unsigned header_bytes(const struct wslay_frame_iocb *frame)
-{
-    const unsigned length = frame->payload_length < 126 ? 0 : frame->payload_length < 65536 ? 2 : 8;
-    return 2 + length + (frame->mask != 0 ? 4 : 0);
 }
 
 /* What is wrong with a frame by its header alone; NULL when nothing is. */
@@ -311,7 +300,9 @@ arcp__websocket_event arcp__websocket_reader_next(arcp__websocket_reader *reader
         return nothing();
     }
     if (reader->decoder == NULL && input->size > 0) {
-        reader->decoder = decoder_take(reader->pool);
+        decoder *spare = reader->pool->spare;
+        reader->pool->spare = NULL;
+        reader->decoder = spare != NULL ? spare : decoder_new();
         if (reader->decoder == NULL) {
             return wrong(reader, ARCP_CLOSE_INTERNAL, "out of memory");
         }
@@ -333,7 +324,10 @@ arcp__websocket_event arcp__websocket_reader_next(arcp__websocket_reader *reader
         from->seen += frame.data_length;
         const bool is_last = from->seen == frame.payload_length;
         if (is_last) {
-            from->used += header_bytes(&frame) + frame.payload_length;
+            const unsigned length_bytes = frame.payload_length < 126     ? 0
+                                          : frame.payload_length < 65536 ? 2
+                                                                         : 8;
+            from->used += 2 + length_bytes + (frame.mask != 0 ? 4 : 0) + frame.payload_length;
             from->seen = 0;
         }
         const char *fault = is_first ? header_fault(reader, &frame) : NULL;

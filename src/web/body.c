@@ -24,23 +24,6 @@ void arcp__web_body_init(arcp__web_body *body, const arcp__web_head *head, bool 
     }
 }
 
-static arcp__web_result take_data(arcp__web_body *body, arcp_span *input, arcp_span *piece)
-{
-    const uint64_t room = body->bytes_max - body->bytes;
-    if ((body->framing == ARCP__WEB_UNTIL_END ? input->size : body->left) > room) {
-        return ARCP__WEB_TOO_BIG;
-    }
-    *piece = arcp_span_first(*input, body->left < input->size ? (size_t)body->left : input->size);
-    *input = arcp_span_from(*input, piece->size);
-    body->bytes += piece->size;
-    body->left -= piece->size;
-    if (body->left > 0) {
-        return ARCP__WEB_MORE;
-    }
-    body->state = body->framing == ARCP__WEB_CHUNKED ? ARCP__WEB_AT_DATA_CR : ARCP__WEB_AT_END;
-    return body->state == ARCP__WEB_AT_END ? ARCP__WEB_COMPLETE : ARCP__WEB_MORE;
-}
-
 /* One byte of what stands between the data of chunks. */
 static arcp__web_result take_byte(arcp__web_body *body, char byte)
 {
@@ -113,9 +96,22 @@ arcp__web_result arcp__web_body_feed(arcp__web_body *body, arcp_span *input, arc
         result = take_byte(body, input->data[0]);
         *input = arcp_span_from(*input, 1);
     }
-    return result == ARCP__WEB_MORE && body->state == ARCP__WEB_IN_DATA
-               ? take_data(body, input, piece)
-               : result;
+    if (result != ARCP__WEB_MORE || body->state != ARCP__WEB_IN_DATA) {
+        return result;
+    }
+    const uint64_t room = body->bytes_max - body->bytes;
+    if ((body->framing == ARCP__WEB_UNTIL_END ? input->size : body->left) > room) {
+        return ARCP__WEB_TOO_BIG;
+    }
+    *piece = arcp_span_first(*input, body->left < input->size ? (size_t)body->left : input->size);
+    *input = arcp_span_from(*input, piece->size);
+    body->bytes += piece->size;
+    body->left -= piece->size;
+    if (body->left > 0) {
+        return ARCP__WEB_MORE;
+    }
+    body->state = body->framing == ARCP__WEB_CHUNKED ? ARCP__WEB_AT_DATA_CR : ARCP__WEB_AT_END;
+    return body->state == ARCP__WEB_AT_END ? ARCP__WEB_COMPLETE : ARCP__WEB_MORE;
 }
 
 bool arcp__web_body_ends(const arcp__web_body *body)

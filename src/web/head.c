@@ -11,18 +11,6 @@ _Static_assert(sizeof(http_parser) <= sizeof(((arcp__web_head *)NULL)->parser.by
 
 /* http_parser gives names and values in as many pieces as the bytes come in. */
 
-/* It is lenient in four points where RFC 9112 is not; requests are checked for them. */
-static void check_lines(arcp__web_head *head, arcp_span bytes)
-{
-    for (size_t i = 0; i < bytes.size; i++) {
-        char byte = bytes.data[i];
-        head->is_lax = head->is_lax || (byte == '\n' && head->last != '\r') ||
-                       (byte != '\n' && head->last == '\r') ||
-                       (head->last == '\n' && (byte == ' ' || byte == '\t'));
-        head->last = byte;
-    }
-}
-
 static bool add(arcp__web_head *head, const char *data, size_t size, uint32_t *total)
 {
     arcp_buf_append(&head->text, arcp_span_make(data, size));
@@ -154,7 +142,15 @@ arcp__web_result arcp__web_head_feed(arcp__web_head *head, arcp_span *input)
     size_t used =
         now.size == 0 ? 0 : http_parser_execute(parser_of(head), &settings, now.data, now.size);
     head->bytes += used;
-    check_lines(head, arcp_span_first(now, used));
+    /* http_parser is lenient in four points where RFC 9112 is not; requests are checked for them.
+     */
+    for (size_t i = 0; i < used; i++) {
+        char byte = now.data[i];
+        head->is_lax = head->is_lax || (byte == '\n' && head->last != '\r') ||
+                       (byte != '\n' && head->last == '\r') ||
+                       (head->last == '\n' && (byte == ' ' || byte == '\t'));
+        head->last = byte;
+    }
     *input = arcp_span_from(*input, used);
     if (head->text.failed) {
         return ARCP__WEB_NO_MEMORY;
