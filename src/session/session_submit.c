@@ -8,6 +8,7 @@
 #include "session/session_state.h"
 
 #include "core/trace.h"
+
 #define KEY_BYTES_MAX 256u
 
 /* What a request says as canonical JSON, hashed: agent as submitted, input, lease_request,
