@@ -10,6 +10,18 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define VFORK_INTO_IS_WATCHED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define VFORK_INTO_IS_WATCHED 1
+#endif
+#ifdef VFORK_INTO_IS_WATCHED
+#include <sanitizer/asan_interface.h>
+#define VFORK_INTO_STACK 65536u /* more than the child uses */
+#endif
+
 /* The child calls `run`, which must not return, below the caller's frame (and its red zone); the
  * caller stands still until the child has become a program or exited. Returns the child's number,
  * or the error, negated: ENOSYS when the kernel, or a filter of system calls, has none. */
@@ -31,6 +43,12 @@ static inline long vfork_into(int cgroup_fd, void (*run)(void *argument), void *
                      : "+a"(result)
                      : "D"(&how), "S"(sizeof(how)), [run] "r"(run), [argument] "r"(argument)
                      : "rcx", "r11", "cc", "memory");
+#ifdef VFORK_INTO_IS_WATCHED
+    /* The child never returned from its frames: AddressSanitizer still takes what lies between
+     * their variables for out of bounds. It does this by itself after libc's vfork. */
+    __asan_unpoison_memory_region((char *)__builtin_frame_address(0) - VFORK_INTO_STACK,
+                                  VFORK_INTO_STACK);
+#endif
     return result;
 }
 
