@@ -5,7 +5,7 @@ const arcp__turn_limits arcp__turn_of_links = {
     .is_divided = true,
     .taker_frames = 64,
     .taker_bytes = 262144,
-    .taker_ns = 2000000,
+    .taker_ns = 500000,
 };
 /* A line costs less than a request does, and a program that says much says it in small ones. */
 const arcp__turn_limits arcp__turn_of_agents = {

@@ -195,7 +195,7 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
     switch (arcp__log_committed(engine->log, batch_id, status)) {
     case ARCP__COMMIT_DONE:
         arcp__sessions_durable(&engine->sessions);
-        arcp__jobs_update_pressure(&engine->jobs);
+        arcp__jobs_committed(&engine->jobs);
         break;
     case ARCP__COMMIT_BEGAN_TO_FAIL: /* nothing new may be shown until the store can write */
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,

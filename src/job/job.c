@@ -364,7 +364,8 @@ uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
 
 void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job)
 {
-    const bool wanted = !arcp__job_has_ended(job) && (job->is_held || jobs->agents_paused);
+    const bool wanted =
+        !arcp__job_has_ended(job) && (job->is_held || job->is_ahead || jobs->agents_paused);
     if (wanted == job->paused || job->agent_state != ARCP__AGENT_RUNNING ||
         jobs->context->closing) {
         return;
@@ -393,5 +394,41 @@ void arcp__jobs_update_pressure(arcp__jobs *jobs)
     jobs->agents_paused = wanted;
     for (arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         arcp__job_update_pressure(jobs, job);
+    }
+}
+
+/* One principal's jobs are paused at this part of limits.store_queue_bytes: what others record
+ * waits for that much of it, and no more. */
+#define PRINCIPAL_PART 16u
+
+void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes)
+{
+    arcp__queued *queued = &job->principal->queued;
+    arcp__queued_add(jobs->log, queued, bytes);
+    if (!job->is_ahead && arcp__queued_bytes(jobs->log, queued) >
+                              jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART) {
+        job->is_ahead = true;
+        LL_PREPEND2(jobs->ahead, job, next_ahead);
+        arcp__job_pin(job);
+        arcp__job_update_pressure(jobs, job);
+    }
+}
+
+void arcp__jobs_committed(arcp__jobs *jobs)
+{
+    const uint64_t enough = jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART / 2;
+    for (arcp__job **at = &jobs->ahead; *at != NULL;) {
+        arcp__job *job = *at;
+        if (job->principal != NULL && !jobs->context->closing &&
+            arcp__queued_bytes(jobs->log, &job->principal->queued) > enough) {
+            at = &job->next_ahead;
+            continue;
+        }
+        *at = job->next_ahead;
+        job->is_ahead = false;
+        if (job->principal != NULL) { /* else it was forgotten meanwhile */
+            arcp__job_update_pressure(jobs, job);
+        }
+        arcp__job_unpin(job);
     }
 }

@@ -132,12 +132,12 @@ struct arcp__principal {
     size_t owed_count;                   /* of its jobs that are counted so among all */
     uint64_t owed_bytes;
     uint64_t stored_bytes; /* of records of its jobs, running, kept or owed */
+    arcp__queued queued;   /* of these, what is not durable */
     size_t key_count;      /* that are remembered */
     uint64_t key_bytes;    /* of what they are answered with */
     arcp__job **jobs;      /* owned array in order of id; NULL where one was dropped */
     char newest_job[ARCP__ID_SIZE];
-    size_t job_first, job_count, job_capacity;
-    size_t job_holes; /* between the first and the last */
+    size_t job_first, job_count, job_capacity, job_holes; /* holes: between first and last */
 };
 
 /* NULL when out of memory. */
@@ -262,6 +262,7 @@ struct arcp__job {
     bool said_end; /* the agent itself ended the job: it is winding down */
     bool paused;
     bool is_held;     /* not to be read because its owner has too much to send */
+    bool is_ahead;    /* listed: or because too much of its principal is not durable */
     bool expiry_told; /* the lease's expiry was logged */
     bool is_terminal; /* listed as ended, among all and in its principal */
     bool is_weighed;  /* its bytes are counted there: see kept.c */
@@ -272,8 +273,7 @@ struct arcp__job {
     uint32_t accepted_size;  /* of `accepted` alone, likewise */
     uint32_t pins, depth, live_children;
     uint32_t admissions; /* children that are not jobs yet */
-
-    arcp__job *next_over;
+    arcp__job *next_over, *next_ahead;
     arcp__job *parent;   /* while it lives; pinned */
     arcp__job *children; /* live and ended ones that still know us */
     arcp__job *next_child;
@@ -285,16 +285,13 @@ struct arcp__job {
     arcp__owner_run *owner_runs;
     size_t owner_run_count, owner_run_capacity;
     arcp__observer *observers;
-    /* Of the session it runs on; NULL when that is gone. */
-    arcp__observer *owner;
-    arcp__submitter *submitter;
-    /* The numbers there of its first record and of its end, as its row has them; 0: not yet. */
-    uint64_t first_seq, last_seq;
+    arcp__observer *owner;        /* of the session it runs on; NULL when that is gone */
+    arcp__submitter *submitter;   /* likewise */
+    uint64_t first_seq, last_seq; /* there, of its first record and of its end; 0: not yet */
 
     arcp__row_due row_due; /* listed */
     bool has_spent_row;    /* in the table JOBS, until the job ends */
     arcp__job *next_due;
-
     arcp__idempotency *idempotency; /* the key that made it, while that is remembered */
 };
 
@@ -548,6 +545,7 @@ struct arcp__jobs {
     arcp__job *due_rows;               /* to be written with the open batch; pinned */
     size_t live_agents;                /* started, or about to be, and not forgotten */
     bool agents_paused;                /* because of the store's queue */
+    arcp__job *ahead;                  /* paused because of their principal's part of it; pinned */
 
     arcp__job *ended;                   /* that are kept; the one that ended first comes first */
     arcp__share kept[ARCP__KEPT_COUNT]; /* of these; see kept.c */
@@ -576,6 +574,8 @@ void arcp__jobs_follow_wall_clock(arcp__jobs *jobs);
 bool arcp__jobs_sweep(arcp__jobs *jobs);
 /* No agent is read while the store has too much to write. */
 void arcp__jobs_update_pressure(arcp__jobs *jobs);
+/* A batch is durable: those that were too far ahead of it are read again. */
+void arcp__jobs_committed(arcp__jobs *jobs);
 /* While the store fails: what stops agents that run waits for it no longer. */
 void arcp__jobs_release_stops(arcp__jobs *jobs);
 /* The ends of jobs that said too much by the input at hand. */

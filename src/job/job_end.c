@@ -391,6 +391,7 @@ void arcp__jobs_end_over(arcp__jobs *jobs)
 
 void arcp__jobs_fini(arcp__jobs *jobs)
 {
+    arcp__jobs_committed(jobs);        /* closing: none waits any more */
     while (jobs->over_limit != NULL) { /* pinned; a failed engine ends none of them */
         arcp__job *job = jobs->over_limit;
         jobs->over_limit = job->next_over_limit;

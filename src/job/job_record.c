@@ -74,6 +74,7 @@ static bool emit(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_featur
         return false;
     }
     job->principal->stored_bytes += bytes;
+    arcp__job_recorded(jobs, job, bytes);
     jobs->metrics.event_count++;
     for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
         if (at->is_live) {

@@ -178,6 +178,8 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
 void arcp__job_release_live(arcp__jobs *jobs, arcp__job *job);
 /* Pauses or resumes reading the job's agent, as its owner and the store's queue want it. */
 void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job);
+/* So many bytes were recorded: the job waits while its principal is too far ahead of the store. */
+void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes);
 
 /* ---- kept.c ---- */
 /* An ended job can be listed and subscribed until then. */

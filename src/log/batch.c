@@ -141,6 +141,23 @@ size_t arcp__batch_gathered(const arcp__log *log)
     return batch == NULL ? 0 : batch->store.count + batch->touches;
 }
 
+void arcp__queued_add(const arcp__log *log, arcp__queued *queued, size_t bytes)
+{
+    const uint64_t open_id = arcp__batch_open_id(log);
+    if (queued->open_id != open_id) {
+        const size_t waiting = arcp__queued_bytes(log, queued);
+        *queued =
+            (arcp__queued){.open_id = open_id, .older_id = queued->open_id, .older_bytes = waiting};
+    }
+    queued->open_bytes += bytes;
+}
+
+size_t arcp__queued_bytes(const arcp__log *log, const arcp__queued *queued)
+{
+    const size_t older = queued->older_id > log->committed_id ? queued->older_bytes : 0;
+    return older + (queued->open_id > log->committed_id ? queued->open_bytes : 0);
+}
+
 /* ---- batches on their way ---- */
 
 const arcp_store_batch *arcp__log_take(arcp__log *log)

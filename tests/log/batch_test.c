@@ -116,12 +116,37 @@ static void while_the_store_fails_its_first_batch_goes_again_after_a_pause(void 
     stop(&self);
 }
 
+static void bytes_of_a_source_count_until_their_batch_is_durable(void **state)
+{
+    (void)state;
+    rig self;
+    arcp__queued queued = {0};
+    uint64_t ids[3];
+    start(&self, true);
+    for (size_t i = 0; i < 3; i++) {
+        put(&self, "job_1");
+        arcp__queued_add(self.log, &queued, 5);
+        arcp__queued_add(self.log, &queued, 5);
+        assert_int_equal(arcp__queued_bytes(self.log, &queued), 10 * (i + 1));
+        ids[i] = take(&self)->id;
+    }
+    /* The two older batches count as one, and together as long as the second is not durable. */
+    assert_int_equal(arcp__log_committed(self.log, ids[0], ARCP_OK), ARCP__COMMIT_DONE);
+    assert_int_equal(arcp__queued_bytes(self.log, &queued), 30);
+    assert_int_equal(arcp__log_committed(self.log, ids[1], ARCP_OK), ARCP__COMMIT_DONE);
+    assert_int_equal(arcp__queued_bytes(self.log, &queued), 10);
+    assert_int_equal(arcp__log_committed(self.log, ids[2], ARCP_OK), ARCP__COMMIT_DONE);
+    assert_int_equal(arcp__queued_bytes(self.log, &queued), 0);
+    stop(&self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_copied_into_the_open_batch),
         cmocka_unit_test(a_store_that_keeps_no_rows_gets_none),
         cmocka_unit_test(a_batch_that_was_only_touched_goes_round),
+        cmocka_unit_test(bytes_of_a_source_count_until_their_batch_is_durable),
         cmocka_unit_test(while_the_store_fails_its_first_batch_goes_again_after_a_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,17 +29,23 @@ static void forget_frames(rig_client *client)
     }
 }
 
-static rig_client *hello(const char *name)
+static rig_client *hello_as(const char *name, const char *principal)
 {
     char frame[400];
     (void)snprintf(frame, sizeof(frame),
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
-                   "\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{"
+                   "\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-%s\"},\"capabilities\":{"
                    "\"features\":[\"ack\",\"subscribe\",\"progress\",\"result_chunk\","
-                   "\"cost.budget\"]}}}");
+                   "\"cost.budget\"]}}}",
+                   principal);
     rig_client *client = rig_connect(&rig, name);
     rig_send(&rig, client, frame);
     return client;
+}
+
+static rig_client *hello(const char *name)
+{
+    return hello_as(name, "alice");
 }
 
 static rig_agent *submit(rig_client *client)
@@ -188,26 +194,54 @@ static void an_owner_who_is_away_holds_nobody_back(void **state)
     rig_stop(&rig);
 }
 
-static void the_queue_of_the_store_holds_everybody_back(void **state)
+static void one_principal_fills_a_sixteenth_of_the_store_queue(void **state)
 {
     (void)state;
-    start(PLENTY, LIMIT);
-    rig_client *a = hello("a");
-    rig_agent *first = submit(a);
-    rig_client *b = hello("b");
-    rig_agent *second = submit(b);
-    forget_frames(a);
+    start(PLENTY, 16 * LIMIT);
+    rig_client *alice = hello("a");
+    rig_agent *first = submit(alice);
+    rig_agent *second = submit(alice);
+    rig_client *bob = hello_as("b", "bob");
+    rig_agent *other = submit(bob);
+    forget_frames(alice);
     rig.hold_store = true;
-    unsigned said = say_until_paused(first);
-    assert_true(first->paused && second->paused);
-    assert_true(said > 45 && said < 66);
+    unsigned sent = say_until_paused(first);
+    assert_true(sent > 45 && sent < 66); /* LIMIT / (LINE_BYTES and its envelope) */
     /* Nothing of what is not durable is shown. */
-    assert_null(a->frames);
+    assert_null(alice->frames);
+    /* Her second job records one event more; somebody else's are not concerned. */
+    assert_int_equal(say_until_paused(second), 1);
+    say(other);
+    assert_false(other->paused);
     rig.hold_store = false;
     rig_run(&rig);
     assert_false(first->paused);
     assert_false(second->paused);
-    assert_non_null(a->frames);
+    assert_non_null(alice->frames);
+    rig_stop(&rig);
+}
+
+static void the_queue_of_the_store_holds_everybody_back(void **state)
+{
+    (void)state;
+    start(PLENTY, LIMIT);
+    rig_agent *agents[15];
+    rig_agent *idle = submit(hello_as("idle", "idle"));
+    for (unsigned i = 0; i < 15; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "p%u", i);
+        agents[i] = submit(hello_as(name, name));
+    }
+    rig.hold_store = true;
+    unsigned sent = 0;
+    for (unsigned i = 0; i < 15 && !idle->paused; i++) {
+        sent += say_until_paused(agents[i]);
+    }
+    assert_true(idle->paused);
+    assert_true(sent > 45 && sent < 66);
+    rig.hold_store = false;
+    rig_run(&rig);
+    assert_false(idle->paused);
     rig_stop(&rig);
 }
 
@@ -257,6 +291,7 @@ int main(void)
         cmocka_unit_test(an_owner_who_reads_is_never_too_slow),
         cmocka_unit_test(a_subscriber_holds_nobody_back_however_slow_it_is),
         cmocka_unit_test(an_owner_who_is_away_holds_nobody_back),
+        cmocka_unit_test(one_principal_fills_a_sixteenth_of_the_store_queue),
         cmocka_unit_test(the_queue_of_the_store_holds_everybody_back),
         cmocka_unit_test(a_job_that_has_ended_lets_go),
         cmocka_unit_test(a_session_that_is_behind_holds_back_what_it_starts),
