@@ -374,7 +374,7 @@ void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job)
         .kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT, .job = job};
     arcp__effect_push(jobs->log, &job->live->agent_port, &effect, NULL, false);
     job->paused = wanted;
-    jobs->metrics.agent_pauses += wanted;
+    jobs->metrics.agent_pauses += wanted && (job->is_held || jobs->agents_paused);
 }
 
 void arcp__job_hold(arcp__jobs *jobs, arcp__job *job, bool is_held)
@@ -399,7 +399,7 @@ void arcp__jobs_update_pressure(arcp__jobs *jobs)
 
 /* One principal's jobs are paused at this part of limits.store_queue_bytes: what others record
  * waits for that much of it, and no more. */
-#define PRINCIPAL_PART 16u
+#define PRINCIPAL_PART 64u
 
 void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes)
 {

@@ -52,7 +52,9 @@ static void on_handle_closed(uv_handle_t *handle)
     arcp_buf_fini(&process->output.line);
     arcp_buf_fini(&process->errors.line);
     arcp_buf_fini(&process->tail);
-    process->process->ops->release(process->process);
+    if (process->process != NULL) {
+        process->process->ops->release(process->process);
+    }
     /* An empty directory goes at once; what may take long goes on another thread. */
     if (process->directory != NULL && rmdir(process->directory) != 0) {
         process->cleaning.data = process;
@@ -76,7 +78,9 @@ static void close_all(arcp__agent_process *process)
     close_handle((uv_handle_t *)&process->input);
     close_handle((uv_handle_t *)&process->output.pipe);
     close_handle((uv_handle_t *)&process->errors.pipe);
-    close_handle((uv_handle_t *)&process->exit);
+    if (process->process != NULL) {
+        close_handle((uv_handle_t *)&process->exit);
+    }
     close_handle((uv_handle_t *)&process->timer);
 }
 
@@ -122,8 +126,8 @@ static void on_drained(uv_timer_t *timer)
 bool arcp__agent_process_check(arcp__agent_process *process)
 {
     arcp__process_table *table = process->table;
-    if (process->is_taken) {
-        return true;
+    if (process->is_taken || process->process == NULL) {
+        return process->is_taken;
     }
     process->end.struct_size = sizeof(process->end);
     if (!process->process->ops->take_exit(process->process, &process->end)) {
@@ -158,8 +162,11 @@ static void on_exit_readable(uv_poll_t *poll, int status, int events)
 
 bool arcp__agent_process_has_ended(const arcp__agent_process *process)
 {
+    if (process->is_taken || process->process == NULL) {
+        return process->is_taken;
+    }
     struct pollfd look = {.fd = process->process->exit_fd, .events = POLLIN};
-    return process->is_taken || poll(&look, 1, 0) > 0;
+    return poll(&look, 1, 0) > 0;
 }
 
 /* ---- while it runs ---- */
@@ -168,7 +175,6 @@ void arcp__agent_process_set_callbacks(arcp__agent_process *process,
                                        const arcp__agent_process_callbacks *callbacks)
 {
     process->callbacks = *callbacks;
-    process->has_callbacks = true;
     arcp__agent_process_read(process);
 }
 
@@ -204,7 +210,10 @@ arcp_status arcp__agent_process_move_directory(arcp__agent_process *process, con
 
 void arcp__agent_process_kill(arcp__agent_process *process)
 {
-    process->process->ops->signal(process->process, SIGKILL);
+    process->is_killed = true; /* also when it is only being started */
+    if (process->process != NULL) {
+        process->process->ops->signal(process->process, SIGKILL);
+    }
 }
 
 static void on_kill(uv_timer_t *timer)
@@ -218,14 +227,16 @@ void arcp__agent_process_terminate(arcp__agent_process *process)
         return;
     }
     process->is_terminating = true;
-    process->process->ops->signal(process->process, SIGTERM);
-    uv_update_time(process->table->loop);
-    (void)uv_timer_start(&process->timer, on_kill, process->table->kill_after_ms, 0);
+    if (process->process != NULL) {
+        process->process->ops->signal(process->process, SIGTERM);
+        uv_update_time(process->table->loop);
+        (void)uv_timer_start(&process->timer, on_kill, process->table->kill_after_ms, 0);
+    }
 }
 
 pid_t arcp__agent_process_pid(const arcp__agent_process *process)
 {
-    return process->process->pid;
+    return process->process == NULL ? 0 : process->process->pid;
 }
 
 /* ---- its input: written, or queued while the pipe is full ---- */
@@ -347,46 +358,43 @@ static arcp_status make_pipes(int ours[3], int theirs[3], arcp_error *err)
     return ARCP_OK;
 }
 
-/* Its program and its handles. */
+/* What only the program needs. */
+static void close_theirs(arcp__agent_process *process)
+{
+    close_ends(process->theirs);
+    arcp__close(process->cgroup_fd);
+}
+
+/* Its handles, and its program on the way. */
 static arcp_status launch(arcp__agent_process *process, const arcp__process_spec *spec,
                           arcp_error *err)
 {
     arcp__process_table *table = process->table;
     uv_pipe_t *pipes[3] = {&process->input, &process->output.pipe, &process->errors.pipe};
     int ours[3] = {-1, -1, -1};
-    int theirs[3] = {-1, -1, -1};
-    arcp_status status = make_pipes(ours, theirs, err);
+    arcp_status status = make_pipes(ours, process->theirs, err);
     if (status != ARCP_OK) {
         return status;
     }
     arcp_launch_spec launch = ARCP_LAUNCH_SPEC_INIT;
-    process->cgroup = arcp__cgroups_take(table->cgroups, &launch.cgroup_fd);
+    process->cgroup = arcp__cgroups_take(table->cgroups, &process->cgroup_fd);
     launch.argv = spec->argv;
     launch.env = spec->env;
     launch.cwd = spec->cwd;
     launch.user = spec->user;
-    launch.stdin_fd = theirs[0];
-    launch.stdout_fd = theirs[1];
-    launch.stderr_fd = theirs[2];
+    launch.stdin_fd = process->theirs[0];
+    launch.stdout_fd = process->theirs[1];
+    launch.stderr_fd = process->theirs[2];
     launch.limits = spec->limits;
     launch.limit_count = spec->limit_count;
-    status = table->launcher->ops->start(table->launcher, &launch, &process->process, err);
-    close_ends(theirs);
-    arcp__close(launch.cgroup_fd);
-    if (status == ARCP_OK) {
-        int result = uv_poll_init(table->loop, &process->exit, process->process->exit_fd);
-        if (result != 0) {
-            process->process->ops->release(process->process);
-            status = arcp_error_set(err, ARCP_E_IO, "the process cannot be watched: %s",
-                                    uv_strerror(result));
-        }
-    }
+    launch.cgroup_fd = process->cgroup_fd;
+    status = arcp__starter_ask(table->starter, &launch, process, err);
     if (status != ARCP_OK) {
         close_ends(ours);
+        close_theirs(process);
         arcp__cgroups_end(table->cgroups, process->cgroup);
         return status;
     }
-    process->exit.data = process;
     (void)uv_timer_init(table->loop, &process->timer);
     process->timer.data = process;
     for (int at = 0; at < 3; at++) {
@@ -395,15 +403,72 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
         /* It looks at the flags of a descriptor that we know to be open. */
         (void)uv_pipe_open(pipes[at], ours[at]);
     }
-    process->open_handles = 5;
+    process->open_handles = 4;
+    return ARCP_OK;
+}
+
+static arcp_status watch(arcp__agent_process *process, arcp__start *start)
+{
+    if (start->status != ARCP_OK) {
+        return start->status;
+    }
+    const int result = uv_poll_init(process->table->loop, &process->exit, start->process->exit_fd);
+    if (result != 0) {
+        start->process->ops->release(start->process);
+        return arcp_error_set(&start->error, ARCP_E_IO, "the process cannot be watched: %s",
+                              uv_strerror(result));
+    }
+    process->process = start->process;
+    process->exit.data = process;
+    process->open_handles++;
     (void)uv_poll_start(&process->exit, UV_READABLE, on_exit_readable);
     return ARCP_OK;
 }
 
+void arcp__agent_process_started(arcp__start *start)
+{
+    arcp__agent_process *process = start->owner;
+    arcp__process_table *table = process->table;
+    const arcp_status status = watch(process, start);
+    close_theirs(process);
+    if (status != ARCP_OK) {
+        process->is_taken = true;
+        DL_DELETE(table->processes, process);
+        table->count--;
+        arcp__cgroups_end(table->cgroups, process->cgroup);
+        if (process->is_freed) {
+            close_all(process);
+        } else {
+            process->is_told = true;
+            process->callbacks.started(process->callbacks.user, status, start->error.message);
+        }
+    } else {
+        if (table->directory != NULL && process->process->pid > 0) {
+            arcp__work_directory_note(table->directory, process->process->pid);
+        }
+        if (process->is_killed) {
+            arcp__agent_process_kill(process);
+        } else if (process->is_terminating) {
+            process->is_terminating = false;
+            arcp__agent_process_terminate(process);
+        }
+        if (!process->is_freed) {
+            process->callbacks.started(process->callbacks.user, ARCP_OK, "");
+        }
+        /* Freed meanwhile, it is read no more. */
+        arcp__agent_process_read(process);
+    }
+    if (table->reaps_later && !arcp__starter_is_busy(table->starter)) {
+        table->reaps_later = false;
+        arcp__process_table_reap(table);
+    }
+}
+
 arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__process_spec *spec,
+                                      const arcp__agent_process_callbacks *callbacks,
                                       arcp__agent_process **out, arcp_error *err)
 {
-    arcp__agent_process *process = arcp__alloc(sizeof(*process));
+    arcp__agent_process *process = arcp__alloc(sizeof *process);
     char *directory =
         spec->makes_cwd && process != NULL ? arcp__copy_cstr(spec->cwd, strlen(spec->cwd)) : NULL;
     if (process == NULL || (spec->makes_cwd && directory == NULL)) {
@@ -412,6 +477,7 @@ arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__pr
     }
     process->table = table;
     process->directory = directory;
+    process->callbacks = *callbacks;
     process->is_plain = spec->is_plain;
     process->line_bytes_max = spec->line_bytes_max;
     process->input_bytes_max = spec->input_bytes_max == 0 ? INPUT_BYTES_MAX : spec->input_bytes_max;
@@ -431,9 +497,6 @@ arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__pr
     table->refs++;
     DL_APPEND(table->processes, process);
     table->count++;
-    if (table->directory != NULL && process->process->pid > 0) {
-        arcp__work_directory_note(table->directory, process->process->pid);
-    }
     *out = process;
     return ARCP_OK;
 }

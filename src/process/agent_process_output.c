@@ -95,8 +95,8 @@ static arcp_span take_lines(arcp__agent_process *process, arcp__agent_stream *st
 void arcp__agent_process_finish(arcp__agent_process *process)
 {
     arcp__agent_stream *const streams[] = {&process->output, &process->errors};
-    if (process->is_told || !process->has_callbacks || !process->is_taken ||
-        !process->output.ended || !process->errors.ended) {
+    if (process->is_told || !process->is_taken || !process->output.ended ||
+        !process->errors.ended) {
         return;
     }
     for (size_t at = 0; at < 2; at++) {
@@ -201,7 +201,7 @@ static void read_stream(arcp__agent_process *process, arcp__agent_stream *stream
 
 void arcp__agent_process_read(arcp__agent_process *process)
 {
-    if (process->has_callbacks && !process->is_freed) {
+    if (process->process != NULL && !process->is_freed) {
         read_stream(process, &process->output);
         read_stream(process, &process->errors);
     }

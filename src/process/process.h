@@ -66,6 +66,8 @@ typedef struct arcp__agent_process arcp__agent_process;
 /* What it tells its owner, on the loop's thread, never from inside a call on it. The owner
  * may free it in any of them; none follows then. */
 typedef struct arcp__agent_process_callbacks {
+    /* It runs; or it could not be started, and why: then nothing else follows. The first one. */
+    void (*started)(void *user, arcp_status status, const char *why);
     /* A line of standard output, without line feed; all lines of one read in one go. NULL, as
      * line_refused may be too: thrown away. */
     void (*line)(void *user, arcp_span line);
@@ -94,14 +96,14 @@ typedef struct arcp__process_spec {
     size_t input_bytes_max; /* unread input from which on write refuses; 0: 16 MiB */
 } arcp__process_spec;
 
-/* Starts a program and notes it in the table's directory. What it writes before
- * set_callbacks is not read. Blocks for about a millisecond (see arcp/sys/launcher.h). */
-ARCP_MUST_CHECK arcp_status arcp__agent_process_start(arcp__process_table *table,
-                                                      const arcp__process_spec *spec,
-                                                      arcp__agent_process **out, arcp_error *err);
+/* Begins to start a program, which the table's thread does, and notes it in the table's directory.
+ * What is written to it meanwhile waits for it. ARCP_E_IO or ARCP_E_NO_MEMORY when that cannot
+ * begin; what the launcher has to say comes by `started`. */
+ARCP_MUST_CHECK arcp_status arcp__agent_process_start(
+    arcp__process_table *table, const arcp__process_spec *spec,
+    const arcp__agent_process_callbacks *callbacks, arcp__agent_process **out, arcp_error *err);
 
-/* Begins to read it (standard output not while it is paused); again: somebody else is told
- * from now on. */
+/* Others are told from now on. */
 void arcp__agent_process_set_callbacks(arcp__agent_process *process,
                                        const arcp__agent_process_callbacks *callbacks);
 
@@ -134,6 +136,7 @@ void arcp__agent_process_kill(arcp__agent_process *process);
 /* Whether it is gone, also when its owner was not told yet. */
 bool arcp__agent_process_has_ended(const arcp__agent_process *process);
 
+/* 0 before it was started. */
 pid_t arcp__agent_process_pid(const arcp__agent_process *process);
 
 /* Kills its group when it still runs, makes no further callback, and frees itself when the

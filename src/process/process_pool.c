@@ -9,7 +9,8 @@
 
 struct arcp__process_pool {
     arcp__process_pool_options options;
-    arcp__agent_process *waiting; /* the oldest first */
+    arcp__agent_process *waiting;  /* the oldest first */
+    arcp__agent_process *starting; /* NULL: none */
     size_t count;
     uint64_t made; /* names directories */
     uint32_t pause_ms;
@@ -20,7 +21,7 @@ static void on_timer(uv_timer_t *timer);
 
 static void fill_after(arcp__process_pool *pool, uint32_t pause_ms)
 {
-    if (pool->count < pool->options.size) {
+    if (pool->count < pool->options.size && pool->starting == NULL) {
         (void)uv_timer_start(&pool->timer, on_timer, pause_ms, 0);
     }
 }
@@ -66,6 +67,35 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
     back_off(pool);
 }
 
+static void report_failure(arcp__process_pool *pool, const char *why)
+{
+    char text[512];
+    (void)snprintf(text, sizeof text, "no process can wait for jobs: %s", why);
+    pool->options.say(pool->options.user, true, text);
+    back_off(pool);
+}
+
+static void on_started(void *user, arcp_status status, const char *why)
+{
+    arcp__process_pool *pool = user;
+    arcp__agent_process *process = pool->starting;
+    const arcp__agent_process_callbacks callbacks = {
+        .log = on_log, .exited = on_exited, .user = process};
+    pool->starting = NULL;
+    if (status != ARCP_OK) {
+        report_failure(pool, why);
+        arcp__agent_process_free(process);
+        return;
+    }
+    process->pool = pool;
+    /* Its output belongs to the job that it will have. */
+    arcp__agent_process_pause(process, true);
+    arcp__agent_process_set_callbacks(process, &callbacks);
+    LL_APPEND2(pool->waiting, process, next_waiting);
+    pool->count++;
+    fill_after(pool, pool->pause_ms);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     char directory[4096];
@@ -73,7 +103,7 @@ static void on_timer(uv_timer_t *timer)
     arcp_error error = {0};
     arcp_status status = ARCP_OK;
     arcp__process_spec spec = *pool->options.spec;
-    arcp__agent_process *process = NULL;
+    const arcp__agent_process_callbacks callbacks = {.started = on_started, .user = pool};
     if (spec.makes_cwd) {
         int written = snprintf(directory, sizeof(directory), "%s/warm-%p-%llu", spec.cwd,
                                (void *)pool, (unsigned long long)pool->made++);
@@ -84,24 +114,12 @@ static void on_timer(uv_timer_t *timer)
         spec.cwd = directory;
     }
     if (status == ARCP_OK) {
-        status = arcp__agent_process_start(pool->options.table, &spec, &process, &error);
+        status = arcp__agent_process_start(pool->options.table, &spec, &callbacks, &pool->starting,
+                                           &error);
     }
     if (status != ARCP_OK) {
-        char text[512];
-        (void)snprintf(text, sizeof(text), "no process can wait for jobs: %s", error.message);
-        pool->options.say(pool->options.user, true, text);
-        back_off(pool);
-        return;
+        report_failure(pool, error.message);
     }
-    const arcp__agent_process_callbacks callbacks = {
-        .log = on_log, .exited = on_exited, .user = process};
-    process->pool = pool;
-    /* Its output belongs to the job that it will have. */
-    arcp__agent_process_pause(process, true);
-    arcp__agent_process_set_callbacks(process, &callbacks);
-    LL_APPEND2(pool->waiting, process, next_waiting);
-    pool->count++;
-    fill_after(pool, pool->pause_ms);
 }
 
 /* ---- the pool ---- */
@@ -152,6 +170,7 @@ void arcp__process_pool_free(arcp__process_pool *pool)
     if (pool == NULL) {
         return;
     }
+    arcp__agent_process_free(pool->starting);
     while (pool->waiting != NULL) {
         arcp__agent_process *process = pool->waiting;
         leave(process);

@@ -5,6 +5,7 @@
 #include "base/turn_share.h"
 #include "launch/cgroups.h"
 #include "process/process.h"
+#include "process/process_starter.h"
 #include "process/work_directory.h"
 
 #define ARCP__READ_BYTES       65536u
@@ -13,6 +14,7 @@
 struct arcp__process_table {
     uv_loop_t *loop;
     arcp_launcher *launcher;         /* owned */
+    arcp__starter *starter;          /* owned */
     arcp__work_directory *directory; /* owned or NULL */
     size_t swept;                    /* when that was opened */
     arcp__cgroups *cgroups;          /* owned or NULL */
@@ -22,6 +24,7 @@ struct arcp__process_table {
     size_t refs;       /* of the owner, of each process, of each handle below */
     char *read_buffer; /* owned; ARCP__READ_BYTES; filled and used within one callback */
     bool adopts;       /* orphans become our children */
+    bool reaps_later;  /* when no start is under way: a child that ended may be that one */
     bool is_freed;
     uv_timer_t orphan_timer;
     arcp_buf ended; /* jobs whose process is gone since orphans were looked for: their ids, each
@@ -51,7 +54,8 @@ struct arcp__agent_process {
     arcp__process_pool *pool; /* in which it waited for a job; may be gone when it does not */
     arcp__agent_process *next_waiting;
     arcp__process_table *table;       /* a reference */
-    arcp_process *process;            /* owned */
+    arcp_process *process;            /* owned; NULL: it is being started, or could not be */
+    int theirs[3], cgroup_fd;         /* the program's descriptors, while it is being started */
     char *directory;                  /* owned; to be removed; NULL: not ours */
     unsigned cgroup;                  /* its number; 0: none of its own */
     char job[ARCP__PROCESS_JOB_SIZE]; /* "" before it has one */
@@ -65,12 +69,12 @@ struct arcp__agent_process {
     unsigned open_handles;
 
     arcp__agent_process_callbacks callbacks;
-    bool has_callbacks;
     bool is_plain;
     bool is_paused;
     bool is_resting; /* it had its share of the turn */
-    bool is_taken;   /* its end is known */
+    bool is_taken;   /* its end is known, or it could not be started */
     bool is_terminating;
+    bool is_killed;
     bool is_told;  /* exited was called, or nobody wants it */
     bool is_freed; /* by its owner */
     bool input_closed;
@@ -92,6 +96,8 @@ void arcp__process_table_expect_orphans(arcp__process_table *table,
                                         const char job[ARCP__PROCESS_JOB_SIZE]);
 
 /* ---- agent_process.c ---- */
+/* The start of a program is over (arcp__start_done_fn). */
+void arcp__agent_process_started(arcp__start *start);
 /* When it has ended, does what is to be done then. False when it still runs. */
 bool arcp__agent_process_check(arcp__agent_process *process);
 

@@ -67,7 +67,7 @@ static arcp__agent_process *find(const arcp__process_table *table, pid_t pid)
 {
     arcp__agent_process *process = NULL;
     DL_FOREACH (table->processes, process) {
-        if (process->process->pid == pid) {
+        if (process->process != NULL && process->process->pid == pid) {
             return process;
         }
     }
@@ -138,6 +138,11 @@ void arcp__process_table_expect_orphans(arcp__process_table *table,
 
 /* ---- the table ---- */
 
+static void on_starter_closed(void *user)
+{
+    arcp__process_table_unref(user);
+}
+
 arcp_status arcp__process_table_new(const arcp__process_table_options *options,
                                     arcp__process_table **out, arcp_error *err)
 {
@@ -153,7 +158,7 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
         .kill_after_ms = options->kill_after_ms == 0 ? KILL_AFTER_MS : options->kill_after_ms,
         .drain_ms = options->drain_ms == 0 ? DRAIN_MS : options->drain_ms,
         .orphan_ms = options->orphan_ms == 0 ? ORPHAN_MS : options->orphan_ms,
-        .refs = 4,
+        .refs = 5,
         .adopts = is_subreaper != 0 || getpid() == 1,
         .turn = {.limits = &arcp__turn_of_agents},
         .read_buffer = arcp__alloc(ARCP__READ_BYTES),
@@ -168,7 +173,16 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
     if (status == ARCP_OK && table->launcher == NULL) {
         status = arcp_launcher_new_direct(NULL, &table->launcher, err);
     }
+    if (status == ARCP_OK) {
+        table->starter = arcp__starter_new(table->loop, table->launcher,
+                                           arcp__agent_process_started, on_starter_closed, table);
+        status = table->starter == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                        : ARCP_OK;
+    }
     if (status != ARCP_OK) {
+        if (options->launcher == NULL) {
+            arcp_launcher_free(table->launcher);
+        }
         arcp__work_directory_close(table->directory);
         arcp__free(table->read_buffer);
         arcp__free(table);
@@ -196,6 +210,7 @@ void arcp__process_table_unref(arcp__process_table *table)
     (void)kill_orphans(table);
     arcp_buf_fini(&table->ended);
     arcp__cgroups_close(table->cgroups);
+    arcp__starter_free(table->starter);
     arcp_launcher_free(table->launcher);
     arcp__work_directory_close(table->directory);
     arcp__free(table->read_buffer);
@@ -220,6 +235,7 @@ void arcp__process_table_free(arcp__process_table *table)
     uv_close((uv_handle_t *)&table->orphan_timer, on_handle_closed);
     uv_close((uv_handle_t *)&table->turning, on_handle_closed);
     uv_close((uv_handle_t *)&table->waking, on_handle_closed);
+    arcp__starter_close(table->starter);
     arcp__process_table_unref(table);
 }
 
@@ -252,6 +268,10 @@ void arcp__process_table_reap(arcp__process_table *table)
             return;
         }
         arcp__agent_process *process = find(table, info.si_pid);
+        if (process == NULL && arcp__starter_is_busy(table->starter)) {
+            table->reaps_later = true;
+            return;
+        }
         if (process == NULL) {
             (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
         } else if (!arcp__agent_process_check(process)) {

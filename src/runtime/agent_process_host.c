@@ -1,11 +1,10 @@
-/* Agents that are programs: one process a job, started when the job does or waiting for it
+/* Agents that are programs: one process per job, started when the job does or waiting for it
  * (warm).
  *
- * Starting a program holds the loop for about a millisecond. So jobs wait in line, and one is
- * taken in each turn of the loop: whatever else it has to do, answers to other submits first,
- * is not behind all of them. A principal has one job in each round of the line, so that those
- * of another wait for one program each of theirs and not for all. What a job is told while it
- * waits is kept for its program. */
+ * Starting a program takes about a millisecond, on a thread that starts one after the other. Jobs
+ * wait in line for it. A principal has one job in each round of the line, so that another
+ * principal's job waits for one program of each and not for all. Lines for a job that waits are
+ * kept for its program. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -21,6 +20,7 @@ typedef struct arcp__process_job {
     arcp__job *job;
     arcp__agent_process *process; /* NULL while it waits, or when it could not be started */
     bool is_waiting;
+    bool is_starting;
     uint64_t round;  /* of the line, while it waits */
     bool is_counted; /* among those of its agent that run */
     arcp_buf start;  /* the job.start line, and those since, while it waits; secret: credentials */
@@ -91,7 +91,10 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 
 /* ---- starting ---- */
 
-static arcp_status start_program(process_job *pj, const char *cwd, arcp_error *err)
+static void on_started(void *user, arcp_status status, const char *why);
+
+static arcp_status start_program(process_job *pj, const char *cwd,
+                                 const arcp__agent_process_callbacks *callbacks, arcp_error *err)
 {
     const arcp__process_agent *agent = pj->agent;
     const arcp__job_live *live = pj->job->live;
@@ -110,15 +113,27 @@ static arcp_status start_program(process_job *pj, const char *cwd, arcp_error *e
     spec.cwd = cwd;
     spec.makes_cwd = live->owns_cwd;
     spec.line_bytes_max = pj->runtime->settings_agent_line_bytes;
-    arcp_status status = environment.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                            : arcp__agent_process_start(pj->runtime->processes,
-                                                                        &spec, &pj->process, err);
+    arcp_status status = environment.failed
+                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                             : arcp__agent_process_start(pj->runtime->processes, &spec, callbacks,
+                                                         &pj->process, err);
     arcp__environment_fini(&environment);
+    pj->is_starting = status == ARCP_OK;
+    pj->runtime->starting_programs += pj->is_starting;
     return status;
 }
 
 static arcp_status begin(process_job *pj, arcp_error *err)
 {
+    const arcp__agent_process_callbacks callbacks = {
+        .started = on_started,
+        .line = on_line,
+        .line_refused = on_line_refused,
+        .output = on_output,
+        .log = on_log,
+        .exited = on_exited,
+        .user = pj,
+    };
     arcp__process_agent *agent = pj->agent;
     if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
         return arcp_error_set(err, ARCP_E_LIMIT, "the agent runs as many jobs as max_jobs allows");
@@ -127,7 +142,7 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     arcp_status status = ARCP_OK;
     pj->process = agent->pool == NULL ? NULL : arcp__process_pool_take(agent->pool);
     if (pj->process == NULL) {
-        status = start_program(pj, cwd, err);
+        status = start_program(pj, cwd, &callbacks, err);
     } else if (pj->job->live->owns_cwd) {
         /* A warm process already runs in its directory: that is renamed to the job's. */
         status = arcp__agent_process_move_directory(pj->process, cwd, err);
@@ -135,6 +150,7 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     if (pj->process != NULL) {
         agent->running->jobs++;
         pj->is_counted = true;
+        arcp__agent_process_set_callbacks(pj->process, &callbacks);
         arcp__agent_process_set_job(pj->process, arcp_span_cstr(pj->job->id));
     }
     return status;
@@ -180,35 +196,33 @@ static void report_start(const process_job *pj, arcp_status status, arcp_span me
                                message);
 }
 
+static void report_failure(process_job *pj, arcp_status status, const char *why)
+{
+    arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR, "%s", why);
+    report_start(pj, status,
+                 status == ARCP_E_LIMIT
+                     ? arcp_span_cstr(why)
+                     : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+}
+
 static void launch(process_job *pj, arcp_span line)
 {
-    const arcp__agent_process_callbacks callbacks = {
-        .line = on_line,
-        .line_refused = on_line_refused,
-        .output = on_output,
-        .log = on_log,
-        .exited = on_exited,
-        .user = pj,
-    };
     arcp_error error = {0};
     arcp_status status = begin(pj, &error);
     if (status != ARCP_OK) {
-        arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR, "%s", error.message);
-        report_start(pj, status,
-                     status == ARCP_E_LIMIT
-                         ? arcp_span_cstr(error.message)
-                         : ARCP_SPAN_LITERAL("the agent's program cannot be started"));
+        report_failure(pj, status, error.message);
         return;
     }
     assert(pj->process != NULL);
     arcp__agent_process_pause(pj->process, false);
-    arcp__agent_process_set_callbacks(pj->process, &callbacks);
     if (pj->agent->spec.is_plain) {
         write_plain_input(pj, line);
     } else {
         write_line(pj, line);
     }
-    report_start(pj, ARCP_OK, arcp_span_make(NULL, 0));
+    if (!pj->is_starting) {
+        report_start(pj, ARCP_OK, arcp_span_make(NULL, 0));
+    }
 }
 
 /* ---- waiting in line ---- */
@@ -220,19 +234,38 @@ static void leave_line(process_job *pj)
     DL_APPEND2(pj->runtime->process_jobs, pj, previous, next);
 }
 
-static void on_turn(uv_idle_t *idle)
+/* One at a time: the thread takes them in order, and who comes first in the line may change. */
+static void launch_next(arcp_runtime *runtime)
 {
-    arcp_runtime *runtime = idle->data;
-    process_job *pj = runtime->waiting_process_jobs;
-    if (pj != NULL) {
+    while (runtime->waiting_process_jobs != NULL && runtime->starting_programs == 0) {
+        process_job *pj = runtime->waiting_process_jobs;
         runtime->launch_round = pj->round;
         leave_line(pj);
         launch(pj, arcp_buf_span(&pj->start));
         arcp_buf_fini(&pj->start);
     }
-    if (runtime->waiting_process_jobs == NULL) {
-        (void)uv_idle_stop(idle);
+}
+
+static void end_starting(process_job *pj)
+{
+    if (pj->is_starting) {
+        pj->is_starting = false;
+        pj->runtime->starting_programs--;
     }
+}
+
+static void on_started(void *user, arcp_status status, const char *why)
+{
+    process_job *pj = user;
+    arcp_runtime *runtime = pj->runtime;
+    end_starting(pj);
+    if (status == ARCP_OK) {
+        report_start(pj, ARCP_OK, arcp_span_make(NULL, 0));
+    } else {
+        leave_room(pj);
+        report_failure(pj, status, why);
+    }
+    launch_next(runtime);
 }
 
 /* The one that was there before it; NULL for the first. */
@@ -260,7 +293,7 @@ static void enter_line(process_job *pj)
         behind = before_in_line(behind);
     }
     DL_APPEND_ELEM2(runtime->waiting_process_jobs, behind, pj, previous, next);
-    (void)uv_idle_start(&runtime->launching, on_turn);
+    launch_next(runtime);
 }
 
 /* Its program will not be started. */
@@ -352,11 +385,14 @@ static void forget(void *agent)
     } else {
         DL_DELETE2(pj->runtime->process_jobs, pj, previous, next);
     }
+    end_starting(pj);
     pj->job->live->user = NULL;
     arcp_buf_fini(&pj->start);
     arcp__agent_process_free(pj->process);
     leave_room(pj);
+    arcp_runtime *runtime = pj->runtime;
     arcp__free(pj);
+    launch_next(runtime);
 }
 
 void arcp__runtime_process_jobs_free(arcp_runtime *runtime)

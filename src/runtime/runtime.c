@@ -45,12 +45,10 @@ static void open_handles(arcp_runtime *runtime)
     (void)uv_prepare_init(runtime->loop, &runtime->prepare);
     (void)uv_timer_init(runtime->loop, &runtime->timer);
     (void)uv_async_init(runtime->loop, &runtime->wake, on_wake);
-    (void)uv_idle_init(runtime->loop, &runtime->launching);
     runtime->prepare.data = runtime;
-    runtime->launching.data = runtime;
     runtime->timer.data = runtime;
     runtime->wake.data = runtime;
-    runtime->open_handles = 4;
+    runtime->open_handles = 3;
     (void)uv_prepare_start(&runtime->prepare, on_prepare);
     uv_unref((uv_handle_t *)&runtime->prepare);
 }
@@ -117,7 +115,6 @@ void arcp_runtime_free(arcp_runtime *runtime)
     uv_close((uv_handle_t *)&runtime->prepare, on_handle_closed);
     uv_close((uv_handle_t *)&runtime->timer, on_handle_closed);
     uv_close((uv_handle_t *)&runtime->wake, on_handle_closed);
-    uv_close((uv_handle_t *)&runtime->launching, on_handle_closed);
 }
 
 static char *copy_or(const char *text, const char *otherwise)

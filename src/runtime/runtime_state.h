@@ -137,7 +137,6 @@ struct arcp_runtime {
     uv_prepare_t prepare; /* drives before the loop waits */
     uv_timer_t timer;     /* the engine's deadline */
     uv_async_t wake;      /* the store or an agent's thread has something */
-    uv_idle_t launching;  /* starts a program in each turn, while jobs wait for theirs */
     int open_handles;
     bool is_dirty; /* the engine was told something */
     bool is_driving;
@@ -162,6 +161,7 @@ struct arcp_runtime {
     struct arcp__process_job *process_jobs;         /* the oldest first */
     struct arcp__process_job *waiting_process_jobs; /* in the order of their rounds */
     uint64_t launch_round;                          /* of the job that was taken last */
+    size_t starting_programs;                       /* of jobs */
     arcp__agent_inbox inbox;
     arcp_status restore_status;
     arcp_error restore_error;

@@ -194,10 +194,66 @@ static void a_program_that_cannot_be_started_leaves_nothing(void **state)
     rig.spec.argv = argv;
     rig.spec.cwd = cwd;
     rig.spec.makes_cwd = true;
-    assert_int_equal(arcp__agent_process_start(rig.table, &rig.spec, &owner.process, &rig.error),
-                     ARCP_E_USAGE);
-    assert_int_equal(entries_of(rig.run), 0);
+    const arcp__agent_process_callbacks callbacks = process_owner_callbacks(&owner);
+    owner = (process_owner){0};
+    check_ok(
+        arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &owner.process, &rig.error),
+        &rig.error);
+    /* What is asked of it meanwhile is no error. */
+    assert_int_equal(arcp__agent_process_pid(owner.process), 0);
+    assert_false(arcp__agent_process_has_ended(owner.process));
+    assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("line")), ARCP_OK);
+    arcp__agent_process_terminate(owner.process);
+    run_until(&rig, owner.starts != 0);
+    assert_int_equal(owner.started, ARCP_E_USAGE);
+    assert_non_null(strstr(owner.why, "/no/such/program"));
     assert_int_equal(arcp__process_table_count(rig.table), 0);
+    process_owner_fini(&owner);
+    (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+    assert_int_equal(entries_of(rig.run), 0);
+    assert_int_equal(owner.exits, 0);
+}
+
+static void a_program_that_is_killed_or_freed_before_it_runs_ends_all_the_same(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"/bin/sleep", "1000", NULL};
+    const arcp__agent_process_callbacks callbacks = process_owner_callbacks(&owner);
+    void (*const ends[])(arcp__agent_process * process) = {arcp__agent_process_kill,
+                                                           arcp__agent_process_terminate};
+    rig.spec.argv = argv;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        owner = (process_owner){0};
+        check_ok(
+            arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &owner.process, &rig.error),
+            &rig.error);
+        ends[i](owner.process);
+        run_until(&rig, owner.exits != 0);
+        assert_int_equal(owner.starts, 1);
+        assert_true(owner.end.by_signal);
+        process_owner_fini(&owner);
+    }
+    owner = (process_owner){0};
+    check_ok(
+        arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &owner.process, &rig.error),
+        &rig.error);
+    process_owner_fini(&owner);
+    run_until(&rig, arcp__process_table_count(rig.table) == 0);
+    assert_int_equal(owner.starts, 0);
+}
+
+static void a_table_that_is_freed_ends_what_is_being_started(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"/bin/sleep", "1000", NULL};
+    const arcp__agent_process_callbacks callbacks = process_owner_callbacks(&owner);
+    rig.spec.argv = argv;
+    for (size_t i = 0; i < 3; i++) {
+        arcp__agent_process *process = NULL;
+        check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &process, &rig.error),
+                 &rig.error);
+    }
+    /* The rig's end frees the table, and checks that nothing is left. */
 }
 
 /* ---- where it works ---- */
@@ -354,6 +410,8 @@ int main(void)
         TEST(whether_it_has_ended_is_known_before_the_owner_is_told),
         TEST(a_status_that_somebody_else_fetched_does_not_hang_it),
         TEST(a_program_that_cannot_be_started_leaves_nothing),
+        TEST(a_program_that_is_killed_or_freed_before_it_runs_ends_all_the_same),
+        TEST(a_table_that_is_freed_ends_what_is_being_started),
         TEST(its_directory_is_fresh_its_own_and_removed_afterwards),
         TEST(its_directory_can_get_another_name_while_it_works_there),
         TEST(an_orphan_of_a_job_that_is_over_is_found_and_ended),

@@ -138,10 +138,10 @@ static void a_paused_program_waits_at_its_full_pipe_and_nothing_is_lost(void **s
     arcp__agent_process_callbacks callbacks = process_owner_callbacks(&owner);
     owner = (process_owner){0};
     rig.spec.argv = argv;
-    check_ok(arcp__agent_process_start(rig.table, &rig.spec, &owner.process, &rig.error),
-             &rig.error);
+    check_ok(
+        arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &owner.process, &rig.error),
+        &rig.error);
     arcp__agent_process_pause(owner.process, true);
-    arcp__agent_process_set_callbacks(owner.process, &callbacks);
     /* Another program takes its time; this one gets no further than its pipe. */
     process_owner other = {0};
     process_rig_run_shell(&rig, &other, "sleep 0.1; echo done");

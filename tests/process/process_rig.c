@@ -1,5 +1,6 @@
 #include "process/process_rig.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 60000
@@ -66,6 +67,14 @@ static void append_line(arcp_buf *to, arcp_span line)
     arcp_buf_append_byte(to, '\n');
 }
 
+static void on_started(void *user, arcp_status status, const char *why)
+{
+    process_owner *owner = user;
+    assert_int_equal(owner->starts++, 0);
+    owner->started = status;
+    (void)snprintf(owner->why, sizeof owner->why, "%s", why);
+}
+
 static void on_line(void *user, arcp_span line)
 {
     process_owner *owner = user;
@@ -107,6 +116,7 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span tail)
 arcp__agent_process_callbacks process_owner_callbacks(process_owner *owner)
 {
     return (arcp__agent_process_callbacks){
+        .started = on_started,
         .line = on_line,
         .line_refused = on_line_refused,
         .output = on_output,
@@ -121,9 +131,11 @@ void process_rig_run(process_rig *rig, process_owner *owner, const char *const *
     arcp__agent_process_callbacks callbacks = process_owner_callbacks(owner);
     *owner = (process_owner){0};
     rig->spec.argv = argv;
-    check_ok(arcp__agent_process_start(rig->table, &rig->spec, &owner->process, &rig->error),
-             &rig->error);
-    arcp__agent_process_set_callbacks(owner->process, &callbacks);
+    check_ok(
+        arcp__agent_process_start(rig->table, &rig->spec, &callbacks, &owner->process, &rig->error),
+        &rig->error);
+    run_until(rig, owner->starts != 0);
+    assert_int_equal(owner->started, ARCP_OK);
 }
 
 void process_rig_run_shell(process_rig *rig, process_owner *owner, const char *script)

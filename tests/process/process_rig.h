@@ -24,6 +24,9 @@ typedef struct process_rig {
 /* What one process told. */
 typedef struct process_owner {
     arcp__agent_process *process;
+    size_t starts;
+    arcp_status started;
+    char why[200];
     arcp_buf lines;  /* of standard output, each with a line feed behind it */
     arcp_buf output; /* plain: as it came */
     arcp_buf logs;   /* of standard error, each with a line feed */
@@ -52,7 +55,7 @@ void process_rig_step(process_rig *rig, const char *what);
         }                                                                                          \
     } while (0)
 
-/* Starts rig->spec with another command; `owner` is told. */
+/* Starts rig->spec with another command and waits until it runs; `owner` is told. */
 void process_rig_run(process_rig *rig, process_owner *owner, const char *const *argv);
 void process_rig_run_shell(process_rig *rig, process_owner *owner, const char *script);
 /* The callbacks that write to `owner`. */

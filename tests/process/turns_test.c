@@ -3,6 +3,8 @@
  * order depends on nothing else. */
 #include "process/process_rig.h"
 
+#include <stdio.h>
+
 #include "base/turn_share.h"
 
 #define FLOOD_LINES 32768u /* of two bytes: as many as a pipe holds */
@@ -11,7 +13,7 @@
 
 /* `flood` lines were delivered since the last one of bob's, which is told by its first letter. */
 typedef struct counts {
-    size_t flood, since, most_between, bob, exits;
+    size_t flood, since, most_between, bob, starts, exits;
 } counts;
 
 static process_rig rig;
@@ -67,27 +69,42 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span tail)
     seen.exits++;
 }
 
-/* Runs them to their ends, and then listens. */
+static void on_started(void *user, arcp_status status, const char *why)
+{
+    (void)user;
+    (void)why;
+    assert_int_equal(status, ARCP_OK);
+    seen.starts++;
+}
+
+static const arcp__agent_process_callbacks callbacks = {.started = on_started,
+                                                        .line = on_line,
+                                                        .line_refused = on_line_refused,
+                                                        .output = on_output,
+                                                        .log = on_line,
+                                                        .exited = on_exited};
+
+/* Starts them all, and reads them after they have ended. */
 static void run_all(const char *const scripts[PROGRAMS])
 {
     arcp__agent_process *processes[PROGRAMS];
-    const arcp__agent_process_callbacks callbacks = {.line = on_line,
-                                                     .line_refused = on_line_refused,
-                                                     .output = on_output,
-                                                     .log = on_line,
-                                                     .exited = on_exited};
     for (size_t at = 0; at < PROGRAMS; at++) {
-        const char *const argv[] = {"/bin/sh", "-c", scripts[at], NULL};
+        char script[100];
+        (void)snprintf(script, sizeof script, "read go; %s", scripts[at]);
+        const char *const argv[] = {"/bin/sh", "-c", script, NULL};
         rig.spec.argv = argv;
-        check_ok(arcp__agent_process_start(rig.table, &rig.spec, &processes[at], &rig.error),
-                 &rig.error);
+        check_ok(
+            arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &processes[at], &rig.error),
+            &rig.error);
+    }
+    run_until(&rig, seen.starts == PROGRAMS);
+    for (size_t at = 0; at < PROGRAMS; at++) {
+        assert_int_equal(arcp__agent_process_write(processes[at], ARCP_SPAN_LITERAL("go")),
+                         ARCP_OK);
     }
     for (size_t at = 0; at < PROGRAMS; at++) {
         while (!arcp__agent_process_has_ended(processes[at])) {
         }
-    }
-    for (size_t at = 0; at < PROGRAMS; at++) {
-        arcp__agent_process_set_callbacks(processes[at], &callbacks);
     }
     run_until(&rig, seen.exits == PROGRAMS);
     for (size_t at = 0; at < PROGRAMS; at++) {
@@ -117,15 +134,10 @@ static void who_was_freed_says_nothing_more(void **state)
 {
     static const char *const argv[] = {"/bin/sh", "-c", "yes f | head -n 32768", NULL};
     arcp__agent_process *process = NULL;
-    const arcp__agent_process_callbacks callbacks = {.line = on_line,
-                                                     .line_refused = on_line_refused,
-                                                     .output = on_output,
-                                                     .log = on_line,
-                                                     .exited = on_exited};
     (void)state;
     rig.spec.argv = argv;
-    check_ok(arcp__agent_process_start(rig.table, &rig.spec, &process, &rig.error), &rig.error);
-    arcp__agent_process_set_callbacks(process, &callbacks);
+    check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &process, &rig.error),
+             &rig.error);
     run_until(&rig, seen.flood != 0);
     size_t before = seen.flood;
     assert_in_range(before, 1, 2 * (size_t)arcp__turn_of_agents.taker_frames);

@@ -2,7 +2,8 @@
  *
  * The default launcher starts a program directly. Another one may put it into namespaces,
  * a container or another machine, as long as the three pipes and the process's end behave
- * as written here. All calls come from the thread of one loop. */
+ * as written here. Programs are started one at a time, by a thread that lives as long as any of
+ * them; all other calls come from the thread of one loop. */
 #ifndef ARCP_SYS_LAUNCHER_H
 #define ARCP_SYS_LAUNCHER_H
 
