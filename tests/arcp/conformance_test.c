@@ -52,7 +52,8 @@ static void our_runtime_passes_every_case(void **state)
     process p;
     world_run(NULL, &p, 0, WORDS("conformance", f->url, "--long-agent", "wait"));
     check_has(&p, "ours", "pass  6.4 ");
-    check_has(&p, "ours", "arcpd 0.1.0: 37 passed, 0 failed, 0 differ, 0 skipped\n");
+    check_has(&p, "ours",
+              "arcpd " ARCP_VERSION_STRING ": 37 passed, 0 failed, 0 differ, 0 skipped\n");
     process_fini(&p);
 }
 
@@ -90,9 +91,9 @@ static void json_has_a_line_for_each_case_and_one_for_all(void **state)
     check_has(&p, "json",
               "{\"result\":\"pass\",\"section\":\"6.7\",\"case\":\"a close is answered by "
               "session.closed\"}\n");
-    check_has(
-        &p, "json",
-        "{\"runtime\":\"arcpd 0.1.0\",\"passed\":37,\"failed\":0,\"differ\":0,\"skipped\":0}\n");
+    check_has(&p, "json",
+              "{\"runtime\":\"arcpd " ARCP_VERSION_STRING
+              "\",\"passed\":37,\"failed\":0,\"differ\":0,\"skipped\":0}\n");
     process_fini(&p);
 }
 

@@ -15,6 +15,7 @@ arcp_test(arcp_exit_status_test SOURCES exit_status_test.c NEEDS arcp_world
 arcp_test(arcp_conformance_test SOURCES conformance_test.c editing_proxy.c NEEDS arcp_world
   LABELS integration slow)
 target_compile_definitions(arcp_conformance_test PRIVATE
+  ARCP_VERSION_STRING="${PROJECT_VERSION}"
   ARCP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
 arcp_test(arcp_tool_test SOURCES tool_test.c NEEDS arcp_world LABELS integration)
 target_compile_definitions(arcp_tool_test PRIVATE
