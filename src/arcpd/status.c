@@ -23,47 +23,31 @@ static void write_metrics(const arcp__status *status, arcp_buf *out)
     size_t resident_bytes = 0;
     (void)uv_resident_set_memory(&resident_bytes);
     if (path[0] != '\0') {
-        arcp__exposition_one(out, "arcp_store_bytes", "gauge",
-                             "Size of the database and its log on disk.",
+        arcp__exposition_one(out, ARCP__METRIC_STORE_BYTES,
                              file_bytes(path, "") + file_bytes(path, "-wal"));
     }
     if (status->audit->log != NULL) {
         arcp__audit_stats stats;
         arcp__audit_log_get_stats(status->audit->log, &stats);
-        arcp__exposition_one(out, "arcp_audit_lines", "gauge",
-                             "Number of the last line in the audit log.", stats.head.seq);
-        arcp__exposition_one(out, "arcp_audit_lost_total", "counter",
-                             "Audit records dropped because the queue was full.", stats.lost);
-        arcp__exposition_one(out, "arcp_audit_queue_bytes", "gauge",
-                             "Bytes that wait for the audit log.", stats.queued_bytes);
-        arcp__exposition_one(out, "arcp_audit_failing", "gauge",
-                             "1 while the audit log cannot be written.", stats.is_failing);
+        arcp__exposition_one(out, ARCP__METRIC_AUDIT_LINES, stats.head.seq);
+        arcp__exposition_one(out, ARCP__METRIC_AUDIT_LOST, stats.lost);
+        arcp__exposition_one(out, ARCP__METRIC_AUDIT_QUEUE_BYTES, stats.queued_bytes);
+        arcp__exposition_one(out, ARCP__METRIC_AUDIT_FAILING, stats.is_failing);
     }
     if (status->traces->exporter != NULL) {
         arcp__span_exporter_stats stats;
         status->traces->exporter->ops->get_stats(status->traces->exporter, &stats);
-        arcp__exposition_one(out, "arcp_trace_spans_exported_total", "counter",
-                             "Trace spans that the collector accepted.", stats.exported);
-        arcp__exposition_one(out, "arcp_trace_spans_dropped_total", "counter",
-                             "Trace spans dropped: the queue was full, the collector refused "
-                             "them, or arcpd stopped.",
-                             stats.dropped);
-        arcp__exposition_one(out, "arcp_trace_queue_bytes", "gauge",
-                             "Bytes of spans that wait for the collector.", stats.queued_bytes);
-        arcp__exposition_one(out, "arcp_trace_failing", "gauge",
-                             "1 while the collector does not accept spans.", stats.is_failing);
+        arcp__exposition_one(out, ARCP__METRIC_TRACE_SPANS_EXPORTED, stats.exported);
+        arcp__exposition_one(out, ARCP__METRIC_TRACE_SPANS_DROPPED, stats.dropped);
+        arcp__exposition_one(out, ARCP__METRIC_TRACE_QUEUE_BYTES, stats.queued_bytes);
+        arcp__exposition_one(out, ARCP__METRIC_TRACE_FAILING, stats.is_failing);
     }
-    arcp__exposition_family(out, "arcp_build_info", "gauge", "1, with the version as a label.");
-    arcp__exposition_u64(out, "arcp_build_info", labels, 1);
-    arcp__exposition_one(out, "process_start_time_seconds", "gauge",
-                         "When the daemon was started, in seconds since 1970.",
+    arcp__exposition_family(out, ARCP__METRIC_BUILD_INFO);
+    arcp__exposition_u64(out, arcp__metric_name(ARCP__METRIC_BUILD_INFO), labels, 1);
+    arcp__exposition_one(out, ARCP__METRIC_START_TIME,
                          (uint64_t)(status->started_wall_ns / ARCP_NS_PER_SEC));
-    arcp__exposition_one(out, "arcp_config_last_reload_successful", "gauge",
-                         "1 while the configuration in effect is the one that was read last, 0 "
-                         "after a reload that was refused.",
-                         !status->reload_failed);
-    arcp__exposition_one(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
-                         resident_bytes);
+    arcp__exposition_one(out, ARCP__METRIC_RELOAD_SUCCESSFUL, !status->reload_failed);
+    arcp__exposition_one(out, ARCP__METRIC_RESIDENT_BYTES, resident_bytes);
 }
 
 /* ---- serving ---- */

@@ -315,11 +315,9 @@ void arcp__runtime_name(arcp_client *client, arcp_buf *out);
 /* The exit status for how things ended. */
 
 enum {
-    ARCP__EXIT_SUCCESS = 0,
-    ARCP__EXIT_ERROR = 1,
-    ARCP__EXIT_USAGE = 2,
-    ARCP__EXIT_NOT_CONNECTED = 3,
-    ARCP__EXIT_LEFT = 130 /* as a shell has it for a program that SIGINT ended */
+#define ARCP__EXIT_CODE(id, code, text) ARCP__EXIT_##id = (code),
+#include "cli/exit_code.def"
+#undef ARCP__EXIT_CODE
 };
 
 int arcp__exit_of_status(arcp_status status);

@@ -237,20 +237,20 @@ static const struct {
     arcp_status status;
     int code;
 } exits[] = {
-    {ARCP_OK, 0},
-    {ARCP_E_USAGE, 2},
-    {ARCP_E_UNAUTHENTICATED, 3},
-    {ARCP_E_IO, 3},
-    {ARCP_E_DEADLINE, 3},
-    {ARCP_E_CLOSED, 3},
-    {ARCP_E_HEARTBEAT_LOST, 3},
-    {ARCP_E_PERMISSION_DENIED, 4},
-    {ARCP_E_LEASE_SUBSET_VIOLATION, 4},
-    {ARCP_E_LEASE_EXPIRED, 4},
-    {ARCP_E_BUDGET_EXHAUSTED, 4},
-    {ARCP_E_CANCELLED, 5},
-    {ARCP_E_TIMEOUT, 6},
-    {ARCP_E_INTERRUPTED, 130},
+    {ARCP_OK, ARCP__EXIT_SUCCESS},
+    {ARCP_E_USAGE, ARCP__EXIT_USAGE},
+    {ARCP_E_UNAUTHENTICATED, ARCP__EXIT_NOT_CONNECTED},
+    {ARCP_E_IO, ARCP__EXIT_NOT_CONNECTED},
+    {ARCP_E_DEADLINE, ARCP__EXIT_NOT_CONNECTED},
+    {ARCP_E_CLOSED, ARCP__EXIT_NOT_CONNECTED},
+    {ARCP_E_HEARTBEAT_LOST, ARCP__EXIT_NOT_CONNECTED},
+    {ARCP_E_PERMISSION_DENIED, ARCP__EXIT_DENIED},
+    {ARCP_E_LEASE_SUBSET_VIOLATION, ARCP__EXIT_DENIED},
+    {ARCP_E_LEASE_EXPIRED, ARCP__EXIT_DENIED},
+    {ARCP_E_BUDGET_EXHAUSTED, ARCP__EXIT_DENIED},
+    {ARCP_E_CANCELLED, ARCP__EXIT_CANCELLED},
+    {ARCP_E_TIMEOUT, ARCP__EXIT_TIMED_OUT},
+    {ARCP_E_INTERRUPTED, ARCP__EXIT_LEFT},
 };
 
 int arcp__exit_of_status(arcp_status status)
@@ -291,8 +291,11 @@ int arcp__exit_of_outcome(const arcp_outcome *outcome)
         return arcp__exit_of_job_status(outcome->final_status);
     }
     /* A job's failure is never the connection's, whatever code it came with. */
-    int code = arcp__exit_of_status(outcome->status);
-    return code == 3 || code == 0 || code == 2 ? ARCP__EXIT_ERROR : code;
+    const int code = arcp__exit_of_status(outcome->status);
+    return code == ARCP__EXIT_NOT_CONNECTED || code == ARCP__EXIT_SUCCESS ||
+                   code == ARCP__EXIT_USAGE
+               ? ARCP__EXIT_ERROR
+               : code;
 }
 
 /* ---- main ---- */

@@ -54,6 +54,7 @@ typedef struct arcp__member {
     uint8_t shape; /* arcp__shape */
     uint8_t field; /* arcp__field */
     bool required;
+    const char *text; /* for docs/reference: what the member is; NULL: the page leaves it out */
 } arcp__member;
 
 typedef struct arcp__members {

@@ -9,13 +9,21 @@ typedef struct members {
 } members;
 
 static const arcp__member rows[] = {
-    {ARCP__MEMBER(members, code, "code", STRING), .required = true},
-    {ARCP__MEMBER(members, message, "message", LOOSE)},
-    {ARCP__MEMBER(members, retryable, "retryable", ANY)},
-    {ARCP__MEMBER(members, details, "details", ANY)},
+    {ARCP__MEMBER(members, code, "code", STRING), .required = true,
+     .text = "one of the codes of [errors.md](errors.md)"},
+    {ARCP__MEMBER(members, message, "message", LOOSE), .text = "text for people"},
+    {ARCP__MEMBER(members, retryable, "retryable", ANY),
+     .text = "whether the same request may succeed later (default: that of the code)"},
+    {ARCP__MEMBER(members, details, "details", ANY),
+     .text = "object with more, such as `limit` or `retry_after_ms`"},
     {ARCP__MEMBER(members, detail, "detail", ANY)},
 };
 static const arcp__members table = ARCP__MEMBERS(rows);
+
+const arcp__members *arcp__error_payload_table(void)
+{
+    return &table;
+}
 
 /* [arcp:EG-1] */
 arcp_status arcp__error_payload_parse(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch,

@@ -5,6 +5,8 @@
 
 #include <arcp/json.h>
 
+#include "core/decode.h"
+
 /* An error that was read. Spans live as long as the text and `scratch`. */
 typedef struct arcp__error_payload {
     arcp_status status;    /* ARCP_E_INTERNAL_ERROR for a code that is not one of the fifteen */
@@ -13,6 +15,9 @@ typedef struct arcp__error_payload {
     bool retryable;        /* by the rules of arcp_status_retryable */
     arcp_json_ref details; /* an object, or ARCP_JSON_ABSENT; `detail` is read too */
 } arcp__error_payload;
+
+/* The members of an error object. */
+const arcp__members *arcp__error_payload_table(void);
 
 /* Reads an error object. ARCP_E_INVALID_REQUEST when it is no object or has no code. */
 ARCP_MUST_CHECK arcp_status arcp__error_payload_parse(const arcp_json *json, arcp_json_ref ref,

@@ -7,56 +7,67 @@
 
 /* [arcp:8.2-1] [arcp:8.2.1-1] [arcp:8.2.1-2] [arcp:8.4-4] */
 static const arcp__member log_rows[] = {
-    {BODY(level, STRING), .required = true},
-    {ARCP__CHECKED("message", TEXT), .required = true},
+    {BODY(level, STRING), .required = true,
+     .text = "debug, info, warn or error; other spellings (`WARNING`, `fatal`, `trace`) are mapped "
+             "to these"},
+    {ARCP__CHECKED("message", TEXT), .required = true, .text = "the text"},
 };
 static const arcp__member thought_rows[] = {
-    {ARCP__CHECKED("text", TEXT), .required = true},
+    {ARCP__CHECKED("text", TEXT), .required = true, .text = "the text"},
 };
 static const arcp__member tool_call_rows[] = {
-    {BODY(tool, STRING), .older = "name", .required = true},
-    {BODY(args, ANY), .older = "arguments"},
-    {BODY(call_id, STRING), .older = "tool_call_id", .required = true},
+    {BODY(tool, STRING), .older = "name", .required = true,
+     .text = "name of the tool; the gate decides `tool.call` on it"},
+    {BODY(args, ANY), .older = "arguments", .text = "arguments, any JSON (default: `{}`)"},
+    {BODY(call_id, STRING), .older = "tool_call_id", .required = true,
+     .text = "id of the call; its result has the same one"},
 };
 static const arcp__member tool_result_rows[] = {
-    {BODY(call_id, STRING), .older = "tool_call_id", .required = true},
-    {BODY(result, ANY), .older = "output"},
-    {BODY(error, OBJECT)},
+    {BODY(call_id, STRING), .older = "tool_call_id", .required = true, .text = "id of the call"},
+    {BODY(result, ANY), .older = "output",
+     .text = "value that the tool returned; a result has either this member or `error`"},
+    {BODY(error, OBJECT),
+     .text = "error of the tool: `code`, `message`, and optionally `retryable`, `details`"},
 };
 static const arcp__member status_rows[] = {
-    {BODY(phase, STRING), .required = true},
-    {ARCP__CHECKED("message", TEXT)},
+    {BODY(phase, STRING), .required = true,
+     .text = "short name of the phase; only the runtime sends running, back_pressure and "
+             "credential_rotated"},
+    {ARCP__CHECKED("message", TEXT), .text = "text for people"},
 };
 static const arcp__member metric_rows[] = {
-    {BODY(name, STRING), .required = true},
-    {BODY(value, NUMBER), .required = true},
-    {BODY(unit, STRING)},
-    {ARCP__CHECKED("dimensions", OBJECT), .older = "dims"},
+    {BODY(name, STRING), .required = true,
+     .text = "name; `cost.` with a currency as unit is subtracted from the budget; only the "
+             "runtime sends cost.budget.*"},
+    {BODY(value, NUMBER), .required = true, .text = "the number; a cost is 0 or more"},
+    {BODY(unit, STRING), .text = "unit; of a cost the currency"},
+    {ARCP__CHECKED("dimensions", OBJECT), .older = "dims", .text = "object of labels"},
 };
 static const arcp__member artifact_ref_rows[] = {
-    {ARCP__CHECKED("uri", STRING), .required = true},
-    {ARCP__CHECKED("content_type", STRING), .older = "media_type", .required = true},
-    {ARCP__CHECKED("byte_size", COUNT), .older = "size_bytes"},
-    {ARCP__CHECKED("sha256", STRING)},
+    {ARCP__CHECKED("uri", STRING), .required = true, .text = "where the artifact can be fetched"},
+    {ARCP__CHECKED("content_type", STRING), .older = "media_type", .required = true,
+     .text = "media type"},
+    {ARCP__CHECKED("byte_size", COUNT), .older = "size_bytes", .text = "size in bytes"},
+    {ARCP__CHECKED("sha256", STRING), .text = "SHA-256 of the content in hex"},
 };
 static const arcp__member progress_rows[] = {
-    {ARCP__CHECKED("current", NOT_NEGATIVE), .required = true},
-    {ARCP__CHECKED("total", NOT_NEGATIVE)},
-    {ARCP__CHECKED("units", TEXT)},
-    {ARCP__CHECKED("message", TEXT)},
+    {ARCP__CHECKED("current", NOT_NEGATIVE), .required = true, .text = "work that is done"},
+    {ARCP__CHECKED("total", NOT_NEGATIVE), .text = "all work, when it is known"},
+    {ARCP__CHECKED("units", TEXT), .text = "what is counted, such as files"},
+    {ARCP__CHECKED("message", TEXT), .text = "text for people"},
 };
 static const arcp__member result_chunk_rows[] = {
-    {ARCP__CHECKED("data", TEXT), .required = true},
-    {ARCP__CHECKED("encoding", STRING), .required = true},
-    {ARCP__CHECKED("more", BOOL), .required = true},
+    {ARCP__CHECKED("data", TEXT), .required = true, .text = "next piece of the result"},
+    {ARCP__CHECKED("encoding", STRING), .required = true, .text = "utf8 or base64"},
+    {ARCP__CHECKED("more", BOOL), .required = true, .text = "false in the last piece"},
 };
 static const arcp__member delegate_rows[] = {
-    {BODY(agent, STRING), .required = true},
-    {BODY(input, ANY)},
-    {BODY(lease_request, OBJECT)},
-    {BODY(lease_constraints, OBJECT)},
-    {BODY(delegate_id, STRING)},
-    {BODY(wait, ANY)},
+    {BODY(agent, STRING), .required = true, .text = "agent of the child job: name or name@version"},
+    {BODY(input, ANY), .text = "input of the child job"},
+    {BODY(lease_request, OBJECT), .text = "requested lease; a subset of the lease of this job"},
+    {BODY(lease_constraints, OBJECT), .text = "`expires_at` of the lease"},
+    {BODY(delegate_id, STRING), .text = "id that names one child of the job"},
+    {BODY(wait, ANY), .text = "true: the reply comes when the child has ended"},
 };
 
 static const arcp__members bodies[ARCP_EVENT_COUNT] = {
@@ -71,6 +82,11 @@ static const arcp__members bodies[ARCP_EVENT_COUNT] = {
     [ARCP_EVENT_RESULT_CHUNK] = ARCP__MEMBERS(result_chunk_rows),
     [ARCP_EVENT_DELEGATE] = ARCP__MEMBERS(delegate_rows),
 };
+
+const arcp__members *arcp__event_body_members(arcp_event_kind kind)
+{
+    return &bodies[kind];
+}
 
 /* When a member is there under both of its names the draft's counts, and the other is not relayed:
  * a reader of the older spelling would see a call that nobody asked the gate about. */

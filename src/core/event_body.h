@@ -17,6 +17,9 @@ typedef struct arcp__event_body {
     arcp_decimal amount; /* of the spend */
 } arcp__event_body;
 
+/* The members that bodies of a kind have; none of vendors' kinds. */
+const arcp__members *arcp__event_body_members(arcp_event_kind kind);
+
 /* Reads the members that bodies of a kind have. ARCP_E_INVALID_REQUEST names the member by its path
  * and says what it must be. */
 ARCP_MUST_CHECK arcp_status arcp__event_body_read(arcp__decoder *decoder, arcp_event_kind kind,

@@ -1,8 +1,22 @@
 #include "core/exposition.h"
 
-void arcp__exposition_family(arcp_buf *out, const char *name, const char *type, const char *help)
+static const struct {
+    const char *name, *type, *text;
+} metrics[] = {
+#define ARCP__METRIC(id, type, name, labels, text) {name, type, text},
+#include "core/metric.def"
+#undef ARCP__METRIC
+};
+
+const char *arcp__metric_name(arcp__metric metric)
 {
-    arcp_buf_append_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    return metrics[metric].name;
+}
+
+void arcp__exposition_family(arcp_buf *out, arcp__metric metric)
+{
+    arcp_buf_append_format(out, "# HELP %s %s\n# TYPE %s %s\n", metrics[metric].name,
+                           metrics[metric].text, metrics[metric].name, metrics[metric].type);
 }
 
 static void append_name(arcp_buf *out, const char *name, const char *const *labels)
@@ -43,9 +57,8 @@ void arcp__exposition_u64(arcp_buf *out, const char *name, const char *const *la
     arcp_buf_append_byte(out, '\n');
 }
 
-void arcp__exposition_one(arcp_buf *out, const char *name, const char *type, const char *help,
-                          uint64_t value)
+void arcp__exposition_one(arcp_buf *out, arcp__metric metric, uint64_t value)
 {
-    arcp__exposition_family(out, name, type, help);
-    arcp__exposition_u64(out, name, NULL, value);
+    arcp__exposition_family(out, metric);
+    arcp__exposition_u64(out, metrics[metric].name, NULL, value);
 }

@@ -6,8 +6,17 @@
 
 #include <arcp/buf.h>
 
-/* The two lines before a metric's samples; `type` is counter, gauge or histogram. */
-void arcp__exposition_family(arcp_buf *out, const char *name, const char *type, const char *help);
+typedef enum arcp__metric {
+#define ARCP__METRIC(id, type, name, labels, text) ARCP__METRIC_##id,
+#include "core/metric.def"
+#undef ARCP__METRIC
+    ARCP__METRIC_COUNT
+} arcp__metric;
+
+const char *arcp__metric_name(arcp__metric metric); /* static */
+
+/* The two lines before a metric's samples. */
+void arcp__exposition_family(arcp_buf *out, arcp__metric metric);
 
 /* Labels come as name and value, in pairs, ended by NULL; NULL alone for none. Values may be
  * any text. */
@@ -18,7 +27,6 @@ void arcp__exposition_text(arcp_buf *out, const char *name, const char *const *l
                            arcp_span value);
 
 /* A family of one sample without labels. */
-void arcp__exposition_one(arcp_buf *out, const char *name, const char *type, const char *help,
-                          uint64_t value);
+void arcp__exposition_one(arcp_buf *out, arcp__metric metric, uint64_t value);
 
 #endif

@@ -29,21 +29,22 @@ static const arcp__member line_rows[] = {
     {MEMBER(payload, ANY)},
 };
 static const arcp__member event_rows[] = {
-    {MEMBER(kind, LOOSE)},
-    {MEMBER(body, ANY)},
+    {MEMBER(kind, LOOSE), .text = "kind of the event, one of [events.md](events.md) or x-vendor.*; "
+                                  "a line without it is refused"},
+    {MEMBER(body, ANY), .text = "body of the event"},
 };
 static const arcp__member authorize_rows[] = {
-    {MEMBER(capability, TEXT), .required = true},
-    {MEMBER(target, TEXT), .required = true},
+    {MEMBER(capability, TEXT), .required = true, .text = "capability, such as `fs.read`"},
+    {MEMBER(target, TEXT), .required = true, .text = "target of the operation, such as a path"},
 };
 static const arcp__member chunk_rows[] = {
-    {MEMBER(data, TEXT), .required = true},
-    {MEMBER(encoding, TEXT), .required = true},
-    {MEMBER(more, BOOL), .required = true},
+    {MEMBER(data, TEXT), .required = true, .text = "next piece of the result"},
+    {MEMBER(encoding, TEXT), .required = true, .text = "utf8 or base64"},
+    {MEMBER(more, BOOL), .required = true, .text = "false in the last piece"},
 };
 static const arcp__member result_rows[] = {
-    {MEMBER(result, ANY)},
-    {MEMBER(summary, TEXT)},
+    {MEMBER(result, ANY), .text = "the result, any JSON (default: null)"},
+    {MEMBER(summary, TEXT), .text = "a text for people"},
 };
 static const arcp__members line_members = ARCP__MEMBERS(line_rows);
 static const arcp__members chunk_members = ARCP__MEMBERS(chunk_rows);
@@ -341,6 +342,15 @@ static const struct {
     {"job.result", ARCP__MEMBERS(result_rows), "", take_result},
     {"job.error", {NULL, 0}, "", take_error},
 };
+
+const char *arcp__agent_line_type(size_t i, const arcp__members **members)
+{
+    if (i >= sizeof lines / sizeof lines[0]) {
+        return NULL;
+    }
+    *members = &lines[i].members;
+    return lines[i].type;
+}
 
 /* Unknown types are ignored, both ways. */
 static void dispatch(arcp__jobs *jobs, arcp__job *job, line *in)

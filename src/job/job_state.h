@@ -295,4 +295,11 @@ arcp_status arcp__job_delegate(arcp__jobs *jobs, arcp__job *parent, const arcp_j
                                arcp_json_ref body, arcp_span reply_to, arcp_buf *details,
                                arcp_error *err);
 
+/* ---- agent_line.c, for docs/reference ---- */
+
+/* The types of lines that agents write, one for each i from 0 on, and their members (none of
+ * delegate and job.error, whose payload is that of the event and of an error). NULL after the last.
+ */
+const char *arcp__agent_line_type(size_t i, const arcp__members **members);
+
 #endif

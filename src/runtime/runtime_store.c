@@ -176,8 +176,7 @@ arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime, arcp_buf *ou
 {
     uint64_t count = 0;
     arcp__engine_write_metrics(runtime->engine, out);
-    arcp__exposition_family(out, "arcp_commit_seconds", "histogram",
-                            "From handing a batch to the store until it is durable.");
+    arcp__exposition_family(out, ARCP__METRIC_COMMIT_SECONDS);
     for (size_t at = 0; at < ARCP__COMMIT_BUCKETS; at++) {
         bool is_last = at == ARCP__COMMIT_BUCKETS - 1;
         const char *labels[] = {"le", is_last ? "+Inf" : buckets[at].text, NULL};

@@ -3,22 +3,24 @@
 #define MEMBER(member, text, kind) ARCP__MEMBER(arcp__message, member, text, kind)
 
 static const arcp__member client_rows[] = {
-    {MEMBER(hello.client_name, "name", STRING)},
-    {MEMBER(hello.client_version, "version", STRING)},
+    {MEMBER(hello.client_name, "name", STRING), .text = "name of the client program"},
+    {MEMBER(hello.client_version, "version", STRING), .text = "its version"},
 };
 static const arcp__member auth_rows[] = {
-    {MEMBER(hello.auth_scheme, "scheme", ANY)},
-    {MEMBER(hello.token, "token", LOOSE)},
+    {MEMBER(hello.auth_scheme, "scheme", ANY), .text = "`bearer`"},
+    {MEMBER(hello.token, "token", LOOSE), .text = "the token"},
 };
 static const arcp__member capabilities_rows[] = {
-    {MEMBER(hello.encodings, "encodings", STRINGS)},
-    {MEMBER(hello.features, "features", STRINGS)},
+    {MEMBER(hello.encodings, "encodings", STRINGS),
+     .text = "encodings that the client reads; `json` is the only one"},
+    {MEMBER(hello.features, "features", STRINGS), .text = "features that the client wants"},
 };
 static const arcp__member resume_rows[] = {
-    {MEMBER(hello.resumed.session_id, "session_id", STRING)},
-    {MEMBER(hello.resumed.token, "resume_token", STRING)},
-    {MEMBER(hello.resumed.last_event_seq, "last_event_seq", COUNT)},
-    {MEMBER(hello.older_token, "token", LOOSE)},
+    {MEMBER(hello.resumed.session_id, "session_id", STRING), .text = "session to resume"},
+    {MEMBER(hello.resumed.token, "resume_token", STRING), .text = "token of the last welcome"},
+    {MEMBER(hello.resumed.last_event_seq, "last_event_seq", COUNT),
+     .text = "number of the last event that the client has"},
+    {MEMBER(hello.older_token, "token", LOOSE), .text = "older name of `resume_token`"},
 };
 static const arcp__members client_members = ARCP__MEMBERS(client_rows);
 static const arcp__members auth_members = ARCP__MEMBERS(auth_rows);
@@ -26,69 +28,92 @@ static const arcp__members capabilities_members = ARCP__MEMBERS(capabilities_row
 static const arcp__members resume_members = ARCP__MEMBERS(resume_rows);
 
 static const arcp__member hello_rows[] = {
-    {ARCP__CHECKED("client", OBJECT), .parts = &client_members},
-    {MEMBER(hello.flat_client_name, "client_name", STRING)},
-    {MEMBER(hello.flat_client_version, "client_version", STRING)},
-    {ARCP__CHECKED("auth", OBJECT), .parts = &auth_members},
-    {ARCP__CHECKED("capabilities", OBJECT), .parts = &capabilities_members},
-    {MEMBER(hello.resume, "resume", OBJECT), .parts = &resume_members},
-    {MEMBER(hello.flat_resumed.token, "resume_token", STRING)},
-    {MEMBER(hello.flat_resumed.last_event_seq, "last_event_seq", COUNT)},
-    {MEMBER(hello.flat_resumed.session_id, "session_id", LOOSE)},
+    {ARCP__CHECKED("client", OBJECT), .parts = &client_members, .text = "the client program"},
+    {MEMBER(hello.flat_client_name, "client_name", STRING), .text = "older place of `client.name`"},
+    {MEMBER(hello.flat_client_version, "client_version", STRING),
+     .text = "older place of `client.version`"},
+    {ARCP__CHECKED("auth", OBJECT), .parts = &auth_members, .text = "how the client authenticates"},
+    {ARCP__CHECKED("capabilities", OBJECT), .parts = &capabilities_members,
+     .text = "what the client can do"},
+    {MEMBER(hello.resume, "resume", OBJECT), .parts = &resume_members, .text = "resumes a session"},
+    {MEMBER(hello.flat_resumed.token, "resume_token", STRING),
+     .text = "older place of `resume.resume_token`"},
+    {MEMBER(hello.flat_resumed.last_event_seq, "last_event_seq", COUNT),
+     .text = "older place of `resume.last_event_seq`"},
+    {MEMBER(hello.flat_resumed.session_id, "session_id", LOOSE),
+     .text = "older place of `resume.session_id`"},
 };
 /* What a hello may have beside it is read in the same way. */
 static const arcp__member session_resume_rows[] = {
-    {MEMBER(hello.flat_resumed.session_id, "session_id", STRING)},
-    {MEMBER(hello.flat_resumed.token, "resume_token", STRING), .required = true},
-    {MEMBER(hello.flat_resumed.last_event_seq, "last_event_seq", COUNT)},
-    {ARCP__CHECKED("auth", OBJECT), .parts = &auth_members},
-    {ARCP__CHECKED("client", OBJECT), .parts = &client_members},
-    {MEMBER(hello.flat_client_name, "client_name", STRING)},
-    {MEMBER(hello.flat_client_version, "client_version", STRING)},
-    {ARCP__CHECKED("capabilities", OBJECT), .parts = &capabilities_members},
-    {MEMBER(hello.resume, "resume", OBJECT), .parts = &resume_members},
+    {MEMBER(hello.flat_resumed.session_id, "session_id", STRING),
+     .text = "session to resume (default: that of the envelope)"},
+    {MEMBER(hello.flat_resumed.token, "resume_token", STRING), .required = true,
+     .text = "token of the last welcome"},
+    {MEMBER(hello.flat_resumed.last_event_seq, "last_event_seq", COUNT),
+     .text = "number of the last event that the client has (default: 0)"},
+    {ARCP__CHECKED("auth", OBJECT), .parts = &auth_members, .text = "how the client authenticates"},
+    {ARCP__CHECKED("client", OBJECT), .parts = &client_members, .text = "the client program"},
+    {MEMBER(hello.flat_client_name, "client_name", STRING), .text = "older place of `client.name`"},
+    {MEMBER(hello.flat_client_version, "client_version", STRING),
+     .text = "older place of `client.version`"},
+    {ARCP__CHECKED("capabilities", OBJECT), .parts = &capabilities_members,
+     .text = "what the client can do"},
+    {MEMBER(hello.resume, "resume", OBJECT), .parts = &resume_members,
+     .text = "the same members as in a hello"},
 };
 
 static const arcp__member ping_rows[] = {
-    {MEMBER(nonce, "nonce", ANY)},
+    {MEMBER(nonce, "nonce", ANY), .text = "value that the pong returns"},
 };
 static const arcp__member ack_rows[] = {
-    {MEMBER(last_processed_seq, "last_processed_seq", COUNT), .required = true},
+    {MEMBER(last_processed_seq, "last_processed_seq", COUNT), .required = true,
+     .text = "number of the last event that the client has processed"},
 };
 
 static const arcp__member filter_rows[] = {
-    {MEMBER(list_jobs.statuses, "status", STRINGS)},
-    {MEMBER(list_jobs.agent, "agent", STRING)},
-    {MEMBER(list_jobs.created_after, "created_after", STRING)},
-    {MEMBER(list_jobs.created_before, "created_before", STRING)},
+    {MEMBER(list_jobs.statuses, "status", STRINGS), .text = "job statuses"},
+    {MEMBER(list_jobs.agent, "agent", STRING), .text = "agent: name or name@version"},
+    {MEMBER(list_jobs.created_after, "created_after", STRING),
+     .text = "jobs created after this time"},
+    {MEMBER(list_jobs.created_before, "created_before", STRING),
+     .text = "jobs created before this time"},
 };
 static const arcp__members filter_members = ARCP__MEMBERS(filter_rows);
 static const arcp__member list_jobs_rows[] = {
-    {ARCP__CHECKED("filter", OBJECT), .parts = &filter_members},
-    {MEMBER(list_jobs.limit, "limit", POSITIVE)},
-    {MEMBER(list_jobs.cursor, "cursor", STRING)},
+    {ARCP__CHECKED("filter", OBJECT), .parts = &filter_members,
+     .text = "which jobs (default: all of the principal)"},
+    {MEMBER(list_jobs.limit, "limit", POSITIVE),
+     .text = "most rows of the page (default: 100, at most 1000)"},
+    {MEMBER(list_jobs.cursor, "cursor", STRING), .text = "`next_cursor` of the page before"},
 };
 
 static const arcp__member submit_rows[] = {
-    {MEMBER(submit.agent, "agent", STRING), .required = true},
-    {MEMBER(submit.input, "input", ANY)},
-    {MEMBER(submit.lease_request, "lease_request", OBJECT)},
-    {MEMBER(submit.lease_constraints, "lease_constraints", OBJECT)},
-    {MEMBER(submit.idempotency_key, "idempotency_key", STRING)},
-    {MEMBER(submit.max_runtime_sec, "max_runtime_sec", POSITIVE)},
+    {MEMBER(submit.agent, "agent", STRING), .required = true,
+     .text = "agent: name or name@version"},
+    {MEMBER(submit.input, "input", ANY), .text = "input of the agent, any JSON"},
+    {MEMBER(submit.lease_request, "lease_request", OBJECT),
+     .text = "requested lease: capability to list of patterns"},
+    {MEMBER(submit.lease_constraints, "lease_constraints", OBJECT),
+     .text = "`expires_at` of the lease"},
+    {MEMBER(submit.idempotency_key, "idempotency_key", STRING),
+     .text = "name of the request: a second submit with the same key finds the same job"},
+    {MEMBER(submit.max_runtime_sec, "max_runtime_sec", POSITIVE),
+     .text = "seconds after which the job ends with TIMEOUT"},
 };
 
 static const arcp__member cancel_rows[] = {
-    {MEMBER(job.job_id, "job_id", STRING)},
-    {MEMBER(job.reason, "reason", STRING)},
+    {MEMBER(job.job_id, "job_id", STRING), .text = "job to cancel (default: that of the envelope)"},
+    {MEMBER(job.reason, "reason", STRING),
+     .text = "text for the agent, the job's error and the audit log"},
 };
 static const arcp__member subscribe_rows[] = {
-    {MEMBER(job.job_id, "job_id", STRING), .required = true},
-    {MEMBER(job.from_event_seq, "from_event_seq", COUNT)},
-    {MEMBER(job.history, "history", BOOL)},
+    {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "job to observe"},
+    {MEMBER(job.from_event_seq, "from_event_seq", COUNT),
+     .text = "first event, in the owner's numbering"},
+    {MEMBER(job.history, "history", BOOL), .text = "false: only events from now on"},
 };
 static const arcp__member unsubscribe_rows[] = {
-    {MEMBER(job.job_id, "job_id", STRING), .required = true},
+    {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "job to observe no longer"},
 };
 
 static const arcp__members payloads[ARCP_MESSAGE_COUNT] = {
@@ -102,6 +127,11 @@ static const arcp__members payloads[ARCP_MESSAGE_COUNT] = {
     [ARCP_MESSAGE_JOB_SUBSCRIBE] = ARCP__MEMBERS(subscribe_rows),
     [ARCP_MESSAGE_JOB_UNSUBSCRIBE] = ARCP__MEMBERS(unsubscribe_rows),
 };
+
+const arcp__members *arcp__message_members(arcp_message_type type)
+{
+    return &payloads[type];
+}
 
 /* What a hello says in one of several places. [arcp:6.5-7] */
 static void settle_hello(const arcp_json *json, arcp__message *message)

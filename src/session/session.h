@@ -27,6 +27,7 @@
 #include <arcp/sys/store.h>
 
 #include "context/context.h"
+#include "core/decode.h"
 #include "credential/credential.h"
 #include "job/job.h"
 #include "log/log.h"
@@ -34,6 +35,9 @@
 typedef struct arcp__sessions arcp__sessions;
 typedef struct arcp__session arcp__session;
 typedef struct arcp__link arcp__link; /* one transport connection, as the engine sees it */
+
+/* The members of the payload of a message of a client; none of other types. */
+const arcp__members *arcp__message_members(arcp_message_type type);
 
 /* ---- links ---- */
 

@@ -47,6 +47,10 @@ typedef struct story_stage {
 /* Plays the script at `path`; fails the test with file and line. */
 void story_play(story_stage *stage, const char *path);
 
+/* Fails the test when a frame or line of the engine has other members than
+ * tools/reference/sent.def. */
+void story_check_sent(const char *frame);
+
 /* The stages; each call gives a fresh one. `end` frees it. */
 /* A volatile store says that nothing outlives it. */
 void story_stage_memory_begin(story_stage *stage, bool is_volatile);

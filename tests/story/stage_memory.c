@@ -15,9 +15,11 @@ static const char *text_at(const rig_text *list, unsigned index)
     return list == NULL ? NULL : list->text;
 }
 
+/* Of what the engine has sent. */
 static void remove_first(rig_text **list)
 {
     rig_text *first = *list;
+    story_check_sent(first->text);
     *list = first->next;
     arcp__free(first);
 }
