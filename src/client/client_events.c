@@ -460,7 +460,8 @@ void arcp__client_on_job_end(arcp__client_session *session)
     if (in->type == ARCP_MESSAGE_JOB_ERROR) {
         arcp__client_binding binding = arcp__client_bind_by_name(session);
         if (!binding.names_request && in->job_id.size == 0) {
-            binding = (arcp__client_binding){arcp__client_bind_error(session), true};
+            binding = (arcp__client_binding){.request = arcp__client_bind_error(session),
+                                             .names_request = true};
         } else if (!binding.names_request) {
             binding = arcp__client_bind_refusal(session);
         }

@@ -183,5 +183,5 @@ void arcp__client_on_ping(arcp__client_session *session)
     if (in->is_older) {
         e = (arcp__client_envelope){.type = "pong", .id = in->id};
     }
-    session->failed = !send_payload(session, e, &payload);
+    session->failed = !send_payload(session, e, &payload) || session->failed;
 }

@@ -296,6 +296,7 @@ void arcp__client_session_receive(arcp__client_session *session, arcp_time now, 
         return;
     }
     session->received_ns = now.mono_ns;
+    session->frames_received++;
     arcp_error err = {0};
     arcp_status status = read_message(session, text, &err);
     if (status != ARCP_OK) {

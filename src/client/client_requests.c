@@ -488,7 +488,7 @@ static bool send_request(arcp__client_session *session, arcp__client_request *re
     }
     request->state = ARCP__REQUEST_SENT;
     request->sends++;
-    request->sent_at = arcp__client_progress(session);
+    request->sent_at = session->frames_received;
     request->sent_ns = session->now.mono_ns;
     return true;
 }
@@ -548,7 +548,8 @@ arcp_status arcp__client_session_ask(arcp__client_session *session, arcp_time no
 
 void arcp__client_requests_unsend(arcp__client_session *session)
 {
-    uint64_t progress = arcp__client_progress(session);
+    /* A connection that the client gave up itself says nothing about what was sent on it. */
+    const bool is_peers = session->trouble.status != ARCP_E_HEARTBEAT_LOST;
     arcp__client_request *request = NULL;
     arcp__client_request *next = NULL;
     DL_FOREACH_SAFE (session->requests, request, next) {
@@ -556,7 +557,8 @@ void arcp__client_requests_unsend(arcp__client_session *session)
             arcp__client_request_free(session, request);
         } else if (request->can_repeat && request->state == ARCP__REQUEST_SENT) {
             request->state = ARCP__REQUEST_UNSENT;
-            request->vain = request->sent_at == progress ? request->vain + 1 : 0;
+            const bool is_vain = request->sent_at == session->frames_received;
+            request->vain = !is_vain ? 0 : request->vain + (is_peers ? 1 : 0);
         }
     }
     session->unsent = session->requests;

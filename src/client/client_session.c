@@ -214,7 +214,7 @@ void arcp__client_session_connected(arcp__client_session *session, arcp_time now
     session->reading = true;
     session->bye_sent = false;
     arcp_buf_clear(&session->interim_id);
-    session->failed = !arcp__client_send_hello(session);
+    session->failed = !arcp__client_send_hello(session) || session->failed;
     arcp__client_end_input(session);
 }
 

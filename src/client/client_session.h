@@ -62,8 +62,8 @@
 /* Connections in a row that broke (a gap, a frame that is none) without any new event:
  * the runtime cannot give what is missing. */
 #define ARCP__BROKEN_MAX 3
-/* How often in a row the connection may drop on a request without any progress in between
- * (arcp__client_progress), so that one that makes the runtime hang up does not do so for ever. */
+/* How often in a row the runtime may drop the connection on a request without having sent anything
+ * after it, so that a request that makes the runtime hang up does not do so for ever. */
 #define ARCP__REQUEST_VAIN_MAX 5
 #define ARCP__CLOSE_WAIT_MS    500
 #define ARCP__PAST_BYTES_MAX   (8u << 20) /* outcomes of jobs that are over and not held */
@@ -151,7 +151,7 @@ typedef struct arcp__client_request {
     bool can_repeat; /* sending it twice does no harm */
     unsigned sends;
     unsigned vain;      /* see ARCP__REQUEST_VAIN_MAX */
-    uint64_t sent_at;   /* the session's progress when it was sent */
+    uint64_t sent_at;   /* frames that had been received when it was sent */
     uint64_t early_seq; /* subscribe: of what came before the answer, see client_receive.c */
     bool abandoned;     /* nobody waits, but the answer may still come */
     bool is_passed;     /* abandoned, and its turn is over where answers come in order */
@@ -251,6 +251,7 @@ typedef struct arcp__client_session {
     int64_t wait_until_ns; /* WAITING: the next attempt; HELLO...: the handshake's deadline */
     int64_t give_up_ns;    /* no attempt after this */
     int64_t sent_ns, received_ns, pinged_ns;
+    uint64_t frames_received;
     bool reading;
     bool bye_sent;
     arcp_failure trouble; /* why this connection will be, or was, lost */

@@ -299,6 +299,41 @@ static void a_request_that_makes_the_runtime_hang_up_is_given_up(void **state)
     story_end(&s);
 }
 
+static void a_connection_on_which_anything_came_is_not_held_against_a_request(void **state)
+{
+    story s;
+    (void)state;
+    story_live(&s, DEFAULTS);
+    story_submit(&s, "a", "echo");
+    for (size_t attempt = 1; attempt <= 8; attempt++) {
+        assert_int_equal(story_sent_count(&s, "job.submit"), attempt);
+        story_hear(&s, "{'arcp':'1.1','id':'p','type':'session.pong','payload':{}}");
+        come_back(&s);
+    }
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_check_log(&s, "reply a ok job_1\n");
+    story_end(&s);
+}
+
+static void a_connection_that_fell_silent_is_not_held_against_a_request(void **state)
+{
+    story s;
+    arcp_client_options options = DEFAULTS;
+    (void)state;
+    options.request_timeout_ms = 3600000;
+    story_live(&s, options);
+    story_submit(&s, "a", "echo");
+    for (size_t attempt = 1; attempt <= 8; attempt++) {
+        assert_int_equal(story_sent_count(&s, "job.submit"), attempt);
+        story_wait(&s, 30000);
+        story_wait(&s, 30000);
+        come_back(&s);
+    }
+    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_check_log(&s, "reply a ok job_1\n");
+    story_end(&s);
+}
+
 static void a_connection_that_answers_one_of_many_was_of_use_to_all(void **state)
 {
     enum { REQUESTS = 8 };
@@ -418,6 +453,8 @@ int main(void)
         cmocka_unit_test(one_whose_time_is_over_unsent_holds_up_nothing),
         cmocka_unit_test(an_answered_request_is_not_sent_again),
         cmocka_unit_test(a_request_that_makes_the_runtime_hang_up_is_given_up),
+        cmocka_unit_test(a_connection_on_which_anything_came_is_not_held_against_a_request),
+        cmocka_unit_test(a_connection_that_fell_silent_is_not_held_against_a_request),
         cmocka_unit_test(a_connection_that_answers_one_of_many_was_of_use_to_all),
         cmocka_unit_test(what_is_too_large_for_the_runtime_is_sent_once),
         cmocka_unit_test(what_the_runtime_hung_up_on_is_not_sent_again),
