@@ -176,7 +176,7 @@ static void derive(void *user, uint64_t iterations)
     for (uint64_t i = 0; i < iterations; i++) {
         arcp_lease *derived = NULL;
         arcp_error err = {0};
-        if (arcp_lease_derive(state->limited, state->child, &derived, NULL, &err) != ARCP_OK) {
+        if (arcp_lease_derive(state->limited, state->child, &derived, &err) != ARCP_OK) {
             abort();
         }
         arcp_lease_unref(derived);

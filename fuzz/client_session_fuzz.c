@@ -76,7 +76,7 @@ static void check_item(world *w, arcp__client_item *item)
         bool *replied = item->reply_user;
         require(!*replied);
         *replied = true;
-        require((item->reply.failure != NULL) == (item->reply.status != ARCP_OK));
+        require((item->reply.error != NULL) == (item->reply.status != ARCP_OK));
         return;
     }
     if (item->event.event_seq != 0 && item->event.job->held == NULL) {
@@ -85,11 +85,9 @@ static void check_item(world *w, arcp__client_item *item)
     if (item->event.job != NULL) {
         require(!item->event.job->over);
         arcp__client_job_hand_over(item->event.job, item);
-        arcp_event_view view = ARCP_EVENT_VIEW_INIT;
-        arcp_error err = {0};
-        arcp_status ignored = arcp_event_view_read(&view, &item->event, &err);
-        (void)ignored;
-        arcp_event_view_fini(&view);
+        const arcp_span payload = arcp_client_event_payload(&item->event);
+        require(payload.data[payload.size] == '\0');
+        require(arcp_client_event_body(&item->event) != NULL);
         arcp__client_session_reap(item->event.job);
     }
 }

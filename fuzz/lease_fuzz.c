@@ -115,7 +115,7 @@ static void check_derive(const arcp_lease *parent, const arcp_lease *request, ar
     arcp_authority *authority = authority_of(parent);
     arcp_lease *derived = NULL;
     arcp_error err = {0};
-    const arcp_status status = arcp_lease_derive(authority, request, &derived, NULL, &err);
+    const arcp_status status = arcp_lease_derive(authority, request, &derived, &err);
     require(status == ARCP_OK || status == ARCP_E_LEASE_SUBSET_VIOLATION);
     if (derived != NULL && allows(derived, capability, target)) {
         require(allows(parent, capability, target));

@@ -103,7 +103,7 @@ static void deliver(run *self)
 
 static void check_all(run *self)
 {
-    arcp_error err;
+    arcp_error err = {0};
     for (size_t at = 0; at < STREAMS; at++) {
         self->stream = at;
         require(self->store->ops->read(self->store, at, arcp_span_cstr(stream_names[at]), 0,
@@ -117,7 +117,7 @@ static void check_all(run *self)
 
 static void end_batch(run *self)
 {
-    arcp_error err;
+    arcp_error err = {0};
     arcp_store_batch batch = {1, self->ops, self->count};
     require(self->store->ops->submit(self->store, &batch, &err) == ARCP_OK);
     deliver(self);
@@ -172,7 +172,7 @@ static void add_row_op(run *self, arcp_store_op *op, char *text, unsigned what, 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static run self;
-    arcp_error err;
+    arcp_error err = {0};
     self = (run){.want = ARCP_OK};
     arcp_store_callbacks callbacks = {
         .done = on_done, .read = on_read, .scan = on_scan, .user = &self};

@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -17,9 +14,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -28,32 +25,31 @@ static arcp_client *connect_or_exit(void)
 static void print_agent(void *user, const arcp_agent_row *agent)
 {
     (void)user;
-    printf("%.*s:", TEXT(agent->name));
+    printf("%s:", agent->name.data);
     for (size_t at = 0; at < agent->version_count; at++) {
-        printf(" %.*s", TEXT(agent->versions[at]));
+        printf(" %s", agent->versions[at].data);
     }
-    printf(" (default %.*s)\n", TEXT(agent->default_version));
+    printf(" (default %s)\n", agent->default_version.data);
 }
 
 static void ask(arcp_client *client, const char *agent)
 {
     arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
     submit.agent = arcp_span_cstr(agent);
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     arcp_job *job = NULL;
-    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        printf("%s: %s\n", agent, failure.code);
+    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        printf("%s: %s\n", agent, err.code);
     } else {
-        printf("%s: runs %.*s\n", agent, TEXT(arcp_job_agent(job)));
+        printf("%s: runs %s\n", agent, arcp_job_agent(job).data);
     }
-    arcp_failure_fini(&failure);
-    arcp_job_release(job);
+    arcp_job_unref(job);
 }
 
 int main(void)
 {
     arcp_client *client = connect_or_exit();
-    arcp_error err;
+    arcp_error err = {0};
     if (arcp_client_agents(client, print_agent, NULL, &err) != ARCP_OK) {
         (void)fprintf(stderr, "no agents: %s\n", err.message);
         return 1;

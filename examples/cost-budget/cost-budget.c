@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -17,9 +14,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -29,9 +26,9 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -54,27 +51,22 @@ int main(void)
     submit.lease = ARCP_SPAN_LITERAL("{\"tool.call\":[\"search\"],\"cost.budget\":[\"USD:1.00\"]}");
     arcp_job *job = submit_or_exit(client, &submit);
 
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     const arcp_client_event *event = NULL;
-    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK &&
            event->type != ARCP_CLIENT_JOB_ENDED) {
-        if (event->type != ARCP_CLIENT_JOB_EVENT ||
-            arcp_event_view_read(&view, event, &failure.error) != ARCP_OK) {
-            continue;
-        }
-        if (event->kind == ARCP_EVENT_METRIC) {
-            printf("%.*s %.*s %.*s\n", TEXT(view.name), TEXT(view.value), TEXT(view.unit));
-        } else if (event->kind == ARCP_EVENT_TOOL_CALL) {
-            printf("calls %.*s\n", TEXT(view.tool));
-        } else if (event->kind == ARCP_EVENT_TOOL_RESULT) {
-            printf("denied: %.*s\n", TEXT(view.error));
+        const arcp_event_body *body = arcp_client_event_body(event);
+        if (body->kind == ARCP_EVENT_METRIC) {
+            const arcp_metric_body *metric = &body->metric;
+            printf("%s %s %s\n", metric->name.data, metric->value.data, metric->unit.data);
+        } else if (body->kind == ARCP_EVENT_TOOL_CALL) {
+            printf("calls %s\n", body->tool_call.tool.data);
+        } else if (body->kind == ARCP_EVENT_TOOL_RESULT) {
+            printf("denied: %s\n", body->tool_result.error.data);
         }
     }
     print_budget(job);
-    arcp_event_view_fini(&view);
-    arcp_failure_fini(&failure);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

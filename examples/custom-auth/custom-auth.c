@@ -62,8 +62,8 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
         printf("came in\n");
         arcp_client_close(client);
     } else if (event->type == ARCP_CLIENT_CLOSED) {
-        if (event->failure != NULL) {
-            printf("refused: %s\n", event->failure->code);
+        if (event->error != NULL) {
+            printf("refused: %s\n", event->error->code);
         }
         arcp_client_free(client);
         try_next(d, uv_default_loop());
@@ -82,8 +82,8 @@ static void try_next(door *d, uv_loop_t *loop)
     options.token = arcp_span_cstr(tokens[d->guests++]);
     options.no_reconnect = true;
     arcp_client *client = NULL;
-    arcp_error err;
-    if (arcp_client_open(&options, loop, on_event, d, &client, &err) != ARCP_OK) {
+    arcp_error err = {0};
+    if (arcp_client_connect_start(&options, loop, on_event, d, &client, &err) != ARCP_OK) {
         (void)fprintf(stderr, "%s\n", err.message);
     }
 }
@@ -94,7 +94,7 @@ int main(void)
     arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
     arcp_token_verifier *const verifiers[] = {&house};
     door d = {NULL, NULL, 0};
-    arcp_error err;
+    arcp_error err = {0};
     if (arcp_runtime_new(loop, &options, &d.runtime, &err) != ARCP_OK ||
         arcp_runtime_set_token_verifiers(d.runtime, verifiers, 1, &err) != ARCP_OK ||
         arcp_runtime_listen(d.runtime, "ws://127.0.0.1:0/arcp", NULL, &d.url, &err) != ARCP_OK) {

@@ -9,14 +9,11 @@
 #include <arcp/client.h>
 #include <arcp/runtime.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The agent; it runs on a thread of the runtime's, and may take its time. */
 static void read_reports(arcp_agent_call *call, void *user)
 {
     (void)user;
-    arcp_error err;
+    arcp_error err = {0};
     const arcp_span target = ARCP_SPAN_LITERAL("/srv/a.txt");
     if (arcp_agent_progress(call, 1, 2, "asking", &err) != ARCP_OK) {
         return; /* the job is over */
@@ -38,19 +35,19 @@ static void on_submitted(void *user, arcp_client *client, const arcp_reply *repl
 {
     (void)user;
     if (reply->status != ARCP_OK) {
-        printf("refused: %s\n", reply->failure->error.message);
+        printf("refused: %s\n", reply->error->message);
         arcp_client_close(client);
     }
-    arcp_job_release(reply->job);
+    arcp_job_unref(reply->job);
 }
 
 static void on_event(void *user, arcp_client *client, const arcp_client_event *event)
 {
     arcp_runtime *runtime = user;
     if (event->type == ARCP_CLIENT_JOB_EVENT) {
-        printf("%.*s %.*s\n", TEXT(event->kind_text), TEXT(event->body));
+        printf("%s %s\n", event->kind_text.data, event->body.data);
     } else if (event->type == ARCP_CLIENT_JOB_ENDED) {
-        printf("result %.*s\n", TEXT(arcp_job_outcome(event->job)->result));
+        printf("result %s\n", arcp_job_outcome(event->job)->result.data);
         arcp_client_close(client);
     } else if (event->type == ARCP_CLIENT_CLOSED) {
         arcp_client_free(client);
@@ -81,7 +78,7 @@ int main(void)
     agent.name = "reports";
     agent.run = read_reports;
     arcp_runtime *runtime = NULL;
-    arcp_error err;
+    arcp_error err = {0};
     if (arcp_runtime_new(loop, &options, &runtime, &err) != ARCP_OK ||
         arcp_runtime_register(runtime, &agent, &err) != ARCP_OK) {
         (void)fprintf(stderr, "%s\n", err.message);
@@ -94,7 +91,7 @@ int main(void)
     submit.agent = ARCP_SPAN_LITERAL("reports");
     submit.lease = ARCP_SPAN_LITERAL("{\"fs.read\":[\"/srv/**\"]}");
     arcp_client *client = NULL;
-    if (arcp_client_open(&with, loop, on_event, runtime, &client, &err) != ARCP_OK ||
+    if (arcp_client_connect_start(&with, loop, on_event, runtime, &client, &err) != ARCP_OK ||
         arcp_client_submit_start(client, &submit, on_submitted, NULL, &err) != ARCP_OK) {
         (void)fprintf(stderr, "%s\n", err.message);
         return 1;

@@ -7,9 +7,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 #include <uv.h>
 
 typedef struct program {
@@ -29,13 +26,13 @@ static void on_submitted(void *user, arcp_client *client, const arcp_reply *repl
 {
     program *self = user;
     if (reply->status != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s\n", reply->failure->error.message);
+        (void)fprintf(stderr, "refused: %s\n", reply->error->message);
         self->status = 1;
         arcp_client_close(client);
         return;
     }
-    printf("accepted by %.*s\n", TEXT(arcp_job_agent(reply->job)));
-    arcp_job_release(reply->job); /* its events come to on_event all the same */
+    printf("accepted by %s\n", arcp_job_agent(reply->job).data);
+    arcp_job_unref(reply->job); /* its events come to on_event all the same */
 }
 
 static void on_event(void *user, arcp_client *client, const arcp_client_event *event)
@@ -43,15 +40,15 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     program *self = user;
     switch (event->type) {
     case ARCP_CLIENT_JOB_EVENT:
-        printf("%.*s %.*s\n", TEXT(event->kind_text), TEXT(event->body));
+        printf("%s %s\n", event->kind_text.data, event->body.data);
         break;
     case ARCP_CLIENT_JOB_ENDED:
-        printf("result %.*s\n", TEXT(arcp_job_outcome(event->job)->result));
+        printf("result %s\n", arcp_job_outcome(event->job)->result.data);
         arcp_client_close(client); /* CLOSED follows */
         break;
     case ARCP_CLIENT_CLOSED:
-        if (event->failure != NULL) {
-            (void)fprintf(stderr, "closed: %s\n", event->failure->error.message);
+        if (event->error != NULL) {
+            (void)fprintf(stderr, "closed: %s\n", event->error->message);
             self->status = 1;
         }
         arcp_client_free(client);
@@ -80,10 +77,10 @@ int main(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_error err;
+    arcp_error err = {0};
     arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
     submit.agent = ARCP_SPAN_LITERAL("hello");
-    if (arcp_client_open(&options, loop, on_event, &self, &client, &err) != ARCP_OK ||
+    if (arcp_client_connect_start(&options, loop, on_event, &self, &client, &err) != ARCP_OK ||
         arcp_client_submit_start(client, &submit, on_submitted, &self, &err) != ARCP_OK) {
         (void)fprintf(stderr, "%s\n", err.message);
         return 1;

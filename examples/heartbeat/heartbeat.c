@@ -6,16 +6,13 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* Submits, and leaves when that is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -29,9 +26,9 @@ int main(void)
     options.token = ARCP_SPAN_LITERAL("example");
     options.observe_all = true; /* tell us when the connection is lost */
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         return 1;
     }
     const arcp_feature_set features = arcp_client_features(client);
@@ -43,18 +40,17 @@ int main(void)
     arcp_job *job = submit_or_exit(client, &submit);
     unsigned lost = 0;
     const arcp_client_event *event = NULL;
-    while (arcp_client_next_event(client, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+    while (arcp_client_next_event(client, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK &&
            event->type != ARCP_CLIENT_JOB_ENDED) {
         lost += event->type == ARCP_CLIENT_DISCONNECTED;
     }
     printf("the job has ended; the connection was lost %u times\n", lost);
 
     int64_t round_trip_ns = 0;
-    if (arcp_client_ping(client, ARCP_WAIT_DEFAULT, &round_trip_ns, &failure) == ARCP_OK) {
+    if (arcp_client_ping(client, ARCP_WAIT_DEFAULT, &round_trip_ns, &err) == ARCP_OK) {
         printf("a ping of our own: answered\n");
     }
-    arcp_failure_fini(&failure);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

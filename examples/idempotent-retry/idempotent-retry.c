@@ -1,13 +1,11 @@
 /* Submits under an idempotency key: however often it is sent, there is one job. Then lets
- * arcp_client_run do the whole loop: submit, follow, and again when it failed retryably.
- * cc -o idempotent-retry idempotent-retry.c $(pkg-config --cflags --libs libarcp-client) */
+ * arcp_client_submit_with_retry do the whole loop: submit, follow, and again when it failed
+ * retryably. cc -o idempotent-retry idempotent-retry.c $(pkg-config --cflags --libs libarcp-client)
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <arcp/client.h>
-
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
 
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
@@ -17,9 +15,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -33,12 +31,12 @@ int main(void)
     submit.input = ARCP_SPAN_LITERAL("{\"order\":17}");
     submit.idempotency_key = ARCP_SPAN_LITERAL("invoice-for-order-17");
 
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     arcp_job *first = NULL;
     arcp_job *again = NULL;
-    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &first, &failure) != ARCP_OK ||
-        arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &again, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s\n", failure.error.message);
+    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &first, &err) != ARCP_OK ||
+        arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &again, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s\n", err.message);
         return 1;
     }
     printf("the same key again: %s\n", arcp_span_equal(arcp_job_id(first), arcp_job_id(again))
@@ -48,8 +46,8 @@ int main(void)
     /* The key stands for exactly this request. */
     arcp_job *other = NULL;
     submit.input = ARCP_SPAN_LITERAL("{\"order\":18}");
-    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &other, &failure) != ARCP_OK) {
-        printf("the same key, other input: %s\n", failure.code);
+    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &other, &err) != ARCP_OK) {
+        printf("the same key, other input: %s\n", err.code);
     }
 
     /* No key of ours: the loop makes one for each job, and retries what may be retried. */
@@ -58,16 +56,15 @@ int main(void)
     arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
     retried.agent = ARCP_SPAN_LITERAL("flaky");
     retry.first_ms = 10;
-    if (arcp_client_run(client, &retried, &retry, &flaky, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "not run: %s\n", failure.error.message);
+    if (arcp_client_submit_with_retry(client, &retried, &retry, &flaky, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "not run: %s\n", err.message);
         return 1;
     }
-    printf("after a failure: %.*s\n", TEXT(arcp_job_outcome(flaky)->result));
+    printf("after a failure: %s\n", arcp_job_outcome(flaky)->result.data);
 
-    arcp_job_release(first);
-    arcp_job_release(again);
-    arcp_job_release(flaky);
-    arcp_failure_fini(&failure);
+    arcp_job_unref(first);
+    arcp_job_unref(again);
+    arcp_job_unref(flaky);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -17,9 +14,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -29,9 +26,9 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -43,27 +40,27 @@ static void run(arcp_client *client, const char *agent)
     submit.agent = arcp_span_cstr(agent);
     arcp_job *job = submit_or_exit(client, &submit);
     const arcp_outcome *outcome = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) != ARCP_OK) {
+    arcp_error err = {0};
+    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &err) != ARCP_OK) {
         exit(1);
     }
-    arcp_job_release(job);
+    arcp_job_unref(job);
 }
 
 static void list(arcp_client *client, arcp_list_options *options)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     arcp_job_page *page = NULL;
     arcp_job_page *before = NULL;
     do {
-        if (arcp_client_list(client, options, ARCP_WAIT_DEFAULT, &page, &failure) != ARCP_OK) {
-            (void)fprintf(stderr, "no list: %s\n", failure.error.message);
+        if (arcp_client_list(client, options, ARCP_WAIT_DEFAULT, &page, &err) != ARCP_OK) {
+            (void)fprintf(stderr, "no list: %s\n", err.message);
             exit(1);
         }
         printf("-- a page --\n");
         for (size_t at = 0; at < arcp_job_page_count(page); at++) {
             arcp_job_row row = arcp_job_page_row(page, at);
-            printf("%.*s %.*s %.*s\n", TEXT(row.job_id), TEXT(row.agent), TEXT(row.status_text));
+            printf("%s %s %s\n", row.job_id.data, row.agent.data, row.status_text.data);
         }
         options->cursor = arcp_job_page_next_cursor(page); /* lives with the page */
         arcp_job_page_free(before);

@@ -7,9 +7,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -18,9 +15,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -30,27 +27,18 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
 }
 
-static uint64_t number(arcp_span text)
+static void draw(const arcp_progress_body *body)
 {
-    uint64_t value = 0;
-    for (size_t at = 0; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++) {
-        value = value * 10 + (uint64_t)(text.data[at] - '0');
-    }
-    return value;
-}
-
-static void draw(const arcp_event_view *view)
-{
-    const uint64_t current = number(view->current);
-    const uint64_t total = number(view->total);
+    const uint64_t current = strtoull(body->current.data, NULL, 10);
+    const uint64_t total = strtoull(body->total.data, NULL, 10);
     if (total == 0) {
         printf("[   ...    ] %" PRIu64 " so far\n", current);
         return;
@@ -59,8 +47,8 @@ static void draw(const arcp_event_view *view)
     for (uint64_t at = 0; at < 10; at++) {
         (void)putchar(at < current * 10 / total ? '#' : ' ');
     }
-    printf("] %" PRIu64 " of %" PRIu64 " %.*s: %.*s\n", current, total, TEXT(view->units),
-           TEXT(view->message));
+    printf("] %" PRIu64 " of %" PRIu64 " %s: %s\n", current, total, body->units.data,
+           body->message.data);
 }
 
 int main(void)
@@ -70,19 +58,16 @@ int main(void)
     submit.agent = ARCP_SPAN_LITERAL("packer");
     arcp_job *job = submit_or_exit(client, &submit);
 
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     const arcp_client_event *event = NULL;
-    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK &&
            event->type != ARCP_CLIENT_JOB_ENDED) {
-        if (event->type == ARCP_CLIENT_JOB_EVENT && event->kind == ARCP_EVENT_PROGRESS &&
-            arcp_event_view_read(&view, event, &failure.error) == ARCP_OK) {
-            draw(&view);
+        const arcp_event_body *body = arcp_client_event_body(event);
+        if (body->kind == ARCP_EVENT_PROGRESS) {
+            draw(&body->progress);
         }
     }
-    arcp_event_view_fini(&view);
-    arcp_failure_fini(&failure);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

@@ -7,9 +7,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -18,9 +15,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -30,9 +27,9 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -42,7 +39,7 @@ static void show(void *user, const arcp_credential *credential)
 {
     (void)user;
     /* Hand the value to what needs it; do not print or keep it. */
-    printf("a %zu byte credential for %.*s\n", credential->value.size, TEXT(credential->endpoint));
+    printf("a %zu byte credential for %s\n", credential->value.size, credential->endpoint.data);
 }
 
 int main(void)
@@ -56,19 +53,19 @@ int main(void)
     printf("%zu credential, %zu when asked again\n", count,
            arcp_job_take_credentials(job, show, NULL));
     const arcp_outcome *outcome = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) != ARCP_OK) {
+    arcp_error err = {0};
+    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &err) != ARCP_OK) {
         return 1;
     }
-    printf("the agent: %.*s\n", TEXT(outcome->result));
-    arcp_job_release(job);
+    printf("the agent: %s\n", outcome->result.data);
+    arcp_job_unref(job);
 
     /* A lease that allows none of the upstream's models: no credential. */
     submit.lease = ARCP_SPAN_LITERAL("{\"model.use\":[\"local/*\"]}");
     job = submit_or_exit(client, &submit);
     count = arcp_job_take_credentials(job, show, NULL);
     printf("%zu credentials for a job without its models\n", count);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -17,9 +14,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -29,9 +26,9 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -49,7 +46,7 @@ static arcp_status take(void *user, arcp_span bytes, arcp_error *err)
     tally *sum = user;
     sum->pieces++;
     sum->bytes += bytes.size;
-    printf("piece %u: %.*s", sum->pieces, TEXT(bytes));
+    printf("piece %u: %.*s", sum->pieces, (int)bytes.size, bytes.data);
     return ARCP_OK;
 }
 
@@ -65,14 +62,14 @@ int main(void)
     arcp_job *job = submit_or_exit(client, &submit);
 
     const arcp_outcome *outcome = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) != ARCP_OK ||
+    arcp_error err = {0};
+    if (arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &err) != ARCP_OK ||
         outcome->status != ARCP_OK) {
         (void)fprintf(stderr, "not all of it came\n");
         return 1;
     }
-    printf("%u pieces, %zu bytes; summary: %.*s\n", sum.pieces, sum.bytes, TEXT(outcome->summary));
-    arcp_job_release(job);
+    printf("%u pieces, %zu bytes; summary: %s\n", sum.pieces, sum.bytes, outcome->summary.data);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

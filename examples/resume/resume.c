@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names; with a state, that session. */
 static arcp_client *connect_or_exit(const arcp_session_state *state)
 {
@@ -21,9 +18,9 @@ static arcp_client *connect_or_exit(const arcp_session_state *state)
         options.resume = *state;
     }
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -33,18 +30,16 @@ static arcp_client *connect_or_exit(const arcp_session_state *state)
 static void read_logs(arcp_client *client, int most)
 {
     const arcp_client_event *event = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    while (most > 0 &&
-           arcp_client_next_event(client, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK) {
+    arcp_error err = {0};
+    while (most > 0 && arcp_client_next_event(client, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK) {
         if (event->type == ARCP_CLIENT_JOB_EVENT && event->kind == ARCP_EVENT_LOG) {
-            printf("%.*s\n", TEXT(event->body));
+            printf("%s\n", event->body.data);
             most--;
         } else if (event->type == ARCP_CLIENT_JOB_ENDED) {
-            printf("result %.*s\n", TEXT(arcp_job_outcome(event->job)->result));
+            printf("result %s\n", arcp_job_outcome(event->job)->result.data);
             most = 0;
         }
     }
-    arcp_failure_fini(&failure);
 }
 
 int main(void)
@@ -53,19 +48,19 @@ int main(void)
     arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
     submit.agent = ARCP_SPAN_LITERAL("count");
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s\n", err.message);
         return 1;
     }
     read_logs(client, 2);
 
     arcp_buf storage = ARCP_BUF_INIT;
     arcp_session_state state;
-    if (arcp_client_session_state(client, &storage, &state, &failure.error) != ARCP_OK) {
+    if (arcp_client_session_state(client, &storage, &state, &err) != ARCP_OK) {
         return 1;
     }
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_free(client); /* without close: the runtime sees a connection that broke */
     printf("-- the connection is gone --\n");
 

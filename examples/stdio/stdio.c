@@ -6,16 +6,13 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* Submits, and leaves when that is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -25,14 +22,13 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 static void follow(arcp_job *job)
 {
     const arcp_client_event *event = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+    arcp_error err = {0};
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK &&
            event->type != ARCP_CLIENT_JOB_ENDED) {
         if (event->type == ARCP_CLIENT_JOB_EVENT) {
-            printf("%.*s %.*s\n", TEXT(event->kind_text), TEXT(event->body));
+            printf("%s %s\n", event->kind_text.data, event->body.data);
         }
     }
-    arcp_failure_fini(&failure);
 }
 
 int main(void)
@@ -41,9 +37,9 @@ int main(void)
     options.url = ARCP_SPAN_LITERAL("stdio:arcpd --stdio --log-level error --store memory: "
                                     "--agent hello=./hello.sh");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot start arcpd: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot start arcpd: %s\n", err.message);
         return 1;
     }
     arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
@@ -52,9 +48,9 @@ int main(void)
     follow(job);
     const arcp_outcome *outcome = arcp_job_outcome(job);
     if (outcome != NULL) {
-        printf("result %.*s\n", TEXT(outcome->result));
+        printf("result %s\n", outcome->result.data);
     }
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

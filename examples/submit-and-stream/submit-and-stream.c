@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -17,9 +14,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -29,9 +26,9 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -44,13 +41,13 @@ int main(void)
     submit.agent = ARCP_SPAN_LITERAL("count");
     submit.input = ARCP_SPAN_LITERAL("{\"to\":3}");
     arcp_job *job = submit_or_exit(client, &submit);
-    printf("accepted by %.*s\n", TEXT(arcp_job_agent(job)));
+    printf("accepted by %s\n", arcp_job_agent(job).data);
 
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     const arcp_client_event *event = NULL;
-    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK) {
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK) {
         if (event->type == ARCP_CLIENT_JOB_EVENT) {
-            printf("%.*s %.*s\n", TEXT(event->kind_text), TEXT(event->body));
+            printf("%s %s\n", event->kind_text.data, event->body.data);
         } else if (event->type == ARCP_CLIENT_JOB_ENDED) {
             break;
         }
@@ -58,13 +55,12 @@ int main(void)
     const arcp_outcome *outcome = arcp_job_outcome(job); /* NULL if the connection is gone */
     const int is_good = outcome != NULL && outcome->status == ARCP_OK;
     if (is_good) {
-        printf("result %.*s\n", TEXT(outcome->result));
+        printf("result %s\n", outcome->result.data);
     } else {
         (void)fprintf(stderr, "failed: %s\n",
-                      outcome != NULL ? outcome->failure->error.message : failure.error.message);
+                      outcome != NULL ? outcome->error->message : err.message);
     }
-    arcp_failure_fini(&failure);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return is_good ? 0 : 1;

@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -17,9 +14,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -29,9 +26,9 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -41,20 +38,19 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 static void follow(const char *who, arcp_job *job, arcp_event_kind last)
 {
     const arcp_client_event *event = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK) {
+    arcp_error err = {0};
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK) {
         if (event->type == ARCP_CLIENT_JOB_ENDED) {
-            printf("%s: ended, %s\n", who, arcp_job_outcome(job)->failure->code);
+            printf("%s: ended, %s\n", who, arcp_job_outcome(job)->error->code);
             return;
         }
         if (event->type == ARCP_CLIENT_JOB_EVENT) {
-            printf("%s: %.*s %.*s\n", who, TEXT(event->kind_text), TEXT(event->body));
+            printf("%s: %s %s\n", who, event->kind_text.data, event->body.data);
             if (event->kind == last) {
                 return;
             }
         }
     }
-    arcp_failure_fini(&failure);
 }
 
 int main(void)
@@ -70,27 +66,24 @@ int main(void)
     subscribe.job_id = arcp_job_id(job);
     subscribe.history = true;
     arcp_job *seen = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_subscribe(observer, &subscribe, ARCP_WAIT_DEFAULT, &seen, &failure) !=
-        ARCP_OK) {
-        (void)fprintf(stderr, "not subscribed: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_subscribe(observer, &subscribe, ARCP_WAIT_DEFAULT, &seen, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "not subscribed: %s\n", err.message);
         return 1;
     }
     follow("observer", seen, ARCP_EVENT_PROGRESS);
 
     const arcp_span why = ARCP_SPAN_LITERAL("enough");
-    if (arcp_client_cancel(observer, arcp_job_id(job), why, ARCP_WAIT_DEFAULT, &failure) !=
-        ARCP_OK) {
-        printf("observer: may not cancel, %s\n", failure.code);
+    if (arcp_client_cancel(observer, arcp_job_id(job), why, ARCP_WAIT_DEFAULT, &err) != ARCP_OK) {
+        printf("observer: may not cancel, %s\n", err.code);
     }
-    if (arcp_client_cancel(owner, arcp_job_id(job), why, ARCP_WAIT_DEFAULT, &failure) != ARCP_OK) {
+    if (arcp_client_cancel(owner, arcp_job_id(job), why, ARCP_WAIT_DEFAULT, &err) != ARCP_OK) {
         return 1;
     }
     follow("owner", job, ARCP_EVENT_UNKNOWN);
     follow("observer", seen, ARCP_EVENT_UNKNOWN);
-    arcp_failure_fini(&failure);
-    arcp_job_release(job);
-    arcp_job_release(seen);
+    arcp_job_unref(job);
+    arcp_job_unref(seen);
     arcp_client_free(observer);
     arcp_client_free(owner);
     return 0;

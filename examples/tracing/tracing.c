@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 /* The arcpd of this folder, or the one that ARCP_URL names. */
 static arcp_client *connect_or_exit(void)
 {
@@ -17,9 +14,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -29,9 +26,9 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -41,14 +38,13 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 static void follow(arcp_job *job)
 {
     const arcp_client_event *event = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+    arcp_error err = {0};
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK &&
            event->type != ARCP_CLIENT_JOB_ENDED) {
         if (event->type == ARCP_CLIENT_JOB_EVENT) {
-            printf("%.*s %.*s\n", TEXT(event->kind_text), TEXT(event->body));
+            printf("%s %s\n", event->kind_text.data, event->body.data);
         }
     }
-    arcp_failure_fini(&failure);
 }
 
 int main(void)
@@ -60,9 +56,9 @@ int main(void)
     submit.traceparent =
         ARCP_SPAN_LITERAL("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
     arcp_job *job = submit_or_exit(client, &submit);
-    printf("trace %.*s\n", TEXT(arcp_job_trace_id(job)));
+    printf("trace %s\n", arcp_job_trace_id(job).data);
     follow(job);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

@@ -6,9 +6,6 @@
 
 #include <arcp/client.h>
 
-/* A span's two arguments for %.*s. */
-#define TEXT(span) (int)(span).size, (span).data
-
 #include <arcp/json.h>
 
 /* The arcpd of this folder, or the one that ARCP_URL names. */
@@ -19,9 +16,9 @@ static arcp_client *connect_or_exit(void)
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_connect(&options, &client, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "cannot connect: %s\n", failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         exit(1);
     }
     return client;
@@ -31,9 +28,9 @@ static arcp_client *connect_or_exit(void)
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &failure) != ARCP_OK) {
-        (void)fprintf(stderr, "refused: %s: %s\n", failure.code, failure.error.message);
+    arcp_error err = {0};
+    if (arcp_client_submit(client, submit, ARCP_WAIT_DEFAULT, &job, &err) != ARCP_OK) {
+        (void)fprintf(stderr, "refused: %s: %s\n", err.code, err.message);
         exit(1);
     }
     return job;
@@ -47,7 +44,8 @@ static void print_mail(arcp_span body)
     const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
     if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
         const arcp_json_ref to = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("to"));
-        printf("mail sent to %.*s\n", TEXT(arcp_json_string(&json, to, &scratch)));
+        const arcp_span name = arcp_json_string(&json, to, &scratch); /* a piece of the body */
+        printf("mail sent to %.*s\n", (int)name.size, name.data);
     }
     arcp_buf_fini(&scratch);
     arcp_json_fini(&json);
@@ -61,9 +59,9 @@ int main(void)
     submit.lease = ARCP_SPAN_LITERAL("{\"x-vendor.acme.mail.send\":[\"*@acme.example\"]}");
     arcp_job *job = submit_or_exit(client, &submit);
 
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     const arcp_client_event *event = NULL;
-    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &failure) == ARCP_OK &&
+    while (arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &err) == ARCP_OK &&
            event->type != ARCP_CLIENT_JOB_ENDED) {
         if (event->type != ARCP_CLIENT_JOB_EVENT) {
             continue;
@@ -71,11 +69,10 @@ int main(void)
         if (arcp_span_equal_cstr(event->kind_text, "x-vendor.acme.mail.sent")) {
             print_mail(event->body);
         } else if (event->kind == ARCP_EVENT_LOG) {
-            printf("log %.*s\n", TEXT(event->body));
+            printf("log %s\n", event->body.data);
         }
     }
-    arcp_failure_fini(&failure);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_close(client);
     arcp_client_free(client);
     return 0;

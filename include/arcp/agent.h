@@ -44,8 +44,9 @@ typedef struct arcp_agent {
         sizeof(arcp_agent), NULL, NULL, false, ARCP_AGENT_BLOCKING, NULL, NULL, NULL, NULL         \
     }
 
-/* What the job is; borrowed, valid as long as the call. `start` is the payload of the
- * job.start line: job_id, agent, input, lease, budget, trace_id, traceparent, cwd, ... */
+/* What the job is; borrowed, valid as long as the call. The id is followed by a NUL. `start` is the
+ * payload of the job.start line: job_id, agent, input, lease, budget, trace_id, traceparent, cwd,
+ * ... */
 ARCP_API arcp_span arcp_agent_job_id(const arcp_agent_call *call);
 ARCP_API const arcp_json *arcp_agent_start(const arcp_agent_call *call);
 ARCP_API arcp_json_ref arcp_agent_input(const arcp_agent_call *call);
@@ -55,8 +56,8 @@ ARCP_API const arcp_authority *arcp_agent_authority(const arcp_agent_call *call)
 
 /* Appends the job's credentials for upstreams (§9.8) as a JSON array, [] when it has none:
  * those of `start`, or what replaced them since. They are secrets: `out` becomes
- * secret (arcp/buf.h), release it when they were used, and ask again rather than keep them. Any
- * thread. */
+ * secret (arcp/buf.h); end it (arcp_buf_fini) when they were used, and ask again rather than keep
+ * them. Any thread. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_credentials(const arcp_agent_call *call,
                                                             arcp_buf *out, arcp_error *err);
 
@@ -106,7 +107,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_chunk(arcp_agent_call *call, arc
 /* Delegates (§10): `request` is the JSON payload of a delegate line (agent, input,
  * lease_request?, lease_constraints?, wait?). The answer's payload is appended to `reply`:
  * {"job_id"}, or with wait the child's outcome. Blocking agents only: it waits.
- * LEASE_SUBSET_VIOLATION and the gate's codes as errors. */
+ * LEASE_SUBSET_VIOLATION and the gate's codes as errors, with their details. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request,
                                                          arcp_buf *reply, arcp_error *err);
 

@@ -29,7 +29,8 @@ ARCP_API arcp_budget *arcp_budget_ref(arcp_budget *budget);
 ARCP_API void arcp_budget_unref(arcp_budget *budget); /* NULL is accepted */
 ARCP_API arcp_budget *arcp_budget_parent(const arcp_budget *budget);
 
-/* The node's own counters, in the order the lease names them. */
+/* The node's own counters, in the order the lease names them. A currency is a piece of the lease's
+ * text: no NUL follows it. */
 ARCP_API size_t arcp_budget_count(const arcp_budget *budget);
 ARCP_API arcp_span arcp_budget_currency(const arcp_budget *budget, size_t index);
 ARCP_API arcp_decimal arcp_budget_initial(const arcp_budget *budget, size_t index);
@@ -79,14 +80,14 @@ ARCP_API size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_
  * is in the way), and for negative amounts. True for a currency nobody counts.
  *
  * Every successful reserve is ended by exactly one of: settle, which turns the held
- * amount into a spend of `actual` (may be smaller or larger), and release, which gives it
+ * amount into a spend of `actual` (may be smaller or larger), and unreserve, which gives it
  * back. `held` must be the amount reserved. */
 ARCP_API ARCP_MUST_CHECK bool arcp_budget_reserve(arcp_budget *budget, arcp_span currency,
                                                   arcp_decimal amount);
 ARCP_API size_t arcp_budget_settle(arcp_budget *budget, arcp_span currency, arcp_decimal held,
                                    arcp_decimal actual, arcp_budget_report *reports,
                                    size_t reports_max);
-ARCP_API void arcp_budget_release(arcp_budget *budget, arcp_span currency, arcp_decimal held);
+ARCP_API void arcp_budget_unreserve(arcp_budget *budget, arcp_span currency, arcp_decimal held);
 
 #ifdef __cplusplus
 }

@@ -69,6 +69,10 @@ ARCP_API void arcp_buf_append_i64(arcp_buf *buf, int64_t value);
 /* Removes the first `count` bytes (at most all of them). */
 ARCP_API void arcp_buf_consume(arcp_buf *buf, size_t count);
 
+/* The bytes as a NUL-terminated string, valid until the next call that changes the buffer; the NUL
+ * does not count. "" (and failed) when out of memory. */
+ARCP_API const char *arcp_buf_cstr(arcp_buf *buf);
+
 /* Hands the bytes over as a NUL-terminated string that the caller frees with
  * arcp_free; the buffer is empty afterwards. NULL when out of memory. Of a secret
  * buffer the string is all that its memory still holds: the caller wipes it

@@ -1,11 +1,13 @@
 /* The client: connect to an ARCP runtime, submit jobs, follow them, resume, subscribe.
  *
- * Two forms of one thing:
+ * arcp_client_run is all that a program needs that submits a job and uses its result. For anything
+ * else there are two forms of one client:
  *
  *  - Blocking. arcp_client_connect starts a loop in a thread of its own, which keeps the
  *    session alive (heartbeats, acknowledgements, reconnecting) whatever the program
  *    does. Every function may be called from any thread; those that wait take a timeout.
- *  - On the program's own libuv loop. arcp_client_open makes no thread; everything is
+ *  - On the program's own libuv loop. arcp_client_connect_start, and each other function whose name
+ *    ends in _start, returns at once and calls back later. There is no thread; everything is
  *    called, and calls back, on the loop's thread. Such programs ignore SIGPIPE.
  *
  * A dropped connection is replaced and the session resumed without the program's doing:
@@ -14,9 +16,14 @@
  * numbering is never passed on. Across jobs the order is the runtime's, but for events that
  * overtook the answer to their submit: they follow it.
  *
- * Spans given to a function are copied. What a returned pointer or span lives with is said
- * at each function. Timeouts are in milliseconds; ARCP_WAIT_DEFAULT takes the client's
- * request_timeout_ms, ARCP_WAIT_FOREVER waits. Draft §6-§8; the errors guide. */
+ * Spans given to a function are copied. Every span that the client gives to the program, here and
+ * in callbacks, is followed by a NUL and has a pointer when it is empty too, so that its data can
+ * be printed with %s. How long a returned pointer or span lives is said at each function.
+ *
+ * What a function hands over is given back in one of two ways: a job, which may have many handles,
+ * by arcp_job_unref; everything else by the free function of its type. Timeouts are in
+ * milliseconds; ARCP_WAIT_DEFAULT takes the client's request_timeout_ms, ARCP_WAIT_FOREVER waits.
+ * Draft §6-§8; the errors guide. */
 #ifndef ARCP_CLIENT_H
 #define ARCP_CLIENT_H
 
@@ -46,26 +53,6 @@ typedef struct arcp_job_page arcp_job_page;
 
 #define ARCP_WAIT_DEFAULT INT64_C(-1)
 #define ARCP_WAIT_FOREVER INT64_MAX
-
-/* ---- failures ---- */
-
-#define ARCP_FAILURE_CODE_MAX 64
-
-/* Why something failed, as the runtime said it or as the client found it. Initialise with
- * ARCP_FAILURE_INIT; functions write it only when they fail, replacing what was there. */
-typedef struct arcp_failure {
-    arcp_error error; /* an unknown code is ARCP_E_INTERNAL_ERROR, as the errors guide has it */
-    char code[ARCP_FAILURE_CODE_MAX]; /* the code as it was written, cut; "" for local ones */
-    char *details;                    /* owned; JSON text, NULL when there are none */
-} arcp_failure;
-
-#define ARCP_FAILURE_INIT                                                                          \
-    {                                                                                              \
-        {ARCP_OK, false, ARCP_NO_OFFSET, ""}, "", NULL                                             \
-    }
-
-/* Frees the details; the failure is as initialised. NULL is accepted. */
-ARCP_API void arcp_failure_fini(arcp_failure *failure);
 
 /* ---- options ---- */
 
@@ -147,7 +134,7 @@ typedef struct arcp_result_sink {
     uint64_t bytes_max; /* 0: 64 MiB in memory, else no limit; beyond: ARCP_E_LIMIT */
     int fd;             /* borrowed until the job ended */
     /* Takes decoded bytes, in the thread that reads the job's events. A failure becomes
-     * the job's outcome failure; later chunks are not offered. */
+     * the outcome's error; later chunks are not offered. */
     arcp_status (*write)(void *user, arcp_span bytes, arcp_error *err);
     void *user;
 } arcp_result_sink;
@@ -207,34 +194,34 @@ typedef struct arcp_list_options {
 
 typedef enum arcp_client_event_type {
     ARCP_CLIENT_CONNECTED,    /* the session is there */
-    ARCP_CLIENT_DISCONNECTED, /* failure says why; the next attempt is in retry_in_ms */
+    ARCP_CLIENT_DISCONNECTED, /* error says why; the next attempt is in retry_in_ms */
     ARCP_CLIENT_RESUMED,      /* the session goes on, nothing was lost */
-    ARCP_CLIENT_CLOSED,       /* over for good; failure is NULL when the program asked for it */
+    ARCP_CLIENT_CLOSED,       /* over for good; error is NULL when the program asked for it */
     ARCP_CLIENT_JOB_ADDED,    /* a job the program did not ask for: a delegated child, or one of
                                * a session that was resumed from its state */
     ARCP_CLIENT_JOB_EVENT,    /* kind, ts, body */
     ARCP_CLIENT_JOB_ENDED,    /* arcp_job_outcome has it; the job's last event */
-    ARCP_CLIENT_NOTICE        /* something odd that was survived; failure says what */
+    ARCP_CLIENT_NOTICE        /* something odd that was survived; error says what */
 } arcp_client_event_type;
 
 /* Lives until the next event is asked for from the same job or client (blocking form), or
  * during the callback. */
 typedef struct arcp_client_event {
     arcp_client_event_type type;
+    arcp_event_kind kind; /* of a JOB_EVENT; UNKNOWN kinds pass through */
     arcp_job *job;        /* NULL for what concerns the session; borrowed */
     uint64_t event_seq;   /* 0: none */
-    arcp_span payload;    /* the frame's payload on one line; credentials are left out */
-    arcp_event_kind kind; /* of a JOB_EVENT; UNKNOWN kinds pass through */
     arcp_span kind_text;
-    arcp_span ts;   /* as written; may be empty */
-    arcp_span body; /* JSON */
-    const arcp_failure *failure;
+    arcp_span ts;            /* as written; may be empty */
+    arcp_span body;          /* JSON; arcp_client_event_body reads it */
+    const arcp_error *error; /* with its details */
     int64_t retry_in_ms;
+    struct arcp__client_item *item; /* the client's own */
 } arcp_client_event;
 
 /* How a job ended. Lives with the job. Of a job that was over before and whose end the runtime does
  * not tell again, status is ARCP_E_CANCELLED, ARCP_E_TIMEOUT, or ARCP_E_CLOSED (also for a success
- * without its result), and failure says so. */
+ * without its result), and error says so. */
 typedef struct arcp_outcome {
     arcp_job_status final_status;
     arcp_status status;  /* ARCP_OK: success and the result is whole */
@@ -243,9 +230,27 @@ typedef struct arcp_outcome {
     arcp_span bytes;     /* streamed into memory: all of it */
     uint64_t streamed_bytes;
     arcp_span summary;
-    const arcp_failure *failure; /* NULL on success */
-    arcp_span payload;           /* of job.result or job.error, on one line */
+    const arcp_error *error; /* with its details; NULL on success */
+    arcp_span payload;       /* of job.result or job.error, on one line */
 } arcp_outcome;
+
+/* ---- one job ---- */
+
+/* Runs one job: connects to `url`, submits to `agent` (name or name@version) with `input` (JSON;
+ * NULL: {}), waits until the job has ended, and closes. `token` may be NULL. The result is
+ * appended to `result` (may be NULL), with a NUL behind it: JSON text, or the bytes of a result
+ * that was streamed. A job that failed is returned with the runtime's code in `err`; else errors
+ * are those of arcp_client_connect, arcp_client_submit and arcp_job_wait. Blocks. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_run(const char *url, const char *token,
+                                                     const char *agent, const char *input,
+                                                     arcp_buf *result, arcp_error *err);
+
+/* The same with every option of the connection and of the job (lease, budget, trace...). A job that
+ * has not ended in `timeout_ms` is cancelled: ARCP_E_DEADLINE. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_run_with(const arcp_client_options *options,
+                                                          const arcp_submit_options *submit,
+                                                          int64_t timeout_ms, arcp_buf *result,
+                                                          arcp_error *err);
 
 /* ---- the client ---- */
 
@@ -253,7 +258,7 @@ typedef struct arcp_outcome {
  * frees *out. ARCP_E_IO: the transport could not be made; ARCP_E_DEADLINE; else what the
  * runtime answered (UNAUTHENTICATED, RESUME_WINDOW_EXPIRED...). Blocks. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_connect(const arcp_client_options *options,
-                                                         arcp_client **out, arcp_failure *failure);
+                                                         arcp_client **out, arcp_error *err);
 
 /* Called for every event, on the loop's thread, never from inside another call. It may call
  * the client, and free it. */
@@ -262,10 +267,11 @@ typedef void (*arcp_client_event_fn)(void *user, arcp_client *client,
 
 /* The same on the program's loop: returns at once, CONNECTED or CLOSED follows. Requests
  * may be started before. ARCP_E_USAGE for options that cannot work. */
-ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_open(const arcp_client_options *options,
-                                                      struct uv_loop_s *loop,
-                                                      arcp_client_event_fn on_event, void *user,
-                                                      arcp_client **out, arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_connect_start(const arcp_client_options *options,
+                                                               struct uv_loop_s *loop,
+                                                               arcp_client_event_fn on_event,
+                                                               void *user, arcp_client **out,
+                                                               arcp_error *err);
 
 /* Says goodbye (session.close, else session.bye) and disconnects; jobs go on, the session
  * can be resumed in its window. Requests that wait end with ARCP_E_CLOSED. Blocking form:
@@ -274,7 +280,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_open(const arcp_client_options 
 ARCP_API void arcp_client_close(arcp_client *client);
 
 /* Frees the client, cutting the connection if it is still there. Events that were not read
- * are dropped; job handles stay readable until they are released. On a loop the memory goes
+ * are dropped; job handles stay readable until they are given back. On a loop the memory goes
  * when the loop lets it. No other thread may be inside the client. NULL is accepted. */
 ARCP_API void arcp_client_free(arcp_client *client);
 
@@ -287,7 +293,7 @@ ARCP_API void arcp_client_interrupt(arcp_client *client);
 ARCP_API arcp_feature_set arcp_client_features(arcp_client *client);
 
 /* Copies what it takes to resume later; last_event_seq is the last event handed over.
- * The spans point into `storage`, which becomes secret (arcp/buf.h) and which the caller releases.
+ * The spans point into `storage`, which becomes secret (arcp/buf.h) and which the caller frees.
  * ARCP_E_NOT_FOUND before the welcome. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_session_state(arcp_client *client,
                                                                arcp_buf *storage,
@@ -316,7 +322,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_agents(arcp_client *client,
 
 /* ---- requests, blocking form ---- */
 
-/* Submits and waits for job.accepted. *out is the caller's to release. A refusal is returned
+/* Submits and waits for job.accepted. The caller unrefs *out. A refusal is returned
  * with the runtime's code. When no answer came in time (ARCP_E_DEADLINE) the job may exist:
  * submitting again with the same idempotency key finds it. When this session has seen that job end
  * the handle has its outcome as it was handed over, and nothing follows, no event and no chunk;
@@ -324,30 +330,29 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_agents(arcp_client *client,
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit(arcp_client *client,
                                                         const arcp_submit_options *options,
                                                         int64_t timeout_ms, arcp_job **out,
-                                                        arcp_failure *failure);
+                                                        arcp_error *err);
 
-/* Attaches to a job of any session (§7.6). *out is the caller's to release. */
+/* Attaches to a job of any session (§7.6). The caller unrefs *out. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_subscribe(arcp_client *client,
                                                            const arcp_subscribe_options *options,
                                                            int64_t timeout_ms, arcp_job **out,
-                                                           arcp_failure *failure);
+                                                           arcp_error *err);
 
 /* Asks for the job's cancellation and waits until the runtime acknowledged; how the job ends
  * is another matter. `reason` may be empty. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id,
                                                         arcp_span reason, int64_t timeout_ms,
-                                                        arcp_failure *failure);
+                                                        arcp_error *err);
 
 /* One page of jobs (§6.6). *out is the caller's to free. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list(arcp_client *client,
                                                       const arcp_list_options *options,
                                                       int64_t timeout_ms, arcp_job_page **out,
-                                                      arcp_failure *failure);
+                                                      arcp_error *err);
 
 /* A ping and its pong; *round_trip_ns may be NULL. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms,
-                                                      int64_t *round_trip_ns,
-                                                      arcp_failure *failure);
+                                                      int64_t *round_trip_ns, arcp_error *err);
 
 /* The errors guide's loop: submit, follow to the end, and when that fails in a way that is
  * retryable, again after a pause that doubles (half of it random), or after details.retry_after_ms
@@ -355,7 +360,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping(arcp_client *client, int64
  * that a lost answer never starts a second job. A runtime has one job for one key: with a key in
  * `submit` only submits are repeated, and a job that ended is the answer, however it ended;
  * without, a job that ended in a retryable failure is followed by another one, under another key.
- * Returns ARCP_OK when a job ended, however it ended; *out is the caller's to release. */
+ * Returns ARCP_OK when a job ended, however it ended; the caller unrefs *out. */
 typedef struct arcp_retry_options {
     size_t struct_size;
     uint32_t attempts;  /* in all */
@@ -367,39 +372,38 @@ typedef struct arcp_retry_options {
         .struct_size = sizeof(arcp_retry_options), .attempts = 3, .first_ms = 1000,                \
         .timeout_ms = ARCP_WAIT_FOREVER                                                            \
     }
-ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_run(arcp_client *client,
-                                                     const arcp_submit_options *submit,
-                                                     const arcp_retry_options *retry,
-                                                     arcp_job **out, arcp_failure *failure);
+ARCP_API ARCP_MUST_CHECK arcp_status
+arcp_client_submit_with_retry(arcp_client *client, const arcp_submit_options *submit,
+                              const arcp_retry_options *retry, arcp_job **out, arcp_error *err);
 
 /* The next event of the client, in the order in which they came: of all jobs and, with
  * observe_all, of the session. ARCP_E_DEADLINE when none came in time, ARCP_E_CLOSED (or why
  * the client ended) when none can come any more. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
                                                             const arcp_client_event **out,
-                                                            arcp_failure *failure);
+                                                            arcp_error *err);
 
 /* The job's next event. After JOB_ENDED: ARCP_E_CLOSED. One thread at a time per job. Leave
- * out what other jobs have to say, but read or release them: unread events of theirs beyond
+ * out what other jobs have to say, but read or unref them: unread events of theirs beyond
  * four times unread_bytes_max end the wait with ARCP_E_LIMIT. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms,
                                                          const arcp_client_event **out,
-                                                         arcp_failure *failure);
+                                                         arcp_error *err);
 
 /* Waits until the job ended, dropping its events (a streamed result goes to its sink all the
  * same). ARCP_OK whatever the outcome; *out lives with the job. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms,
-                                                   const arcp_outcome **out, arcp_failure *failure);
+                                                   const arcp_outcome **out, arcp_error *err);
 
 /* ---- requests, on a loop ---- */
 
-/* The answer to a request; everything lives during the call but `job` and `page`, which are
- * the receiver's to release and to free. */
+/* The answer to a request; everything lives during the call but `job` and `page`, which the
+ * receiver unrefs and frees. */
 typedef struct arcp_reply {
     arcp_status status;
-    const arcp_failure *failure; /* NULL when status is ARCP_OK */
-    arcp_job *job;               /* submit, subscribe */
-    arcp_job_page *page;         /* list */
+    const arcp_error *error; /* with its details; NULL when status is ARCP_OK */
+    arcp_job *job;           /* submit, subscribe */
+    arcp_job_page *page;     /* list */
     int64_t round_trip_ns;
 } arcp_reply;
 
@@ -409,7 +413,7 @@ typedef void (*arcp_reply_fn)(void *user, arcp_client *client, const arcp_reply 
 /* The requests of the blocking form, whose comments hold here too, without waiting: what cannot
  * even be asked is returned (ARCP_E_USAGE, ARCP_E_CLOSED, ARCP_E_NO_MEMORY, and a lease or an
  * agent's name that is malformed), everything else comes with the reply. Options and spans are
- * copied. A job of a reply is the program's to release, a page to free. What is asked leaves while
+ * copied. What is asked leaves while
  * the loop runs, together with what else is asked in the same turn: not before uv_run is called
  * again, when a callback has stopped the loop. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit_start(arcp_client *client,
@@ -448,7 +452,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ack(arcp_client *client, uint64
 ARCP_API arcp_job *arcp_job_ref(arcp_job *job);
 /* Gives a handle back; may be done after the client is freed. The client forgets a job once it
  * has ended and its handles are gone. NULL is accepted. */
-ARCP_API void arcp_job_release(arcp_job *job);
+ARCP_API void arcp_job_unref(arcp_job *job);
 
 /* These never change once the program has the handle, and live with it. Empty: not known
  * (some runtimes leave members out). */
@@ -485,7 +489,7 @@ typedef struct arcp_job_budget {
 /* The budget counter number `index`, from 0; false when there is none. */
 ARCP_API bool arcp_job_budget_at(arcp_job *job, size_t index, arcp_job_budget *out);
 
-/* A credential as the runtime provisioned it (§9.8). Spans live during the visit. */
+/* A credential as the runtime provisioned it (§9.8). Spans live during the call. */
 typedef struct arcp_credential {
     arcp_span id;
     arcp_span value; /* the secret */
@@ -497,7 +501,7 @@ typedef struct arcp_credential {
 /* Shows the credentials that came with the job, once: afterwards the client has wiped its
  * copy. Only those of scheme "bearer" are kept at all. Returns how many were shown. */
 ARCP_API size_t arcp_job_take_credentials(
-    arcp_job *job, void (*visit)(void *user, const arcp_credential *credential), void *user);
+    arcp_job *job, void (*each)(void *user, const arcp_credential *credential), void *user);
 
 /* ---- pages of jobs ---- */
 
@@ -522,40 +526,71 @@ ARCP_API arcp_job_row arcp_job_page_row(const arcp_job_page *page, size_t index)
 ARCP_API arcp_span arcp_job_page_next_cursor(const arcp_job_page *page);
 ARCP_API void arcp_job_page_free(arcp_job_page *page); /* NULL is accepted */
 
-/* ---- reading event bodies ---- */
+/* ---- what an event says ---- */
 
-/* The members of a job event's body under the draft's names, also when the runtime spells
- * them in an older way. Numbers are in their own text; what is absent is empty; members that
- * are JSON (args, result, error, dimensions) are JSON text. Initialise with
- * ARCP_EVENT_VIEW_INIT, reuse as often as you like, end with fini. */
-typedef struct arcp_event_view {
-    arcp_event_kind kind;
-    arcp_span level, message;                          /* log; message also status, progress */
-    arcp_span text;                                    /* thought */
-    arcp_span tool, call_id, args, result, error;      /* tool_call, tool_result */
-    arcp_span phase;                                   /* status */
-    arcp_span name, value, unit, dimensions;           /* metric */
-    arcp_span uri, content_type, byte_size, sha256;    /* artifact_ref */
-    arcp_span delegate_id, child_job_id, agent, input; /* delegate */
-    arcp_span current, total, units;                   /* progress */
-    arcp_span result_id, chunk_seq, data, encoding;    /* result_chunk, not decoded */
+/* The frame's payload as JSON on one line; credentials are left out. Empty for events of the
+ * session, and when there is no memory for it. Lives with the event. */
+ARCP_API arcp_span arcp_client_event_payload(const arcp_client_event *event);
+
+/* The members of event bodies, one struct per kind (§8.2), under the draft's names, also when the
+ * runtime spells them in an older way. Numbers are in their own text; what is absent is empty. */
+typedef struct arcp_log_body {
+    arcp_span level, message;
+} arcp_log_body;
+typedef struct arcp_thought_body {
+    arcp_span text;
+} arcp_thought_body;
+typedef struct arcp_tool_call_body {
+    arcp_span tool, call_id;
+    arcp_span args; /* JSON */
+} arcp_tool_call_body;
+typedef struct arcp_tool_result_body {
+    arcp_span call_id;
+    arcp_span result, error; /* JSON; one of them */
+} arcp_tool_result_body;
+typedef struct arcp_status_body {
+    arcp_span phase, message;
+    arcp_span credential_id; /* of phase credential_rotated; the value stays in the event's body */
+} arcp_status_body;
+typedef struct arcp_metric_body {
+    arcp_span name, value, unit;
+    arcp_span dimensions; /* JSON */
+} arcp_metric_body;
+typedef struct arcp_artifact_ref_body {
+    arcp_span uri, content_type, byte_size, sha256;
+} arcp_artifact_ref_body;
+typedef struct arcp_delegate_body {
+    arcp_span delegate_id, child_job_id, agent;
+    arcp_span input; /* JSON */
+} arcp_delegate_body;
+typedef struct arcp_progress_body {
+    arcp_span current, total, units, message;
+} arcp_progress_body;
+typedef struct arcp_result_chunk_body {
+    arcp_span result_id, chunk_seq, data, encoding; /* not decoded */
     bool more;
-    arcp_span credential_id; /* status of phase credential_rotated; the value stays in body */
-    arcp_json json;          /* the body, scanned; ARCP_JSON_ROOT is the object */
-    arcp_buf scratch;        /* owned */
-} arcp_event_view;
+} arcp_result_chunk_body;
 
-#define ARCP_EVENT_VIEW_INIT                                                                       \
-    {                                                                                              \
-        .json = ARCP_JSON_INIT, .scratch = ARCP_BUF_INIT                                           \
-    }
+typedef struct arcp_event_body {
+    arcp_event_kind kind; /* of the member below; UNKNOWN: there is none */
+    union {
+        arcp_log_body log;
+        arcp_thought_body thought;
+        arcp_tool_call_body tool_call;
+        arcp_tool_result_body tool_result;
+        arcp_status_body status;
+        arcp_metric_body metric;
+        arcp_artifact_ref_body artifact_ref;
+        arcp_delegate_body delegate;
+        arcp_progress_body progress;
+        arcp_result_chunk_body result_chunk;
+    };
+} arcp_event_body;
 
-/* Reads the body of a JOB_EVENT. Spans live until the next read with the same view, and as
- * long as the event. ARCP_E_INVALID_REQUEST for a body that is no object. */
-ARCP_API ARCP_MUST_CHECK arcp_status arcp_event_view_read(arcp_event_view *view,
-                                                          const arcp_client_event *event,
-                                                          arcp_error *err);
-ARCP_API void arcp_event_view_fini(arcp_event_view *view);
+/* The body of a JOB_EVENT, read when it is asked for first; lives with the event. Never NULL: a
+ * body that is no object, one of a kind without members above, and one for which there is no memory
+ * has the kind UNKNOWN. */
+ARCP_API const arcp_event_body *arcp_client_event_body(const arcp_client_event *event);
 
 #ifdef __cplusplus
 }

@@ -48,7 +48,8 @@ typedef struct arcp_authority_options {
         sizeof(arcp_authority_options), NULL, {0, 0}, 0, {NULL, 0}, true, NULL                     \
     }
 
-/* The authority of one job; the caller unrefs *out. Keeps references to the lease and the
+/* The authority of one job; the caller unrefs *out. `options` NULL: the defaults, for a lease
+ * without expiry. Keeps references to the lease and the
  * budget. ARCP_E_USAGE for options that did not begin as ARCP_AUTHORITY_OPTIONS_INIT, and for a
  * grace or a directory that is not allowed. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_authority_new(const arcp_lease *lease,
@@ -78,9 +79,9 @@ typedef struct arcp_decision {
     arcp_deny_reason reason;
     arcp_span capability; /* as asked; borrowed from the caller */
     arcp_span target;     /* as asked; borrowed from the caller */
-    arcp_span canonical;  /* what was matched and must be acted on; in target or scratch;
-                             empty when there is no canonical form */
-    arcp_span pattern;    /* which pattern allowed; borrowed from the lease */
+    arcp_span canonical;  /* what was matched and must be acted on; in target or scratch (no NUL
+                             follows); empty when there is no canonical form */
+    arcp_span pattern;    /* which pattern allowed; borrowed from the lease, a NUL follows */
     arcp_span currency;   /* which budget is used up; borrowed from the budget */
 } arcp_decision;
 

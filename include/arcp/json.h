@@ -103,7 +103,8 @@ static inline bool arcp_json_is(const arcp_json *json, arcp_json_ref ref, arcp_j
     return ref != ARCP_JSON_ABSENT && json->nodes[ref].type == (uint8_t)type;
 }
 
-/* The value as it was written, strings with their quotes. Empty for ABSENT. */
+/* The value as it was written, strings with their quotes: a piece of the text, which no NUL
+ * follows. Empty for ABSENT. */
 static inline arcp_span arcp_json_raw(const arcp_json *json, arcp_json_ref ref)
 {
     if (ref == ARCP_JSON_ABSENT) {
@@ -129,8 +130,8 @@ ARCP_API arcp_json_ref arcp_json_next(const arcp_json *json, arcp_json_ref conta
 /* How many elements, or members. */
 ARCP_API size_t arcp_json_count(const arcp_json *json, arcp_json_ref container);
 
-/* The string without its quotes when it has no escapes (borrowed, no copy); else it is
- * unescaped into `scratch` (appended; the span stays good until scratch is cleared or
+/* The string without its quotes when it has no escapes (borrowed, no copy, no NUL behind it); else
+ * it is unescaped into `scratch` (appended; the span stays good until scratch is cleared or
  * released, however many strings are read into it meanwhile). Empty span for what is no string, and
  * when scratch runs out of memory (arcp_buf_status). Escaped NUL bytes are kept. */
 ARCP_API arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch);

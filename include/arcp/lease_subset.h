@@ -44,12 +44,11 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_is_subset(const arcp_lease *chil
                                                           const arcp_lease *parent, bool *is_subset,
                                                           arcp_subset_violation *violation);
 
-/* The guides' assert subset: ARCP_OK, or ARCP_E_LEASE_SUBSET_VIOLATION with the error's
- * details appended to `details` ({capability, child_pattern, witness, reason}; may be
- * NULL). */
+/* The guides' assert subset: ARCP_OK, or ARCP_E_LEASE_SUBSET_VIOLATION with the details
+ * {capability, child_pattern, witness, reason} (arcp_error_details). */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_assert_subset(const arcp_lease *child,
                                                               const arcp_lease *parent,
-                                                              arcp_buf *details, arcp_error *err);
+                                                              arcp_error *err);
 
 /* The effective lease of a delegated job (§9.4): checks `request` against what `parent`
  * holds now and yields the lease that the child's authority is made of; the caller unrefs
@@ -69,7 +68,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_assert_subset(const arcp_lease *
  * What the child may ask its parent for is not decided here: agent.delegate is the gate's. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_derive(const arcp_authority *parent,
                                                        const arcp_lease *request, arcp_lease **out,
-                                                       arcp_buf *details, arcp_error *err);
+                                                       arcp_error *err);
 
 /* The request narrowed by a ceiling (policy): never wider than either. The caller unrefs
  * *out. ARCP_E_NO_MEMORY.

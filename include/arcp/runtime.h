@@ -81,10 +81,10 @@ typedef struct arcp_runtime_options {
             NULL, NULL, NULL, NULL, NULL, false, NULL, NULL                                        \
     }
 
-/* Makes a runtime and takes up what its store holds; reading it is finished when this
- * returns (it runs the loop until then, before anything else is attached to the runtime).
- * SIGPIPE is ignored from then on when it had its default action.
- * ARCP_E_CORRUPT, ARCP_E_IO, ARCP_E_NO_MEMORY; ARCP_E_USAGE for options that did not begin as
+/* Makes a runtime (`options` NULL: the defaults) and takes up what its store holds; reading it is
+ * finished when this returns (it runs the loop until then, before anything else is attached to the
+ * runtime). SIGPIPE is ignored from then on when it had its default action. ARCP_E_CORRUPT,
+ * ARCP_E_IO, ARCP_E_NO_MEMORY; ARCP_E_USAGE for options that did not begin as
  * ARCP_RUNTIME_OPTIONS_INIT: of these nothing is taken over. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_new(struct uv_loop_s *loop,
                                                       const arcp_runtime_options *options,

@@ -21,7 +21,7 @@ ARCP_API ARCP_MUST_CHECK arcp_secret *arcp_secret_new(arcp_span bytes);
 /* Wipes and frees; NULL is accepted. */
 ARCP_API void arcp_secret_free(arcp_secret *secret);
 
-/* The bytes, for handing them to whoever must have them; valid until the free. */
+/* The bytes, followed by a NUL; valid until the free. */
 ARCP_API arcp_span arcp_secret_reveal(const arcp_secret *secret);
 
 /* Equal bytes; the time taken depends on `candidate`'s length only. */

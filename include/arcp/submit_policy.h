@@ -30,16 +30,15 @@ typedef struct arcp_submit_request {
  *  - ARCP_OK with *narrowed set (the caller takes the reference): it gets that one. It must
  *    be within request->lease, or the job is refused with INTERNAL_ERROR and an error is
  *    logged; budgets, expiry and model.use that it leaves out stay as they were.
- *  - anything else refuses, with `err` and `details` (empty, or a JSON object) as the peer
- *    gets them; a status without a code of the draft travels as INTERNAL_ERROR. Nothing is
- *    left of the submit; its idempotency key is free again. A refused delegation is a
+ *  - anything else refuses, with `err` as the peer gets it (details, if any, are a JSON object:
+ *    arcp_error_set_details); a status without a code of the draft travels as INTERNAL_ERROR.
+ * Nothing is left of the submit; its idempotency key is free again. A refused delegation is a
  *    tool_result on the parent.
  *
  * Called on the loop's thread; must not block, and must not call the runtime. A repeated
  * submit with the same idempotency key is answered without asking. */
 typedef arcp_status (*arcp_submit_policy_fn)(void *user, const arcp_submit_request *request,
-                                             const arcp_lease **narrowed, arcp_buf *details,
-                                             arcp_error *err);
+                                             const arcp_lease **narrowed, arcp_error *err);
 
 #ifdef __cplusplus
 }

@@ -54,10 +54,9 @@ typedef struct arcp__line_style {
     unsigned depth; /* of delegation: two spaces each */
 } arcp__line_style;
 
-/* Appends the line for an event of a job, without newline. `view` is reused from call to call.
- * False (and nothing) for events that have none: result chunks. */
-bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *event,
-                      arcp_event_view *view, arcp_buf *out);
+/* Appends the line for an event of a job, without newline. False (and nothing) for events that have
+ * none: result chunks. */
+bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *event, arcp_buf *out);
 
 /* The line for something that is no event of a job: a word of at most nine letters, then the
  * text. `color` is an SGR number, 0: none. */
@@ -107,7 +106,7 @@ void arcp__progress_add(arcp__progress *progress, arcp_span job, arcp_span label
 void arcp__progress_remove(arcp__progress *progress, arcp_span job);
 
 /* Takes an event of kind progress, status or log (whose message is shown meanwhile). */
-void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_view *view);
+void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_body *body);
 
 /* Appends the area's text, a line per job. */
 void arcp__progress_draw(const arcp__progress *progress, int64_t now_ns, bool is_utf8,
@@ -215,7 +214,6 @@ typedef struct arcp__follow {
         unsigned depth;
     } jobs[ARCP__FOLLOW_JOBS_MAX];
     size_t job_count;
-    arcp_event_view view;
     arcp_buf line;
     unsigned interrupts_seen;
     bool cancel_sent;

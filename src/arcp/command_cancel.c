@@ -43,15 +43,15 @@ static arcp__session_file *borrow_session(arcp__program *program, arcp_span url,
 static arcp_client *refuse_stranger(arcp__program *program, const arcp_client_options *options,
                                     int *exit_status)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     arcp_client *client = arcp__program_connect(program, options, exit_status);
     if (client != NULL) {
         arcp_client_close(client);
         arcp_client_free(client);
-        (void)arcp_error_set(&failure.error, ARCP_E_PERMISSION_DENIED,
+        (void)arcp_error_set(&err, ARCP_E_PERMISSION_DENIED,
                              "the job was submitted as another principal than the one of the token "
                              "in use");
-        *exit_status = arcp__program_fail(program, &failure);
+        *exit_status = arcp__program_fail(program, &err);
     }
     return NULL;
 }
@@ -65,32 +65,31 @@ static arcp_client *connect_to(arcp__program *program, const arcp_client_options
         return arcp__program_connect(program, options, exit_status);
     }
     arcp_client_options resuming = *options;
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &program->error_details};
     arcp_client *client = NULL;
     resuming.resume = arcp__session_file_state(file);
     resuming.hooks = (arcp_client_hooks){NULL, welcomed, file};
-    arcp_status status = arcp_client_connect(&resuming, &client, &failure);
+    arcp_status status = arcp_client_connect(&resuming, &client, &err);
     if (status == ARCP_E_UNAUTHENTICATED) {
         client = refuse_stranger(program, options, exit_status);
     } else if (status == ARCP_E_RESUME_WINDOW_EXPIRED) {
         arcp__session_file_remove(file);
         client = arcp__program_connect(program, options, exit_status);
     } else if (status != ARCP_OK) {
-        (void)arcp__program_fail(program, &failure);
+        (void)arcp__program_fail(program, &err);
         *exit_status = ARCP__EXIT_NOT_CONNECTED;
     }
-    arcp_failure_fini(&failure);
     return client;
 }
 
 static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &program->error_details};
     arcp_span reason = arcp_span_cstr(arcp__value(&program->arguments, ARCP__OPTION_REASON));
-    arcp_status status = arcp_client_cancel(client, job, reason, ARCP_WAIT_DEFAULT, &failure);
+    arcp_status status = arcp_client_cancel(client, job, reason, ARCP_WAIT_DEFAULT, &err);
     int exit_status = ARCP__EXIT_SUCCESS;
     if (status != ARCP_OK) {
-        exit_status = arcp__program_fail(program, &failure);
+        exit_status = arcp__program_fail(program, &err);
     } else if (program->is_json) {
         arcp_buf line = ARCP_BUF_INIT;
         arcp_buf_append_cstr(&line, "{\"job_id\":");
@@ -101,7 +100,6 @@ static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
     } else if (!program->is_quiet) {
         arcp__screen_format(&program->screen, "cancelling %.*s", (int)job.size, job.data);
     }
-    arcp_failure_fini(&failure);
     return exit_status;
 }
 

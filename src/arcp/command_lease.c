@@ -28,9 +28,9 @@ typedef struct asked {
 static int fail(const asked *a, const char *what, const arcp_error *err)
 {
     const char *why = err->message[0] == '\0' ? arcp_status_text(err->status) : err->message;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    (void)arcp_error_set(&failure.error, err->status, "%s: %s", what, why);
-    arcp__program_print_failure(a->program, &failure);
+    arcp_error failure = {0};
+    (void)arcp_error_set(&failure, err->status, "%s: %s", what, why);
+    arcp__program_print_error(a->program, &failure);
     arcp__screen_format(&a->program->screen, "arcp lease: %s: %s", what, why);
     return ARCP__EXIT_ERROR;
 }

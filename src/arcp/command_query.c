@@ -44,14 +44,13 @@ static void print_agent(void *user, const arcp_agent_row *agent)
 static int list_agents(arcp__program *program, arcp_client *client, void *user)
 {
     printer p = {.program = program};
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &program->error_details};
     int exit_status = ARCP__EXIT_ERROR;
-    if (arcp_client_agents(client, print_agent, &p, &failure.error) != ARCP_OK) {
-        exit_status = arcp__program_fail(program, &failure);
+    if (arcp_client_agents(client, print_agent, &p, &err) != ARCP_OK) {
+        exit_status = arcp__program_fail(program, &err);
     } else if (!p.failed) {
         exit_status = ARCP__EXIT_SUCCESS;
     }
-    arcp_failure_fini(&failure);
     return exit_status;
 }
 
@@ -134,13 +133,13 @@ static int list_jobs(arcp__program *program, arcp_client *client, void *user)
     listing *l = user;
     bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
     arcp_buf cursor = ARCP_BUF_INIT;
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &program->error_details};
     int exit_status = ARCP__EXIT_SUCCESS;
     bool more = true;
     while (more && exit_status == ARCP__EXIT_SUCCESS) {
         arcp_job_page *page = NULL;
-        if (arcp_client_list(client, &l->options, ARCP_WAIT_DEFAULT, &page, &failure) != ARCP_OK) {
-            exit_status = arcp__program_fail(program, &failure);
+        if (arcp_client_list(client, &l->options, ARCP_WAIT_DEFAULT, &page, &err) != ARCP_OK) {
+            exit_status = arcp__program_fail(program, &err);
             break;
         }
         if (!print_page(program, l, page)) {
@@ -152,15 +151,14 @@ static int list_jobs(arcp__program *program, arcp_client *client, void *user)
         arcp_buf_append(&cursor, next);
         l->options.cursor = arcp_buf_span(&cursor);
         if (cursor.failed) { /* without a cursor it would begin anew */
-            (void)arcp_error_set(&failure.error, ARCP_E_NO_MEMORY, "out of memory");
-            exit_status = arcp__program_fail(program, &failure);
+            (void)arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory");
+            exit_status = arcp__program_fail(program, &err);
         }
         if (!all && next.size != 0 && program->screen.is_terminal) {
             arcp__screen_format(&program->screen, "there are more: --all");
         }
         arcp_job_page_free(page);
     }
-    arcp_failure_fini(&failure);
     arcp_buf_fini(&cursor);
     return exit_status;
 }
@@ -178,12 +176,10 @@ int arcp__command_jobs(arcp__program *program)
 
 static int ping(arcp__program *program, arcp_client *client, void *user)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &program->error_details};
     int64_t round_trip_ns = 0;
-    if (arcp_client_ping(client, ARCP_WAIT_DEFAULT, &round_trip_ns, &failure) != ARCP_OK) {
-        const int exit_status = arcp__program_fail(program, &failure);
-        arcp_failure_fini(&failure);
-        return exit_status;
+    if (arcp_client_ping(client, ARCP_WAIT_DEFAULT, &round_trip_ns, &err) != ARCP_OK) {
+        return arcp__program_fail(program, &err);
     }
     arcp_buf runtime = ARCP_BUF_INIT;
     arcp_buf line = ARCP_BUF_INIT;

@@ -63,7 +63,7 @@ static int submit(submission *s, arcp_client *client, arcp_job **out)
 {
     const arcp__arguments *arguments = &s->program->arguments;
     arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &s->program->error_details};
     options.agent = arcp_span_cstr(arguments->words[0]);
     options.input = arcp_buf_span(&s->input);
     options.lease = arcp_buf_span(&s->lease);
@@ -73,13 +73,8 @@ static int submit(submission *s, arcp_client *client, arcp_job **out)
     options.traceparent = arcp_span_cstr(getenv("TRACEPARENT"));
     options.tracestate = arcp_span_cstr(getenv("TRACESTATE"));
     options.result = arcp__result_writer_sink(&s->writer);
-    arcp_status status = arcp_client_submit(client, &options, ARCP_WAIT_DEFAULT, out, &failure);
-    int exit_status = ARCP__EXIT_SUCCESS;
-    if (status != ARCP_OK) {
-        exit_status = arcp__program_fail(s->program, &failure);
-    }
-    arcp_failure_fini(&failure);
-    return exit_status;
+    arcp_status status = arcp_client_submit(client, &options, ARCP_WAIT_DEFAULT, out, &err);
+    return status == ARCP_OK ? ARCP__EXIT_SUCCESS : arcp__program_fail(s->program, &err);
 }
 
 static void say_accepted(submission *s, arcp_job *job)
@@ -150,7 +145,7 @@ static int run(submission *s, const arcp_client_options *options)
         exit_status = follow(s, client, job);
     }
     arcp__interrupt_watch(NULL);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_free(client);
     return exit_status;
 }

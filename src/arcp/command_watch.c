@@ -8,17 +8,16 @@ static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool his
                            arcp__result_writer *writer, int *exit_status)
 {
     arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &program->error_details};
     arcp_job *job = NULL;
     options.job_id = arcp_span_cstr(program->arguments.words[0]);
     options.history = history;
     options.result = arcp__result_writer_sink(writer);
-    arcp_status status = arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &job, &failure);
+    arcp_status status = arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &job, &err);
     if (status != ARCP_OK) {
-        *exit_status = arcp__program_fail(program, &failure);
+        *exit_status = arcp__program_fail(program, &err);
         job = NULL;
     }
-    arcp_failure_fini(&failure);
     return job;
 }
 
@@ -31,16 +30,15 @@ static int watch(arcp__program *program, arcp_client *client, arcp__result_write
     if (had_ended && !from_start) {
         /* Such a job says nothing more by itself: its end is in the history, so that is asked for,
          * and only the end is shown. */
-        arcp_failure failure = ARCP_FAILURE_INIT;
+        arcp_error err = {.details = &program->error_details};
         arcp_job *ended = job;
         job = NULL;
-        if (arcp_client_unsubscribe(client, arcp_job_id(ended), &failure.error) == ARCP_OK) {
+        if (arcp_client_unsubscribe(client, arcp_job_id(ended), &err) == ARCP_OK) {
             job = subscribe(program, client, true, writer, &exit_status);
         } else {
-            exit_status = arcp__program_fail(program, &failure);
+            exit_status = arcp__program_fail(program, &err);
         }
-        arcp_failure_fini(&failure);
-        arcp_job_release(ended);
+        arcp_job_unref(ended);
     }
     if (job == NULL) {
         return exit_status;
@@ -54,7 +52,7 @@ static int watch(arcp__program *program, arcp_client *client, arcp__result_write
     if (exit_status != ARCP__EXIT_LEFT) {
         arcp_client_close(client);
     }
-    arcp_job_release(job);
+    arcp_job_unref(job);
     return exit_status;
 }
 

@@ -68,7 +68,7 @@ void arcp__plain_line(const arcp__line_style *style, const char *word, int color
 typedef struct line {
     const arcp__line_style *style;
     const arcp_client_event *event;
-    const arcp_event_view *view;
+    const arcp_event_body *body;
     arcp_buf *out;
 } line;
 
@@ -105,18 +105,18 @@ static void append_error(arcp_buf *out, arcp_span error)
 
 static void tool_result_line(const line *l)
 {
-    if (l->view->error.size != 0) {
+    if (l->body->tool_result.error.size != 0) {
         begin(l, "refused", ARCP__COLOR_RED);
-        append_error(l->out, l->view->error);
+        append_error(l->out, l->body->tool_result.error);
     } else {
         begin(l, "returned", ARCP__COLOR_CYAN);
-        append_json(l->out, l->view->result);
+        append_json(l->out, l->body->tool_result.result);
     }
 }
 
 static void log_line(const line *l)
 {
-    const arcp_span level = l->view->level;
+    const arcp_span level = l->body->log.level;
     if (is_level(level, "error") || is_level(level, "critical") || is_level(level, "fatal")) {
         begin(l, "error", ARCP__COLOR_RED);
     } else if (is_level(level, "warn") || is_level(level, "warning")) {
@@ -126,28 +126,30 @@ static void log_line(const line *l)
     } else {
         begin(l, "log", ARCP__COLOR_NONE);
     }
-    append_text(l->out, l->view->message);
+    append_text(l->out, l->body->log.message);
 }
 
 static void metric_line(const line *l)
 {
-    if (arcp_span_equal_cstr(l->view->name, "cost.budget.remaining") && l->view->unit.size != 0) {
+    if (arcp_span_equal_cstr(l->body->metric.name, "cost.budget.remaining") &&
+        l->body->metric.unit.size != 0) {
         begin(l, "budget", ARCP__COLOR_MAGENTA);
-        append_text(l->out, l->view->unit);
-        append_next(l->out, l->view->value);
+        append_text(l->out, l->body->metric.unit);
+        append_next(l->out, l->body->metric.value);
         arcp_job_budget budget;
         for (size_t at = 0; l->event->job != NULL && arcp_job_budget_at(l->event->job, at, &budget);
              at++) {
-            if (arcp_span_equal_cstr(l->view->unit, budget.currency) && budget.initial[0] != '\0') {
+            if (arcp_span_equal_cstr(l->body->metric.unit, budget.currency) &&
+                budget.initial[0] != '\0') {
                 arcp_buf_append_format(l->out, " of %s", budget.initial);
             }
         }
         return;
     }
     begin(l, "metric", ARCP__COLOR_DIM);
-    append_text(l->out, l->view->name);
-    append_next(l->out, l->view->value);
-    append_next(l->out, l->view->unit);
+    append_text(l->out, l->body->metric.name);
+    append_next(l->out, l->body->metric.value);
+    append_next(l->out, l->body->metric.unit);
 }
 
 static void other_line(const line *l)
@@ -159,31 +161,27 @@ static void other_line(const line *l)
     append_json(l->out, l->event->body);
 }
 
-bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *event,
-                      arcp_event_view *view, arcp_buf *out)
+bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *event, arcp_buf *out)
 {
-    const line l = {style, event, view, out};
+    const arcp_event_body *body = arcp_client_event_body(event);
+    const line l = {style, event, body, out};
     if (event->kind == ARCP_EVENT_RESULT_CHUNK) {
         return false;
     }
-    if (arcp_event_view_read(view, event, NULL) != ARCP_OK) {
-        other_line(&l);
-        return true;
-    }
-    switch (event->kind) {
+    switch (body->kind) {
     case ARCP_EVENT_LOG:
         log_line(&l);
         break;
     case ARCP_EVENT_THOUGHT:
         begin(&l, "thought", ARCP__COLOR_DIM);
-        append_text(out, view->text);
+        append_text(out, body->thought.text);
         break;
     case ARCP_EVENT_TOOL_CALL:
         begin(&l, "call", ARCP__COLOR_CYAN);
-        append_text(out, view->tool);
-        if (view->args.size > 2) {
+        append_text(out, body->tool_call.tool);
+        if (body->tool_call.args.size > 2) {
             arcp_buf_append_byte(out, ' ');
-            append_json(out, view->args);
+            append_json(out, body->tool_call.args);
         }
         break;
     case ARCP_EVENT_TOOL_RESULT:
@@ -191,32 +189,32 @@ bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *ev
         break;
     case ARCP_EVENT_STATUS:
         begin(&l, "status", ARCP__COLOR_BLUE);
-        append_text(out, view->phase);
-        append_next(out, view->credential_id); /* never its value */
-        append_next(out, view->message);
+        append_text(out, body->status.phase);
+        append_next(out, body->status.credential_id); /* never its value */
+        append_next(out, body->status.message);
         break;
     case ARCP_EVENT_METRIC:
         metric_line(&l);
         break;
     case ARCP_EVENT_ARTIFACT_REF:
         begin(&l, "artifact", ARCP__COLOR_GREEN);
-        append_text(out, view->uri);
-        append_next(out, view->content_type);
-        append_next(out, view->byte_size);
-        arcp_buf_append_cstr(out, view->byte_size.size != 0 ? " bytes" : "");
+        append_text(out, body->artifact_ref.uri);
+        append_next(out, body->artifact_ref.content_type);
+        append_next(out, body->artifact_ref.byte_size);
+        arcp_buf_append_cstr(out, body->artifact_ref.byte_size.size != 0 ? " bytes" : "");
         break;
     case ARCP_EVENT_DELEGATE:
         begin(&l, "delegate", ARCP__COLOR_BLUE);
-        append_text(out, view->agent);
-        append_next(out, view->child_job_id);
+        append_text(out, body->delegate.agent);
+        append_next(out, body->delegate.child_job_id);
         break;
     case ARCP_EVENT_PROGRESS:
         begin(&l, "progress", ARCP__COLOR_GREEN);
-        append_text(out, view->current);
-        arcp_buf_append_cstr(out, view->total.size != 0 ? "/" : "");
-        append_text(out, view->total);
-        append_next(out, view->units);
-        append_next(out, view->message);
+        append_text(out, body->progress.current);
+        arcp_buf_append_cstr(out, body->progress.total.size != 0 ? "/" : "");
+        append_text(out, body->progress.total);
+        append_next(out, body->progress.units);
+        append_next(out, body->progress.message);
         break;
     case ARCP_EVENT_RESULT_CHUNK:
     case ARCP_EVENT_VENDOR:

@@ -114,15 +114,15 @@ static void on_event(arcp__follow *f, const arcp_client_event *event)
     f->last_seq = event->event_seq > f->last_seq ? event->event_seq : f->last_seq;
     if (f->program->is_json) {
         if (is_ours && !f->quiet_until_end &&
-            !arcp__program_print_line(f->program, event->payload)) {
+            !arcp__program_print_line(f->program, arcp_client_event_payload(event))) {
             f->done = true;
             f->exit_status = ARCP__EXIT_ERROR;
         }
         return;
     }
     const arcp__line_style style = arcp__program_style(f->program, depth_of(f, id));
-    if (arcp__event_line(&style, event, &f->view, &f->line)) {
-        arcp__progress_note(&f->progress, id, &f->view);
+    if (arcp__event_line(&style, event, &f->line)) {
+        arcp__progress_note(&f->progress, id, arcp_client_event_body(event));
         if (!f->program->screen.is_terminal || event->kind != ARCP_EVENT_PROGRESS) {
             print_line(f); /* else it has a bar */
         }
@@ -135,8 +135,8 @@ static void on_child_end(arcp__follow *f, const arcp_client_event *event)
     const arcp_outcome *outcome = arcp_job_outcome(event->job);
     const unsigned depth = depth_of(f, arcp_job_id(event->job));
     arcp__progress_remove(&f->progress, arcp_job_id(event->job));
-    if (outcome->failure != NULL) {
-        say(f, depth, "ended", ARCP__COLOR_RED, arcp_span_cstr(outcome->failure->error.message));
+    if (outcome->error != NULL) {
+        say(f, depth, "ended", ARCP__COLOR_RED, arcp_span_cstr(outcome->error->message));
     } else {
         say(f, depth, "ended", ARCP__COLOR_GREEN,
             arcp_span_cstr(arcp_job_status_name(outcome->final_status)));
@@ -149,13 +149,14 @@ static void on_end(arcp__follow *f, const arcp_client_event *event)
     arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
     f->done = true;
     f->exit_status = arcp__exit_of_outcome(outcome);
-    if (f->program->is_json && !arcp__program_print_line(f->program, event->payload)) {
+    if (f->program->is_json &&
+        !arcp__program_print_line(f->program, arcp_client_event_payload(event))) {
         f->exit_status = ARCP__EXIT_ERROR;
     }
-    if (outcome->failure != NULL) {
+    if (outcome->error != NULL) {
         bool is_json = f->program->is_json;
         f->program->is_json = false; /* its payload was printed already */
-        (void)arcp__program_fail(f->program, outcome->failure);
+        (void)arcp__program_fail(f->program, outcome->error);
         f->program->is_json = is_json;
         return;
     }
@@ -171,7 +172,7 @@ static void on_client_event(arcp__follow *f, const arcp_client_event *event)
         if (f->file != NULL) {
             arcp__session_file_unlock(f->file);
         }
-        say(f, 0, "waiting", ARCP__COLOR_YELLOW, arcp_span_cstr(event->failure->error.message));
+        say(f, 0, "waiting", ARCP__COLOR_YELLOW, arcp_span_cstr(event->error->message));
         return;
     case ARCP_CLIENT_RESUMED:
         say(f, 0, "resumed", ARCP__COLOR_DIM,
@@ -194,8 +195,8 @@ static void on_client_event(arcp__follow *f, const arcp_client_event *event)
     case ARCP_CLIENT_CLOSED:
         arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
         f->done = true;
-        f->exit_status = event->failure == NULL ? ARCP__EXIT_ERROR
-                                                : arcp__program_fail(f->program, event->failure);
+        f->exit_status =
+            event->error == NULL ? ARCP__EXIT_ERROR : arcp__program_fail(f->program, event->error);
         return;
     case ARCP_CLIENT_CONNECTED:
     case ARCP_CLIENT_NOTICE:
@@ -249,19 +250,17 @@ static void check_interrupts(arcp__follow *f)
     f->interrupts_seen = count;
     arcp__screen_erase_echo(&f->program->screen);
     if (f->may_cancel && !f->cancel_sent && count == 1) {
-        arcp_failure failure = ARCP_FAILURE_INIT;
+        arcp_error err = {0};
         f->cancel_sent = true;
         arcp__screen_format(&f->program->screen,
                             "asking for the job to be cancelled (Ctrl-C again: leave)");
-        arcp_status status =
-            arcp_client_cancel(f->client, arcp_job_id(f->job), ARCP_SPAN_LITERAL("Ctrl-C"),
-                               ARCP_WAIT_DEFAULT, &failure);
+        arcp_status status = arcp_client_cancel(
+            f->client, arcp_job_id(f->job), ARCP_SPAN_LITERAL("Ctrl-C"), ARCP_WAIT_DEFAULT, &err);
         /* A job that has just ended cannot be cancelled: its end is on the way. The wait may be
          * interrupted by the very Ctrl-C that brought us here: the job was asked all the same. */
         if (status != ARCP_OK && status != ARCP_E_JOB_NOT_FOUND && status != ARCP_E_INTERRUPTED) {
-            arcp__screen_format(&f->program->screen, "not cancelled: %s", failure.error.message);
+            arcp__screen_format(&f->program->screen, "not cancelled: %s", err.message);
         }
-        arcp_failure_fini(&failure);
         if ((unsigned)interrupts == count) {
             return;
         }
@@ -286,20 +285,19 @@ static int64_t wait_ms(const arcp__follow *f)
 
 int arcp__follow_run(arcp__follow *f)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &f->program->error_details};
     int64_t drawn_ns = 0;
-    f->view = (arcp_event_view)ARCP_EVENT_VIEW_INIT;
     f->acked_ns = now_ns();
     remember(f, arcp_job_id(f->job), 0);
     arcp__progress_add(&f->progress, arcp_job_id(f->job), label_of(f->job), 0, now_ns());
     while (!f->done) {
         const arcp_client_event *event = NULL;
-        arcp_status status = arcp_client_next_event(f->client, wait_ms(f), &event, &failure);
+        arcp_status status = arcp_client_next_event(f->client, wait_ms(f), &event, &err);
         if (status == ARCP_OK) {
             on_client_event(f, event);
         } else if (status != ARCP_E_DEADLINE && status != ARCP_E_INTERRUPTED) {
             arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
-            f->exit_status = arcp__program_fail(f->program, &failure);
+            f->exit_status = arcp__program_fail(f->program, &err);
             f->done = true;
         }
         if (!f->done) {
@@ -312,8 +310,6 @@ int arcp__follow_run(arcp__follow *f)
         }
     }
     arcp__screen_status(&f->program->screen, arcp_span_make(NULL, 0));
-    arcp_failure_fini(&failure);
-    arcp_event_view_fini(&f->view);
     arcp_buf_fini(&f->line);
     return f->exit_status;
 }

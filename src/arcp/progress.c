@@ -69,30 +69,32 @@ static double number_of(arcp_span text)
     return value > 0 ? value : 0;
 }
 
-void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_view *view)
+void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_body *body)
 {
     arcp__progress_row *row = find(progress, job);
     if (row == NULL) {
         return;
     }
-    if (view->kind == ARCP_EVENT_STATUS && !row->has_progress) {
+    if (body->kind == ARCP_EVENT_STATUS && !row->has_progress) {
+        const arcp_status_body *status = &body->status;
         set_text(row->message, sizeof(row->message),
-                 view->message.size != 0 ? view->message : view->phase);
+                 status->message.size != 0 ? status->message : status->phase);
     }
-    if (view->kind != ARCP_EVENT_PROGRESS) {
+    if (body->kind != ARCP_EVENT_PROGRESS) {
         return;
     }
+    const arcp_progress_body *at = &body->progress;
     arcp_buf amount = ARCP_BUF_INIT;
     row->has_progress = true;
-    row->current = number_of(view->current);
-    row->total = number_of(view->total);
-    arcp_buf_append(&amount, view->current);
-    arcp_buf_append_cstr(&amount, view->total.size != 0 ? "/" : "");
-    arcp_buf_append(&amount, view->total);
-    arcp_buf_append_cstr(&amount, view->units.size != 0 ? " " : "");
-    arcp_buf_append(&amount, view->units);
+    row->current = number_of(at->current);
+    row->total = number_of(at->total);
+    arcp_buf_append(&amount, at->current);
+    arcp_buf_append_cstr(&amount, at->total.size != 0 ? "/" : "");
+    arcp_buf_append(&amount, at->total);
+    arcp_buf_append_cstr(&amount, at->units.size != 0 ? " " : "");
+    arcp_buf_append(&amount, at->units);
     set_text(row->amount, sizeof(row->amount), arcp_buf_span(&amount));
-    set_text(row->message, sizeof(row->message), view->message);
+    set_text(row->message, sizeof(row->message), at->message);
     arcp_buf_fini(&amount);
 }
 

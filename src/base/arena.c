@@ -44,13 +44,14 @@ void *arcp__arena_take(arcp__arena *arena, size_t size)
 
 arcp_span arcp__arena_copy(arcp__arena *arena, arcp_span bytes)
 {
-    char *copy = arcp__arena_take(arena, bytes.size);
+    char *copy = bytes.size == SIZE_MAX ? NULL : arcp__arena_take(arena, bytes.size + 1);
     if (copy == NULL) {
         return arcp_span_make(NULL, 0);
     }
     if (bytes.size != 0) {
         memcpy(copy, bytes.data, bytes.size);
     }
+    copy[bytes.size] = '\0';
     return arcp_span_make(copy, bytes.size);
 }
 

@@ -19,7 +19,7 @@ typedef struct arcp__arena {
  * out of memory. Earlier pieces never move. */
 ARCP_MUST_CHECK void *arcp__arena_take(arcp__arena *arena, size_t size);
 
-/* A copy of `bytes` in the arena; data is NULL only when out of memory. */
+/* A copy of `bytes` in the arena, with a NUL behind; data is NULL only when out of memory. */
 arcp_span arcp__arena_copy(arcp__arena *arena, arcp_span bytes);
 
 /* Forgets all pieces, keeps the largest block for reuse. */

@@ -182,6 +182,15 @@ void arcp_buf_consume(arcp_buf *buf, size_t count)
     buf->size = left;
 }
 
+const char *arcp_buf_cstr(arcp_buf *buf)
+{
+    if (!arcp_buf_reserve(buf, 1)) {
+        return "";
+    }
+    buf->data[buf->size] = '\0';
+    return buf->data;
+}
+
 char *arcp_buf_take_cstr(arcp_buf *buf)
 {
     if (!arcp_buf_reserve(buf, 1)) {

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <arcp/buf.h>
+
 #include "base/utf8.h"
 
 typedef struct status_row {
@@ -64,6 +66,10 @@ static arcp_status set_v(arcp_error *err, arcp_status status, size_t offset, con
     err->status = status;
     err->retryable = arcp_status_is_retryable_by_default(status);
     err->offset = offset;
+    err->code[0] = '\0';
+    if (err->details != NULL) {
+        arcp_buf_clear(err->details);
+    }
     return status;
 }
 
@@ -84,6 +90,36 @@ arcp_status arcp_error_set_at(arcp_error *err, arcp_status status, size_t offset
     (void)set_v(err, status, offset, format, arguments);
     va_end(arguments);
     return status;
+}
+
+void arcp_error_set_details(arcp_error *err, arcp_span json)
+{
+    if (err != NULL && err->details != NULL && json.size != 0 &&
+        arcp_buf_reserve(err->details, json.size + 1)) {
+        arcp_buf_append(err->details, json);
+        err->details->data[err->details->size] = '\0';
+    }
+}
+
+const char *arcp_error_details(const arcp_error *err)
+{
+    return err->details == NULL || err->details->size == 0 ? "" : err->details->data;
+}
+
+arcp_status arcp_error_copy(arcp_error *err, const arcp_error *from)
+{
+    if (err != NULL && err != from) {
+        arcp_buf *details = err->details;
+        *err = *from;
+        err->details = details;
+        if (details != NULL && details != from->details) {
+            arcp_buf_clear(details);
+            if (from->details != NULL) {
+                arcp_error_set_details(err, arcp_buf_span(from->details));
+            }
+        }
+    }
+    return from->status;
 }
 
 const char *arcp_status_name(arcp_status status)

@@ -12,8 +12,8 @@ struct arcp_secret {
 arcp_secret *arcp_secret_new(arcp_span bytes)
 {
     arcp_secret *secret = NULL;
-    if (bytes.size <= SIZE_MAX - sizeof(*secret)) {
-        secret = arcp__alloc(sizeof(*secret) + bytes.size);
+    if (bytes.size < SIZE_MAX - sizeof(*secret)) {
+        secret = arcp__alloc(sizeof(*secret) + bytes.size + 1); /* zero: a NUL stands behind */
     }
     if (secret != NULL) {
         secret->size = bytes.size;

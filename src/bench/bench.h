@@ -16,21 +16,21 @@ typedef struct arcp__samples {
 } arcp__samples;
 
 typedef struct arcp__load_result {
-    arcp_buf runtime;           /* "NAME VERSION" */
-    int64_t connect_ns;         /* until every session was there */
-    int64_t measured_ns;        /* of the wall clock */
-    int64_t cpu_ns;             /* this process took meanwhile; near measured_ns it is the limit */
-    uint64_t jobs;              /* ended well while it was measured */
-    uint64_t failed;            /* refused or ended otherwise, at any time */
-    uint64_t events;            /* received while it was measured, result chunks included */
-    uint64_t result_bytes;      /* streamed, decoded */
-    uint64_t reconnects;        /* at any time */
-    uint64_t idle_lost;         /* idle sessions that ended before the end */
-    arcp__samples accepted;     /* submit to job.accepted */
-    arcp__samples ended;        /* submit to job.result */
-    arcp__samples pings;        /* a session's round trips, ten per second */
-    bool was_interrupted;       /* by Ctrl-C: what is here was measured until then */
-    arcp_failure first_failure; /* of `failed`, or of the run */
+    arcp_buf runtime;         /* "NAME VERSION" */
+    int64_t connect_ns;       /* until every session was there */
+    int64_t measured_ns;      /* of the wall clock */
+    int64_t cpu_ns;           /* this process took meanwhile; near measured_ns it is the limit */
+    uint64_t jobs;            /* ended well while it was measured */
+    uint64_t failed;          /* refused or ended otherwise, at any time */
+    uint64_t events;          /* received while it was measured, result chunks included */
+    uint64_t result_bytes;    /* streamed, decoded */
+    uint64_t reconnects;      /* at any time */
+    uint64_t idle_lost;       /* idle sessions that ended before the end */
+    arcp__samples accepted;   /* submit to job.accepted */
+    arcp__samples ended;      /* submit to job.result */
+    arcp__samples pings;      /* a session's round trips, ten per second */
+    bool was_interrupted;     /* by Ctrl-C: what is here was measured until then */
+    arcp_error first_failure; /* of `failed`, or of the run */
 } arcp__load_result;
 
 typedef struct arcp__load_options {

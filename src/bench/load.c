@@ -153,17 +153,15 @@ static void warm_up(load *l)
     }
 }
 
-static void keep_failure(load *l, const arcp_failure *failure)
+static void keep_failure(load *l, const arcp_error *failure)
 {
-    arcp_failure *kept = &l->result->first_failure;
-    kept->error = failure->error;
-    memcpy(kept->code, failure->code, sizeof(kept->code));
+    (void)arcp_error_copy(&l->result->first_failure, failure);
 }
 
 /* The run makes no sense any more. */
-static void give_up(load *l, const arcp_failure *failure)
+static void give_up(load *l, const arcp_error *failure)
 {
-    if (!l->has_failed && l->result->first_failure.error.status == ARCP_OK) {
+    if (!l->has_failed && l->result->first_failure.status == ARCP_OK) {
         keep_failure(l, failure);
     }
     l->has_failed = true;
@@ -172,16 +170,9 @@ static void give_up(load *l, const arcp_failure *failure)
     }
 }
 
-static void give_up_for(load *l, const arcp_error *err)
-{
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    failure.error = *err;
-    give_up(l, &failure);
-}
-
 /* ---- jobs ---- */
 
-static void note_failure(load *l, const arcp_failure *failure)
+static void note_failure(load *l, const arcp_error *failure)
 {
     if (l->result->failed++ == 0) {
         keep_failure(l, failure);
@@ -211,18 +202,18 @@ static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply
     shot *s = user;
     load *l = s->lane->load;
     if (l->phase == CLOSING) {
-        arcp_job_release(reply->job);
+        arcp_job_unref(reply->job);
         return;
     }
     if (reply->status != ARCP_OK) {
-        note_failure(l, reply->failure);
+        note_failure(l, reply->error);
         finish(s);
         return;
     }
     if (l->phase == MEASURING) {
         (void)arcp__samples_add(&l->result->accepted, (int64_t)(uv_hrtime() - s->submitted_ns));
     }
-    arcp_job_release(reply->job); /* its end comes all the same */
+    arcp_job_unref(reply->job); /* its end comes all the same */
 }
 
 static arcp_status count_bytes(void *user, arcp_span bytes, arcp_error *err)
@@ -248,7 +239,7 @@ static void submit(lane *at)
     options.user = s;
     s->submitted_ns = uv_hrtime();
     if (arcp_client_submit_start(at->client, &options, on_accepted, s, &err) != ARCP_OK) {
-        give_up_for(l, &err);
+        give_up(l, &err);
         return;
     }
     at->free_shots = s->next_free;
@@ -277,7 +268,7 @@ static void on_job_ended(lane *at, const arcp_client_event *event)
         return; /* a job that one of ours delegated to somebody */
     }
     if (outcome->status != ARCP_OK) {
-        note_failure(l, outcome->failure);
+        note_failure(l, outcome->error);
     } else if (l->phase == MEASURING) {
         l->result->jobs++;
         (void)arcp__samples_add(&l->result->ended, (int64_t)(uv_hrtime() - s->submitted_ns));
@@ -304,8 +295,8 @@ static void on_closed(lane *at, const arcp_client_event *event)
     }
     if (is_idle(at) && was_open) {
         l->result->idle_lost++;
-    } else if (event->failure != NULL) {
-        give_up(l, event->failure);
+    } else if (event->error != NULL) {
+        give_up(l, event->error);
     }
 }
 
@@ -349,9 +340,9 @@ static void open_more(load *l)
     while (l->opening < OPENING_MAX && l->next_lane < l->lane_count && l->phase == CONNECTING) {
         lane *at = &l->lanes[l->next_lane];
         arcp_error err = {0};
-        if (arcp_client_open(l->options->client, &l->loop, on_event, at, &at->client, &err) !=
-            ARCP_OK) {
-            give_up_for(l, &err);
+        if (arcp_client_connect_start(l->options->client, &l->loop, on_event, at, &at->client,
+                                      &err) != ARCP_OK) {
+            give_up(l, &err);
             return;
         }
         l->next_lane++;
@@ -470,16 +461,16 @@ arcp_status arcp__load_run(const arcp__load_options *options, arcp__load_result 
 {
     load l = {.options = options, .result = out};
     arcp_error err = {0};
-    *out = (arcp__load_result){.first_failure = ARCP_FAILURE_INIT};
+    *out = (arcp__load_result){0};
     arcp_status status = make_lanes(&l, &err) == ARCP_OK ? run(&l, &err) : err.status;
     for (uint32_t at = 0; l.lanes != NULL && at < l.lane_count; at++) {
         arcp__free(l.lanes[at].shots);
     }
     arcp__free(l.lanes);
     if (status != ARCP_OK) {
-        out->first_failure.error = err;
+        (void)arcp_error_copy(&out->first_failure, &err);
     } else if (l.has_failed) {
-        status = out->first_failure.error.status;
+        status = out->first_failure.status;
     }
     return status;
 }
@@ -490,5 +481,4 @@ void arcp__load_result_fini(arcp__load_result *result)
     arcp__samples_fini(&result->accepted);
     arcp__samples_fini(&result->ended);
     arcp__samples_fini(&result->pings);
-    arcp_failure_fini(&result->first_failure);
 }

@@ -115,8 +115,8 @@ static int report(arcp__program *program, const arcp__load_options *load, arcp__
     }
     if (result->failed != 0) {
         arcp__screen_format(&program->screen, "error: %" PRIu64 " jobs failed; the first: %s: %s",
-                            result->failed, arcp_status_name(result->first_failure.error.status),
-                            result->first_failure.error.message);
+                            result->failed, arcp_status_name(result->first_failure.status),
+                            result->first_failure.message);
     }
     return result->failed != 0 || result->idle_lost != 0 ? ARCP__EXIT_ERROR : ARCP__EXIT_SUCCESS;
 }

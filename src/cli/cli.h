@@ -262,6 +262,7 @@ typedef struct arcp__program {
     bool is_json;
     bool is_quiet;
     arcp_buf state_directory; /* NUL-terminated; empty when there is none */
+    arcp_buf error_details;   /* for an error that may be given to arcp__program_fail */
 } arcp__program;
 
 /* All of main(): reads the arguments of `command` (ARCP__COMMAND_ANY: the first word names it) and
@@ -272,7 +273,7 @@ int arcp__program_main(arcp__command command, int (*run)(arcp__program *program)
 
 /* Says what went wrong, and what could be done about it; with --json also on standard output.
  * Returns the exit status that goes with it. */
-int arcp__program_fail(arcp__program *program, const arcp_failure *failure);
+int arcp__program_fail(arcp__program *program, const arcp_error *err);
 
 /* Says why no token was sent; false when one was. */
 bool arcp__program_say_no_token(arcp__program *program);
@@ -282,7 +283,7 @@ bool arcp__program_say_no_token(arcp__program *program);
 int arcp__program_fail_file(arcp__program *program, const arcp_error *err);
 
 /* What --json has of it, for a command that says it in its own words; else nothing. */
-void arcp__program_print_failure(arcp__program *program, const arcp_failure *failure);
+void arcp__program_print_error(arcp__program *program, const arcp_error *err);
 
 /* A fault in how `arcp` was called. */
 int arcp__program_usage(arcp__program *program, const arcp_error *err);
@@ -322,7 +323,7 @@ enum {
 
 int arcp__exit_of_status(arcp_status status);
 
-/* A job's: its failure's, else its final status's. A job that succeeded and whose result could
+/* A job's: its error's, else its final status's. A job that succeeded and whose result could
  * not be had whole is an error. */
 int arcp__exit_of_outcome(const arcp_outcome *outcome);
 

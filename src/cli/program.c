@@ -24,24 +24,22 @@ static const struct {
     {ARCP_E_RESUME_WINDOW_EXPIRED, "`arcp watch --from-start JOB` may still show the job"},
 };
 
-static const char *code_of(const arcp_failure *failure)
+static const char *code_of(const arcp_error *err)
 {
-    return failure->code[0] != '\0' ? failure->code : arcp_status_name(failure->error.status);
+    return err->code[0] != '\0' ? err->code : arcp_status_name(err->status);
 }
 
-void arcp__program_print_failure(arcp__program *program, const arcp_failure *failure)
+void arcp__program_print_error(arcp__program *program, const arcp_error *err)
 {
     if (!program->is_json) {
         return;
     }
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer = arcp__put_begin(&text);
-    arcp__put_cstr(&writer, "code", code_of(failure));
-    arcp__put_cstr(&writer, "message", failure->error.message);
-    arcp__put_bool(&writer, "retryable", failure->error.retryable);
-    if (failure->details != NULL) {
-        arcp__put_raw(&writer, "details", arcp_span_cstr(failure->details));
-    }
+    arcp__put_cstr(&writer, "code", code_of(err));
+    arcp__put_cstr(&writer, "message", err->message);
+    arcp__put_bool(&writer, "retryable", err->retryable);
+    arcp__put_raw(&writer, "details", arcp_span_cstr(arcp_error_details(err)));
     arcp_json_end_object(&writer);
     (void)arcp__program_print_buf_line(program, &text);
 }
@@ -55,34 +53,32 @@ bool arcp__program_say_no_token(arcp__program *program)
     return true;
 }
 
-int arcp__program_fail(arcp__program *program, const arcp_failure *failure)
+int arcp__program_fail(arcp__program *program, const arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    arcp__program_print_failure(program, failure);
+    arcp__program_print_error(program, err);
     arcp_buf_append_cstr(&text, program->screen.has_color ? "\033[31merror:\033[0m " : "error: ");
-    arcp__append_safe(&text, arcp_span_cstr(code_of(failure)), 64);
+    arcp__append_safe(&text, arcp_span_cstr(code_of(err)), 64);
     arcp_buf_append_cstr(&text, ": ");
-    arcp__append_safe(&text, arcp_span_cstr(failure->error.message), ARCP_ERROR_MESSAGE_MAX);
+    arcp__append_safe(&text, arcp_span_cstr(err->message), ARCP_ERROR_MESSAGE_MAX);
     arcp__screen_line(&program->screen, arcp_buf_span(&text));
     arcp_buf_fini(&text);
-    if (failure->error.status == ARCP_E_UNAUTHENTICATED && arcp__program_say_no_token(program)) {
-        return arcp__exit_of_status(failure->error.status);
+    if (err->status == ARCP_E_UNAUTHENTICATED && arcp__program_say_no_token(program)) {
+        return arcp__exit_of_status(err->status);
     }
     bool may_hint =
         program->screen.is_terminal && arcp__commands[program->arguments.command].connects;
     for (size_t row = 0; row < sizeof(hints) / sizeof(hints[0]) && may_hint; row++) {
-        if (hints[row].status == failure->error.status) {
+        if (hints[row].status == err->status) {
             arcp__screen_format(&program->screen, "       %s", hints[row].hint);
         }
     }
-    return arcp__exit_of_status(failure->error.status);
+    return arcp__exit_of_status(err->status);
 }
 
 int arcp__program_fail_file(arcp__program *program, const arcp_error *err)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    failure.error = *err;
-    (void)arcp__program_fail(program, &failure);
+    (void)arcp__program_fail(program, err);
     return ARCP__EXIT_ERROR;
 }
 
@@ -173,16 +169,15 @@ arcp_status arcp__program_options(arcp__program *program, arcp_client_options *o
 arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_options *options,
                                    int *exit_status)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {.details = &program->error_details};
     arcp_client *client = NULL;
-    arcp_status status = arcp_client_connect(options, &client, &failure);
+    arcp_status status = arcp_client_connect(options, &client, &err);
     if (status == ARCP_E_USAGE) { /* a URL that is none */
-        *exit_status = arcp__program_usage(program, &failure.error);
+        *exit_status = arcp__program_usage(program, &err);
     } else if (status != ARCP_OK) {
-        (void)arcp__program_fail(program, &failure);
+        (void)arcp__program_fail(program, &err);
         *exit_status = ARCP__EXIT_NOT_CONNECTED;
     }
-    arcp_failure_fini(&failure);
     return status == ARCP_OK ? client : NULL;
 }
 
@@ -351,6 +346,7 @@ int arcp__program_main(arcp__command command, int (*run)(arcp__program *program)
     arcp__screen_fini(&program.screen);
     arcp__target_fini(&program.target);
     arcp_buf_fini(&program.state_directory);
+    arcp_buf_fini(&program.error_details);
     arcp__arguments_fini(&program.arguments);
     return exit_status;
 }

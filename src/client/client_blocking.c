@@ -91,9 +91,9 @@ void arcp__client_drop_unread(arcp_client *client, arcp_job *job)
 
 /* The next item of the job (NULL: of the client), waited for. */
 static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__client_wait *wait,
-                             arcp__client_item **out, arcp_failure *failure)
+                             arcp__client_item **out, arcp_error *err)
 {
-    const arcp_failure *end = &client->session->failure;
+    const arcp_error *end = &client->session->failure;
     arcp_status status = ARCP_OK;
     while (status == ARCP_OK) {
         arcp__client_item *item = job != NULL ? job->unread : client->unread;
@@ -116,33 +116,33 @@ static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__cli
             }
             arcp__client_item_free(item); /* not for the program's eyes */
         } else if (job != NULL && atomic_load(&job->over)) {
-            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the job has ended");
-        } else if (arcp__client_is_over(client) && end->error.status == ARCP_OK) {
-            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "the client is closed");
-        } else if (arcp__client_is_over(client) && end->error.status == ARCP_E_DEADLINE) {
+            status = arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
+        } else if (arcp__client_is_over(client) && end->status == ARCP_OK) {
+            status = arcp_error_set(err, ARCP_E_CLOSED, "the client is closed");
+        } else if (arcp__client_is_over(client) && end->status == ARCP_E_DEADLINE) {
             /* As it is it would read as if only this wait was over. */
-            status = arcp__client_failure_set(failure, ARCP_E_CLOSED, "%s", end->error.message);
+            status = arcp_error_set(err, ARCP_E_CLOSED, "%s", end->message);
         } else if (arcp__client_is_over(client)) {
-            status = arcp__client_failure_copy(failure, end);
+            status = arcp_error_copy(err, end);
         } else if (client->unread_bytes / UNREAD_FACTOR > client->given->unread_bytes_max) {
-            status = arcp__client_failure_set(
-                failure, ARCP_E_LIMIT, "%zu bytes of events of other jobs have not been read",
-                client->unread_bytes);
+            status = arcp_error_set(err, ARCP_E_LIMIT,
+                                    "%zu bytes of events of other jobs have not been read",
+                                    client->unread_bytes);
         } else {
-            status = arcp__client_wait_more(client, wait, failure);
+            status = arcp__client_wait_more(client, wait, err);
         }
     }
     return status;
 }
 
 arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
-                                   const arcp_client_event **out, arcp_failure *failure)
+                                   const arcp_client_event **out, arcp_error *err)
 {
     arcp__client_wait wait;
     arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp__client_item_free(client->current);
     client->current = NULL;
-    arcp_status status = next_item(client, NULL, &wait, &client->current, failure);
+    arcp_status status = next_item(client, NULL, &wait, &client->current, err);
     if (status == ARCP_OK) {
         *out = &client->current->event;
     }
@@ -153,21 +153,19 @@ arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
 /* Reads the job's next event into job->current (`out` is NULL: all of them until it is over). One
  * thread at a time does. */
 static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
-                            arcp_failure *failure)
+                            arcp_error *err)
 {
     arcp_client *client = job->owner;
     arcp__client_wait wait;
     arcp_status status = ARCP_OK;
     if (client == NULL) {
-        return arcp__client_failure_set(failure, ARCP_E_CLOSED,
-                                        atomic_load(&job->over) ? "the job has ended"
-                                                                : "the client is gone");
+        return arcp_error_set(err, ARCP_E_CLOSED,
+                              atomic_load(&job->over) ? "the job has ended" : "the client is gone");
     }
     arcp__client_begin_wait(client, timeout_ms, &wait);
     if (job->is_being_read) {
         arcp__client_end_wait(client);
-        return arcp__client_failure_set(failure, ARCP_E_USAGE,
-                                        "another thread is reading the job's events");
+        return arcp_error_set(err, ARCP_E_USAGE, "another thread is reading the job's events");
     }
     job->is_being_read = true;
     do {
@@ -175,7 +173,7 @@ static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client
         arcp__client_item_free(job->current);
         job->current = NULL;
         if (out != NULL || !atomic_load(&job->over)) {
-            status = next_item(client, job, &wait, &job->current, failure);
+            status = next_item(client, job, &wait, &job->current, err);
         }
     } while (out == NULL && status == ARCP_OK && job->current != NULL);
     if (out != NULL && status == ARCP_OK) {
@@ -187,17 +185,17 @@ static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client
 }
 
 arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
-                                arcp_failure *failure)
+                                arcp_error *err)
 {
-    return read_job(job, timeout_ms, out, failure);
+    return read_job(job, timeout_ms, out, err);
 }
 
 arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms, const arcp_outcome **out,
-                          arcp_failure *failure)
+                          arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     if (!atomic_load(&job->over)) {
-        status = read_job(job, timeout_ms, NULL, failure);
+        status = read_job(job, timeout_ms, NULL, err);
     }
     if (atomic_load(&job->over)) {
         *out = &job->outcome;
@@ -280,18 +278,17 @@ static arcp_status start_thread(arcp_client *client, arcp_error *err)
 /* ---- connecting and closing ---- */
 
 arcp_status arcp_client_connect(const arcp_client_options *options, arcp_client **out,
-                                arcp_failure *failure)
+                                arcp_error *err)
 {
     arcp_client *client = NULL;
-    arcp_error err = {0};
-    arcp_status status = arcp__client_new(options, &client, &err);
+    arcp_status status = arcp__client_new(options, &client, err);
     if (status != ARCP_OK) {
-        return arcp__client_failure_from_error(failure, &err);
+        return status;
     }
-    status = start_thread(client, &err);
+    status = start_thread(client, err);
     if (status != ARCP_OK) {
         arcp__client_destroy(client);
-        return arcp__client_failure_from_error(failure, &err);
+        return status;
     }
     arcp__client_wait wait;
     arcp__client_begin_wait(client, ARCP_WAIT_FOREVER, &wait);
@@ -300,7 +297,7 @@ arcp_status arcp_client_connect(const arcp_client_options *options, arcp_client 
         (void)arcp__client_wait_more(client, &wait, NULL);
     }
     if (arcp__client_is_over(client)) {
-        status = arcp__client_failure_copy(failure, &client->session->failure);
+        status = arcp_error_copy(err, &client->session->failure);
     }
     arcp__client_end_wait(client);
     if (status != ARCP_OK) {

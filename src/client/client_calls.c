@@ -29,11 +29,11 @@ void arcp__client_end_wait(arcp_client *client)
 }
 
 arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait *wait,
-                                   arcp_failure *failure)
+                                   arcp_error *err)
 {
     if (client->interruptions != wait->interruptions) {
         client->interruptions_told = client->interruptions;
-        return arcp__client_failure_set(failure, ARCP_E_INTERRUPTED, "the wait was interrupted");
+        return arcp_error_set(err, ARCP_E_INTERRUPTED, "the wait was interrupted");
     }
     if (wait->until_ns == ARCP_TIME_NEVER) {
         uv_cond_wait(&client->changed, &client->mutex);
@@ -41,7 +41,7 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
     }
     int64_t left_ns = wait->until_ns - arcp__clock_now().mono_ns;
     if (left_ns <= 0) {
-        return arcp__client_failure_set(failure, ARCP_E_DEADLINE, "the time to wait is up");
+        return arcp_error_set(err, ARCP_E_DEADLINE, "the time to wait is up");
     }
     (void)uv_cond_timedwait(&client->changed, &client->mutex, (uint64_t)left_ns);
     return ARCP_OK;
@@ -69,7 +69,7 @@ static arcp_status start(arcp_client *client, arcp__client_ask ask, arcp_reply_f
 
 /* Where a request's reply goes; on the stack of the call that waits. NULL: it is not wanted. */
 typedef struct reply_slot {
-    arcp_failure *failure;
+    arcp_error *err;
     arcp_job **job;       /* the caller's then */
     arcp_job_page **page; /* likewise */
     int64_t *round_trip_ns;
@@ -82,8 +82,8 @@ static void fill_slot(void *user, arcp_client *client, const arcp_reply *reply)
     reply_slot *slot = user;
     slot->done = true;
     slot->status = reply->status;
-    if (reply->failure != NULL) {
-        (void)arcp__client_failure_copy(slot->failure, reply->failure);
+    if (reply->error != NULL) {
+        (void)arcp_error_copy(slot->err, reply->error);
     } else if (slot->job != NULL) {
         *slot->job = reply->job;
     } else if (slot->page != NULL) {
@@ -100,19 +100,18 @@ static arcp_status ask_and_wait(arcp_client *client, arcp__client_ask ask, int64
 {
     arcp__client_request *request = NULL;
     arcp__client_wait wait;
-    arcp_error err = {0};
     ask.on_reply = fill_slot;
     ask.user = &slot;
     arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp_status status =
-        arcp__client_session_ask(client->session, arcp__clock_now(), &ask, &request, &err);
+        arcp__client_session_ask(client->session, arcp__clock_now(), &ask, &request, slot.err);
     if (status != ARCP_OK) {
         arcp__client_end_wait(client);
-        return arcp__client_failure_from_error(slot.failure, &err);
+        return status;
     }
     arcp__client_settle(client);
     while (!slot.done && status == ARCP_OK) {
-        status = arcp__client_wait_more(client, &wait, slot.failure);
+        status = arcp__client_wait_more(client, &wait, slot.err);
     }
     if (!slot.done) {
         arcp__client_request_abandon(client->session, request);
@@ -129,10 +128,10 @@ arcp_status arcp_client_submit_start(arcp_client *client, const arcp_submit_opti
 }
 
 arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *options,
-                               int64_t timeout_ms, arcp_job **out, arcp_failure *failure)
+                               int64_t timeout_ms, arcp_job **out, arcp_error *err)
 {
     const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBMIT, .submit = options};
-    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .failure = failure});
+    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .err = err});
 }
 
 arcp_status arcp_client_subscribe_start(arcp_client *client, const arcp_subscribe_options *options,
@@ -143,10 +142,10 @@ arcp_status arcp_client_subscribe_start(arcp_client *client, const arcp_subscrib
 }
 
 arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_options *options,
-                                  int64_t timeout_ms, arcp_job **out, arcp_failure *failure)
+                                  int64_t timeout_ms, arcp_job **out, arcp_error *err)
 {
     const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBSCRIBE, .subscribe = options};
-    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .failure = failure});
+    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .err = err});
 }
 
 arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id, arcp_span reason,
@@ -158,11 +157,11 @@ arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id, arcp
 }
 
 arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id, arcp_span reason,
-                               int64_t timeout_ms, arcp_failure *failure)
+                               int64_t timeout_ms, arcp_error *err)
 {
     const arcp__client_ask ask = {
         .kind = ARCP__CLIENT_ASK_CANCEL, .job_id = job_id, .reason = reason};
-    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.failure = failure});
+    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.err = err});
 }
 
 arcp_status arcp_client_list_start(arcp_client *client, const arcp_list_options *options,
@@ -173,10 +172,10 @@ arcp_status arcp_client_list_start(arcp_client *client, const arcp_list_options 
 }
 
 arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *options,
-                             int64_t timeout_ms, arcp_job_page **out, arcp_failure *failure)
+                             int64_t timeout_ms, arcp_job_page **out, arcp_error *err)
 {
     const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_LIST, .list = options};
-    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.page = out, .failure = failure});
+    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.page = out, .err = err});
 }
 
 arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, void *user,
@@ -187,11 +186,11 @@ arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, 
 }
 
 arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *round_trip_ns,
-                             arcp_failure *failure)
+                             arcp_error *err)
 {
     const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_PING};
     return ask_and_wait(client, ask, timeout_ms,
-                        (reply_slot){.round_trip_ns = round_trip_ns, .failure = failure});
+                        (reply_slot){.round_trip_ns = round_trip_ns, .err = err});
 }
 
 /* ---- what is not answered ---- */
@@ -241,14 +240,13 @@ static int64_t left_ms(int64_t until_ns)
 /* Sleeps the pause before the attempt, half of it random, or for as long as was asked for.
  * ARCP_E_DEADLINE when the time does not allow it, ARCP_E_INTERRUPTED. */
 static arcp_status pause_before(arcp_client *client, const arcp_retry_options *retry,
-                                const arcp_failure *why, uint32_t attempt, int64_t until_ns,
-                                arcp_failure *failure)
+                                const arcp_error *why, uint32_t attempt, int64_t until_ns,
+                                arcp_error *err)
 {
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 1000, 65536};
     uint64_t asked = 0;
-    if (why->details != NULL &&
-        arcp_json_scan(&json, arcp_span_cstr(why->details), &limits, NULL) == ARCP_OK) {
+    if (arcp_json_scan(&json, arcp_span_cstr(arcp_error_details(why)), &limits, NULL) == ARCP_OK) {
         arcp_json_ref least =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("retry_after_ms"));
         (void)arcp_json_u64(&json, least, &asked);
@@ -275,31 +273,32 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
     }
     arcp__client_end_wait(client);
     if (status == ARCP_E_INTERRUPTED) {
-        return arcp__client_failure_set(failure, ARCP_E_INTERRUPTED, "the wait was interrupted");
+        return arcp_error_set(err, ARCP_E_INTERRUPTED, "the wait was interrupted");
     }
     return ARCP_OK;
 }
 
 /* [arcp:EG-11] */
-arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *submit,
-                            const arcp_retry_options *retry, arcp_job **out, arcp_failure *failure)
+arcp_status arcp_client_submit_with_retry(arcp_client *client, const arcp_submit_options *submit,
+                                          const arcp_retry_options *retry, arcp_job **out,
+                                          arcp_error *err)
 {
     arcp_retry_options defaults = ARCP_RETRY_OPTIONS_INIT;
-    arcp_failure local = ARCP_FAILURE_INIT;
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error local = {.details = &details};
     char key[4 + ARCP__ULID_SIZE] = "run_";
-    arcp_error err = {0};
     retry = retry == NULL ? &defaults : retry;
     arcp_status status =
-        arcp__options_check(submit, sizeof(*submit), "ARCP_SUBMIT_OPTIONS_INIT", &err);
+        arcp__options_check(submit, sizeof(*submit), "ARCP_SUBMIT_OPTIONS_INIT", err);
     if (status == ARCP_OK) {
-        status = arcp__options_check(retry, sizeof(*retry), "ARCP_RETRY_OPTIONS_INIT", &err);
+        status = arcp__options_check(retry, sizeof(*retry), "ARCP_RETRY_OPTIONS_INIT", err);
     }
     if (status == ARCP_OK && (retry->attempts == 0 || retry->first_ms < 0)) {
-        status = arcp_error_set(&err, ARCP_E_USAGE,
+        status = arcp_error_set(err, ARCP_E_USAGE,
                                 "attempts must be at least 1, and first_ms at least 0");
     }
     if (status != ARCP_OK) {
-        return arcp__client_failure_from_error(failure, &err);
+        return status;
     }
     arcp_submit_options options = *submit;
     bool has_key = options.idempotency_key.size != 0;
@@ -321,24 +320,24 @@ arcp_status arcp_client_run(arcp_client *client, const arcp_submit_options *subm
             status = arcp_job_wait(job, left_ms(until_ns), &outcome, &local);
         }
         bool has_ended = status == ARCP_OK;
-        const arcp_failure *why = has_ended ? job->outcome.failure : &local;
+        const arcp_error *why = has_ended ? job->outcome.error : &local;
         /* For a key there is one job, whatever became of it: once it has ended only another key
          * brings another one. A key of the program's own stays. */
-        bool again = why != NULL && why->error.retryable && attempt < retry->attempts &&
+        bool again = why != NULL && why->retryable && attempt < retry->attempts &&
                      !(has_ended && has_key) &&
                      pause_before(client, retry, why, attempt, until_ns, &local) == ARCP_OK;
         if (!again && has_ended) {
             *out = job;
             break;
         }
-        arcp_job_release(job);
+        arcp_job_unref(job);
         needs_key = has_ended;
         if (!again) {
-            (void)arcp__client_failure_copy(failure, &local);
-            status = local.error.status == ARCP_OK ? status : local.error.status;
+            (void)arcp_error_copy(err, &local);
+            status = local.status == ARCP_OK ? status : local.status;
             break;
         }
     }
-    arcp_failure_fini(&local);
+    arcp_buf_fini(&details);
     return status;
 }

@@ -384,9 +384,9 @@ void arcp__client_release_on_loop(arcp_client *client)
     uv_close((uv_handle_t *)&client->timer, free_on_loop);
 }
 
-arcp_status arcp_client_open(const arcp_client_options *options, struct uv_loop_s *loop,
-                             arcp_client_event_fn on_event, void *user, arcp_client **out,
-                             arcp_error *err)
+arcp_status arcp_client_connect_start(const arcp_client_options *options, struct uv_loop_s *loop,
+                                      arcp_client_event_fn on_event, void *user, arcp_client **out,
+                                      arcp_error *err)
 {
     arcp_client *client = NULL;
     arcp_status status = arcp__client_new(options, &client, err);

@@ -105,7 +105,7 @@ void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__clie
 void arcp__client_end_wait(arcp_client *client);
 /* Sleeps until something changes. ARCP_E_DEADLINE when the time is up, ARCP_E_INTERRUPTED. */
 arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait *wait,
-                                   arcp_failure *failure);
+                                   arcp_error *err);
 bool arcp__client_is_over(const arcp_client *client);
 
 /* ---- client_blocking.c ---- */

@@ -181,7 +181,13 @@ static void end_job(arcp__client_session *session, arcp_job *job)
 {
     const arcp_json *json = &session->json;
     const arcp__client_message *in = &session->in;
-    arcp_outcome outcome = {.final_status = ARCP_JOB_SUCCESS, .streamed_bytes = UINT64_MAX};
+    arcp_outcome outcome = {.final_status = ARCP_JOB_SUCCESS,
+                            .result = ARCP_SPAN_LITERAL(""),
+                            .result_id = ARCP_SPAN_LITERAL(""),
+                            .bytes = ARCP_SPAN_LITERAL(""),
+                            .summary = ARCP_SPAN_LITERAL(""),
+                            .payload = ARCP_SPAN_LITERAL(""),
+                            .streamed_bytes = UINT64_MAX};
     arcp_job_status told = arcp_job_status_from_wire(in->end.final_status);
     bool is_told = arcp_job_status_is_terminal(told);
     bool is_error = in->type == ARCP_MESSAGE_JOB_ERROR || (is_told && told != ARCP_JOB_SUCCESS);
@@ -192,14 +198,14 @@ static void end_job(arcp__client_session *session, arcp_job *job)
          * final status says as much. */
         arcp_status stop = told == ARCP_JOB_CANCELLED ? ARCP_E_CANCELLED : ARCP_E_TIMEOUT;
         if (in->end.code.size == 0 && (told == ARCP_JOB_CANCELLED || told == ARCP_JOB_TIMED_OUT)) {
-            (void)arcp__client_failure_set(&job->failure, stop, "%s", arcp_status_text(stop));
-            (void)snprintf(job->failure.code, sizeof(job->failure.code), "%s",
+            (void)arcp_error_set(&job->error, stop, "%s", arcp_status_text(stop));
+            (void)snprintf(job->error.code, sizeof(job->error.code), "%s",
                            arcp_status_wire_code(stop));
         } else {
-            arcp__client_failure_read(session, &job->failure);
+            arcp__client_error_read(session, &job->error);
         }
-        outcome.failure = &job->failure;
-        outcome.status = job->failure.error.status;
+        outcome.error = &job->error;
+        outcome.status = job->error.status;
         outcome.final_status = ARCP_JOB_ERROR;
         if (is_told && told != ARCP_JOB_SUCCESS) {
             outcome.final_status = told;
@@ -419,15 +425,15 @@ void arcp__client_on_job_event(arcp__client_session *session)
         return;
     }
     arcp_client_event *event = &item->event;
-    event->payload = arcp__client_item_place(item, in->text);
+    const arcp_span body = arcp_json_raw(json, in->event.body);
+    item->body_at = body.size == 0 ? in->text.size : (size_t)(body.data - in->text.data);
+    item->payload = arcp__client_item_join(item, arcp_span_first(in->text, item->body_at),
+                                           arcp_span_from(in->text, item->body_at + body.size));
+    event->body = arcp__client_item_place(item, body);
     event->kind_text = arcp__client_item_place(item, in->event.kind);
     event->ts = arcp__client_item_place(item, in->event.ts);
     event->kind = arcp_event_kind_from_wire(event->kind_text);
     event->event_seq = in->event_seq;
-    arcp_span body = arcp_json_raw(json, in->event.body);
-    if (body.size != 0) {
-        event->body = arcp_span_make(event->payload.data + (body.data - in->text.data), body.size);
-    }
     if (event->kind == ARCP_EVENT_STATUS) { /* of this phase the body has a credential's value */
         arcp_json_ref phase = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("phase"));
         item->is_secret =
@@ -468,11 +474,12 @@ void arcp__client_on_job_end(arcp__client_session *session)
         /* What answers a request is never a job's end: it refuses the request. Without one it
          * answers something that was given up. */
         if (binding.names_request && binding.request != NULL) {
-            arcp_failure failure = ARCP_FAILURE_INIT;
-            arcp__client_failure_read(session, &failure);
-            arcp__client_over_refused(session, binding.request, &failure);
+            arcp_buf details = ARCP_BUF_INIT;
+            arcp_error error = {.details = &details};
+            arcp__client_error_read(session, &error);
+            arcp__client_over_refused(session, binding.request, &error);
             arcp__client_session_announce_held(session);
-            arcp_failure_fini(&failure);
+            arcp_buf_fini(&details);
         }
         if (binding.names_request) {
             return;
@@ -501,7 +508,7 @@ void arcp__client_on_job_end(arcp__client_session *session)
         arcp__client_item_free(item);
         return;
     }
-    item->event.payload = arcp__client_item_place(item, in->text);
+    item->payload = arcp__client_item_place(item, in->text);
     item->event.event_seq = in->event_seq;
     arcp__client_request *cancel = arcp__client_bind_by_job(session, ARCP__CLIENT_ASK_CANCEL);
     if (cancel != NULL && job->outcome.final_status == ARCP_JOB_CANCELLED) {

@@ -24,7 +24,9 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
     bool exists = id.size != 0 && token.size != 0;
     if (exists) {
         arcp_buf_append(storage, id);
+        arcp_buf_append_byte(storage, '\0');
         arcp_buf_append(storage, token);
+        arcp_buf_append_byte(storage, '\0');
     }
     if (!exists) {
         status = arcp_error_set(err, ARCP_E_NOT_FOUND, "there is no session to resume");
@@ -32,7 +34,7 @@ arcp_status arcp_client_session_state(arcp_client *client, arcp_buf *storage,
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     } else {
         out->session_id = arcp_span_make(storage->data, id.size);
-        out->resume_token = arcp_span_make(storage->data + id.size, token.size);
+        out->resume_token = arcp_span_make(storage->data + id.size + 1, token.size);
         out->last_event_seq = client->session->handed_seq;
     }
     arcp__client_unlock(client);
@@ -66,9 +68,19 @@ static const arcp__member agent_rows[] = {
 };
 static const arcp__members agent_members = ARCP__MEMBERS(agent_rows);
 
+/* The text with a NUL behind; `room` has place for all. */
+static arcp_span place(arcp_buf *room, arcp_span text)
+{
+    const size_t start = room->size;
+    arcp_buf_append(room, text);
+    arcp_buf_append_byte(room, '\0');
+    return arcp_span_make(room->data + start, text.size);
+}
+
 /* `versions` has room for those of any agent. Agents are objects, or names alone. */
-static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_span *versions,
-                        void (*each)(void *user, const arcp_agent_row *agent), void *user)
+static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_buf *room,
+                        arcp_span *versions, void (*each)(void *user, const arcp_agent_row *agent),
+                        void *user)
 {
     arcp_json_ref capabilities =
         arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("capabilities"));
@@ -83,9 +95,12 @@ static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_span *ver
         for (arcp_json_ref version = arcp_json_first(json, in.versions);
              version != ARCP_JSON_ABSENT; version = arcp_json_next(json, in.versions, version)) {
             if (arcp_json_is(json, version, ARCP_JSON_STRING)) {
-                versions[in.row.version_count++] = arcp_json_string(json, version, scratch);
+                versions[in.row.version_count++] =
+                    place(room, arcp_json_string(json, version, scratch));
             }
         }
+        in.row.name = place(room, in.row.name);
+        in.row.default_version = place(room, in.row.default_version);
         if (in.row.name.size != 0) {
             each(user, &in.row);
         }
@@ -100,21 +115,26 @@ arcp_status arcp_client_agents(arcp_client *client,
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_buf welcome = ARCP_BUF_INIT;
     arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf room = ARCP_BUF_INIT;
     arcp_span *versions = NULL;
     arcp_status status = arcp_client_welcome(client, &welcome, err);
     /* Room for all strings, so that no read fails. */
     if (status == ARCP_OK && arcp_buf_reserve(&scratch, welcome.size) &&
         arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
-        versions = arcp__alloc_array(json.count, sizeof(*versions));
+        /* A NUL behind each of them: a value has at least one byte, an agent's default none. */
+        if (arcp_buf_reserve(&room, 2 * welcome.size)) {
+            versions = arcp__alloc_array(json.count, sizeof(*versions));
+        }
     }
     if (versions != NULL) {
-        show_agents(&json, &scratch, versions, each, user);
+        show_agents(&json, &scratch, &room, versions, each, user);
     } else if (status == ARCP_OK) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp__free(versions);
     arcp_buf_fini(&welcome);
     arcp_buf_fini(&scratch);
+    arcp_buf_fini(&room);
     arcp_json_fini(&json);
     return status;
 }
@@ -127,7 +147,7 @@ arcp_job *arcp_job_ref(arcp_job *job)
     return job;
 }
 
-void arcp_job_release(arcp_job *job)
+void arcp_job_unref(arcp_job *job)
 {
     if (job == NULL) {
         return;
@@ -235,7 +255,7 @@ bool arcp_job_budget_at(arcp_job *job, size_t index, arcp_job_budget *out)
 
 /* [arcp:9.8.2-14] [arcp:9.8.2-15] */
 size_t arcp_job_take_credentials(arcp_job *job,
-                                 void (*visit)(void *user, const arcp_credential *credential),
+                                 void (*each)(void *user, const arcp_credential *credential),
                                  void *user)
 {
     arcp_client *client = job->owner; /* NULL: it is gone */
@@ -243,7 +263,7 @@ size_t arcp_job_take_credentials(arcp_job *job,
     arcp_secret *kept = job->credentials;
     job->credentials = NULL;
     arcp__client_unlock(client);
-    size_t count = kept == NULL ? 0 : arcp__client_credentials_visit(kept, visit, user);
+    size_t count = kept == NULL ? 0 : arcp__client_credentials_for_each(kept, each, user);
     arcp_secret_free(kept);
     return count;
 }

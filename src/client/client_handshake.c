@@ -98,6 +98,7 @@ void arcp__client_on_welcome(arcp__client_session *session)
     if (!resumes) {
         arcp_buf_clear(&session->id);
         arcp_buf_append(&session->id, id);
+        (void)arcp_buf_cstr(&session->id);
     }
     /* A runtime that says which message the welcome answers says so for every answer. */
     arcp_span hello = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
@@ -125,12 +126,13 @@ void arcp__client_on_welcome(arcp__client_session *session)
  * else is remembered as the reason should the connection close. [arcp:EG-8] [arcp:EG-13] */
 void arcp__client_on_session_error(arcp__client_session *session)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error error = {.details = &details};
     arcp__client_binding binding = {NULL, false};
     bool is_handshaking = arcp__client_is_handshaking(session);
-    arcp__client_failure_read(session, &failure);
+    arcp__client_error_read(session, &error);
     /* Codes that concern the session, whatever was asked last. */
-    arcp_status status = failure.error.status;
+    arcp_status status = error.status;
     bool is_general = status == ARCP_E_UNAUTHENTICATED || status == ARCP_E_RESUME_WINDOW_EXPIRED ||
                       status == ARCP_E_HEARTBEAT_LOST;
     if (!is_handshaking) {
@@ -139,21 +141,21 @@ void arcp__client_on_session_error(arcp__client_session *session)
             binding.request = arcp__client_bind_error(session);
         }
         if (binding.request != NULL) {
-            arcp__client_over_refused(session, binding.request, &failure);
+            arcp__client_over_refused(session, binding.request, &error);
         }
         arcp__client_session_announce_held(session);
     } else if (session->state == ARCP__SESSION_RESUMING && !is_general) {
         /* A runtime that knows no session.resume says so in its own way. */
-        (void)arcp__client_failure_set(&failure, ARCP_E_RESUME_WINDOW_EXPIRED,
-                                       "the runtime did not resume the session");
+        (void)arcp_error_set(&error, ARCP_E_RESUME_WINDOW_EXPIRED,
+                             "the runtime did not resume the session");
     }
     if (!session->failed && !binding.names_request) {
         if (session->state == ARCP__SESSION_CLOSING) {
             session->wait_until_ns = session->now.mono_ns; /* session.close is not known: bye */
-        } else if (session->trouble.error.status == ARCP_OK) {
-            (void)arcp__client_failure_copy(&session->trouble, &failure);
+        } else if (session->trouble.status == ARCP_OK) {
+            (void)arcp_error_copy(&session->trouble, &error);
         }
         session->action = is_handshaking ? ARCP__SESSION_CLOSE : session->action;
     }
-    arcp_failure_fini(&failure);
+    arcp_buf_fini(&details);
 }

@@ -1,4 +1,4 @@
-/* What the program is told: failures, items, and pages of a listing. */
+/* What the program is told: errors, items, and pages of a listing. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -8,92 +8,38 @@
 #include "core/decode.h"
 #include "core/error_payload.h"
 
-/* ---- failures ---- */
-
-void arcp_failure_fini(arcp_failure *failure)
-{
-    if (failure != NULL) {
-        arcp__free(failure->details);
-        *failure = (arcp_failure)ARCP_FAILURE_INIT;
-    }
-}
+/* ---- errors ---- */
 
 /* [arcp:EG-4] */
-void arcp__client_failure_read(arcp__client_session *session, arcp_failure *failure)
+void arcp__client_error_read(arcp__client_session *session, arcp_error *err)
 {
     const arcp_json *json = &session->json;
     const arcp_json_ref object = session->in.payload;
     arcp__error_payload parsed;
-    arcp_failure_fini(failure);
     if (arcp__error_payload_parse(json, object, &session->scratch, &parsed, NULL) != ARCP_OK) {
-        arcp_json_ref text = arcp_json_member(json, object, ARCP_SPAN_LITERAL("message"));
+        const arcp_json_ref text = arcp_json_member(json, object, ARCP_SPAN_LITERAL("message"));
         parsed = (arcp__error_payload){.status = ARCP_E_INTERNAL_ERROR,
                                        .message = arcp_json_string(json, text, &session->scratch)};
         if (parsed.message.size == 0) {
             parsed.message = ARCP_SPAN_LITERAL("the runtime sent an error without a code");
         }
     }
+    (void)arcp_error_set(err, parsed.status, "%.*s", (int)parsed.message.size, parsed.message.data);
+    err->retryable = parsed.retryable;
+    const size_t size = arcp__utf8_cut(parsed.code, ARCP_ERROR_CODE_MAX - 1);
+    if (size != 0) {
+        memcpy(err->code, parsed.code.data, size);
+    }
+    err->code[size] = '\0';
     arcp_json_ref details = arcp_json_member(json, object, ARCP_SPAN_LITERAL("details"));
     if (arcp_json_is_missing(json, details)) {
         details = arcp_json_member(json, object, ARCP_SPAN_LITERAL("detail"));
     }
     if (!arcp_json_is_missing(json, details)) {
-        arcp_span raw = arcp_json_raw(json, details);
-        failure->details = arcp__copy_cstr(raw.data, raw.size);
-        session->failed = session->failed || failure->details == NULL;
+        arcp_error_set_details(err, arcp_json_raw(json, details));
+        session->failed = session->failed || err->details->failed;
     }
     session->failed = session->failed || session->scratch.failed;
-    (void)arcp_error_set(&failure->error, parsed.status, "%.*s", (int)parsed.message.size,
-                         parsed.message.data);
-    failure->error.retryable = parsed.retryable;
-    size_t size = arcp__utf8_cut(parsed.code, ARCP_FAILURE_CODE_MAX - 1);
-    if (size != 0) {
-        memcpy(failure->code, parsed.code.data, size);
-    }
-    failure->code[size] = '\0';
-}
-
-arcp_status arcp__client_failure_set_v(arcp_failure *failure, arcp_status status,
-                                       const char *format, va_list arguments)
-{
-    char text[ARCP_ERROR_MESSAGE_MAX];
-    if (failure != NULL) {
-        (void)vsnprintf(text, sizeof(text), format, arguments);
-        arcp_failure_fini(failure);
-        (void)arcp_error_set(&failure->error, status, "%s", text);
-    }
-    return status;
-}
-
-arcp_status arcp__client_failure_set(arcp_failure *failure, arcp_status status, const char *format,
-                                     ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)arcp__client_failure_set_v(failure, status, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-arcp_status arcp__client_failure_copy(arcp_failure *out, const arcp_failure *from)
-{
-    arcp_status status = from->error.status;
-    if (out != NULL && out != from) {
-        arcp_failure_fini(out);
-        *out = *from;
-        out->details =
-            from->details == NULL ? NULL : arcp__copy_cstr(from->details, strlen(from->details));
-    }
-    return status;
-}
-
-arcp_status arcp__client_failure_from_error(arcp_failure *out, const arcp_error *err)
-{
-    if (out != NULL) {
-        arcp_failure_fini(out);
-        out->error = *err;
-    }
-    return err->status;
 }
 
 /* ---- items ---- */
@@ -104,7 +50,9 @@ void arcp__client_item_free(arcp__client_item *item)
         return;
     }
     arcp__client_job_drop(item->event.job);
-    arcp_failure_fini(&item->failure);
+    arcp_buf_fini(&item->error_details);
+    arcp_buf_fini(&item->whole);
+    arcp__free(item->text);
     arcp__client_job_drop_handle(item->reply.job);
     arcp_job_page_free(item->reply.page);
     if (item->is_secret) {
@@ -113,10 +61,13 @@ void arcp__client_item_free(arcp__client_item *item)
     arcp__free(item);
 }
 
+/* Texts that an item has, each with a NUL behind it. */
+#define ITEM_TEXTS 4
+
 arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *job, size_t bytes)
 {
     size_t size = 0;
-    if (__builtin_add_overflow(sizeof(arcp__client_item), bytes, &size)) {
+    if (__builtin_add_overflow(sizeof(arcp__client_item) + ITEM_TEXTS, bytes, &size)) {
         return NULL;
     }
     arcp__client_item *item = arcp__alloc(size);
@@ -125,7 +76,12 @@ arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *
     }
     item->event.type = type;
     item->event.kind = ARCP_EVENT_UNKNOWN;
-    item->failure = (arcp_failure)ARCP_FAILURE_INIT;
+    item->event.item = item;
+    item->event.kind_text = ARCP_SPAN_LITERAL("");
+    item->event.ts = ARCP_SPAN_LITERAL("");
+    item->event.body = ARCP_SPAN_LITERAL("");
+    item->payload = ARCP_SPAN_LITERAL("");
+    item->error.details = &item->error_details;
     if (job != NULL) {
         arcp__client_job_hold(job);
         item->event.job = job;
@@ -133,14 +89,19 @@ arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *
     return item;
 }
 
-arcp_span arcp__client_item_place(arcp__client_item *item, arcp_span text)
+arcp_span arcp__client_item_join(arcp__client_item *item, arcp_span first, arcp_span second)
 {
     char *at = item->bytes + item->size;
-    if (text.size != 0) {
-        memcpy(at, text.data, text.size);
+    const size_t size = first.size + second.size;
+    if (first.size != 0) {
+        memcpy(at, first.data, first.size);
     }
-    item->size += text.size;
-    return arcp_span_make(at, text.size);
+    if (second.size != 0) {
+        memcpy(at + first.size, second.data, second.size);
+    }
+    at[size] = '\0';
+    item->size += size + 1;
+    return arcp_span_make(at, size);
 }
 
 void arcp__client_item_queue(arcp__client_session *session, arcp__client_item *item)
@@ -159,7 +120,7 @@ arcp__client_item *arcp__client_session_next_item(arcp__client_session *session)
 }
 
 bool arcp__client_tell(arcp__client_session *session, arcp_client_event_type type,
-                       const arcp_failure *failure, int64_t retry_in_ms)
+                       const arcp_error *error, int64_t retry_in_ms)
 {
     bool is_last = type == ARCP_CLIENT_CLOSED;
     arcp__client_item *item = is_last ? session->closed : arcp__client_item_new(type, NULL, 0);
@@ -167,9 +128,9 @@ bool arcp__client_tell(arcp__client_session *session, arcp_client_event_type typ
         return false;
     }
     session->closed = is_last ? NULL : session->closed;
-    if (failure != NULL) {
-        (void)arcp__client_failure_copy(&item->failure, failure);
-        item->event.failure = &item->failure;
+    if (error != NULL) {
+        (void)arcp_error_copy(&item->error, error);
+        item->event.error = &item->error;
     }
     item->event.retry_in_ms = retry_in_ms;
     arcp__client_item_queue(session, item);
@@ -178,13 +139,15 @@ bool arcp__client_tell(arcp__client_session *session, arcp_client_event_type typ
 
 void arcp__client_notice(arcp__client_session *session, const char *format, ...)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    char text[ARCP_ERROR_MESSAGE_MAX];
+    arcp_error error = {0};
     va_list arguments;
     va_start(arguments, format);
-    (void)arcp__client_failure_set_v(&failure, ARCP_E_INVALID_REQUEST, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* For want of memory it goes unsaid: nothing depends on it. */
-    (void)arcp__client_tell(session, ARCP_CLIENT_NOTICE, &failure, 0);
+    (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "%s", text);
+    /* Without memory there is no notice: nothing depends on it. */
+    (void)arcp__client_tell(session, ARCP_CLIENT_NOTICE, &error, 0);
 }
 
 void arcp__client_break(arcp__client_session *session, arcp_status status, const char *format, ...)
@@ -193,11 +156,13 @@ void arcp__client_break(arcp__client_session *session, arcp_status status, const
         return;
     }
     session->action = ARCP__SESSION_ABORT;
-    if (session->trouble.error.status == ARCP_OK) {
+    if (session->trouble.status == ARCP_OK) {
+        char text[ARCP_ERROR_MESSAGE_MAX];
         va_list arguments;
         va_start(arguments, format);
-        (void)arcp__client_failure_set_v(&session->trouble, status, format, arguments);
+        (void)vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
+        (void)arcp_error_set(&session->trouble, status, "%s", text);
     }
 }
 

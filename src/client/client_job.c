@@ -25,6 +25,13 @@ arcp_job *arcp__client_job_new(arcp_span id)
         arcp__free(job);
         return NULL;
     }
+    arcp_span *const texts[] = {&job->agent,     &job->lease,     &job->constraints,
+                                &job->trace_id,  &job->parent_id, &job->delegate_id,
+                                &job->descriptor};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        *texts[i] = ARCP_SPAN_LITERAL("");
+    }
+    job->error.details = &job->error_details;
     atomic_init(&job->refs, 1);
     atomic_init(&job->handles, 0);
     atomic_init(&job->over, false);
@@ -51,7 +58,7 @@ void arcp__client_job_drop(arcp_job *job)
     arcp__client_item_free(job->current);
     arcp__client_result_stream_fini(&job->stream);
     arcp_secret_free(job->credentials);
-    arcp_failure_fini(&job->failure);
+    arcp_buf_fini(&job->error_details);
     arcp__arena_fini(&job->strings);
     arcp__free(job->budgets);
     arcp__free(job);
@@ -78,23 +85,22 @@ void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item)
     }
     uint64_t told = outcome->streamed_bytes;
     outcome->streamed_bytes = job->stream.bytes;
-    outcome->bytes = arcp_buf_span(&job->stream.memory);
+    outcome->bytes = arcp_span_make(arcp_buf_cstr(&job->stream.memory), job->stream.memory.size);
     if (outcome->status == ARCP_OK) {
         arcp__client_result_stream_finish(&job->stream, outcome->result_id, told);
         if (job->stream.result_id != NULL) {
-            outcome->result = arcp_span_make(NULL, 0);
+            outcome->result = ARCP_SPAN_LITERAL("");
             outcome->result_id = outcome->result_id.size != 0
                                      ? outcome->result_id
                                      : arcp_span_cstr(job->stream.result_id);
         }
         if (job->stream.error.status != ARCP_OK) {
-            arcp_failure_fini(&job->failure);
-            job->failure.error = job->stream.error;
+            (void)arcp_error_copy(&job->error, &job->stream.error);
             outcome->status = job->stream.error.status;
-            outcome->failure = &job->failure;
+            outcome->error = &job->error;
         }
     }
-    item->event.failure = outcome->failure;
+    item->event.error = outcome->error;
     atomic_store(&job->over, true);
 }
 
@@ -138,7 +144,7 @@ void arcp__client_session_announce(arcp__client_session *session, arcp_job *job,
             session->failed = true;
             return;
         }
-        added->event.payload = arcp__client_item_place(added, job->descriptor);
+        added->payload = arcp__client_item_place(added, job->descriptor);
         arcp__client_item_queue(session, added);
     }
     job->announced = true;

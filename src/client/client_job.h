@@ -2,7 +2,6 @@
 #ifndef ARCP_CLIENT_CLIENT_JOB_H
 #define ARCP_CLIENT_CLIENT_JOB_H
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,24 +15,12 @@
 #include "base/hash.h"
 #include "client/client_session.h"
 
-/* ---- client_items.c: failures as the wire tells them, read leniently ---- */
+/* ---- client_items.c: errors as the wire tells them, read leniently ---- */
 
 /* Reads the payload of the frame under way as an error: `detail` for `details`, any type of them,
- * an unknown code, no code at all (INTERNAL_ERROR), no message. Replaces *failure. */
-void arcp__client_failure_read(arcp__client_session *session, arcp_failure *failure);
-
-/* A local failure. Returns `status`. `failure` may be NULL. */
-arcp_status arcp__client_failure_set(arcp_failure *failure, arcp_status status, const char *format,
-                                     ...) ARCP_PRINTF(3, 4);
-
-arcp_status arcp__client_failure_set_v(arcp_failure *failure, arcp_status status,
-                                       const char *format, va_list arguments) ARCP_PRINTF(3, 0);
-
-/* A copy; without the details when memory is short. Returns the status. */
-arcp_status arcp__client_failure_copy(arcp_failure *out, const arcp_failure *from);
-
-/* The local failure that `err` describes. */
-arcp_status arcp__client_failure_from_error(arcp_failure *out, const arcp_error *err);
+ * an unknown code, no code at all (INTERNAL_ERROR), no message. `err` has a buffer for the details.
+ */
+void arcp__client_error_read(arcp__client_session *session, arcp_error *err);
 
 /* ---- client_credentials.c ---- */
 
@@ -49,9 +36,10 @@ ARCP_MUST_CHECK bool arcp__client_credentials_keep(const arcp_json *json, arcp_j
                                                    arcp_secret **out);
 
 /* Shows each of the kept ones; returns how many. */
-size_t arcp__client_credentials_visit(const arcp_secret *kept,
-                                      void (*visit)(void *user, const arcp_credential *credential),
-                                      void *user);
+size_t arcp__client_credentials_for_each(const arcp_secret *kept,
+                                         void (*each)(void *user,
+                                                      const arcp_credential *credential),
+                                         void *user);
 
 /* ---- client_result.c ---- */
 
@@ -132,7 +120,8 @@ struct arcp_job {
     arcp__client_item *held; /* utlist: events that came before the job was announced */
     arcp__client_result_stream stream;
     arcp_outcome outcome;
-    arcp_failure failure; /* what outcome.failure points to */
+    arcp_error error; /* what outcome.error points to, with error_details */
+    arcp_buf error_details;
     void *user;
     /* The blocking form's: events that the program has not read, and the last one it got. */
     arcp__client_item *unread;

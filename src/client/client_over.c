@@ -93,7 +93,11 @@ static void declare(arcp__client_session *session, arcp_job *job, arcp_job_statu
     const bool is_told = told != ARCP_JOB_STATUS_COUNT;
     arcp_outcome outcome = {.final_status = is_told ? told : ARCP_JOB_ERROR,
                             .status = ARCP_E_CLOSED,
-                            .failure = &job->failure,
+                            .result = ARCP_SPAN_LITERAL(""),
+                            .result_id = ARCP_SPAN_LITERAL(""),
+                            .bytes = ARCP_SPAN_LITERAL(""),
+                            .summary = ARCP_SPAN_LITERAL(""),
+                            .error = &job->error,
                             .streamed_bytes = UINT64_MAX};
     if (told == ARCP_JOB_CANCELLED) {
         outcome.status = ARCP_E_CANCELLED;
@@ -105,17 +109,16 @@ static void declare(arcp__client_session *session, arcp_job *job, arcp_job_statu
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp__put_string(&writer, "job_id", job->id);
     if (is_told) {
-        (void)arcp__client_failure_set(
-            &job->failure, outcome.status,
-            "job %.*s is over (%s); the runtime does not tell its result again", (int)job->id.size,
-            job->id.data, arcp_job_status_name(told));
+        (void)arcp_error_set(&job->error, outcome.status,
+                             "job %.*s is over (%s); the runtime does not tell its result again",
+                             (int)job->id.size, job->id.data, arcp_job_status_name(told));
         arcp__put_cstr(&writer, "final_status", arcp_job_status_name(told));
     } else {
-        (void)arcp__client_failure_set(&job->failure, outcome.status,
-                                       "job %.*s is over; the runtime does not tell how it ended",
-                                       (int)job->id.size, job->id.data);
+        (void)arcp_error_set(&job->error, outcome.status,
+                             "job %.*s is over; the runtime does not tell how it ended",
+                             (int)job->id.size, job->id.data);
     }
-    arcp__put_cstr(&writer, "message", job->failure.error.message);
+    arcp__put_cstr(&writer, "message", job->error.message);
     arcp_json_end_object(&writer);
     outcome.payload = arcp__arena_copy(&job->strings, arcp_buf_span(&text));
     arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_ENDED, job, text.size);
@@ -126,7 +129,7 @@ static void declare(arcp__client_session *session, arcp_job *job, arcp_job_statu
         session->failed = true;
         return;
     }
-    item->event.payload = arcp__client_item_place(item, outcome.payload);
+    item->payload = arcp__client_item_place(item, outcome.payload);
     job->outcome = outcome;
     job->status = outcome.final_status;
     job->ended = true;
@@ -142,13 +145,13 @@ void arcp__client_over_answered(arcp__client_session *session, const arcp__clien
 }
 
 void arcp__client_over_refused(arcp__client_session *session, arcp__client_request *request,
-                               const arcp_failure *failure)
+                               const arcp_error *error)
 {
-    if (!session->failed && request->is_own && failure->error.status == ARCP_E_JOB_NOT_FOUND) {
+    if (!session->failed && request->is_own && error->status == ARCP_E_JOB_NOT_FOUND) {
         declare(session, job_of(session, request), ARCP_JOB_STATUS_COUNT);
     }
     if (!session->failed) {
-        arcp__client_request_finish(session, request, (arcp_reply){.failure = failure});
+        arcp__client_request_finish(session, request, (arcp_reply){.error = error});
     }
 }
 

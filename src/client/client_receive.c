@@ -95,9 +95,8 @@ static const arcp__member end_rows[] = {
 static void on_goodbye(arcp__client_session *session)
 {
     session->action = ARCP__SESSION_CLOSE;
-    if (session->state != ARCP__SESSION_CLOSING && session->trouble.error.status == ARCP_OK) {
-        (void)arcp__client_failure_set(&session->trouble, ARCP_E_CLOSED,
-                                       "the runtime closed the session");
+    if (session->state != ARCP__SESSION_CLOSING && session->trouble.status == ARCP_OK) {
+        (void)arcp_error_set(&session->trouble, ARCP_E_CLOSED, "the runtime closed the session");
     }
 }
 

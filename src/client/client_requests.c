@@ -6,6 +6,7 @@
  * one of ours). One that cannot be repeated stays as sent: a runtime that has it answers after
  * the resume, else its deadline tells. */
 #include <stdarg.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/options.h"
@@ -315,9 +316,9 @@ static void queue_reply(arcp__client_session *session, arcp__client_request *req
     item->reply_user = request->user;
     item->reply = result;
     item->reply.round_trip_ns = session->now.mono_ns - request->sent_ns;
-    if (result.failure != NULL) {
-        item->reply.status = arcp__client_failure_copy(&item->failure, result.failure);
-        item->reply.failure = &item->failure;
+    if (result.error != NULL) {
+        item->reply.status = arcp_error_copy(&item->error, result.error);
+        item->reply.error = &item->error;
     }
     if (result.job != NULL) {
         arcp__client_job_hold_handle(result.job);
@@ -349,12 +350,14 @@ void arcp__client_request_finish(arcp__client_session *session, arcp__client_req
 void arcp__client_request_fail(arcp__client_session *session, arcp__client_request *request,
                                arcp_status status, const char *format, ...)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    char text[ARCP_ERROR_MESSAGE_MAX];
+    arcp_error error = {0};
     va_list arguments;
     va_start(arguments, format);
-    (void)arcp__client_failure_set_v(&failure, status, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    arcp__client_request_finish(session, request, (arcp_reply){.failure = &failure});
+    (void)arcp_error_set(&error, status, "%s", text);
+    arcp__client_request_finish(session, request, (arcp_reply){.error = &error});
 }
 
 void arcp__client_requests_blame(arcp__client_session *session, const arcp_error *why)
@@ -381,15 +384,15 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
     }
 }
 
-void arcp__client_requests_fail(arcp__client_session *session, const arcp_failure *failure)
+void arcp__client_requests_fail(arcp__client_session *session, const arcp_error *error)
 {
-    arcp_failure closed = ARCP_FAILURE_INIT;
-    if (failure == NULL) {
-        (void)arcp__client_failure_set(&closed, ARCP_E_CLOSED, "the client was closed");
-        failure = &closed;
+    arcp_error closed = {0};
+    if (error == NULL) {
+        (void)arcp_error_set(&closed, ARCP_E_CLOSED, "the client was closed");
+        error = &closed;
     }
     while (session->requests != NULL) {
-        arcp__client_request_finish(session, session->requests, (arcp_reply){.failure = failure});
+        arcp__client_request_finish(session, session->requests, (arcp_reply){.error = error});
     }
 }
 
@@ -422,23 +425,22 @@ void arcp__client_request_abandon(arcp__client_session *session, arcp__client_re
 
 void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error error = {0};
     const char *type = types[request->kind];
     const char *unknown = request->kind == ARCP__CLIENT_ASK_SUBMIT
                               ? "; whether the job was started is not known"
                               : "";
     long long timeout_ms = session->given.request_timeout_ms;
     if (request->sends == 0) {
-        (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
-                                       "%s could not be sent within %lld ms: no connection", type,
-                                       timeout_ms);
+        (void)arcp_error_set(&error, ARCP_E_DEADLINE,
+                             "%s could not be sent within %lld ms: no connection", type,
+                             timeout_ms);
     } else {
-        (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
-                                       "%s was not answered within %lld ms%s", type, timeout_ms,
-                                       unknown);
+        (void)arcp_error_set(&error, ARCP_E_DEADLINE, "%s was not answered within %lld ms%s", type,
+                             timeout_ms, unknown);
     }
     if (!request->abandoned) {
-        queue_reply(session, request, (arcp_reply){.failure = &failure});
+        queue_reply(session, request, (arcp_reply){.error = &error});
     }
     arcp__client_request_abandon(session, request);
 }
@@ -526,18 +528,17 @@ arcp_status arcp__client_session_ask(arcp__client_session *session, arcp_time no
                                      const arcp__client_ask *ask, arcp__client_request **out,
                                      arcp_error *err)
 {
-    arcp_error why = session->failure.error;
+    const arcp_error *failure = &session->failure;
     session->now = now;
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_CLOSING) {
-        return why.status != ARCP_OK ? arcp_error_set(err, why.status, "%s", why.message)
-                                     : arcp_error_set(err, ARCP_E_CLOSED, "the client is closed");
+        return failure->status != ARCP_OK
+                   ? arcp_error_set(err, failure->status, "%s", failure->message)
+                   : arcp_error_set(err, ARCP_E_CLOSED, "the client is closed");
     }
+    arcp_error why = {0};
     arcp__client_request *request = arcp__client_request_new(session, ask, &why);
     if (request == NULL) {
-        if (err != NULL) {
-            *err = why;
-        }
-        return why.status;
+        return arcp_error_copy(err, &why);
     }
     if (out != NULL) {
         *out = request;

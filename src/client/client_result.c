@@ -53,10 +53,11 @@ static arcp_status put(arcp__client_result_stream *stream, arcp_span bytes, arcp
     if (stream->sink.mode == ARCP_RESULT_CALLBACK) {
         return stream->sink.write(stream->sink.user, bytes, err);
     }
-    arcp_buf_append(&stream->memory, bytes);
-    if (arcp_buf_status(&stream->memory) != ARCP_OK) {
+    /* With room for the NUL behind it. */
+    if (!arcp_buf_reserve(&stream->memory, bytes.size + 1)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the streamed result");
     }
+    arcp_buf_append(&stream->memory, bytes);
     return ARCP_OK;
 }
 

@@ -93,6 +93,8 @@ arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__r
         .has_session = resumes,
         .is_adopted = resumes,
     };
+    session->trouble.details = &session->trouble_details;
+    session->failure.details = &session->failure_details;
     arcp_client_options *given = &session->given;
     if (given->client_name.size == 0) {
         given->client_name = ARCP_SPAN_LITERAL("libarcp");
@@ -104,6 +106,7 @@ arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__r
     session->token = options->token.size == 0 ? NULL : arcp_secret_new(options->token);
     session->resume_token = resumes ? arcp_secret_new(options->resume.resume_token) : NULL;
     arcp_buf_append(&session->id, options->resume.session_id);
+    (void)arcp_buf_cstr(&session->id); /* hooks are given it */
     given->token = arcp_span_make(NULL, 0);
     given->resume = (arcp_session_state){0};
     bool is_whole = copy_span(&session->strings, &given->url) &&
@@ -155,8 +158,8 @@ void arcp__client_session_free(arcp__client_session *session)
     arcp_buf_fini(&session->compact);
     arcp_buf_fini(&session->scratch);
     arcp_json_fini(&session->json);
-    arcp_failure_fini(&session->trouble);
-    arcp_failure_fini(&session->failure);
+    arcp_buf_fini(&session->trouble_details);
+    arcp_buf_fini(&session->failure_details);
     arcp_secret_free(session->token);
     arcp__arena_fini(&session->strings);
     arcp__free(session);
@@ -219,22 +222,22 @@ void arcp__client_session_connected(arcp__client_session *session, arcp_time now
 }
 
 /* The session is over, for this reason (NULL: as the program asked). */
-static void finish(arcp__client_session *session, const arcp_failure *failure)
+static void finish(arcp__client_session *session, const arcp_error *error)
 {
-    if (failure != NULL) {
-        (void)arcp__client_failure_copy(&session->failure, failure);
+    if (error != NULL) {
+        (void)arcp_error_copy(&session->failure, error);
     }
     arcp__client_enter(session, ARCP__SESSION_CLOSED, ARCP_TIME_NEVER);
-    arcp__client_requests_fail(session, failure);
+    arcp__client_requests_fail(session, error);
     arcp__client_session_announce_held(session); /* without memory, as lost as what comes later */
-    (void)arcp__client_tell(session, ARCP_CLIENT_CLOSED, failure, 0);
+    (void)arcp__client_tell(session, ARCP_CLIENT_CLOSED, error, 0);
 }
 
 /* The connection is gone while the program still wants it. [arcp:7.7-2] */
 static void lose(arcp__client_session *session)
 {
     const arcp_client_options *given = &session->given;
-    const arcp_failure *trouble = &session->trouble;
+    const arcp_error *trouble = &session->trouble;
     int64_t now_ns = session->now.mono_ns;
     if (session->state == ARCP__SESSION_LIVE) {
         /* A runtime that welcomes and hangs up at once is not asked without a pause. */
@@ -248,13 +251,13 @@ static void lose(arcp__client_session *session)
     }
     /* Failures that another attempt cannot mend. What else the world does may pass: there the
      * clock decides. */
-    arcp_status status = trouble->error.status;
+    arcp_status status = trouble->status;
     bool is_final = status == ARCP_E_RESUME_WINDOW_EXPIRED || status == ARCP_E_UNAUTHENTICATED ||
                     status == ARCP_E_PERMISSION_DENIED || status == ARCP_E_CORRUPT ||
                     status == ARCP_E_USAGE;
     /* The runtime refused the handshake, and would again. */
-    bool is_refused = arcp__client_is_handshaking(session) && trouble->code[0] != '\0' &&
-                      !trouble->error.retryable;
+    bool is_refused =
+        arcp__client_is_handshaking(session) && trouble->code[0] != '\0' && !trouble->retryable;
     bool can_come_back = session->was_live ? session->has_session && !given->no_reconnect
                                            : given->connect_retry_ms != 0;
     /* Pauses double from attempt to attempt; half of each is random, so that many clients of a
@@ -294,15 +297,15 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
         finish(session, NULL);
         return;
     }
-    if (session->trouble.error.status == ARCP_OK) {
-        (void)arcp__client_failure_from_error(&session->trouble, why);
+    if (session->trouble.status == ARCP_OK) {
+        (void)arcp_error_copy(&session->trouble, why);
     }
     if (session->state == ARCP__SESSION_LIVE &&
         (why->status == ARCP_E_LIMIT || why->status == ARCP_E_INVALID_REQUEST)) {
         arcp__client_requests_blame(session, why);
     }
     lose(session);
-    arcp_failure_fini(&session->trouble);
+    session->trouble = (arcp_error){.details = &session->trouble_details};
 }
 
 arcp__client_session_action arcp__client_session_take_action(arcp__client_session *session)
@@ -323,10 +326,9 @@ void arcp__client_session_postpone(arcp__client_session *session, arcp_time now,
     }
     arcp__client_enter(session, ARCP__SESSION_WAITING, arcp__client_in_ms(session, delay_ms));
     if (session->wait_until_ns > session->give_up_ns) {
-        arcp_failure failure = ARCP_FAILURE_INIT;
-        (void)arcp__client_failure_set(&failure, ARCP_E_DEADLINE,
-                                       "the session is in use elsewhere");
-        finish(session, &failure);
+        arcp_error error = {0};
+        (void)arcp_error_set(&error, ARCP_E_DEADLINE, "the session is in use elsewhere");
+        finish(session, &error);
     }
 }
 

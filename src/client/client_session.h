@@ -68,6 +68,9 @@
 #define ARCP__CLOSE_WAIT_MS    500
 #define ARCP__PAST_BYTES_MAX   (8u << 20) /* outcomes of jobs that are over and not held */
 
+/* The members of an event's body, once the program has asked for them (client_event_body.c). */
+typedef struct arcp__client_event_text arcp__client_event_text;
+
 /* Something to hand over: an event for the program, or the reply to a request. Owned by
  * who took it; freed with arcp__client_item_free. The links are the holder's to use. */
 typedef struct arcp__client_item {
@@ -76,8 +79,13 @@ typedef struct arcp__client_item {
     bool is_reply;
     bool is_secret;          /* wiped before it is freed */
     arcp_client_event event; /* spans point into bytes; event.job is a held reference */
-    arcp_failure failure;    /* what event.failure or reply.failure points to */
-    arcp_reply reply;        /* reply.job and reply.page are owned until they are taken */
+    arcp_span payload; /* of the frame, in bytes; of a JOB_EVENT without the body, which ... */
+    size_t body_at;    /* ... stands here in it */
+    arcp_buf whole;    /* the payload with the body, once the program has asked for it */
+    arcp__client_event_text *text; /* owned */
+    arcp_error error; /* what event.error or reply.error points to, with error_details */
+    arcp_buf error_details;
+    arcp_reply reply; /* reply.job and reply.page are owned until they are taken */
     arcp_reply_fn on_reply;
     void *reply_user;
     uint64_t floor_seq; /* everything up to here came before this item */
@@ -254,8 +262,9 @@ typedef struct arcp__client_session {
     uint64_t frames_received;
     bool reading;
     bool bye_sent;
-    arcp_failure trouble; /* why this connection will be, or was, lost */
-    arcp_failure failure; /* why the session ended; ARCP_OK: as the program asked, or not yet */
+    arcp_error trouble; /* why this connection will be, or was, lost */
+    arcp_error failure; /* why the session ended; ARCP_OK: as the program asked, or not yet */
+    arcp_buf trouble_details, failure_details;
 
     /* numbering */
     uint64_t last_seq;   /* received */
@@ -398,16 +407,20 @@ int64_t arcp__client_session_deadline(const arcp__client_session *session);
 
 /* ---- client_items.c ---- */
 
-/* A new event item with room for `bytes`, queued by arcp__client_item_queue. NULL when out of
- * memory. */
+/* A new event item with room for some texts with `bytes` in all, queued by arcp__client_item_queue.
+ * NULL when out of memory. */
 ARCP_MUST_CHECK arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *job,
                                                          size_t bytes);
-/* Copies into the item's room. */
-arcp_span arcp__client_item_place(arcp__client_item *item, arcp_span text);
+/* Copies both into the item's room, one after the other, with a NUL behind. */
+arcp_span arcp__client_item_join(arcp__client_item *item, arcp_span first, arcp_span second);
+static inline arcp_span arcp__client_item_place(arcp__client_item *item, arcp_span text)
+{
+    return arcp__client_item_join(item, text, arcp_span_make(NULL, 0));
+}
 void arcp__client_item_queue(arcp__client_session *session, arcp__client_item *item);
 /* Session events. False when out of memory; CLOSED never fails. */
 bool arcp__client_tell(arcp__client_session *session, arcp_client_event_type type,
-                       const arcp_failure *failure, int64_t retry_in_ms);
+                       const arcp_error *error, int64_t retry_in_ms);
 void arcp__client_notice(arcp__client_session *session, const char *format, ...) ARCP_PRINTF(2, 3);
 /* The connection cannot be used any more: cut it; what to do then follows from the state. */
 void arcp__client_break(arcp__client_session *session, arcp_status status, const char *format, ...)
@@ -461,14 +474,14 @@ void arcp__client_requests_unsend(arcp__client_session *session);
  * that, and is not sent again. ARCP_E_LIMIT: a frame was too large. */
 void arcp__client_requests_blame(arcp__client_session *session, const arcp_error *why);
 /* Ends all requests. */
-void arcp__client_requests_fail(arcp__client_session *session, const arcp_failure *failure);
+void arcp__client_requests_fail(arcp__client_session *session, const arcp_error *error);
 /* Its deadline has passed. */
 void arcp__client_request_expire(arcp__client_session *session, arcp__client_request *request);
-/* Queues the reply and frees the request: `result` has a failure, a job, a page, or nothing. A page
+/* Queues the reply and frees the request: `result` has an error, a job, a page, or nothing. A page
  * is taken. */
 void arcp__client_request_finish(arcp__client_session *session, arcp__client_request *request,
                                  arcp_reply result);
-/* The same with a failure of the client's own. */
+/* The same with an error of the client's own. */
 void arcp__client_request_fail(arcp__client_session *session, arcp__client_request *request,
                                arcp_status status, const char *format, ...) ARCP_PRINTF(4, 5);
 /* A submit or a subscription waits for its answer: a job that is not known may be its. */
@@ -516,7 +529,7 @@ void arcp__client_over_answered(arcp__client_session *session, const arcp__clien
 void arcp__client_over_expire(arcp__client_session *session, arcp__client_request *request);
 /* The request was refused: ends it, after what that tells of the job of one of the client's own. */
 void arcp__client_over_refused(arcp__client_session *session, arcp__client_request *request,
-                               const arcp_failure *failure);
+                               const arcp_error *error);
 
 /* ---- client_handshake.c, client_frames.c, client_events.c ---- */
 

@@ -29,7 +29,7 @@ static bool is_in_both(const arcp_json *own, const arcp_json *welcome, const cha
 void arcp__look_welcome(arcp__look *look, const arcp_json *welcome, arcp_span asked)
 {
     arcp_json own = ARCP_JSON_INIT;
-    arcp_error err;
+    arcp_error err = {0};
     arcp_buf_clear(&look->session);
     arcp_buf_append(&look->session,
                     arcp_json_raw(welcome, arcp__frame_member(welcome, "session_id")));

@@ -184,12 +184,12 @@ static int begin(kit *k, const arcp__case *first)
         arcp_buf_append_byte(&k->runtime, ' ');
         append_text(k, member(k, runtime, "version"), &k->runtime);
     } else if (verdict.status != ARCP_OK && verdict.frame.size == 0) {
-        arcp_failure failure = ARCP_FAILURE_INIT;
-        (void)arcp_error_set(&failure.error, verdict.status, "%.*s", (int)verdict.why.size,
+        arcp_error failure = {0};
+        (void)arcp_error_set(&failure, verdict.status, "%.*s", (int)verdict.why.size,
                              verdict.why.size == 0 ? "" : verdict.why.data);
         exit_status = ARCP__EXIT_NOT_CONNECTED;
         if (verdict.status == ARCP_E_USAGE) { /* a URL that is none */
-            exit_status = arcp__program_usage(k->program, &failure.error);
+            exit_status = arcp__program_usage(k->program, &failure);
         } else {
             (void)arcp__program_fail(k->program, &failure);
         }

@@ -15,7 +15,7 @@ static void append_hidden(arcp_buf *out, arcp_span frame)
     static const char *const secrets[] = {"\"resume_token\":\"", "\"token\":\"", "\"value\":\""};
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf compact = ARCP_BUF_INIT;
-    arcp_error err;
+    arcp_error err = {0};
     if (arcp__wire_scan(&json, frame, &err) == ARCP_OK) {
         arcp_json_compact(&json, ARCP_JSON_ROOT, &compact);
         frame = arcp_buf_span(&compact);

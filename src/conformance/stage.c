@@ -255,7 +255,7 @@ static bool connect_client(void *user, const char *name)
 static void note_hello(client *who, arcp_span text)
 {
     arcp_json json = ARCP_JSON_INIT;
-    arcp_error err;
+    arcp_error err = {0};
     if (arcp__wire_scan(&json, text, &err) == ARCP_OK && arcp__frame_is(&json, "session.hello")) {
         arcp_json_ref capabilities = arcp__payload_member(&json, "capabilities");
         arcp_json_ref resume = arcp__payload_member(&json, "resume");
@@ -364,8 +364,7 @@ static arcp_status next_frame(arcp__wire *wire, client *who, arcp_error *err)
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (who->is_closed && who->first == NULL) {
-        *err = who->why;
-        return err->status;
+        return arcp_error_copy(err, &who->why);
     }
     return arcp_error_set(err, ARCP_E_DEADLINE, "it did not come within %llu ms",
                           (unsigned long long)wire->wait_ms);

@@ -40,11 +40,13 @@ static void anchor(arcp_authority *authority, const arcp_authority_options *opti
 arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_options *options,
                                arcp_authority **out, arcp_error *err)
 {
+    const arcp_authority_options defaults = ARCP_AUTHORITY_OPTIONS_INIT;
     arcp_status status =
         arcp__options_check(options, sizeof(*options), "ARCP_AUTHORITY_OPTIONS_INIT", err);
     if (status != ARCP_OK) {
         return status;
     }
+    options = options == NULL ? &defaults : options;
     const arcp_span cwd = options->cwd;
     const arcp_authority *parent = options->parent;
     if (options->expiry_grace_ns < 0 || options->expiry_grace_ns > GRACE_NS_MAX) {

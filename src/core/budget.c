@@ -292,7 +292,7 @@ bool arcp_budget_reserve(arcp_budget *budget, arcp_span currency, arcp_decimal a
     return true;
 }
 
-void arcp_budget_release(arcp_budget *budget, arcp_span currency, arcp_decimal held)
+void arcp_budget_unreserve(arcp_budget *budget, arcp_span currency, arcp_decimal held)
 {
     (void)arcp_budget_settle(budget, currency, held, nothing, NULL, 0);
 }

@@ -362,7 +362,7 @@ arcp_status arcp_lease_build(arcp_lease_builder *builder, arcp_lease **out, arcp
 {
     const arcp_status status = arcp__lease_draft_finish(&builder->draft, out);
     if (status != ARCP_OK && err != NULL) {
-        *err = builder->err;
+        (void)arcp_error_copy(err, &builder->err);
     }
     arcp_lease_builder_free(builder);
     return status;

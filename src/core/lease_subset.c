@@ -1,6 +1,7 @@
 #include "core/lease_subset.h"
 
 #include "core/authority.h"
+#include "core/error_payload.h"
 #include "core/glob_subset.h"
 #include "core/lease_draft.h"
 #include "json/json_put.h"
@@ -223,10 +224,14 @@ arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent par
 
 /* [arcp:LA-16] */
 arcp_status arcp_lease_assert_subset(const arcp_lease *child, const arcp_lease *parent,
-                                     arcp_buf *details, arcp_error *err)
+                                     arcp_error *err)
 {
     const arcp__subset_parent as_written = {.lease = parent};
-    return arcp__subset_assert(child, as_written, details, err);
+    arcp_buf details = ARCP_BUF_INIT;
+    const arcp_status status = arcp__subset_assert(child, as_written, &details, err);
+    arcp_error_set_details(err, arcp__details(&details));
+    arcp_buf_fini(&details);
+    return status;
 }
 
 /* The lease of a delegated job (§9.4, §10): the request with what it inherits. [arcp:9.4-1]
@@ -263,7 +268,11 @@ arcp_status arcp__lease_derive(const arcp_authority *parent, const arcp_lease *r
 }
 
 arcp_status arcp_lease_derive(const arcp_authority *parent, const arcp_lease *request,
-                              arcp_lease **out, arcp_buf *details, arcp_error *err)
+                              arcp_lease **out, arcp_error *err)
 {
-    return arcp__lease_derive(parent, request, NULL, out, details, err);
+    arcp_buf details = ARCP_BUF_INIT;
+    const arcp_status status = arcp__lease_derive(parent, request, NULL, out, &details, err);
+    arcp_error_set_details(err, arcp__details(&details));
+    arcp_buf_fini(&details);
+    return status;
 }

@@ -282,10 +282,7 @@ arcp_status arcp__engine_restore_status(const arcp__engine *engine, arcp_error *
     if (engine->restore == NULL || engine->restore->failure.status == ARCP_OK) {
         return ARCP_OK;
     }
-    if (err != NULL) {
-        *err = engine->restore->failure;
-    }
-    return engine->restore->failure.status;
+    return arcp_error_copy(err, &engine->restore->failure);
 }
 
 void arcp__restore_free(arcp__engine *engine)

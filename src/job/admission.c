@@ -151,7 +151,7 @@ void arcp__admission_provisioned(arcp__jobs *jobs, arcp__admission *admission,
                                  const arcp_error *error)
 {
     if (error != NULL) {
-        admission->error = *error;
+        (void)arcp_error_copy(&admission->error, error);
     }
     arcp__submitter *submitter = admission->order.submitter;
     admission->is_ready = true;

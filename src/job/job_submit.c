@@ -307,8 +307,7 @@ static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_er
 {
     const arcp__job *parent = order->parent;
     if (order->admission->error.status != ARCP_OK) {
-        *err = order->admission->error;
-        return err->status;
+        return arcp_error_copy(err, &order->admission->error);
     }
     if (jobs->context->stopping) {
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime is stopping");

@@ -113,8 +113,7 @@ static arcp_status take_answer(arcp__jobs *jobs, const arcp_lease *answered, arc
         status = arcp__lease_narrow(answered, &ceiling, &narrowed, NULL, &why);
     }
     if (status == ARCP_E_LIMIT) {
-        *err = why;
-        return status;
+        return arcp_error_copy(err, &why);
     }
     if (status != ARCP_OK) {
         arcp__effect_log(jobs->log, ARCP__LOG_ERROR,
@@ -142,14 +141,16 @@ static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
         .max_runtime_sec = order->max_runtime_sec,
     };
     const arcp_lease *answered = NULL;
-    arcp_error said = {0};
-    arcp_status status =
-        jobs->submit_policy(jobs->submit_policy_user, &request, &answered, details, &said);
+    arcp_error said = {.details = details};
+    arcp_status status = jobs->submit_policy(jobs->submit_policy_user, &request, &answered, &said);
+    if (status == ARCP_OK) {
+        arcp_buf_clear(details);
+    }
     if (status == ARCP_OK && answered != NULL) {
         status = take_answer(jobs, answered, order, err);
     } else if (status != ARCP_OK) {
         bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
-        *err = said;
+        (void)arcp_error_copy(err, &said);
         if (said.status != status || !has_code || said.message[0] == '\0') {
             (void)arcp_error_set(err, has_code ? status : ARCP_E_INTERNAL_ERROR, "%s",
                                  said.message[0] == '\0' ? "refused by the runtime's submit policy"

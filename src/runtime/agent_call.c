@@ -203,6 +203,7 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
         arcp_status said = put(call, ARCP__AGENT_SAYS, message, status == ARCP_OK ? err : NULL);
         status = status == ARCP_OK ? said : status; /* a denial stands also without its record */
     }
+    arcp_error_set_details(err, arcp__details(&details));
     arcp_buf_fini(&details);
     return status;
 }
@@ -214,9 +215,13 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
 {
     arcp_target_scratch own_scratch;
     arcp__job_message message;
-    bool is_allowed =
-        arcp__job_port_authorize(&call->port, arcp__clock_now(), capability, target,
-                                 scratch == NULL ? &own_scratch : scratch, NULL, &message, err);
+    arcp_buf details = ARCP_BUF_INIT;
+    bool is_allowed = arcp__job_port_authorize(
+        &call->port, arcp__clock_now(), capability, target,
+        scratch == NULL ? &own_scratch : scratch,
+        err == NULL || err->details == NULL ? NULL : &details, &message, err);
+    arcp_error_set_details(err, arcp__details(&details));
+    arcp_buf_fini(&details);
     if (message.is_decided) {
         arcp_status said = put(call, ARCP__AGENT_SAYS, message, NULL);
         if (is_allowed && said != ARCP_OK && atomic_load(&call->port.gates->must_record)) {
@@ -319,8 +324,10 @@ static arcp_status read_reply(arcp_agent_call *call, arcp_buf *reply, arcp_error
         arcp_json_member(&call->json, payload, ARCP_SPAN_LITERAL("job_id")) != ARCP_JSON_ABSENT;
     if (!has_outcome &&
         arcp__error_payload_parse(&call->json, refused, &call->scratch, &error, NULL) == ARCP_OK) {
-        return arcp_error_set(err, error.status, "%.*s", (int)error.message.size,
-                              error.message.data);
+        (void)arcp_error_set(err, error.status, "%.*s", (int)error.message.size,
+                             error.message.data);
+        arcp_error_set_details(err, arcp_json_raw(&call->json, error.details));
+        return error.status;
     }
     arcp_json_compact(&call->json, payload, reply);
     return reply->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;

@@ -227,11 +227,13 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
 arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *options,
                              arcp_runtime **out, arcp_error *err)
 {
+    const arcp_runtime_options defaults = ARCP_RUNTIME_OPTIONS_INIT;
     arcp_status status =
         arcp__options_check(options, sizeof(*options), "ARCP_RUNTIME_OPTIONS_INIT", err);
     if (status != ARCP_OK) {
         return status;
     }
+    options = options == NULL ? &defaults : options;
     arcp_runtime *runtime = arcp__alloc(sizeof(*runtime));
     if (runtime == NULL) {
         if (options->store != NULL) {

@@ -116,8 +116,8 @@ arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
         status = arcp__engine_restore_status(runtime->engine, err);
     }
     /* The store knows best what is wrong with it. */
-    if (status != ARCP_OK && err != NULL && runtime->restore_error.status != ARCP_OK) {
-        *err = runtime->restore_error;
+    if (status != ARCP_OK && runtime->restore_error.status != ARCP_OK) {
+        (void)arcp_error_copy(err, &runtime->restore_error);
     }
     return status;
 }

@@ -104,7 +104,7 @@ static void check_whole(const char *path, arcp__sqlite_found *out, arcp_error *e
     arcp_error first = {0};
     if (err->status == ARCP_OK &&
         arcp__sqlite_check(path, keep_first, &first, out, err) == ARCP_OK && out->damages != 0) {
-        *err = first;
+        (void)arcp_error_copy(err, &first);
     }
 }
 

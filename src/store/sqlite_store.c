@@ -98,10 +98,7 @@ arcp_status arcp_store_open_sqlite(const char *path, arcp_store **out, arcp_erro
     }
     if (failure.status != ARCP_OK) {
         free_store(store);
-        if (err != NULL) {
-            *err = failure;
-        }
-        return failure.status;
+        return arcp_error_copy(err, &failure);
     }
     *out = &store->queue.base;
     return ARCP_OK;

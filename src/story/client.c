@@ -24,7 +24,7 @@ static void append_ids(const arcp__story *story, const char *client, arcp_span p
 {
     char name[] = "session_?";
     arcp_json json = ARCP_JSON_INIT;
-    arcp_error err;
+    arcp_error err = {0};
     name[sizeof(name) - 2] = client[0];
     const arcp_buf *session = arcp__variable_get(&story->variables, arcp_span_cstr(name));
     if (session != NULL) {

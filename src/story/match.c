@@ -153,7 +153,7 @@ static bool are_equal(const arcp_json *a, arcp_json_ref at, const arcp_json *b, 
 {
     arcp_buf left = ARCP_BUF_INIT;
     arcp_buf right = ARCP_BUF_INIT;
-    arcp_error err;
+    arcp_error err = {0};
     bool equal = arcp_json_canonical(a, at, &left, &err) == ARCP_OK &&
                  arcp_json_canonical(b, other, &right, &err) == ARCP_OK &&
                  arcp_span_equal(arcp_buf_span(&left), arcp_buf_span(&right));
@@ -174,7 +174,7 @@ static bool fits_variable(match *m, arcp_span name, arcp_json_ref value)
         return true;
     }
     arcp_json json = ARCP_JSON_INIT;
-    arcp_error err;
+    arcp_error err = {0};
     bool equal = arcp__wire_scan(&json, arcp_buf_span(known), &err) == ARCP_OK &&
                  are_equal(&json, 0, m->json, value);
     arcp_json_fini(&json);

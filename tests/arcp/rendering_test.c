@@ -8,13 +8,16 @@
 #include "cli/cli.h"
 #include "client/client_job.h"
 
-static arcp_client_event event_of(const char *kind, const char *body)
+/* An event as the client gives it; freed with arcp__client_item_free. */
+static arcp__client_item *event_of(const char *kind, const char *body)
 {
-    return (arcp_client_event){.type = ARCP_CLIENT_JOB_EVENT,
-                               .kind = arcp_event_kind_from_wire(arcp_span_cstr(kind)),
-                               .kind_text = arcp_span_cstr(kind),
-                               .ts = ARCP_SPAN_LITERAL("2026-01-01T00:00:00.000Z"),
-                               .body = arcp_span_cstr(body)};
+    arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_EVENT, NULL, 0);
+    assert_non_null(item);
+    item->event.kind = arcp_event_kind_from_wire(arcp_span_cstr(kind));
+    item->event.kind_text = arcp_span_cstr(kind);
+    item->event.ts = ARCP_SPAN_LITERAL("2026-01-01T00:00:00.000Z");
+    item->event.body = arcp_span_cstr(body);
+    return item;
 }
 
 static const struct line_row {
@@ -80,48 +83,46 @@ static arcp_job *job_with_budget(void)
 
 static void every_kind_has_its_line(void **state)
 {
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
     arcp_job *job = job_with_budget();
     for (size_t row = 0; row < sizeof(line_rows) / sizeof(line_rows[0]); row++) {
-        arcp_client_event event = event_of(line_rows[row].kind, line_rows[row].body);
+        arcp__client_item *item = event_of(line_rows[row].kind, line_rows[row].body);
         arcp__line_style style = {0};
         arcp_buf line = ARCP_BUF_INIT;
-        event.job = job;
-        assert_true(arcp__event_line(&style, &event, &view, &line));
+        arcp__client_job_hold(job);
+        item->event.job = job; /* the item drops it */
+        assert_true(arcp__event_line(&style, &item->event, &line));
         check_span(arcp_buf_span(&line), line_rows[row].line);
         if (line_rows[row].colored != NULL) {
             style.has_color = true;
             arcp_buf_clear(&line);
-            assert_true(arcp__event_line(&style, &event, &view, &line));
+            assert_true(arcp__event_line(&style, &item->event, &line));
             check_span(arcp_buf_span(&line), line_rows[row].colored);
         }
         arcp_buf_fini(&line);
+        arcp__client_item_free(item);
     }
     arcp__client_job_drop(job);
-    arcp_event_view_fini(&view);
 }
 
 static void chunks_have_no_line(void **state)
 {
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
-    arcp_client_event event = event_of("result_chunk", "{\"data\":\"x\"}");
+    arcp__client_item *item = event_of("result_chunk", "{\"data\":\"x\"}");
     arcp__line_style style = {0};
     arcp_buf line = ARCP_BUF_INIT;
-    assert_false(arcp__event_line(&style, &event, &view, &line));
+    assert_false(arcp__event_line(&style, &item->event, &line));
     assert_int_equal(line.size, 0);
-    arcp_event_view_fini(&view);
+    arcp__client_item_free(item);
 }
 
 static void times_and_depth_stand_in_front(void **state)
 {
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
-    arcp_client_event event = event_of("log", "{\"level\":\"info\",\"message\":\"m\"}");
+    arcp__client_item *item = event_of("log", "{\"level\":\"info\",\"message\":\"m\"}");
     arcp__line_style style = {.has_times = true, .depth = 2};
     arcp_buf line = ARCP_BUF_INIT;
-    assert_true(arcp__event_line(&style, &event, &view, &line));
+    assert_true(arcp__event_line(&style, &item->event, &line));
     check_span(arcp_buf_span(&line), "2026-01-01T00:00:00.000Z     log       m");
     arcp_buf_fini(&line);
-    arcp_event_view_fini(&view);
+    arcp__client_item_free(item);
 }
 
 static void long_texts_are_cut_at_a_character(void **state)
@@ -221,12 +222,9 @@ static void a_result_cannot_control_the_terminal(void **state)
 
 static void note(arcp__progress *progress, const char *job, const char *kind, const char *body)
 {
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
-    arcp_client_event event = event_of(kind, body);
-    arcp_error err = {0};
-    check_ok(arcp_event_view_read(&view, &event, &err), &err);
-    arcp__progress_note(progress, arcp_span_cstr(job), &view);
-    arcp_event_view_fini(&view);
+    arcp__client_item *item = event_of(kind, body);
+    arcp__progress_note(progress, arcp_span_cstr(job), arcp_client_event_body(&item->event));
+    arcp__client_item_free(item);
 }
 
 static void check_drawing(const arcp__progress *progress, int64_t ms, bool is_utf8, bool has_color,

@@ -1,6 +1,8 @@
 /* Statuses are one table; descriptions are one clean line (draft §12, errors guide). */
 #include "support/check.h"
 
+#include <arcp/buf.h>
+
 typedef struct code_row {
     arcp_status status;
     const char *wire;
@@ -121,6 +123,60 @@ static void an_error_says_what_it_was_told(void **state)
     assert_int_equal(arcp_error_set_at(NULL, ARCP_E_IO, 1, "nobody asked"), ARCP_E_IO);
 }
 
+static void details_go_into_the_callers_buffer(void **state)
+{
+    (void)state;
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    assert_string_equal(arcp_error_details(&err), "");
+    (void)arcp_error_set(&err, ARCP_E_DUPLICATE_KEY, "taken");
+    arcp_error_set_details(&err, ARCP_SPAN_LITERAL("{\"job_id\":\"j\"}"));
+    assert_string_equal(arcp_error_details(&err), "{\"job_id\":\"j\"}");
+    assert_int_equal(details.size, strlen("{\"job_id\":\"j\"}"));
+    /* The next failure replaces them. */
+    memcpy(err.code, "X", 2);
+    (void)arcp_error_set(&err, ARCP_E_IO, "gone");
+    assert_string_equal(arcp_error_details(&err), "");
+    assert_string_equal(err.code, "");
+    assert_ptr_equal(err.details, &details);
+    /* Without a buffer there are none. */
+    arcp_error plain = {0};
+    arcp_error_set_details(&plain, ARCP_SPAN_LITERAL("{}"));
+    arcp_error_set_details(NULL, ARCP_SPAN_LITERAL("{}"));
+    assert_string_equal(arcp_error_details(&plain), "");
+    arcp_buf_fini(&details);
+}
+
+static void a_copy_keeps_its_own_buffer(void **state)
+{
+    (void)state;
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf copied = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    arcp_error copy = {.details = &copied};
+    arcp_error plain = {0};
+    (void)arcp_error_set_at(&err, ARCP_E_DUPLICATE_KEY, 3, "taken");
+    memcpy(err.code, "DUPLICATE_KEY", 14);
+    arcp_error_set_details(&err, ARCP_SPAN_LITERAL("{}"));
+    assert_int_equal(arcp_error_copy(&copy, &err), ARCP_E_DUPLICATE_KEY);
+    assert_int_equal(arcp_error_copy(&plain, &err), ARCP_E_DUPLICATE_KEY);
+    assert_int_equal(arcp_error_copy(NULL, &err), ARCP_E_DUPLICATE_KEY);
+    assert_int_equal(arcp_error_copy(&err, &err), ARCP_E_DUPLICATE_KEY);
+    arcp_buf_fini(&details);
+    assert_int_equal(copy.status, ARCP_E_DUPLICATE_KEY);
+    assert_int_equal(copy.offset, 3);
+    assert_string_equal(copy.code, "DUPLICATE_KEY");
+    assert_string_equal(copy.message, "taken");
+    assert_string_equal(arcp_error_details(&copy), "{}");
+    assert_string_equal(plain.message, "taken");
+    assert_null(plain.details);
+    /* The details of another failure go. */
+    (void)arcp_error_set(&plain, ARCP_E_IO, "gone");
+    (void)arcp_error_copy(&copy, &plain);
+    assert_string_equal(arcp_error_details(&copy), "");
+    arcp_buf_fini(&copied);
+}
+
 typedef struct message_row {
     const char *name;
     const char *text;
@@ -192,6 +248,8 @@ int main(void)
         cmocka_unit_test(unknown_codes_count_as_internal_errors),
         cmocka_unit_test(every_status_has_a_name_of_its_own_and_a_text),
         cmocka_unit_test(an_error_says_what_it_was_told),
+        cmocka_unit_test(details_go_into_the_callers_buffer),
+        cmocka_unit_test(a_copy_keeps_its_own_buffer),
         cmocka_unit_test(a_message_is_one_line_of_utf8),
         cmocka_unit_test(a_long_message_is_cut_between_characters),
         cmocka_unit_test(a_message_of_the_greatest_length_is_whole),

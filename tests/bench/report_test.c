@@ -55,8 +55,7 @@ static void make_result(arcp__load_result *out)
                                .events = 1234567,
                                .result_bytes = 3,
                                .reconnects = 2,
-                               .idle_lost = 5,
-                               .first_failure = ARCP_FAILURE_INIT};
+                               .idle_lost = 5};
     arcp_buf_append_cstr(&out->runtime, "arcpd 9");
     for (int64_t ms = 1; ms <= 100; ms++) {
         assert_true(arcp__samples_add(&out->accepted, ms * 1000000));

@@ -6,8 +6,9 @@
 
 void fixture_begin_with(fixture *f, const arcp_client_options *options)
 {
-    f->failure = (arcp_failure)ARCP_FAILURE_INIT;
-    check_ok(arcp_client_connect(options, &f->client, &f->failure), &f->failure.error);
+    f->details = (arcp_buf)ARCP_BUF_INIT;
+    f->err = (arcp_error){.details = &f->details};
+    check_ok(arcp_client_connect(options, &f->client, &f->err), &f->err);
 }
 
 void fixture_begin(fixture *f)
@@ -20,7 +21,7 @@ void fixture_begin(fixture *f)
 void fixture_end(fixture *f)
 {
     arcp_client_free(f->client);
-    arcp_failure_fini(&f->failure);
+    arcp_buf_fini(&f->details);
     fake_runtime_fini(&f->runtime);
 }
 
@@ -30,8 +31,7 @@ arcp_job *fixture_submit(fixture *f, const char *agent, const char *input)
     arcp_job *job = NULL;
     options.agent = arcp_span_cstr(agent);
     options.input = arcp_span_cstr(input);
-    check_ok(arcp_client_submit(f->client, &options, ARCP_WAIT_DEFAULT, &job, &f->failure),
-             &f->failure.error);
+    check_ok(arcp_client_submit(f->client, &options, ARCP_WAIT_DEFAULT, &job, &f->err), &f->err);
     return job;
 }
 

@@ -11,7 +11,8 @@
 typedef struct fixture {
     fake_runtime runtime;
     arcp_client *client;
-    arcp_failure failure;
+    arcp_error err; /* with a buffer for details */
+    arcp_buf details;
 } fixture;
 
 /* Connects; fails the test when that fails. For settings of the runtime or the client call

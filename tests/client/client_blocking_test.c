@@ -9,19 +9,18 @@ static void a_job_is_submitted_followed_and_awaited(void **state)
     arcp_job *job = fixture_submit(&f, "echo", "{\"a\": 1}");
     check_span(arcp_job_id(job), "job_1");
     check_span(arcp_job_agent(job), "echo@1.0.0");
-    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);
+    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
     assert_int_equal(event->type, ARCP_CLIENT_JOB_EVENT);
     assert_int_equal(event->kind, ARCP_EVENT_LOG);
     assert_int_equal(event->event_seq, 1);
     check_span(event->body, "{\"level\":\"info\",\"message\":\"hi\"}");
     assert_null(arcp_job_outcome(job));
-    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);
+    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
     assert_int_equal(event->type, ARCP_CLIENT_JOB_ENDED);
     check_span(arcp_job_outcome(job)->result, "{\"a\":1}");
     assert_int_equal(arcp_job_current_status(job), ARCP_JOB_SUCCESS);
-    assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure),
-                     ARCP_E_CLOSED);
-    arcp_job_release(job);
+    assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err), ARCP_E_CLOSED);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -31,10 +30,10 @@ static void waiting_drops_the_events(void **state)
     const arcp_outcome *outcome = NULL;
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "count", "{\"n\": 2000}");
-    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure), &f.failure.error);
+    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.err), &f.err);
     check_span(outcome->result, "2000");
-    check_ok(arcp_job_wait(job, 0, &outcome, &f.failure), &f.failure.error);
-    arcp_job_release(job);
+    check_ok(arcp_job_wait(job, 0, &outcome, &f.err), &f.err);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -45,13 +44,13 @@ static void a_refused_submit_brings_code_message_and_details(void **state)
     arcp_job *job = NULL;
     fixture_begin(&f);
     options.agent = ARCP_SPAN_LITERAL("refuse");
-    assert_int_equal(arcp_client_submit(f.client, &options, ARCP_WAIT_DEFAULT, &job, &f.failure),
+    assert_int_equal(arcp_client_submit(f.client, &options, ARCP_WAIT_DEFAULT, &job, &f.err),
                      ARCP_E_AGENT_NOT_AVAILABLE);
     assert_null(job);
-    assert_string_equal(f.failure.code, "AGENT_NOT_AVAILABLE");
-    assert_string_equal(f.failure.error.message, "no such agent");
-    assert_string_equal(f.failure.details, "{\"agent\":\"refuse\"}");
-    assert_false(f.failure.error.retryable);
+    assert_string_equal(f.err.code, "AGENT_NOT_AVAILABLE");
+    assert_string_equal(f.err.message, "no such agent");
+    assert_string_equal(arcp_error_details(&f.err), "{\"agent\":\"refuse\"}");
+    assert_false(f.err.retryable);
     /* A failure may be left out, too. */
     assert_int_equal(arcp_client_submit(f.client, &options, ARCP_WAIT_DEFAULT, &job, NULL),
                      ARCP_E_AGENT_NOT_AVAILABLE);
@@ -65,17 +64,14 @@ static void other_requests_are_answered(void **state)
     arcp_job_page *page = NULL;
     int64_t round_trip_ns = -1;
     fixture_begin(&f);
-    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &round_trip_ns, &f.failure),
-             &f.failure.error);
+    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &round_trip_ns, &f.err), &f.err);
     assert_true(round_trip_ns >= 0);
-    check_ok(arcp_client_list(f.client, &list, ARCP_WAIT_DEFAULT, &page, &f.failure),
-             &f.failure.error);
+    check_ok(arcp_client_list(f.client, &list, ARCP_WAIT_DEFAULT, &page, &f.err), &f.err);
     assert_int_equal(arcp_job_page_count(page), 1);
     check_span(arcp_job_page_row(page, 0).job_id, "job_1");
     arcp_job_page_free(page);
     assert_int_equal(arcp_client_cancel(f.client, ARCP_SPAN_LITERAL("job_9"),
-                                        ARCP_SPAN_LITERAL("why not"), ARCP_WAIT_DEFAULT,
-                                        &f.failure),
+                                        ARCP_SPAN_LITERAL("why not"), ARCP_WAIT_DEFAULT, &f.err),
                      ARCP_E_JOB_NOT_FOUND);
     assert_int_equal(arcp_client_features(f.client), ARCP_FEATURES_ALL);
     fixture_end(&f);
@@ -88,12 +84,12 @@ static void a_cancelled_job_ends_as_cancelled(void **state)
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "wait", "{}");
     check_ok(arcp_client_cancel(f.client, arcp_job_id(job), arcp_span_make(NULL, 0),
-                                ARCP_WAIT_DEFAULT, &f.failure),
-             &f.failure.error);
-    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure), &f.failure.error);
+                                ARCP_WAIT_DEFAULT, &f.err),
+             &f.err);
+    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.err), &f.err);
     assert_int_equal(outcome->final_status, ARCP_JOB_CANCELLED);
     assert_int_equal(outcome->status, ARCP_E_CANCELLED);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -107,14 +103,13 @@ static void a_subscription_has_events_and_an_end(void **state)
     fixture_begin(&f);
     options.job_id = ARCP_SPAN_LITERAL("job_77");
     options.history = true;
-    check_ok(arcp_client_subscribe(f.client, &options, ARCP_WAIT_DEFAULT, &job, &f.failure),
-             &f.failure.error);
-    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure), &f.failure.error);
+    check_ok(arcp_client_subscribe(f.client, &options, ARCP_WAIT_DEFAULT, &job, &f.err), &f.err);
+    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.err), &f.err);
     check_span(outcome->result, "\"seen\"");
     check_ok(arcp_client_unsubscribe(f.client, ARCP_SPAN_LITERAL("job_77"), &err), &err);
-    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, NULL, &f.failure), &f.failure.error);
+    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, NULL, &f.err), &f.err);
     assert_int_equal(atomic_load(&f.runtime.unsubscribes), 1);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -167,7 +162,7 @@ static void credentials_are_shown_once(void **state)
     assert_string_equal(budget.initial, "5.00");
     assert_false(arcp_job_budget_at(job, 1, &budget));
     arcp_buf_fini(&seen);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -179,16 +174,16 @@ static void handles_outlive_their_client(void **state)
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "echo", "1");
     arcp_job *other = fixture_submit(&f, "wait", "1");
-    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure), &f.failure.error);
+    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.err), &f.err);
     fixture_end(&f);
     check_span(arcp_job_id(job), "job_1");
-    check_ok(arcp_job_wait(job, 0, &outcome, NULL), &f.failure.error);
+    check_ok(arcp_job_wait(job, 0, &outcome, NULL), &f.err);
     check_span(outcome->result, "1");
     assert_int_equal(arcp_job_next_event(other, 0, &event, NULL), ARCP_E_CLOSED);
-    arcp_job_release(arcp_job_ref(job));
-    arcp_job_release(job);
-    arcp_job_release(other);
-    arcp_job_release(NULL);
+    arcp_job_unref(arcp_job_ref(job));
+    arcp_job_unref(job);
+    arcp_job_unref(other);
+    arcp_job_unref(NULL);
     arcp_client_free(NULL);
 }
 

@@ -38,7 +38,7 @@ static void on_submit(void *user, arcp_client *client, const arcp_reply *reply)
     fixture *f = user;
     if (reply->status != ARCP_OK) {
         arcp_buf_append_format(&f->log, "refused %s: %s\n", arcp_status_name(reply->status),
-                               reply->failure->error.message);
+                               reply->error->message);
         return;
     }
     f->job = reply->job;
@@ -91,14 +91,14 @@ static void open_client(fixture *f, const arcp_client_options *options)
 {
     arcp_error err = {0};
     f->inside = true;
-    check_ok(arcp_client_open(options, &f->loop, on_event, f, &f->client, &err), &err);
+    check_ok(arcp_client_connect_start(options, &f->loop, on_event, f, &f->client, &err), &err);
     f->inside = false;
 }
 
 static void end(fixture *f)
 {
     assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
-    arcp_job_release(f->job);
+    arcp_job_unref(f->job);
     assert_int_equal(uv_loop_close(&f->loop), 0);
     fake_runtime_fini(&f->runtime);
     arcp_buf_fini(&f->log);

@@ -1,121 +1,105 @@
-/* Submit, follow, and try again (arcp_client_run in src/client/client_calls.c). */
+/* One job as one call (src/client/client_run.c). */
 #include "client/blocking_fixture.h"
 
-#include <pthread.h>
-
-/* `retry` NULL: the defaults. *job stays NULL unless one was accepted. */
-static arcp_status run(fixture *f, const char *agent, const arcp_retry_options *retry,
-                       arcp_job **job)
+/* Runs `agent` on the fixture's runtime. */
+static arcp_status run(fixture *f, const char *agent, const char *input, int64_t timeout_ms,
+                       arcp_buf *result)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
-    *job = NULL;
-    options.agent = arcp_span_cstr(agent);
-    return arcp_client_run(f->client, &options, retry, job, &f->failure);
+    fake_runtime_init(&f->runtime);
+    const arcp_client_options options = fake_runtime_options(&f->runtime);
+    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    f->details = (arcp_buf)ARCP_BUF_INIT;
+    f->err = (arcp_error){.details = &f->details};
+    f->client = NULL;
+    submit.agent = arcp_span_cstr(agent);
+    submit.input = arcp_span_cstr(input);
+    return arcp_client_run_with(&options, &submit, timeout_ms, result, &f->err);
 }
 
-/* [arcp:EG-11] */
-static void retrying_uses_one_key_until_it_works(void **state)
+static void a_run_brings_the_result(void **state)
 {
+    (void)state;
     fixture f;
-    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
-    arcp_job *job = NULL;
-    fixture_begin(&f);
-    retry.first_ms = 2;
-    check_ok(run(&f, "flaky", &retry, &job), &f.failure.error);
-    assert_int_equal(arcp_job_outcome(job)->final_status, ARCP_JOB_SUCCESS);
-    assert_int_equal(atomic_load(&f.runtime.submits), 2);
-    assert_non_null(strstr(f.runtime.last_key, "run_"));
-    arcp_job_release(job);
-    fixture_end(&f);
-}
-
-static void what_is_not_retryable_is_not_retried(void **state)
-{
-    fixture f;
-    arcp_job *job = NULL;
-    fixture_begin(&f);
-    assert_int_equal(run(&f, "refuse", NULL, &job), ARCP_E_AGENT_NOT_AVAILABLE);
-    assert_int_equal(atomic_load(&f.runtime.submits), 1);
+    arcp_buf result = ARCP_BUF_INIT;
+    arcp_buf_append_cstr(&result, "result: ");
+    check_ok(run(&f, "echo", "{\"a\":1}", ARCP_WAIT_FOREVER, &result), &f.err);
+    assert_string_equal(result.data, "result: {\"a\":1}");
+    assert_int_equal(result.size, strlen(result.data));
+    arcp_buf_fini(&result);
     fixture_end(&f);
 }
 
-static void retries_are_counted(void **state)
+static void a_streamed_result_comes_as_its_bytes(void **state)
 {
+    (void)state;
     fixture f;
-    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
-    arcp_job *job = NULL;
-    fixture_begin(&f);
-    retry.attempts = 1;
-    assert_int_equal(run(&f, "flaky", &retry, &job), ARCP_E_INTERNAL_ERROR);
-    assert_null(job);
+    arcp_buf result = ARCP_BUF_INIT;
+    check_ok(run(&f, "stream", "{\"n\":2}", ARCP_WAIT_FOREVER, &result), &f.err);
+    assert_int_equal(result.size, 2000);
+    assert_int_equal(result.data[2000], '\0');
+    arcp_buf_fini(&result);
     fixture_end(&f);
 }
 
-static void it_is_not_tried_again_before_the_runtime_wants_that(void **state)
+static void a_result_may_be_left_out(void **state)
 {
+    (void)state;
     fixture f;
-    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
-    arcp_job *job = NULL;
-    fixture_begin(&f);
-    retry.first_ms = 0;
-    retry.timeout_ms = 1800000; /* less than is asked for: there will be no other attempt */
-    assert_int_equal(run(&f, "late", &retry, &job), ARCP_E_INTERNAL_ERROR);
-    assert_int_equal(atomic_load(&f.runtime.submits), 1);
-    fixture_end(&f);
-    fixture_begin(&f);
-    check_ok(run(&f, "soon", &retry, &job), &f.failure.error);
-    assert_int_equal(atomic_load(&f.runtime.submits), 2);
-    arcp_job_release(job);
+    check_ok(run(&f, "echo", "1", ARCP_WAIT_FOREVER, NULL), &f.err);
     fixture_end(&f);
 }
 
-static void what_did_not_begin_as_its_init_is_refused(void **state)
+static void a_refused_submit_is_the_error(void **state)
 {
+    (void)state;
     fixture f;
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
-    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
-    arcp_job *job = NULL;
-    fixture_begin(&f);
-    options.agent = ARCP_SPAN_LITERAL("flaky");
-    options.struct_size--;
-    assert_int_equal(arcp_client_run(f.client, &options, NULL, &job, &f.failure), ARCP_E_USAGE);
-    assert_non_null(strstr(f.failure.error.message, "ARCP_SUBMIT_OPTIONS_INIT"));
-    options.struct_size++;
-    retry.struct_size++;
-    assert_int_equal(arcp_client_run(f.client, &options, &retry, &job, &f.failure), ARCP_E_USAGE);
-    assert_non_null(strstr(f.failure.error.message, "ARCP_RETRY_OPTIONS_INIT"));
-    retry.struct_size--;
-    retry.attempts = 0;
-    assert_int_equal(arcp_client_run(f.client, &options, &retry, &job, &f.failure), ARCP_E_USAGE);
-    assert_null(job);
-    assert_int_equal(atomic_load(&f.runtime.submits), 0);
+    arcp_buf result = ARCP_BUF_INIT;
+    assert_int_equal(run(&f, "refuse", "", ARCP_WAIT_FOREVER, &result), ARCP_E_AGENT_NOT_AVAILABLE);
+    assert_string_equal(f.err.code, "AGENT_NOT_AVAILABLE");
+    assert_string_equal(arcp_error_details(&f.err), "{\"agent\":\"refuse\"}");
+    assert_null(result.data);
     fixture_end(&f);
 }
 
-/* What somebody wants to end is not tried again. */
-static void a_run_that_is_interrupted_ends(void **state)
+static void a_failed_job_is_the_error(void **state)
 {
+    (void)state;
     fixture f;
-    pthread_t thread;
-    arcp_job *job = NULL;
-    fixture_begin(&f);
-    assert_int_equal(pthread_create(&thread, NULL, fixture_interrupt_soon, f.client), 0);
-    assert_int_equal(run(&f, "wait", NULL, &job), ARCP_E_INTERRUPTED);
-    assert_null(job);
-    assert_int_equal(f.failure.error.status, ARCP_E_INTERRUPTED);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(run(&f, "fail", "", ARCP_WAIT_FOREVER, NULL), ARCP_E_TIMEOUT);
+    assert_string_equal(f.err.code, "TIMEOUT");
     fixture_end(&f);
+}
+
+static void a_job_that_takes_too_long_is_cancelled(void **state)
+{
+    (void)state;
+    fixture f;
+    assert_int_equal(run(&f, "wait", "", 20, NULL), ARCP_E_DEADLINE);
+    assert_non_null(strstr(f.err.message, "did not end within 20 ms and was cancelled"));
+    assert_int_equal(atomic_load(&f.runtime.cancels), 1);
+    fixture_end(&f);
+}
+
+static void without_a_runtime_there_is_an_error(void **state)
+{
+    (void)state;
+    arcp_error err = {0};
+    assert_int_equal(arcp_client_run("stdio:/nonexistent/arcpd", NULL, "a", NULL, NULL, &err),
+                     ARCP_E_IO);
+    assert_non_null(strstr(err.message, "/nonexistent/arcpd"));
+    assert_int_equal(arcp_client_run(NULL, NULL, "a", NULL, NULL, &err), ARCP_E_USAGE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retrying_uses_one_key_until_it_works),
-        cmocka_unit_test(what_is_not_retryable_is_not_retried),
-        cmocka_unit_test(retries_are_counted),
-        cmocka_unit_test(it_is_not_tried_again_before_the_runtime_wants_that),
-        cmocka_unit_test(what_did_not_begin_as_its_init_is_refused),
-        cmocka_unit_test(a_run_that_is_interrupted_ends),
+        cmocka_unit_test(a_run_brings_the_result),
+        cmocka_unit_test(a_streamed_result_comes_as_its_bytes),
+        cmocka_unit_test(a_result_may_be_left_out),
+        cmocka_unit_test(a_refused_submit_is_the_error),
+        cmocka_unit_test(a_failed_job_is_the_error),
+        cmocka_unit_test(a_job_that_takes_too_long_is_cancelled),
+        cmocka_unit_test(without_a_runtime_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,11 +34,11 @@ static void who_does_not_read_stops_the_connection_not_the_memory(void **state)
     assert_true(unread > 100000 && unread < 410000);
     uint64_t events = 0;
     do {
-        check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);
+        check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
         events++;
     } while (event->type != ARCP_CLIENT_JOB_ENDED);
     assert_int_equal(events, 5001);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -52,17 +52,17 @@ static void unread_events_of_others_end_a_wait_before_they_fill_the_memory(void 
     fixture_begin_with(&f, &options);
     arcp_job *waiting = fixture_submit(&f, "wait", "{}");
     arcp_job *chatty = fixture_submit(&f, "count", "{\"n\": 20000}");
-    assert_int_equal(arcp_job_wait(waiting, ARCP_WAIT_FOREVER, &outcome, &f.failure), ARCP_E_LIMIT);
+    assert_int_equal(arcp_job_wait(waiting, ARCP_WAIT_FOREVER, &outcome, &f.err), ARCP_E_LIMIT);
     uv_mutex_lock(&f.client->mutex);
     assert_true(f.client->unread_bytes < 510000);
     uv_mutex_unlock(&f.client->mutex);
     /* Giving the handle back gives the memory back, and the connection goes on. */
-    arcp_job_release(chatty);
-    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, NULL, &f.failure), &f.failure.error);
+    arcp_job_unref(chatty);
+    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, NULL, &f.err), &f.err);
     uv_mutex_lock(&f.client->mutex);
     assert_int_equal(f.client->unread_bytes, 0);
     uv_mutex_unlock(&f.client->mutex);
-    arcp_job_release(waiting);
+    arcp_job_unref(waiting);
     fixture_end(&f);
 }
 
@@ -72,11 +72,11 @@ static void events_of_jobs_without_a_handle_are_not_kept(void **state)
     const arcp_client_event *event = NULL;
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "parent", "{}");
-    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);
-    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure), &f.failure.error);
+    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
+    check_ok(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
     assert_int_equal(event->type, ARCP_CLIENT_JOB_ENDED);
-    assert_int_equal(arcp_client_next_event(f.client, 0, &event, &f.failure), ARCP_E_DEADLINE);
-    arcp_job_release(job);
+    assert_int_equal(arcp_client_next_event(f.client, 0, &event, &f.err), ARCP_E_DEADLINE);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -94,15 +94,14 @@ static void who_observes_all_sees_sessions_and_children(void **state)
     fixture_begin_with(&f, &options);
     arcp_job *job = fixture_submit(&f, "parent", "{}");
     for (size_t at = 0; at < sizeof(expected) / sizeof(expected[0]); at++) {
-        check_ok(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.failure),
-                 &f.failure.error);
+        check_ok(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
         assert_int_equal(event->type, expected[at]);
         if (event->type == ARCP_CLIENT_JOB_ADDED) {
             check_span(arcp_job_parent_id(event->job), "job_1");
             check_span(arcp_job_agent(event->job), "child@1");
         }
     }
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -115,11 +114,11 @@ static void what_was_read_is_acknowledged(void **state)
     options.ack_ms = 1;
     fixture_begin_with(&f, &options);
     arcp_job *job = fixture_submit(&f, "count", "{\"n\": 30}");
-    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure), &f.failure.error);
+    check_ok(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.err), &f.err);
     while (atomic_load(&f.runtime.acked) != 31) {
         sched_yield();
     }
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 

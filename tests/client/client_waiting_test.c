@@ -14,10 +14,10 @@ static void a_request_that_is_not_answered_ends_by_the_calls_deadline(void **sta
     arcp_job *job = NULL;
     fixture_begin(&f);
     options.agent = ARCP_SPAN_LITERAL("silent");
-    assert_int_equal(arcp_client_submit(f.client, &options, 20, &job, &f.failure), ARCP_E_DEADLINE);
+    assert_int_equal(arcp_client_submit(f.client, &options, 20, &job, &f.err), ARCP_E_DEADLINE);
     /* And nothing is left of it: the session goes on. */
     job = fixture_submit(&f, "echo", "1");
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -28,11 +28,11 @@ static void an_event_that_does_not_come_ends_by_the_deadline(void **state)
     const arcp_outcome *outcome = NULL;
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "wait", "{}");
-    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.failure), ARCP_E_DEADLINE);
-    assert_int_equal(arcp_job_next_event(job, 10, &event, &f.failure), ARCP_E_DEADLINE);
-    assert_int_equal(arcp_job_wait(job, 10, &outcome, &f.failure), ARCP_E_DEADLINE);
-    assert_int_equal(arcp_client_next_event(f.client, 10, &event, &f.failure), ARCP_E_DEADLINE);
-    arcp_job_release(job);
+    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.err), ARCP_E_DEADLINE);
+    assert_int_equal(arcp_job_next_event(job, 10, &event, &f.err), ARCP_E_DEADLINE);
+    assert_int_equal(arcp_job_wait(job, 10, &outcome, &f.err), ARCP_E_DEADLINE);
+    assert_int_equal(arcp_client_next_event(f.client, 10, &event, &f.err), ARCP_E_DEADLINE);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -47,14 +47,14 @@ static void a_session_that_is_lost_tells_every_waiter(void **state)
     arcp_job *job = fixture_submit(&f, "wait", "{}");
     atomic_store(&f.runtime.forgets, true);
     options.agent = ARCP_SPAN_LITERAL("hangup");
-    assert_int_equal(arcp_client_submit(f.client, &options, ARCP_WAIT_DEFAULT, &none, &f.failure),
+    assert_int_equal(arcp_client_submit(f.client, &options, ARCP_WAIT_DEFAULT, &none, &f.err),
                      ARCP_E_RESUME_WINDOW_EXPIRED);
-    assert_int_equal(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure),
+    assert_int_equal(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.err),
                      ARCP_E_RESUME_WINDOW_EXPIRED);
-    assert_int_equal(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.failure),
+    assert_int_equal(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.err),
                      ARCP_E_RESUME_WINDOW_EXPIRED);
-    assert_string_equal(f.failure.code, "RESUME_WINDOW_EXPIRED");
-    arcp_job_release(job);
+    assert_string_equal(f.err.code, "RESUME_WINDOW_EXPIRED");
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -66,11 +66,11 @@ static void a_waiting_call_can_be_interrupted(void **state)
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "wait", "{}");
     assert_int_equal(pthread_create(&thread, NULL, fixture_interrupt_soon, f.client), 0);
-    assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure),
+    assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err),
                      ARCP_E_INTERRUPTED);
-    assert_string_equal(f.failure.error.message, "the wait was interrupted");
+    assert_string_equal(f.err.message, "the wait was interrupted");
     assert_int_equal(pthread_join(thread, NULL), 0);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -88,11 +88,11 @@ static void an_interruption_while_nobody_waits_meets_the_next_call(void **state)
         uv_mutex_unlock(&f.client->mutex);
         sched_yield();
     }
-    assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.failure),
+    assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err),
                      ARCP_E_INTERRUPTED);
-    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.failure), ARCP_E_DEADLINE);
-    assert_string_equal(f.failure.error.message, "the time to wait is up");
-    arcp_job_release(job);
+    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.err), ARCP_E_DEADLINE);
+    assert_string_equal(f.err.message, "the time to wait is up");
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -115,12 +115,12 @@ static void closing_may_come_from_any_thread_and_twice(void **state)
     for (int at = 0; at < 2; at++) {
         assert_int_equal(pthread_create(&threads[at], NULL, close_client, f.client), 0);
     }
-    assert_int_equal(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.failure), ARCP_E_CLOSED);
+    assert_int_equal(arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &f.err), ARCP_E_CLOSED);
     for (int at = 0; at < 2; at++) {
         assert_int_equal(pthread_join(threads[at], NULL), 0);
     }
     assert_int_equal(atomic_load(&f.runtime.closes), 1);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -134,21 +134,20 @@ static void *run_jobs(void *user)
 {
     worker *w = user;
     fixture *f = w->f;
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     for (int at = 0; at < 20; at++) {
         arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
         arcp_job *job = NULL;
         const arcp_outcome *outcome = NULL;
         options.agent = ARCP_SPAN_LITERAL("count");
         options.input = ARCP_SPAN_LITERAL("{\"n\": 50}");
-        if (arcp_client_submit(f->client, &options, ARCP_WAIT_DEFAULT, &job, &failure) == ARCP_OK &&
-            arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &failure) == ARCP_OK &&
+        if (arcp_client_submit(f->client, &options, ARCP_WAIT_DEFAULT, &job, &err) == ARCP_OK &&
+            arcp_job_wait(job, ARCP_WAIT_FOREVER, &outcome, &err) == ARCP_OK &&
             arcp_span_equal_cstr(outcome->result, "50")) {
             w->good++;
         }
-        arcp_job_release(job);
+        arcp_job_unref(job);
     }
-    arcp_failure_fini(&failure);
     return NULL;
 }
 
@@ -178,9 +177,9 @@ static void a_job_is_read_by_one_thread_at_a_time(void **state)
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "wait", "{}");
     job->is_being_read = true;
-    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.failure), ARCP_E_USAGE);
+    assert_int_equal(arcp_job_next_event(job, 0, &event, &f.err), ARCP_E_USAGE);
     job->is_being_read = false;
-    arcp_job_release(job);
+    arcp_job_unref(job);
     fixture_end(&f);
 }
 
@@ -197,9 +196,9 @@ static void an_interruption_that_no_call_has_told_meets_the_next_call(void **sta
         uv_cond_wait(&f.client->changed, &f.client->mutex);
     }
     arcp__client_end_wait(f.client); /* what it waited for has come */
-    assert_int_equal(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &ns, &f.failure),
+    assert_int_equal(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &ns, &f.err),
                      ARCP_E_INTERRUPTED);
-    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &ns, &f.failure), &f.failure.error);
+    check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &ns, &f.err), &f.err);
     fixture_end(&f);
 }
 

@@ -75,7 +75,7 @@ static void on_submit(void *user, arcp_client *client, const arcp_reply *reply)
     (void)user;
     (void)client;
     assert_int_equal(reply->status, ARCP_OK);
-    arcp_job_release(reply->job);
+    arcp_job_unref(reply->job);
 }
 
 static void submit(fixture *f)
@@ -134,7 +134,7 @@ static void run_with(fixture *f, int input_digits, unsigned at_once, unsigned wa
     arcp_client_options options = fake_runtime_options(&f->runtime);
     options.dial = dial;
     options.dial_user = f;
-    check_ok(arcp_client_open(&options, &f->loop, on_event, f, &f->client, &err), &err);
+    check_ok(arcp_client_connect_start(&options, &f->loop, on_event, f, &f->client, &err), &err);
     assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(f->ended, wanted);
     assert_true(f->sends >= wanted);

@@ -230,6 +230,10 @@ static void run_agent(fake_runtime *runtime, arcp_span agent, const char *job,
         run_parent(runtime, job);
     } else if (arcp_span_equal_cstr(agent, "wait")) {
         snprintf(runtime->waiting, sizeof(runtime->waiting), "%s", job);
+    } else if (arcp_span_equal_cstr(agent, "fail")) {
+        say(runtime, "job.error", job,
+            "{\"final_status\":\"timed_out\",\"code\":\"TIMEOUT\",\"message\":\"too long\","
+            "\"retryable\":true}");
     } else {
         run_echo(runtime, job, arcp_json_raw(&runtime->json, input));
     }

@@ -7,6 +7,7 @@
  *   count        input {"n": N}: N log events {"n": 0...}, then N as the result
  *   stream       input {"n": N}: N chunks of 1000 bytes, then result_id and size
  *   wait         nothing until it is cancelled
+ *   fail         it ends with TIMEOUT
  *   silent       the submit is never answered
  *   hangup       the submit is answered by cutting the connection
  *   refuse       the submit is refused with AGENT_NOT_AVAILABLE and details

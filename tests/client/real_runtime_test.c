@@ -13,7 +13,7 @@ typedef struct fixture {
     arcpd_run run; /* ws:// */
     tls_files tls;
     char secure_url[128]; /* wss://localhost */
-    arcp_failure failure;
+    arcp_error err;
 } fixture;
 
 static int begin(void **state)
@@ -41,7 +41,6 @@ static int begin(void **state)
 static int end(void **state)
 {
     fixture *f = *state;
-    arcp_failure_fini(&f->failure);
     tls_files_remove(&f->tls);
     return arcpd_run_end(&f->run);
 }
@@ -58,35 +57,31 @@ static arcp_client_options options_to(const char *url)
 static void check_job(fixture *f, arcp_client *client)
 {
     arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
     arcp_job *job = NULL;
     const arcp_client_event *event = NULL;
     unsigned long next = 0;
     submit.agent = ARCP_SPAN_LITERAL("bench");
     submit.input = ARCP_SPAN_LITERAL("{\"events\":50}");
-    check_ok(arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &f->failure),
-             &f->failure.error);
+    check_ok(arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &f->err), &f->err);
     do {
-        check_ok(arcp_job_next_event(job, ARCP_WAIT_DEFAULT, &event, &f->failure),
-                 &f->failure.error);
+        check_ok(arcp_job_next_event(job, ARCP_WAIT_DEFAULT, &event, &f->err), &f->err);
         if (event->kind == ARCP_EVENT_LOG) {
-            check_ok(arcp_event_view_read(&view, event, &f->failure.error), &f->failure.error);
-            assert_int_equal(strtoul(view.message.data, NULL, 10), next);
+            const arcp_event_body *body = arcp_client_event_body(event);
+            assert_int_equal(strtoul(body->log.message.data, NULL, 10), next);
             next++;
         }
     } while (event->type != ARCP_CLIENT_JOB_ENDED);
     assert_int_equal(next, 50);
     check_span(arcp_job_outcome(job)->result, "50");
-    arcp_job_release(job);
-    arcp_event_view_fini(&view);
+    arcp_job_unref(job);
 }
 
 static void check_way(fixture *f, const arcp_client_options *options)
 {
     arcp_client *client = NULL;
-    check_ok(arcp_client_connect(options, &client, &f->failure), &f->failure.error);
+    check_ok(arcp_client_connect(options, &client, &f->err), &f->err);
     check_job(f, client);
-    check_ok(arcp_client_ping(client, ARCP_WAIT_DEFAULT, NULL, &f->failure), &f->failure.error);
+    check_ok(arcp_client_ping(client, ARCP_WAIT_DEFAULT, NULL, &f->err), &f->err);
     arcp_client_close(client);
     arcp_client_free(client);
 }
@@ -114,11 +109,11 @@ static void wss_of_a_stranger_is_refused(void **state)
     fixture *f = *state;
     arcp_client *client = NULL;
     arcp_client_options options = options_to(f->secure_url);
-    assert_int_equal(arcp_client_connect(&options, &client, &f->failure), ARCP_E_IO);
-    assert_non_null(strstr(f->failure.error.message, "certificate"));
+    assert_int_equal(arcp_client_connect(&options, &client, &f->err), ARCP_E_IO);
+    assert_non_null(strstr(f->err.message, "certificate"));
     options.tls_ca_file = arcp_span_cstr(f->tls.other_ca);
-    assert_int_equal(arcp_client_connect(&options, &client, &f->failure), ARCP_E_IO);
-    assert_non_null(strstr(f->failure.error.message, "certificate"));
+    assert_int_equal(arcp_client_connect(&options, &client, &f->err), ARCP_E_IO);
+    assert_non_null(strstr(f->err.message, "certificate"));
     assert_null(client);
 }
 
@@ -139,8 +134,8 @@ static void a_command_that_is_none_is_told(void **state)
     fixture *f = *state;
     arcp_client *client = NULL;
     arcp_client_options options = options_to("stdio:/nonexistent/arcpd --stdio");
-    assert_int_equal(arcp_client_connect(&options, &client, &f->failure), ARCP_E_IO);
-    assert_non_null(strstr(f->failure.error.message, "/nonexistent/arcpd"));
+    assert_int_equal(arcp_client_connect(&options, &client, &f->err), ARCP_E_IO);
+    assert_non_null(strstr(f->err.message, "/nonexistent/arcpd"));
 }
 
 /* ---- the errors guide's loop ---- */
@@ -154,7 +149,7 @@ static arcp_status run_failing(fixture *f, arcp_client *client, const char *key,
     submit.agent = ARCP_SPAN_LITERAL("bench");
     submit.input = ARCP_SPAN_LITERAL("{\"exit\":3}");
     submit.idempotency_key = arcp_span_cstr(key);
-    return arcp_client_run(client, &submit, &retry, out, &f->failure);
+    return arcp_client_submit_with_retry(client, &submit, &retry, out, &f->err);
 }
 
 static size_t count_jobs(fixture *f, arcp_client *client)
@@ -163,8 +158,7 @@ static size_t count_jobs(fixture *f, arcp_client *client)
     arcp_job_page *page = NULL;
     list.statuses = UINT32_C(1) << ARCP_JOB_ERROR;
     list.limit = 1000;
-    check_ok(arcp_client_list(client, &list, ARCP_WAIT_DEFAULT, &page, &f->failure),
-             &f->failure.error);
+    check_ok(arcp_client_list(client, &list, ARCP_WAIT_DEFAULT, &page, &f->err), &f->err);
     size_t count = arcp_job_page_count(page);
     arcp_job_page_free(page);
     return count;
@@ -176,12 +170,12 @@ static void a_job_that_failed_for_now_is_run_again(void **state)
     arcp_client_options options = options_to(f->run.url);
     arcp_client *client = NULL;
     arcp_job *job = NULL;
-    check_ok(arcp_client_connect(&options, &client, &f->failure), &f->failure.error);
+    check_ok(arcp_client_connect(&options, &client, &f->err), &f->err);
     size_t before = count_jobs(f, client);
-    check_ok(run_failing(f, client, "", &job), &f->failure.error);
+    check_ok(run_failing(f, client, "", &job), &f->err);
     assert_int_equal(arcp_job_outcome(job)->status, ARCP_E_INTERNAL_ERROR);
     assert_int_equal(count_jobs(f, client), before + 3);
-    arcp_job_release(job);
+    arcp_job_unref(job);
     arcp_client_free(client);
 }
 
@@ -194,20 +188,20 @@ static void a_key_of_the_programs_own_means_one_job(void **state)
     arcp_client *client = NULL;
     arcp_job *first = NULL;
     arcp_job *second = NULL;
-    check_ok(arcp_client_connect(&options, &client, &f->failure), &f->failure.error);
+    check_ok(arcp_client_connect(&options, &client, &f->err), &f->err);
     size_t before = count_jobs(f, client);
-    check_ok(run_failing(f, client, "weekly-report", &first), &f->failure.error);
+    check_ok(run_failing(f, client, "weekly-report", &first), &f->err);
     assert_int_equal(arcp_job_outcome(first)->status, ARCP_E_INTERNAL_ERROR);
     assert_int_equal(count_jobs(f, client), before + 1);
     /* From another session too. */
     arcp_client *other = NULL;
-    check_ok(arcp_client_connect(&options, &other, &f->failure), &f->failure.error);
-    check_ok(run_failing(f, other, "weekly-report", &second), &f->failure.error);
+    check_ok(arcp_client_connect(&options, &other, &f->err), &f->err);
+    check_ok(run_failing(f, other, "weekly-report", &second), &f->err);
     assert_int_equal(arcp_job_outcome(second)->status, ARCP_E_INTERNAL_ERROR);
     assert_true(arcp_span_equal(arcp_job_id(first), arcp_job_id(second)));
     assert_int_equal(count_jobs(f, client), before + 1);
-    arcp_job_release(first);
-    arcp_job_release(second);
+    arcp_job_unref(first);
+    arcp_job_unref(second);
     arcp_client_free(other);
     arcp_client_free(client);
 }
@@ -220,17 +214,16 @@ static void a_job_that_was_let_go_can_be_had_again_by_its_key(void **state)
     arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
     arcp_client *client = NULL;
     const arcp_outcome *outcome = NULL;
-    check_ok(arcp_client_connect(&options, &client, &f->failure), &f->failure.error);
+    check_ok(arcp_client_connect(&options, &client, &f->err), &f->err);
     submit.agent = ARCP_SPAN_LITERAL("bench");
     submit.input = ARCP_SPAN_LITERAL("{\"events\":3,\"result\":\"kept\"}");
     submit.idempotency_key = ARCP_SPAN_LITERAL("let-go");
     for (int time = 0; time < 3; time++) {
         arcp_job *job = NULL;
-        check_ok(arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &f->failure),
-                 &f->failure.error);
-        check_ok(arcp_job_wait(job, 10000, &outcome, &f->failure), &f->failure.error);
+        check_ok(arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &job, &f->err), &f->err);
+        check_ok(arcp_job_wait(job, 10000, &outcome, &f->err), &f->err);
         check_span(outcome->result, "\"kept\"");
-        arcp_job_release(job);
+        arcp_job_unref(job);
     }
     arcp_client_free(client);
 }

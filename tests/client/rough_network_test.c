@@ -56,7 +56,6 @@ typedef struct fixture {
     uv_loop_t loop;
     uv_timer_t deadline;
     rough_proxy proxy;
-    arcp_event_view view;
     crew crews[CREWS];
 } fixture;
 
@@ -95,12 +94,12 @@ static void check_outcome(const task *t, const arcp_outcome *outcome)
     case ENDS_REFUSED:
         assert_int_equal(outcome->final_status, ARCP_JOB_ERROR);
         assert_int_equal(outcome->status, ARCP_E_PERMISSION_DENIED);
-        assert_string_equal(outcome->failure->error.message, "as asked");
+        assert_string_equal(outcome->error->message, "as asked");
         return;
     case ENDS_BROKEN:
         assert_int_equal(outcome->final_status, ARCP_JOB_ERROR);
         assert_int_equal(outcome->status, ARCP_E_INTERNAL_ERROR);
-        assert_true(outcome->failure->error.retryable);
+        assert_true(outcome->error->retryable);
         return;
     case ENDINGS:
         fail();
@@ -141,13 +140,13 @@ static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply
 {
     task *t = user;
     if (reply->status != ARCP_OK) {
-        fail_msg("job %u was refused: %s", t->number, reply->failure->error.message);
+        fail_msg("job %u was refused: %s", t->number, reply->error->message);
     }
     assert_false(t->is_accepted);
     t->is_accepted = true;
     /* What follows is bound by arcp_job_user. */
     assert_ptr_equal(arcp_job_user(reply->job), t);
-    arcp_job_release(reply->job);
+    arcp_job_unref(reply->job);
 }
 
 /* Within a job numbers only grow: nothing is handed over twice, or out of order. (What came
@@ -161,23 +160,23 @@ static void check_seq(task *t, const arcp_client_event *event)
 static void on_job_event(crew *c, const arcp_client_event *event)
 {
     task *t = arcp_job_user(event->job);
-    arcp_error err = {0};
     assert_non_null(t);
     assert_ptr_equal(t->crew, c);
     assert_true(t->is_accepted);
     assert_false(t->has_ended);
     check_seq(t, event);
-    check_ok(arcp_event_view_read(&c->f->view, event, &err), &err);
+    const arcp_event_body *body = arcp_client_event_body(event);
+    assert_int_equal(body->kind, event->kind);
     if (event->kind == ARCP_EVENT_STATUS) {
         /* While a connection is down more than the runtime's lag may stay unacknowledged. */
-        if (!arcp_span_equal_cstr(c->f->view.phase, "back_pressure")) {
-            check_span(c->f->view.phase, "running");
+        if (!arcp_span_equal_cstr(body->status.phase, "back_pressure")) {
+            check_span(body->status.phase, "running");
             t->running++;
         }
     } else if (event->kind == ARCP_EVENT_LOG) {
         char *rest = NULL;
-        uint64_t number = strtoull(c->f->view.message.data, &rest, 10);
-        if (rest == c->f->view.message.data || number != t->next) {
+        uint64_t number = strtoull(body->log.message.data, &rest, 10);
+        if (rest == body->log.message.data || number != t->next) {
             fail_msg("job %u: event %" PRIu64 " came, not %" PRIu64, t->number, number, t->next);
         }
         t->next++;
@@ -207,8 +206,8 @@ static void on_job_ended(crew *c, const arcp_client_event *event)
 static void on_closed(crew *c, const arcp_client_event *event)
 {
     fixture *f = c->f;
-    if (event->failure != NULL) {
-        fail_msg("a client ended after %u jobs: %s", c->ended, event->failure->error.message);
+    if (event->error != NULL) {
+        fail_msg("a client ended after %u jobs: %s", c->ended, event->error->message);
     }
     c->is_closed = true;
     arcp_client_free(c->client);
@@ -243,7 +242,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     case ARCP_CLIENT_JOB_ADDED:
     case ARCP_CLIENT_NOTICE:
         fail_msg("nothing odd should happen: %s",
-                 event->failure == NULL ? "a job was added" : event->failure->error.message);
+                 event->error == NULL ? "a job was added" : event->error->message);
     }
 }
 
@@ -259,7 +258,7 @@ static void begin_crew(fixture *f, crew *c)
     options.request_timeout_ms = DEADLINE_MS;
     options.backoff_first_ms = 5;
     options.backoff_max_ms = 100;
-    check_ok(arcp_client_open(&options, &f->loop, on_event, c, &c->client, &err), &err);
+    check_ok(arcp_client_connect_start(&options, &f->loop, on_event, c, &c->client, &err), &err);
     while (c->begun < IN_FLIGHT) {
         begin_job(c);
     }
@@ -306,7 +305,6 @@ static int begin(void **state)
     arcpd_run_begin(&f.run);
     start_daemon(&f);
     assert_int_equal(uv_loop_init(&f.loop), 0);
-    f.view = (arcp_event_view)ARCP_EVENT_VIEW_INIT;
     rough_proxy_start(&f.proxy, &f.loop, f.run.port, seed, 20000, 600000);
     snprintf(f.url, sizeof(f.url), "ws://127.0.0.1:%u/arcp", (unsigned)f.proxy.port);
     *state = &f;
@@ -316,7 +314,6 @@ static int begin(void **state)
 static int end(void **state)
 {
     fixture *f = *state;
-    arcp_event_view_fini(&f->view);
     return arcpd_run_end(&f->run);
 }
 
@@ -362,17 +359,16 @@ static void no_submit_made_two_jobs(void **state)
     const fixture *f = *state;
     arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
     arcp_list_options list = ARCP_LIST_OPTIONS_INIT;
-    arcp_failure failure = ARCP_FAILURE_INIT;
+    arcp_error err = {0};
     arcp_client *client = NULL;
     arcp_job_page *page = NULL;
     size_t jobs = 0;
     options.url = arcp_span_cstr(f->run.url);
     options.token = ARCP_SPAN_LITERAL("t1");
-    check_ok(arcp_client_connect(&options, &client, &failure), &failure.error);
+    check_ok(arcp_client_connect(&options, &client, &err), &err);
     do {
         arcp_job_page *next = NULL;
-        check_ok(arcp_client_list(client, &list, ARCP_WAIT_DEFAULT, &next, &failure),
-                 &failure.error);
+        check_ok(arcp_client_list(client, &list, ARCP_WAIT_DEFAULT, &next, &err), &err);
         arcp_job_page_free(page);
         page = next;
         jobs += arcp_job_page_count(page);
@@ -382,7 +378,6 @@ static void no_submit_made_two_jobs(void **state)
     arcp_job_page_free(page);
     arcp_client_close(client);
     arcp_client_free(client);
-    arcp_failure_fini(&failure);
 }
 
 int main(void)

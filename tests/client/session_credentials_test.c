@@ -31,8 +31,8 @@ static void only_usable_credentials_are_kept(void **state)
                    "{'id':'c3','scheme':'bearer'},{'scheme':'bearer','value':'x'},'nonsense',null,"
                    "{'id':'c4','scheme':'bearer','value':'sk-4'}]}}");
     assert_non_null(s.jobs[0]->credentials);
-    assert_int_equal(arcp__client_credentials_visit(s.jobs[0]->credentials, note_credential, &seen),
-                     2);
+    assert_int_equal(
+        arcp__client_credentials_for_each(s.jobs[0]->credentials, note_credential, &seen), 2);
     check_span(arcp_buf_span(&seen),
                "c2=sk-2@https://g {\"cost.budget\":[\"USD:5\"]}\nc4=sk-4@ \n");
     arcp_buf_fini(&seen);

@@ -49,7 +49,7 @@ static void a_runtime_that_sends_only_rubbish_is_given_up(void **state)
         }
     }
     assert_int_equal(s.session->state, ARCP__SESSION_CLOSED);
-    assert_int_equal(s.session->failure.error.status, ARCP_E_CORRUPT);
+    assert_int_equal(s.session->failure.status, ARCP_E_CORRUPT);
     story_end(&s);
 }
 

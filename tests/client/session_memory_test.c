@@ -212,7 +212,7 @@ static void one_failed_allocation_never_loses_or_doubles_anything(void **state)
             /* Nothing was told to the caller: then everything must have come. */
             if (r.seen != EVENTS) {
                 fail_msg("allocation %zu: %u events came; the session is %d: %s", nth, r.seen,
-                         (int)r.session->state, r.session->failure.error.message);
+                         (int)r.session->state, r.session->failure.message);
             }
             assert_non_null(r.job);
             assert_int_equal(r.job->outcome.status, ARCP_OK);

@@ -48,7 +48,7 @@ static void check_end(const story *s, arcp_status status, const char *message)
     const arcp_outcome *outcome = arcp_job_outcome(s->jobs[0]);
     assert_non_null(outcome);
     assert_int_equal(outcome->status, status);
-    assert_string_equal(outcome->failure->error.message, message);
+    assert_string_equal(outcome->error->message, message);
 }
 
 /* ---- subscribing to what is over ---- */

@@ -80,7 +80,7 @@ static void a_gap_that_resuming_does_not_mend_ends_the_client(void **state)
     story_hear(&s, EVENT(3));
     story_drop(&s);
     story_check_log(&s, "abort\nclosed CORRUPT\n");
-    assert_non_null(strstr(s.session->failure.error.message, "event 3 came, 2 was next"));
+    assert_non_null(strstr(s.session->failure.message, "event 3 came, 2 was next"));
     story_end(&s);
 }
 
@@ -94,7 +94,7 @@ static void an_expired_window_is_told_clearly(void **state)
                    "{'code':'RESUME_WINDOW_EXPIRED','message':'too late','retryable':false}}");
     story_drop(&s);
     story_check_log(&s, "disconnected IO\ndial\nclose\nclosed RESUME_WINDOW_EXPIRED\n");
-    assert_int_equal(s.session->failure.error.status, ARCP_E_RESUME_WINDOW_EXPIRED);
+    assert_int_equal(s.session->failure.status, ARCP_E_RESUME_WINDOW_EXPIRED);
     story_end(&s);
 }
 
@@ -301,7 +301,7 @@ static void an_attempt_can_be_put_off_but_not_for_ever(void **state)
         assert_true(++turns < 1000);
     }
     assert_true(turns >= 590);
-    assert_int_equal(s.session->failure.error.status, ARCP_E_DEADLINE);
+    assert_int_equal(s.session->failure.status, ARCP_E_DEADLINE);
     story_end(&s);
 }
 

@@ -68,7 +68,7 @@ static void play(story *s)
                "{'arcp':'1.1', 'id':'x','type':'job.accepted','session_id':'sess_1','payload':{"
                "'request_id':'$(job.submit)','job_id':'job_1','lease':{},'credentials':["
                "{'id':'c1','scheme':'bearer','value':'" CREDENTIAL "','endpoint':'https://g'}]}}");
-    assert_int_equal(arcp__client_credentials_visit(s->jobs[0]->credentials, note_value, &value),
+    assert_int_equal(arcp__client_credentials_for_each(s->jobs[0]->credentials, note_value, &value),
                      1);
     check_span(arcp_buf_span(&value), "sk-live");
     arcp_buf_fini(&value);

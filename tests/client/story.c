@@ -74,12 +74,12 @@ void story_end(story *s)
 
 /* ---- the log ---- */
 
-static void log_failure(story *s, const arcp_failure *failure)
+static void log_failure(story *s, const arcp_error *failure)
 {
     if (failure != NULL) {
         arcp_buf_append_format(&s->log, " %s",
                                failure->code[0] != '\0' ? failure->code
-                                                        : arcp_status_name(failure->error.status));
+                                                        : arcp_status_name(failure->status));
     }
 }
 
@@ -107,7 +107,7 @@ static void log_event(story *s, arcp_client_event *event)
         arcp_buf_append_format(&s->log, " %llu %s", (unsigned long long)event->event_seq,
                                arcp_job_status_name(event->job->outcome.final_status));
     }
-    log_failure(s, event->failure);
+    log_failure(s, event->error);
     arcp_buf_append_byte(&s->log, '\n');
 }
 
@@ -126,8 +126,8 @@ arcp_reply_fn story_on_reply(void)
 static void log_reply(story *s, arcp__client_item *item)
 {
     arcp_buf_append_format(&s->log, "reply %s", (const char *)item->reply_user);
-    if (item->reply.failure != NULL) {
-        log_failure(s, item->reply.failure);
+    if (item->reply.error != NULL) {
+        log_failure(s, item->reply.error);
     } else {
         arcp_buf_append_cstr(&s->log, " ok");
     }

@@ -42,7 +42,7 @@ static arcp_status set(arcp_settings *settings, const char *group, const char *k
 static void check_number(size_t row, uint64_t value, bool is_taken)
 {
     arcp_settings settings;
-    arcp_error err;
+    arcp_error err = {0};
     char text[32];
     uint64_t now = 0;
     arcp_settings_default(&settings);
@@ -75,7 +75,7 @@ static void a_choice_is_one_of_its_words(void **state)
 {
     for (size_t row = 0; row < sizeof choices / sizeof choices[0]; row++) {
         arcp_settings settings;
-        arcp_error err;
+        arcp_error err = {0};
         uint32_t index = 0;
         for (const char *at = choices[row].words; at != NULL; index++) {
             char word[64] = "";
@@ -115,7 +115,7 @@ static void what_is_no_setting_or_no_number_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_settings settings;
-        arcp_error err;
+        arcp_error err = {0};
         arcp_settings_default(&settings);
         assert_int_equal(set(&settings, rows[i].group, rows[i].key, rows[i].value, &err),
                          rows[i].status);
@@ -127,7 +127,7 @@ static void what_is_no_setting_or_no_number_is_refused(void **state)
 static void set_again(void *user, const char *group, const char *key, const char *value,
                       const char *text)
 {
-    arcp_error err;
+    arcp_error err = {0};
     check_ok(set(user, group, key, value, &err), &err);
     assert_true(text[0] != '\0');
 }
@@ -136,7 +136,7 @@ static void what_is_listed_can_be_set_and_comes_to_the_same(void **state)
 {
     arcp_settings settings;
     arcp_settings again;
-    arcp_error err;
+    arcp_error err = {0};
     memset(&settings, 0, sizeof settings);
     memset(&again, 0, sizeof again);
     arcp_settings_default(&settings);

@@ -77,7 +77,7 @@ static void a_currency_nobody_counts_changes_nothing(void **state)
     assert_true(arcp_budget_counts(budget, USD));
     assert_false(arcp_budget_counts(NULL, USD));
     assert_true(arcp_budget_reserve(budget, EUR, amount("5")));
-    arcp_budget_release(budget, EUR, amount("5"));
+    arcp_budget_unreserve(budget, EUR, amount("5"));
     assert_true(arcp_budget_is_open(budget, NULL));
     check_remaining(budget, 0, "1");
     arcp_budget_unref(budget);
@@ -92,7 +92,7 @@ static void a_spend_of_zero_or_less_changes_and_reports_nothing(void **state)
     assert_int_equal(spend(budget, USD, "0"), 0);
     assert_int_equal(arcp_budget_spend(budget, USD, negative, &report, 1), 0);
     assert_false(arcp_budget_reserve(budget, USD, negative));
-    arcp_budget_release(budget, USD, negative);
+    arcp_budget_unreserve(budget, USD, negative);
     check_remaining(budget, 0, "1");
     assert_int_equal(spend(budget, USD, "0.001"), 1);
     arcp_budget_unref(budget);
@@ -241,7 +241,7 @@ static void a_hold_is_all_or_nothing_along_the_chain(void **state)
     assert_true(arcp_budget_reserve(child, USD, amount("2")));
     check_remaining(child, 0, "3");
     check_remaining(root, 0, "0");
-    arcp_budget_release(child, USD, amount("2"));
+    arcp_budget_unreserve(child, USD, amount("2"));
     check_remaining(child, 0, "5");
     check_remaining(root, 0, "2");
     arcp_budget_unref(root);
@@ -280,7 +280,7 @@ static void a_hold_alone_closes_the_budget_but_does_not_use_it_up(void **state)
     check_amount(report.remaining, "0");
     assert_false(report.exhausted);
     assert_false(arcp_budget_is_open(budget, NULL));
-    arcp_budget_release(budget, USD, amount("0.9"));
+    arcp_budget_unreserve(budget, USD, amount("0.9"));
     assert_true(arcp_budget_is_open(budget, NULL));
     arcp_budget_unref(budget);
 }

@@ -185,9 +185,9 @@ static bool delegate(chain *c)
     request wanted = make_request(c, 40);
     arcp_lease *derived = NULL;
     arcp_buf details = ARCP_BUF_INIT;
-    arcp_error err = {0};
+    arcp_error err = {.details = &details};
     const arcp_status status =
-        arcp_lease_derive(c->jobs[c->depth - 1].authority, wanted.lease, &derived, &details, &err);
+        arcp_lease_derive(c->jobs[c->depth - 1].authority, wanted.lease, &derived, &err);
     if (status != (model_grants(c, &wanted) ? ARCP_OK : ARCP_E_LEASE_SUBSET_VIOLATION)) {
         arcp_lease_format(wanted.lease, &details);
         arcp_lease_format(c->jobs[c->depth - 1].held.lease, &details);

@@ -455,7 +455,7 @@ static void signed_nonsense_is_refused(void **state)
 
 static const char *key_error(arcp_jwt_algorithm algorithm, arcp_span bytes)
 {
-    static arcp_error error;
+    static arcp_error error = {0};
     arcp__jwt_key *key = NULL;
     error = (arcp_error){0};
     assert_int_equal(arcp__jwt_key_new(algorithm, bytes, &key, &error), ARCP_E_USAGE);

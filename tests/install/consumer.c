@@ -19,7 +19,7 @@ static bool ask(const arcp_authority *authority, const char *path)
 
 int main(void)
 {
-    arcp_error err = {ARCP_OK, false, 0, ""};
+    arcp_error err = {0};
     const arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
     arcp_lease *lease = NULL;
     if (arcp_lease_parse(arcp_span_cstr("{\"fs.read\":[\"/srv/**\"]}"), arcp_span_make(NULL, 0),

@@ -137,6 +137,7 @@ for example in $examples; do
     [ "$(wc -l <"$example")" -lt 120 ] || fail "$example has 120 lines or more"
 done
 echo "examples: $(printf '%s\n' "$examples" | wc -l), each by pkg-config"
+python3 "$here/readme.py" "$root/README.md" "$cc" "$cxx" || fail "the programs of the README"
 
 build_by_cmake() {
     cmake -S "$here/cmake" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCONSUMER_DIR="$here" \

@@ -36,7 +36,7 @@ static arcp_status answer_with(const char *lease, const char *constraints, const
 }
 
 static arcp_status rule(void *user, const arcp_submit_request *request, const arcp_lease **narrowed,
-                        arcp_buf *details, arcp_error *err)
+                        arcp_error *err)
 {
     ruler *r = user;
     arcp_buf lease = ARCP_BUF_INIT;
@@ -50,14 +50,11 @@ static arcp_status rule(void *user, const arcp_submit_request *request, const ar
     arcp_lease_format(request->lease, &lease);
     copy(r->was_asked, sizeof(r->was_asked), arcp_buf_span(&lease));
     arcp_buf_fini(&lease);
-    if (r->details != NULL) {
-        arcp_buf_append_cstr(details, r->details);
-    }
     if (r->within_upstream) {
         const arcp_lease *upstream = NULL;
         arcp_status status = answer_with("{\"fs.read\":[\"/srv/**\"]}", "", &upstream, err);
         if (status == ARCP_OK) {
-            status = arcp_lease_assert_subset(request->lease, upstream, details, err);
+            status = arcp_lease_assert_subset(request->lease, upstream, err);
         }
         arcp_lease_unref(upstream);
         return status;
@@ -65,9 +62,13 @@ static arcp_status rule(void *user, const arcp_submit_request *request, const ar
     if (r->lease != NULL) {
         return answer_with(r->lease, r->constraints == NULL ? "" : r->constraints, narrowed, err);
     }
-    return r->status == ARCP_OK || r->message == NULL
-               ? r->status
-               : arcp_error_set(err, r->status, "%s", r->message);
+    if (r->status != ARCP_OK && r->message != NULL) {
+        (void)arcp_error_set(err, r->status, "%s", r->message);
+    }
+    if (r->details != NULL) {
+        arcp_error_set_details(err, arcp_span_cstr(r->details));
+    }
+    return r->status;
 }
 
 static void mirror(arcp_agent_call *call, void *user)
@@ -256,11 +257,10 @@ static void a_delegation_is_asked_about_too(void **state)
 }
 
 static arcp_status refuse_children(void *user, const arcp_submit_request *request,
-                                   const arcp_lease **narrowed, arcp_buf *details, arcp_error *err)
+                                   const arcp_lease **narrowed, arcp_error *err)
 {
     (void)user;
     (void)narrowed;
-    (void)details;
     return request->parent_job_id.size == 0
                ? ARCP_OK
                : arcp_error_set(err, ARCP_E_PERMISSION_DENIED, "no children here");

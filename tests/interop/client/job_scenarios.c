@@ -30,28 +30,28 @@ static bool events(world *w)
         return false;
     }
     arcp_buf kinds = ARCP_BUF_INIT;
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
     const arcp_client_event *event = NULL;
     bool bodies = true;
-    while (arcp_job_next_event(job, DEADLINE_MS, &event, &w->failure) == ARCP_OK &&
+    while (arcp_job_next_event(job, DEADLINE_MS, &event, &w->err) == ARCP_OK &&
            event->type != ARCP_CLIENT_JOB_ENDED) {
-        bodies = bodies && arcp_event_view_read(&view, event, &w->failure.error) == ARCP_OK;
-        if (arcp_span_equal_cstr(view.phase, "running")) {
+        const arcp_event_body *body = arcp_client_event_body(event);
+        bodies = bodies && (body->kind == event->kind || event->kind == ARCP_EVENT_VENDOR);
+        if (body->kind == ARCP_EVENT_STATUS &&
+            arcp_span_equal_cstr(body->status.phase, "running")) {
             continue;
         }
         arcp_buf_append_byte(&kinds, ' ');
         arcp_buf_append(&kinds, event->kind_text);
         if (event->kind == ARCP_EVENT_TOOL_CALL) {
-            bodies = bodies && arcp_span_equal_cstr(view.tool, "search");
+            bodies = bodies && arcp_span_equal_cstr(body->tool_call.tool, "search");
         } else if (event->kind == ARCP_EVENT_METRIC) {
-            bodies = bodies && strtod(view.value.data, NULL) == 12.0;
+            bodies = bodies && strtod(body->metric.value.data, NULL) == 12.0;
         }
     }
     bool works = bodies && arcp_span_equal_cstr(arcp_buf_span(&kinds), wanted);
     if (!works) {
         (void)world_gap(w, "the events were%.*s", TEXT(arcp_buf_span(&kinds)));
     }
-    arcp_event_view_fini(&view);
     arcp_buf_fini(&kinds);
     return works;
 }
@@ -91,15 +91,15 @@ static bool cancel(world *w)
 {
     arcp_client *client = world_join(w);
     arcp_job *job = world_start(w, client, "waits", "{}");
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
+    const arcp_event_body *body = NULL;
     bool works = job != NULL;
-    while (works && !arcp_span_equal_cstr(view.phase, "waiting")) {
-        works = world_event(w, job, ARCP_EVENT_STATUS, &view);
+    while (works && (body == NULL || !arcp_span_equal_cstr(body->status.phase, "waiting"))) {
+        body = world_event(w, job, ARCP_EVENT_STATUS);
+        works = body != NULL;
     }
-    arcp_event_view_fini(&view);
     if (works && arcp_client_cancel(client, arcp_job_id(job), ARCP_SPAN_LITERAL("enough"),
-                                    DEADLINE_MS, &w->failure) != ARCP_OK) {
-        return world_gap(w, "the cancel is not answered: %s", w->failure.error.message);
+                                    DEADLINE_MS, &w->err) != ARCP_OK) {
+        return world_gap(w, "the cancel is not answered: %s", w->err.message);
     }
     return works && ends_as(w, job, ARCP_JOB_CANCELLED) && world_is_alive(w, client);
 }

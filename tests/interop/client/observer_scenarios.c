@@ -47,23 +47,21 @@ static bool observe(world *w, bool history)
     options.job_id = arcp_job_id(job);
     options.history = history;
     arcp_job *seen = NULL;
-    if (arcp_client_subscribe(observer, &options, ARCP_WAIT_DEFAULT, &seen, &w->failure) !=
-        ARCP_OK) {
-        return world_gap(w, "cannot subscribe: %s", w->failure.error.message);
+    if (arcp_client_subscribe(observer, &options, ARCP_WAIT_DEFAULT, &seen, &w->err) != ARCP_OK) {
+        return world_gap(w, "cannot subscribe: %s", w->err.message);
     }
     (void)world_keep(w, seen);
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
     bool works = true;
     for (int next = history ? 1 : 2; works && next <= 3; next++) {
         if (next == 2) {
             world_open_gate(w);
         }
-        works = world_event(w, seen, ARCP_EVENT_PROGRESS, &view);
-        if (works && view.current.data[0] != '0' + next) {
-            works = world_gap(w, "event %.*s came, %d was next", TEXT(view.current), next);
+        const arcp_event_body *body = world_event(w, seen, ARCP_EVENT_PROGRESS);
+        works = body != NULL;
+        if (works && body->progress.current.data[0] != '0' + next) {
+            works = world_gap(w, "event %s came, %d was next", body->progress.current.data, next);
         }
     }
-    arcp_event_view_fini(&view);
     return works && world_results_in(w, seen, "\"open\"") && world_is_alive(w, observer);
 }
 
@@ -82,9 +80,8 @@ static bool asks_for_unknown(world *w, arcp_client *client)
     arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
     options.job_id = ARCP_SPAN_LITERAL("job_01ARZ3NDEKTSV4RRFFQ69G5FAV");
     arcp_job *seen = NULL;
-    arcp_status status =
-        arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &seen, &w->failure);
-    arcp_job_release(seen);
+    arcp_status status = arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &seen, &w->err);
+    arcp_job_unref(seen);
     return status == ARCP_E_JOB_NOT_FOUND ||
            world_gap(w, "a subscription to an unknown job gave %s", arcp_status_text(status));
 }
@@ -110,8 +107,8 @@ static bool reads_numbers(world *w, arcp_client *client, uint64_t from, uint64_t
 {
     while (from <= to) {
         const arcp_client_event *event = NULL;
-        if (arcp_client_next_event(client, DEADLINE_MS, &event, &w->failure) != ARCP_OK) {
-            return world_gap(w, "the next event does not come: %s", w->failure.error.message);
+        if (arcp_client_next_event(client, DEADLINE_MS, &event, &w->err) != ARCP_OK) {
+            return world_gap(w, "the next event does not come: %s", w->err.message);
         }
         if (event->event_seq != 0 && event->event_seq != from++) {
             return world_gap(w, "event %llu came, %llu was next",
@@ -130,8 +127,8 @@ static bool come_back(world *w, bool from_start)
     arcp_buf storage = ARCP_BUF_INIT;
     arcp_client_options options = world_options(w);
     options.observe_all = true;
-    if (job == NULL || arcp_client_session_state(client, &storage, &options.resume,
-                                                 &w->failure.error) != ARCP_OK) {
+    if (job == NULL ||
+        arcp_client_session_state(client, &storage, &options.resume, &w->err) != ARCP_OK) {
         arcp_buf_fini(&storage);
         return world_gap(w, "there is no session to come back to");
     }

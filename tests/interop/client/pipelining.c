@@ -44,7 +44,7 @@ static void on_reply(void *user, arcp_client *client, const arcp_reply *reply)
     (void)client;
     asked *row = user;
     row->status = reply->status;
-    arcp_job_release(reply->job);
+    arcp_job_unref(reply->job);
     if (reply->status != ARCP_OK) {
         end_one(row);
     }
@@ -57,7 +57,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     if (event->type == ARCP_CLIENT_CLOSED) {
         all->has_closed = true;
         (void)world_gap(all->w, "the connection was lost: %s",
-                        event->failure == NULL ? "closed" : event->failure->error.message);
+                        event->error == NULL ? "closed" : event->error->message);
         uv_stop(&all->loop);
     } else if (event->type == ARCP_CLIENT_JOB_ENDED && arcp_job_user(event->job) != NULL) {
         asked *row = arcp_job_user(event->job);
@@ -94,9 +94,9 @@ static bool asks_all(submits *all, arcp_client *client)
         arcp_submit_options options = world_ask(row->is_refused ? "nobody" : "mirror");
         options.input = arcp_span_cstr(row->input);
         options.user = row;
-        works = arcp_client_submit_start(client, &options, on_reply, row, &all->w->failure.error) ==
-                    ARCP_OK ||
-                world_gap(all->w, "cannot ask: %s", all->w->failure.error.message);
+        works =
+            arcp_client_submit_start(client, &options, on_reply, row, &all->w->err) == ARCP_OK ||
+            world_gap(all->w, "cannot ask: %s", all->w->err.message);
     }
     return works;
 }
@@ -109,9 +109,9 @@ static bool play_run(world *w)
     (void)uv_timer_start(&all.patience, on_late, DEADLINE_MS, 0);
     arcp_client_options options = world_options(w);
     arcp_client *client = NULL;
-    bool works = arcp_client_open(&options, &all.loop, on_event, &all, &client,
-                                  &w->failure.error) == ARCP_OK ||
-                 world_gap(w, "cannot open: %s", w->failure.error.message);
+    bool works = arcp_client_connect_start(&options, &all.loop, on_event, &all, &client, &w->err) ==
+                     ARCP_OK ||
+                 world_gap(w, "cannot open: %s", w->err.message);
     works = works && asks_all(&all, client);
     if (works) {
         (void)uv_run(&all.loop, UV_RUN_DEFAULT);

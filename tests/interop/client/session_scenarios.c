@@ -19,7 +19,7 @@ static bool hello(world *w)
     if ((arcp_client_features(client) & ARCP_FEATURE_BIT(ARCP_FEATURE_SUBSCRIBE)) == 0) {
         return world_gap(w, "subscribe was not negotiated");
     }
-    if (arcp_client_agents(client, note_greet, &found, &w->failure.error) != ARCP_OK || !found) {
+    if (arcp_client_agents(client, note_greet, &found, &w->err) != ARCP_OK || !found) {
         return world_gap(w, "the inventory of agents has no default version");
     }
     arcp_client_options options = world_options(w);
@@ -28,10 +28,10 @@ static bool hello(world *w)
     }
     options.token = ARCP_SPAN_LITERAL("wrong");
     arcp_client *stranger = NULL;
-    arcp_status status = arcp_client_connect(&options, &stranger, &w->failure);
+    arcp_status status = arcp_client_connect(&options, &stranger, &w->err);
     arcp_client_free(stranger);
     return status == ARCP_E_UNAUTHENTICATED ||
-           world_gap(w, "a wrong token gave %s", w->failure.error.message);
+           world_gap(w, "a wrong token gave %s", w->err.message);
 }
 
 static bool ack(world *w)
@@ -43,8 +43,8 @@ static bool ack(world *w)
     if (job == NULL) {
         return false;
     }
-    if (arcp_client_ack(client, 1, &w->failure.error) != ARCP_OK) {
-        return world_gap(w, "cannot acknowledge: %s", w->failure.error.message);
+    if (arcp_client_ack(client, 1, &w->err) != ARCP_OK) {
+        return world_gap(w, "cannot acknowledge: %s", w->err.message);
     }
     world_open_gate(w);
     return world_results_in(w, job, "\"open\"") && world_is_alive(w, client);
@@ -57,8 +57,8 @@ static bool heartbeat(world *w)
         return false;
     }
     usleep(2500000); /* the interval is 1 s */
-    if (arcp_client_ping(client, DEADLINE_MS, NULL, &w->failure) != ARCP_OK) {
-        return world_gap(w, "no pong: %s", w->failure.error.message);
+    if (arcp_client_ping(client, DEADLINE_MS, NULL, &w->err) != ARCP_OK) {
+        return world_gap(w, "no pong: %s", w->err.message);
     }
     return world_is_alive(w, client);
 }

@@ -7,7 +7,7 @@
 
 void world_begin(world *w, const char *url, const char *token, const char *scenario)
 {
-    *w = (world){.url = url, .token = token, .scenario = scenario, .failure = ARCP_FAILURE_INIT};
+    *w = (world){.url = url, .token = token, .scenario = scenario};
     (void)snprintf(w->folder, sizeof(w->folder), "/tmp/arcp-interop-XXXXXX");
     if (mkdtemp(w->folder) == NULL) {
         perror("mkdtemp");
@@ -20,13 +20,12 @@ void world_end(world *w)
 {
     world_open_gate(w); /* no agent waits any longer */
     for (size_t at = 0; at < w->job_count; at++) {
-        arcp_job_release(w->jobs[at]);
+        arcp_job_unref(w->jobs[at]);
     }
     for (size_t at = 0; at < w->client_count; at++) {
         arcp_client_close(w->clients[at]);
         arcp_client_free(w->clients[at]);
     }
-    arcp_failure_fini(&w->failure);
     usleep(100000); /* an agent looks for the gate every 10 ms */
     (void)unlink(w->gate);
     (void)rmdir(w->folder);
@@ -68,8 +67,8 @@ arcp_client_options world_options(const world *w)
 arcp_client *world_connect(world *w, const arcp_client_options *options)
 {
     arcp_client *client = NULL;
-    if (arcp_client_connect(options, &client, &w->failure) != ARCP_OK) {
-        (void)world_gap(w, "cannot connect: %s", w->failure.error.message);
+    if (arcp_client_connect(options, &client, &w->err) != ARCP_OK) {
+        (void)world_gap(w, "cannot connect: %s", w->err.message);
         return NULL;
     }
     w->clients[w->client_count++] = client;
@@ -113,9 +112,9 @@ arcp_job *world_submit(world *w, arcp_client *client, const arcp_submit_options 
     if (client == NULL) {
         return NULL;
     }
-    if (arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->failure) != ARCP_OK) {
-        (void)world_gap(w, "%.*s is refused: %s %s", TEXT(options->agent), w->failure.code,
-                        w->failure.error.message);
+    if (arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->err) != ARCP_OK) {
+        (void)world_gap(w, "%.*s is refused: %s %s", TEXT(options->agent), w->err.code,
+                        w->err.message);
         return NULL;
     }
     return world_keep(w, job);
@@ -132,14 +131,12 @@ arcp_job *world_start_gated(world *w, arcp_client *client)
 {
     arcp_buf storage = ARCP_BUF_INIT;
     arcp_submit_options options = world_ask("gated");
-    arcp_event_view view = ARCP_EVENT_VIEW_INIT;
     arcp_buf_append_cstr(&storage, "{\"gate\":");
     arcp_json_quote(arcp_span_cstr(w->gate), &storage);
     arcp_buf_append_cstr(&storage, "}");
     options.input = arcp_buf_span(&storage);
     arcp_job *job = world_submit(w, client, &options);
-    bool waits = world_event(w, job, ARCP_EVENT_PROGRESS, &view);
-    arcp_event_view_fini(&view);
+    const bool waits = world_event(w, job, ARCP_EVENT_PROGRESS) != NULL;
     arcp_buf_fini(&storage);
     return waits ? job : NULL;
 }
@@ -151,8 +148,8 @@ bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *
         return false;
     }
     arcp_job *job = NULL;
-    arcp_status status = arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->failure);
-    arcp_job_release(job);
+    arcp_status status = arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->err);
+    arcp_job_unref(job);
     return status == code || world_gap(w, "a submit gave %s, not %s", arcp_status_text(status),
                                        arcp_status_wire_code(code));
 }
@@ -160,29 +157,35 @@ bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *
 arcp_job_page *world_list(world *w, arcp_client *client, const arcp_list_options *options)
 {
     arcp_job_page *page = NULL;
-    if (arcp_client_list(client, options, ARCP_WAIT_DEFAULT, &page, &w->failure) != ARCP_OK) {
-        (void)world_gap(w, "cannot list: %s", w->failure.error.message);
+    if (arcp_client_list(client, options, ARCP_WAIT_DEFAULT, &page, &w->err) != ARCP_OK) {
+        (void)world_gap(w, "cannot list: %s", w->err.message);
         return NULL;
     }
     return page;
 }
 
-bool world_event(world *w, arcp_job *job, arcp_event_kind kind, arcp_event_view *view)
+const arcp_event_body *world_event(world *w, arcp_job *job, arcp_event_kind kind)
 {
     while (job != NULL) {
         const arcp_client_event *event = NULL;
-        if (arcp_job_next_event(job, DEADLINE_MS, &event, &w->failure) != ARCP_OK) {
-            return world_gap(w, "no %s event came", arcp_event_kind_name(kind));
+        if (arcp_job_next_event(job, DEADLINE_MS, &event, &w->err) != ARCP_OK) {
+            (void)world_gap(w, "no %s event came", arcp_event_kind_name(kind));
+            return NULL;
         }
         if (event->type == ARCP_CLIENT_JOB_ENDED) {
-            return world_gap(w, "the job ended without a %s event", arcp_event_kind_name(kind));
+            (void)world_gap(w, "the job ended without a %s event", arcp_event_kind_name(kind));
+            return NULL;
         }
         if (event->type == ARCP_CLIENT_JOB_EVENT && event->kind == kind) {
-            return arcp_event_view_read(view, event, &w->failure.error) == ARCP_OK ||
-                   world_gap(w, "the event has no body");
+            const arcp_event_body *body = arcp_client_event_body(event);
+            if (body->kind != kind) {
+                (void)world_gap(w, "the event has no body");
+                return NULL;
+            }
+            return body;
         }
     }
-    return false;
+    return NULL;
 }
 
 const arcp_outcome *world_outcome(world *w, arcp_job *job)
@@ -191,8 +194,8 @@ const arcp_outcome *world_outcome(world *w, arcp_job *job)
     if (job == NULL) {
         return NULL;
     }
-    if (arcp_job_wait(job, DEADLINE_MS, &outcome, &w->failure) != ARCP_OK) {
-        (void)world_gap(w, "the job does not end: %s", w->failure.error.message);
+    if (arcp_job_wait(job, DEADLINE_MS, &outcome, &w->err) != ARCP_OK) {
+        (void)world_gap(w, "the job does not end: %s", w->err.message);
         return NULL;
     }
     return outcome;

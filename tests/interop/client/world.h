@@ -19,7 +19,7 @@ typedef struct world {
     size_t client_count;
     arcp_job *jobs[8];
     size_t job_count;
-    arcp_failure failure;
+    arcp_error err;
 } world;
 
 void world_begin(world *w, const char *url, const char *token, const char *scenario);
@@ -52,7 +52,7 @@ bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *
 arcp_job_page *world_list(world *w, arcp_client *client, const arcp_list_options *options);
 
 /* The job's next event of this kind; `view` has its body. */
-bool world_event(world *w, arcp_job *job, arcp_event_kind kind, arcp_event_view *view);
+const arcp_event_body *world_event(world *w, arcp_job *job, arcp_event_kind kind);
 /* How the job ended; NULL when it does not. */
 const arcp_outcome *world_outcome(world *w, arcp_job *job);
 /* The job ended well, with this result (JSON; members in any order and spelling). */
