@@ -19,7 +19,7 @@ REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
 .PHONY: all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
-	interop coverage analyze lint format reference docs install uninstall clean
+	interop coverage analyze lint format reference docs python install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
 	@$(call build,release)
@@ -95,6 +95,10 @@ reference: deps ## docs/reference, from the tables of the sources
 
 docs: dev-deps ## API reference from the public headers: build/docs/html/index.html
 	@$(call build,release) --target docs
+
+python: deps ## the Python package libarcp: build/python/*.whl (docs/python.md)
+	@tools/install-deps.sh --python
+	@$(call build,release) && cmake --build --preset release --target python
 
 install: deps ## into DESTDIR and PREFIX (/usr/local)
 	@$(call build,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")

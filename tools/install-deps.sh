@@ -3,6 +3,7 @@
 #
 #   tools/install-deps.sh          what `make`, `make demo` and `make test` need
 #   tools/install-deps.sh --dev    also what `make lint`, `asan`, `fuzz`, `docs`, ... need
+#   tools/install-deps.sh --python what `make python` needs, besides
 #   tools/install-deps.sh --interop  also what `make interop` needs to install the SDKs
 #   tools/install-deps.sh --list   the packages and what each is for; installs nothing
 #
@@ -39,6 +40,15 @@ shellcheck         make lint
 valgrind           make valgrind
 gcovr              make coverage
 doxygen            make docs
+python3-pytest     tests of the Python package
+mypy               tests of the Python package
+'
+python='
+python3-dev        make python: the compiled module
+python3-cffi       make python: the compiled module
+python3-setuptools make python: the wheel
+python3-wheel      make python: the wheel
+python3-venv       make python: an environment of its own
 '
 
 interop='
@@ -46,17 +56,18 @@ python3-venv       make interop: the Python SDK in a folder of its own
 '
 
 usage() {
-    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    sed -n '2,11s/^# \{0,1\}//p' "$0"
 }
 
 wanted=$build
 case "${1-}" in
 '') ;;
---dev) wanted="$build$dev" ;;
+--dev) wanted="$build$dev$python" ;;
+--python) wanted="$build$python" ;;
 --interop) wanted="$build$interop" ;;
 --list)
     echo "To build and test:$build"
-    echo "To work on the code, besides:$dev"
+    echo "To work on the code, besides:$dev$python"
     echo "To play the published SDKs, besides:$interop"
     exit 0
     ;;

@@ -1,0 +1,261 @@
+"""A connected client of the C library, with its blocking calls. `Client` and `AsyncClient` use it."""
+
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Iterator, Optional, Protocol, Sequence, Union
+
+from . import _ffi
+from ._arcp import ffi, lib
+from .errors import Error
+from .events import JobRow, Options, SessionState, read_row
+from .lease import Capabilities, Lease, read
+
+
+class HasFileno(Protocol):
+    """A file that the operating system knows."""
+
+    def fileno(self) -> int: ...
+
+
+File = Union[int, HasFileno]
+
+DEFAULT = -1  # of requests
+
+
+def milliseconds(timeout: Optional[float], default: int) -> int:
+    """A timeout as the C library has it; `default` for None."""
+    if timeout is None:
+        return default
+    return min(_ffi.FOREVER, max(0, math.ceil(timeout * 1000))) if timeout != math.inf else _ffi.FOREVER
+
+
+def _fileno(file: Optional[File]) -> int:
+    if file is None:
+        return -1
+    return file if isinstance(file, int) else file.fileno()
+
+
+def _numbered(name: Any) -> dict[str, int]:
+    """The numbers of the names that a function of the shim has."""
+    numbers: dict[str, int] = {}
+    while text := _ffi.name(name(len(numbers))):
+        numbers[text] = len(numbers)
+    return numbers
+
+
+FEATURES = _numbered(lib.py_feature_name)
+STATUSES = _numbered(lib.py_job_status_name)
+
+
+def _bits(names: Any, numbers: dict[str, int], what: str) -> int:
+    bits = 0
+    for name in names:
+        if name not in numbers:
+            raise ValueError(f"no {what} is called {name!r}: " + ", ".join(numbers))
+        bits |= 1 << numbers[name]
+    return bits
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The arguments of a submit, checked and encoded where it was called."""
+
+    agent: str
+    input: str
+    lease: Optional[Lease]
+    idempotency_key: str
+    max_runtime: int
+    traceparent: str
+    tracestate: str
+    file: Optional[File]
+    result_bytes_max: int
+    events: bool
+
+    @classmethod
+    def of(
+        cls,
+        agent: str,
+        input: Any,
+        lease: Union[Lease, Capabilities, None],
+        idempotency_key: str,
+        max_runtime: int,
+        traceparent: str,
+        tracestate: str,
+        result_file: Optional[File],
+        result_bytes_max: int,
+        events: bool,
+    ) -> "Submission":
+        return cls(
+            agent, _ffi.to_json({} if input is None else input), read(lease), idempotency_key,
+            max_runtime, traceparent, tracestate, result_file, result_bytes_max, events,
+        )  # fmt: skip
+
+
+class Session:
+    """A connection that resumes itself. Every method may be called from any thread."""
+
+    def __init__(
+        self, url: str, token: str, resume: Optional[SessionState], options: Options
+    ) -> None:
+        """Connects and waits for the welcome."""
+        state = resume or SessionState("", "")
+        fields = {
+            "url": _ffi.view(url),
+            "token": _ffi.view(token),
+            "name": _ffi.view(options.name),
+            "version": _ffi.view(options.version),
+            "tls_ca_file": _ffi.view(options.tls_ca_file),
+            "session_id": _ffi.view(state.session_id),
+            "resume_token": _ffi.view(state.resume_token),
+            "last_event_seq": state.last_event_seq,
+            "features": 0 if options.features is None else _bits(options.features, FEATURES, "feature"),
+            "connect_timeout_ms": milliseconds(options.connect_timeout, 0),
+            "connect_retry_ms": milliseconds(options.connect_retry, 0),
+            "request_timeout_ms": milliseconds(options.request_timeout, 0),
+            "give_up_ms": milliseconds(options.give_up, 0),
+            "unread_bytes_max": options.unread_bytes_max,
+            "frame_bytes_max": options.frame_bytes_max,
+            "no_reconnect": not options.reconnect,
+            "observe": options.observe,
+        }
+        out, error = ffi.new("arcp_client **"), ffi.new("py_error *")
+        _ffi.check(lib.py_client_connect(ffi.new("py_client_options *", fields), out, error), error)
+        self.handle = ffi.gc(out[0], lib.py_client_free)
+        self.numbers = itertools.count(1)  # of jobs
+
+    def close(self) -> None:
+        """Says goodbye and disconnects; waits about 3 s at most."""
+        lib.py_client_close(self.handle)
+
+    def interrupt(self) -> None:
+        """Makes the calls that wait return."""
+        lib.py_client_interrupt(self.handle)
+
+    def free(self) -> None:
+        """Frees the client: no other thread is inside it, and nothing is called any more."""
+        ffi.release(self.handle)
+
+    # ---- what is known ----
+
+    @property
+    def features(self) -> frozenset[str]:
+        bits = lib.py_client_features(self.handle)
+        return frozenset(name for name, number in FEATURES.items() if bits >> number & 1)
+
+    @property
+    def welcome(self) -> dict[str, Any]:
+        out, error = ffi.new("py_owned *"), ffi.new("py_error *")
+        _ffi.check(lib.py_client_welcome(self.handle, out, error), error)
+        made: dict[str, Any] = json.loads(_ffi.take(out[0]))
+        return made
+
+    @property
+    def state(self) -> SessionState:
+        out, error = ffi.new("py_session_state *"), ffi.new("py_error *")
+        _ffi.check(lib.py_client_session_state(self.handle, out, error), error)
+        return SessionState(
+            _ffi.take(out.session_id), _ffi.take(out.resume_token), out.last_event_seq
+        )
+
+    # ---- requests ----
+
+    def submit(self, job: Submission, number: int, timeout: Optional[float]) -> Any:
+        """The handle of the job that was accepted."""
+        lease, constraints = (job.lease.json, job.lease.constraints_json) if job.lease else ("", "")
+        fields = {
+            "agent": _ffi.view(job.agent),
+            "input": _ffi.view(job.input),
+            "lease": _ffi.view(lease),
+            "constraints": _ffi.view("" if constraints == "{}" else constraints),
+            "idempotency_key": _ffi.view(job.idempotency_key),
+            "traceparent": _ffi.view(job.traceparent),
+            "tracestate": _ffi.view(job.tracestate),
+            "max_runtime_sec": job.max_runtime,
+            "fd": _fileno(job.file),
+            "bytes_max": job.result_bytes_max,
+            "outcome_only": not job.events,
+            "number": number,
+        }
+        out, error = ffi.new("arcp_job **"), ffi.new("py_error *")
+        result = lib.py_client_submit(
+            self.handle, ffi.new("py_submit_options *", fields), milliseconds(timeout, DEFAULT), out, error
+        )
+        _ffi.check(result, error)
+        return own(out[0])
+
+    def subscribe(
+        self, job_id: str, history: bool, from_seq: Optional[int], number: int, timeout: Optional[float]
+    ) -> Any:
+        """The handle of a job of any session."""
+        fields = {
+            "job_id": _ffi.view(job_id),
+            "history": history or from_seq is not None,
+            "has_from": from_seq is not None,
+            "from": from_seq or 0,
+            "fd": -1,
+            "number": number,
+        }
+        out, error = ffi.new("arcp_job **"), ffi.new("py_error *")
+        options = ffi.new("py_subscribe_options *", fields)
+        wait = milliseconds(timeout, DEFAULT)
+        _ffi.check(lib.py_client_subscribe(self.handle, options, wait, out, error), error)
+        return own(out[0])
+
+    def unsubscribe(self, job_id: str) -> None:
+        error = ffi.new("py_error *")
+        _ffi.check(lib.py_client_unsubscribe(self.handle, _ffi.view(job_id), error), error)
+
+    def cancel(self, job_id: str, reason: str, timeout: Optional[float]) -> None:
+        error = ffi.new("py_error *")
+        wait = milliseconds(timeout, DEFAULT)
+        result = lib.py_client_cancel(self.handle, _ffi.view(job_id), _ffi.view(reason), wait, error)
+        _ffi.check(result, error)
+
+    def ping(self, timeout: Optional[float]) -> float:
+        error, trip = ffi.new("py_error *"), ffi.new("int64_t *")
+        _ffi.check(lib.py_client_ping(self.handle, milliseconds(timeout, DEFAULT), trip, error), error)
+        return int(trip[0]) / _ffi.NS
+
+    def page(
+        self,
+        statuses: Sequence[str],
+        agent: str,
+        created_after: str,
+        created_before: str,
+        limit: int,
+        cursor: str,
+        timeout: Optional[float],
+    ) -> tuple[list[JobRow], str]:
+        """One page of a listing, and the cursor of the next; "" on the last."""
+        fields = {
+            "statuses": _bits(statuses, STATUSES, "status"),
+            "agent": _ffi.view(agent),
+            "created_after": _ffi.view(created_after),
+            "created_before": _ffi.view(created_before),
+            "cursor": _ffi.view(cursor),
+            "limit": limit,
+        }
+        out, error = ffi.new("arcp_job_page **"), ffi.new("py_error *")
+        options = ffi.new("py_list_options *", fields)
+        result = lib.py_client_list(self.handle, options, milliseconds(timeout, DEFAULT), out, error)
+        _ffi.check(result, error)
+        page = ffi.gc(out[0], lib.py_job_page_free)
+        return list(_rows(page)), _ffi.decode(lib.py_job_page_next_cursor(page))
+
+
+def _rows(page: Any) -> Iterator[JobRow]:
+    row = ffi.new("py_job_row *")
+    for i in range(lib.py_job_page_count(page)):
+        lib.py_job_page_row(page, i, row)
+        yield read_row(row)
+
+
+def own(job: Any) -> Any:
+    """A handle that is given back when nothing refers to it."""
+    return ffi.gc(job, lib.py_job_unref)
+
+
+def closed() -> Error:
+    return Error("the client is closed", status="CLOSED")

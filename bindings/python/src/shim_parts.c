@@ -1,0 +1,54 @@
+/* Texts and errors of the shim. */
+#include "shim_parts.h"
+
+#include <string.h>
+
+void py_owned_free(py_owned *owned)
+{
+    arcp_free(owned->data);
+    owned->data = NULL;
+    owned->size = 0;
+}
+
+int py__take(arcp_buf *buf, py_owned *out)
+{
+    const size_t size = buf->size;
+    const bool failed = arcp_buf_status(buf) != ARCP_OK;
+    char *data = failed ? NULL : arcp_buf_take_cstr(buf);
+    arcp_buf_fini(buf);
+    if (data == NULL) {
+        return PY_FAILED;
+    }
+    out->data = data;
+    out->size = size;
+    return PY_OK;
+}
+
+void py__text_copy(char *out, size_t room, const char *text)
+{
+    const size_t size = strnlen(text, room - 1);
+    memcpy(out, text, size);
+    out[size] = '\0';
+}
+
+int py__no_memory(py_error *out)
+{
+    out->status = arcp_status_name(ARCP_E_NO_MEMORY);
+    return PY_FAILED;
+}
+
+int py__fail(py_error *out, const arcp_error *err, arcp_buf *details)
+{
+    out->status = arcp_status_name(err->status);
+    out->retryable = err->retryable;
+    out->offset = err->offset == ARCP_NO_OFFSET ? -1 : (int64_t)err->offset;
+    py__text_copy(out->message, sizeof out->message, err->message);
+    out->code[0] = '\0';
+    if (details != NULL && details->size != 0) {
+        return py__take(details, &out->details) == PY_OK ? PY_FAILED : py__no_memory(out);
+    }
+    if (details != NULL) {
+        arcp_buf_fini(details);
+    }
+    return PY_FAILED;
+}

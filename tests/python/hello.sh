@@ -1,0 +1,4 @@
+#!/bin/sh
+# The agent of the README.
+echo working
+echo '{"type":"job.result","payload":{"result":"hello"}}'

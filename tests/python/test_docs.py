@@ -1,0 +1,41 @@
+"""The programs of README.md are run; those of docs/python.md are run by tests/examples/guide.py."""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, TOKEN
+
+
+class Program:
+    """One block ```python of a page, and the block of what it prints behind it."""
+
+    def __init__(self, page, text, shown):
+        self.page = page
+        self.text = text
+        self.shown = shown
+
+
+def programs(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python[^\n]*\n(.*?)```\n(?:\n```\n(.*?)```\n)?", text, re.DOTALL)
+    return [Program(page, program, shown) for program, shown in blocks]
+
+
+README = programs("README.md")
+PROGRAMS = README + programs("docs/python.md") + programs("bindings/python/README.md")
+
+
+def test_the_readme_has_a_program_for_a_job_and_one_for_a_lease():
+    assert [bool(re.search(word, one.text)) for word, one in zip(("Lease", "Client|run"), README)] == [True, True]
+
+
+@pytest.mark.parametrize("program", README, ids=lambda one: one.text.split("\n")[0])
+def test_program_of_the_readme(program, daemon):
+    assert program.text.count("\n") < 25 and program.shown
+    text = program.text.replace("ws://127.0.0.1:7777/arcp", daemon.url)
+    done = subprocess.run([sys.executable, "-c", text], env={**os.environ, "ARCP_TOKEN": TOKEN},
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == (program.shown, "")
