@@ -258,6 +258,13 @@ ARCP_API void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_s
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime,
                                                                 arcp_buf *out);
 
+/* Appends the state of the runtime for people: its links, sessions, subscriptions, jobs,
+ * credentials, batches and queues, and what each of them waits for. One JSON object per line, of
+ * each `kind` at most `lines_max`; the last line counts the objects without a line. It holds ids,
+ * names, addresses, sizes and times, and no secret. ARCP_E_NO_MEMORY. */
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_write_state(arcp_runtime *runtime,
+                                                              size_t lines_max, arcp_buf *out);
+
 /* Whether sessions and jobs are taken: it is not stopping and can record what it does. `why`
  * says why not (static). */
 ARCP_API bool arcp_runtime_is_ready(const arcp_runtime *runtime, const char **why);

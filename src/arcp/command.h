@@ -26,6 +26,9 @@ int arcp__command_audit(arcp__program *program);
 /* 0 done; 1 not. */
 int arcp__command_store(arcp__program *program);
 
+/* 0 printed; 1 no arcpd that can be signalled, or no answer. */
+int arcp__command_debug(arcp__program *program);
+
 /* ---- arcp.c: the whole of `arcp`; main() does nothing else ---- */
 
 /* Returns the exit status. argv may be changed (a token in it is overwritten). */

@@ -16,7 +16,7 @@ static void append_words(arcp_buf *out, const char *alternatives)
 static const char *questions_of(int command)
 {
     const char *arguments = arcp__commands[command].arguments;
-    return strchr(arguments, '|') != NULL ? arguments : NULL;
+    return strchr(arguments, '|') != NULL || command == ARCP__COMMAND_DEBUG ? arguments : NULL;
 }
 
 /* Whether files follow that are not written @FILE. */

@@ -23,6 +23,7 @@ typedef struct arcpd {
     arcp__audit_trail audit;
     arcp__trace_export traces;
     arcp__status status;
+    arcp__state_dump state_dump;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
     uv_timer_t last_call; /* from the end of standard input, with --stdio */
@@ -419,6 +420,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
         status = serve_stdio(state, err);
     }
     if (status == ARCP_OK) {
+        arcp__state_dump_open(&state->state_dump, &state->loop, directory, state->runtime, logger);
         watch_signals(state);
         status = urls.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
     }
@@ -438,6 +440,7 @@ static void clean_up(arcpd *state)
 {
     void *const handles[] = {&state->terminate, &state->interrupt, &state->hangup, &state->child,
                              &state->last_call};
+    arcp__state_dump_close(&state->state_dump);
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);
     arcp_runtime_free(state->runtime);
@@ -499,6 +502,7 @@ int main(int argc, char **argv)
         return EXIT_STOPPED;
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGUSR1, SIG_IGN); /* until there is a state to write */
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
     /* SQLite would count its memory, under a mutex at each allocation, and nobody reads it here. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

@@ -318,6 +318,28 @@ void arcp__trace_export_add(void *user, arcp_span json);
 /* Sends what is left, within tracing.otlp.flush_ms. */
 void arcp__trace_export_close(arcp__trace_export *self);
 
+/* ---- state_dump.c ---- */
+
+/* What SIGUSR1 asks for: state.jsonl in the state directory. */
+typedef struct arcp__state_dump {
+    arcp_runtime *runtime; /* NULL: none any more */
+    arcp__logger *logger;
+    char path[4096];
+    uv_signal_t signal;
+    uv_work_t work;     /* writes `text` */
+    arcp_buf text;      /* the loop's, but while the work is under way */
+    arcp_status status; /* of the work; likewise */
+    arcp_error error;   /* likewise */
+    int pid_fd;         /* holds the lock on arcpd.pid; -1: another arcpd has it */
+    bool is_open, is_writing, is_asked_again;
+} arcp__state_dump;
+
+/* Begins to handle SIGUSR1. A failure is logged. */
+void arcp__state_dump_open(arcp__state_dump *dump, uv_loop_t *loop, const char *directory,
+                           arcp_runtime *runtime, arcp__logger *logger);
+/* Before the runtime is freed; the memory stays until the loop ran. */
+void arcp__state_dump_close(arcp__state_dump *dump);
+
 /* ---- status.c ---- */
 
 /* What arcpd tells those who watch it, besides the runtime's own figures, and /metrics, /healthz

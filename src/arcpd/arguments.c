@@ -36,7 +36,8 @@ const char arcp__arcpd_help[] =
     "\n"
     "Try:  arcpd --agent 'hello=echo hi' &  arcp submit hello\n"
     "SIGTERM stops it (running jobs have shutdown.grace_sec), SIGHUP reads tokens, keys,\n"
-    "certificates, agents and policies again. See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
+    "certificates, agents and policies again, SIGUSR1 writes its state (arcp debug dump).\n"
+    "See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
 
 /* ---- flags ---- */
 

@@ -124,6 +124,8 @@ arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_
                                      arcp_span key, arcp_error *err);
 void arcp__credentials_restored(arcp__credentials *credentials);
 
+void arcp__credentials_dump(const arcp__credentials *credentials, arcp__dump *dump);
+
 /* ---- what a job's agent says ---- */
 
 /* What it reports itself is not charged a second time. */

@@ -252,6 +252,10 @@ typedef struct arcp__engine_stats {
 void arcp__engine_get_stats(const arcp__engine *engine, arcp__engine_stats *out);
 /* Appends all figures in Prometheus' text format. */
 void arcp__engine_write_metrics(const arcp__engine *engine, arcp_buf *out);
+/* Appends what there is and what each thing waits for: one JSON object per line, of each kind at
+ * most `lines_max`, and last how many have none. No secrets (context/dump.h). */
+void arcp__engine_write_state(const arcp__engine *engine, arcp_time now, size_t lines_max,
+                              arcp_buf *out);
 /* Whether sessions and jobs are taken; `why` says why not. */
 bool arcp__engine_is_ready(const arcp__engine *engine, const char **why);
 

@@ -379,8 +379,7 @@ typedef struct arcp__job_order {
     arcp_span tracestate;
     arcp__job *parent;  /* of a delegation, like what follows */
     arcp_json_ref body; /* all that the agent said */
-    arcp_span delegate_id;
-    arcp_span reply_to;
+    arcp_span delegate_id, reply_to;
     bool waits_for_end;
     /* What becomes of it. */
     const arcp__agent_version *agent;
@@ -488,7 +487,8 @@ void arcp__job_forgotten_by_owner(arcp__jobs *jobs);
 
 /* Appends what lines of the log have as fields of a job: {"job_id":"...","agent":...}. */
 void arcp__job_fields(const arcp__job *job, arcp_buf *out);
-
+/* Live jobs, and orders that are no jobs yet. */
+void arcp__jobs_dump(const arcp__jobs *jobs, arcp__dump *dump);
 /* ---- all of them ---- */
 
 #define ARCP__METRIC_AGENTS_MAX     64u

@@ -228,13 +228,6 @@ void arcp__port_drop(arcp__log *log, arcp__port *port)
 
 /* ---- reads of the store that are under way, and whom their answers are for ---- */
 
-struct arcp__read {
-    arcp__read *previous, *next; /* in the order in which they were asked for */
-    uint64_t id;
-    arcp__read_done_fn done;
-    void *user, *owner;
-};
-
 arcp__read *arcp__read_ask(arcp__log *log, arcp_span stream, uint64_t from, size_t count_max,
                            size_t bytes_max, arcp__read_done_fn done, void *user, void *owner)
 {

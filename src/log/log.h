@@ -16,6 +16,7 @@
 #include <arcp/sys/store.h>
 
 #include "context/context.h"
+#include "context/dump.h"
 #include "core/audit_event.h"
 #include "core/job_port.h"
 
@@ -249,6 +250,12 @@ typedef enum arcp__commit {
     ARCP__COMMIT_PENDING        /* it goes again, or those before it are not durable yet */
 } arcp__commit;
 arcp__commit arcp__log_committed(arcp__log *log, uint64_t batch_id, arcp_status status);
+
+/* ---- log_dump.c: what waits, for people ---- */
+/* The log, its batches and reads. */
+void arcp__log_dump(const arcp__log *log, arcp__dump *dump);
+/* A batch, when something that goes to the port waits for one. */
+void arcp__port_dump_wait(const arcp__port *port, arcp_json_writer *writer);
 
 /* ---- stream.c: records of a job, or a session's own ---- */
 struct arcp__stream {

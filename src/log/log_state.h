@@ -18,6 +18,13 @@ struct arcp__pending_effect {
     arcp__pending_effect *own_previous, *own_next; /* of its port */
 };
 
+struct arcp__read {
+    arcp__read *previous, *next; /* in the order in which they were asked for */
+    uint64_t id;
+    arcp__read_done_fn done;
+    void *user, *owner;
+};
+
 struct arcp__batch {
     arcp_store_batch store; /* what the owner sees */
     arcp_store_op *ops;

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "runtime/runtime_state.h"
+#include "json/json_put.h"
 
 /* One job. */
 typedef struct arcp__process_job {
@@ -393,6 +394,39 @@ static void forget(void *agent)
     arcp_runtime *runtime = pj->runtime;
     arcp__free(pj);
     launch_next(runtime);
+}
+
+/* ---- what an operator is shown ---- */
+
+static void dump(const process_job *pj, arcp_buf *out)
+{
+    arcp_json_writer writer = arcp__put_begin(out);
+    arcp__put_cstr(&writer, "kind", "program");
+    arcp__put_cstr(&writer, "job", pj->job->id);
+    if (pj->process != NULL && !pj->is_starting) {
+        arcp__put_i64(&writer, "pid", arcp__agent_process_pid(pj->process));
+    }
+    arcp__put_array(&writer, "waits_for");
+    if (pj->is_waiting) {
+        arcp_json_write_cstr(&writer, "its turn: programs are started one after the other");
+    } else if (pj->is_starting) {
+        arcp_json_write_cstr(&writer, "the start of its program");
+    }
+    arcp_json_end_array(&writer);
+    arcp_json_end_object(&writer);
+    arcp_buf_append_byte(out, '\n');
+}
+
+void arcp__runtime_process_jobs_dump(const arcp_runtime *runtime, size_t lines_max, arcp_buf *out)
+{
+    const process_job *lists[] = {runtime->waiting_process_jobs, runtime->process_jobs};
+    size_t lines = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        for (const process_job *pj = lists[i]; pj != NULL && lines < lines_max; pj = pj->next) {
+            dump(pj, out);
+            lines++;
+        }
+    }
 }
 
 void arcp__runtime_process_jobs_free(arcp_runtime *runtime)

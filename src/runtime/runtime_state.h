@@ -243,6 +243,8 @@ void arcp__agent_inbox_tell_all(arcp_runtime *runtime);
 void arcp__agent_threads_end(arcp_runtime *runtime);
 
 /* ---- agent_process_host.c ---- */
+/* Appends a line for each program and each job that waits for one, at most `lines_max`. */
+void arcp__runtime_process_jobs_dump(const arcp_runtime *runtime, size_t lines_max, arcp_buf *out);
 /* Kills what still runs. */
 void arcp__runtime_process_jobs_free(arcp_runtime *runtime);
 

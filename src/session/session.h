@@ -179,6 +179,9 @@ bool arcp__sessions_next_frame(arcp__sessions *sessions, arcp__effect *out);
 /* It was handed over. */
 void arcp__sessions_take_back(arcp__sessions *sessions);
 
+/* Links, sessions, their submits that are not answered, and their subscriptions. */
+void arcp__sessions_dump(const arcp__sessions *sessions, arcp__dump *dump);
+
 /* ---- over a restart, in this order ---- */
 
 /* A row of SESSIONS or SUBSCRIPTIONS (`value`, which the context's index holds unless it is of the

@@ -1,0 +1,157 @@
+/* `arcp debug dump`: has the arcpd of a state directory write its state, and prints it.
+ *
+ * Which process that is says the kernel: the one that holds the lock on arcpd.pid in the directory.
+ * A number in the file alone is not believed, for the process may be gone and its number another's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arcp/command.h"
+#include "base/clock.h"
+#include "file/private_file.h"
+
+#define TIMEOUT_NS    (10 * ARCP_NS_PER_SEC)
+#define LOOK_EVERY_MS 10
+#define BYTES_MAX     268435456u
+
+/* The process that holds the lock on the file; 0 for none. */
+static arcp_status find_holder(const char *path, pid_t *out, arcp_error *err)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return arcp_error_set(err, errno == ENOENT ? ARCP_E_NOT_FOUND : ARCP_E_IO,
+                              "%s cannot be read: %s; where is arcpd's state? (--state-dir DIR)",
+                              path, strerror(errno));
+    }
+    const bool is_known = fcntl(fd, F_GETLK, &lock) == 0;
+    (void)close(fd);
+    *out = is_known && lock.l_type != F_UNLCK ? lock.l_pid : 0;
+    if (*out > 0) {
+        return ARCP_OK;
+    }
+    return arcp_error_set(err, ARCP_E_NOT_FOUND,
+                          *out == 0 ? "no arcpd runs that holds %s"
+                                    : "the arcpd that holds %s runs in another container: send it "
+                                      "SIGUSR1 there, and read state.jsonl",
+                          path);
+}
+
+/* Signals the holder of the lock: the process that the descriptor is of still has the lock when it
+ * was opened, so the number is no other's. */
+static arcp_status signal_holder(const char *path, arcp_error *err)
+{
+    pid_t pid = 0;
+    pid_t again = 0;
+    arcp_status status = find_holder(path, &pid, err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int number = fd < 0 ? errno : 0;
+    if (number == 0) {
+        status = find_holder(path, &again, err);
+        if (status == ARCP_OK && again != pid) {
+            number = ESRCH;
+        } else if (status == ARCP_OK && syscall(SYS_pidfd_send_signal, fd, SIGUSR1, NULL, 0) != 0) {
+            number = errno;
+        }
+        (void)close(fd);
+    }
+    if (number != 0) {
+        status = arcp_error_set(err, ARCP_E_IO, "arcpd (process %ld) cannot be signalled: %s%s",
+                                (long)pid, strerror(number),
+                                number == EPERM ? "; run this as arcpd's user or as root" : "");
+    }
+    return status;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Until arcpd has put another file in the place of the old one. */
+static arcp_status await_file(const char *path, const struct stat *old, arcp_error *err)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * ARCP_NS_PER_MS};
+    const int64_t until_ns = arcp__clock_ns(CLOCK_MONOTONIC) + TIMEOUT_NS;
+    struct stat about;
+    while (stat(path, &about) != 0 || is_same_file(&about, old)) {
+        if (arcp__clock_ns(CLOCK_MONOTONIC) > until_ns) {
+            return arcp_error_set(err, ARCP_E_IO,
+                                  "arcpd has not written %s within 10 s: it is busy, or its log "
+                                  "says why",
+                                  path);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return ARCP_OK;
+}
+
+/* The path of a file in the state directory, with an end of string. */
+static arcp_status file_path(const arcp__program *program, const char *name, arcp_buf *out,
+                             arcp_error *err)
+{
+    const char *given = arcp__value(&program->arguments, ARCP__OPTION_STATE_DIRECTORY);
+    if (given != NULL) {
+        arcp_buf_append_cstr(out, given);
+    } else {
+        (void)arcp__state_directory(true, out);
+    }
+    if (out->size == 0) {
+        return arcp_error_set(err, ARCP_E_NOT_FOUND,
+                              "there is no state directory here: give --state-dir DIR");
+    }
+    arcp_buf_append_format(out, "/%s", name);
+    arcp_buf_append_byte(out, '\0');
+    return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+int arcp__command_debug(arcp__program *program)
+{
+    arcp_buf pid_path = ARCP_BUF_INIT;
+    arcp_buf state_path = ARCP_BUF_INIT;
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp_error err = {0};
+    struct stat old = {0};
+    if (strcmp(program->arguments.words[0], "dump") != 0) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no question %s: dump",
+                             program->arguments.words[0]);
+        return arcp__program_usage(program, &err);
+    }
+    arcp_status status = file_path(program, "arcpd.pid", &pid_path, &err);
+    if (status == ARCP_OK) {
+        status = file_path(program, "state.jsonl", &state_path, &err);
+    }
+    if (status == ARCP_OK) {
+        (void)stat(state_path.data, &old); /* not there: nothing is the same */
+        status = signal_holder(pid_path.data, &err);
+    }
+    if (status == ARCP_OK) {
+        status = await_file(state_path.data, &old, &err);
+    }
+    if (status == ARCP_OK) {
+        const arcp__private_file file = {
+            .what = "state file", .path = state_path.data, .bytes_max = BYTES_MAX};
+        status = arcp__private_file_read(&file, &text, &err);
+    }
+    int exit_status = ARCP__EXIT_SUCCESS;
+    if (status != ARCP_OK) {
+        exit_status = arcp__program_fail_file(program, &err);
+    } else if (!arcp__program_print(program, arcp_buf_span(&text))) {
+        exit_status = ARCP__EXIT_ERROR;
+    }
+    arcp_buf_fini(&pid_path);
+    arcp_buf_fini(&state_path);
+    arcp_buf_fini(&text);
+    return exit_status;
+}

@@ -1,0 +1,119 @@
+#include "job/job_state.h"
+
+static const char *const agent_states[] = {[ARCP__AGENT_NONE] = "none",
+                                           [ARCP__AGENT_STARTING] = "starting",
+                                           [ARCP__AGENT_RUNNING] = "running",
+                                           [ARCP__AGENT_GONE] = "gone",
+                                           [ARCP__AGENT_RELEASED] = "released"};
+
+/* So many children whose ends a job waits for are named. */
+#define CHILDREN_NAMED_MAX 8u
+
+static void dump_waits(const arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
+{
+    const arcp__job_live *live = job->live;
+    unsigned named = 0;
+    arcp__dump_waits(writer);
+    arcp__port_dump_wait(&live->agent_port, writer);
+    switch (job->agent_state) {
+    case ARCP__AGENT_NONE:
+        arcp__dump_wait(writer, "the start of its agent");
+        break;
+    case ARCP__AGENT_STARTING:
+        arcp__dump_wait(writer, "its host to start the agent");
+        break;
+    case ARCP__AGENT_RUNNING:
+        arcp__dump_wait(writer,
+                        arcp__job_has_ended(job) ? "its agent's exit" : "its agent's next line");
+        break;
+    case ARCP__AGENT_GONE:
+        arcp__dump_wait(writer, "its host to let go of the agent");
+        break;
+    case ARCP__AGENT_RELEASED:
+        break;
+    }
+    if (job->is_held) {
+        arcp__dump_wait(writer, "room in session %s (limits.unsent_bytes): its agent is not read",
+                        job->session_id);
+    }
+    if (job->is_ahead) {
+        arcp__dump_wait(writer, "room in its principal's part of the store's queue "
+                                "(limits.store_queue_bytes): its agent is not read");
+    }
+    if (job->paused && jobs->agents_paused) {
+        arcp__dump_wait(writer,
+                        "room in the store's queue (limits.store_queue_bytes): its agent is "
+                        "not read");
+    }
+    if (live->credential.replacement != NULL) {
+        arcp__dump_wait(writer, "a new credential in place of its own");
+    }
+    for (const arcp__job *child = job->children; child != NULL && named < CHILDREN_NAMED_MAX;
+         child = child->next_child) {
+        if (child->live != NULL && child->live->wait_reply != NULL) {
+            arcp__dump_wait(writer, "the end of its child %s", child->id);
+            named++;
+        }
+    }
+}
+
+static void dump_job(const arcp__jobs *jobs, const arcp__job *job, arcp__dump *dump)
+{
+    arcp_json_writer writer;
+    const arcp__job_live *live = job->live;
+    if (!arcp__dump_begin(dump, ARCP__DUMP_JOB, &writer)) {
+        return;
+    }
+    arcp__put_cstr(&writer, "id", job->id);
+    arcp__put_word(&writer, "agent", job->agent_text);
+    arcp__put_cstr(&writer, "principal", job->principal->name);
+    arcp__put_cstr(&writer, "session", job->session_id);
+    arcp__put_word(&writer, "parent", job->parent_id);
+    arcp__put_cstr(&writer, "status", arcp_job_status_name(job->status));
+    arcp__put_cstr(&writer, "agent_state", agent_states[job->agent_state]);
+    arcp__put_bool(&writer, "cancelling", job->cancelling);
+    arcp__put_bool(&writer, "killed", job->stop == ARCP__AGENT_STOP_KILLED);
+    arcp__put_bool(&writer, "agent_paused", job->paused);
+    arcp__put_i64(&writer, "age_ms", (dump->now.wall_ns - job->created_wall_ns) / ARCP_NS_PER_MS);
+    arcp__put_u64(&writer, "events", job->stream->next);
+    arcp__put_u64(&writer, "event_bytes", job->stream->bytes);
+    arcp__put_u64(&writer, "result_bytes", live->result_size);
+    arcp__put_u64(&writer, "children", job->live_children);
+    arcp__dump_timer(dump, &writer, "max_runtime_in_ms", &live->runtime_timer);
+    arcp__dump_timer(dump, &writer, "lease_expiry_in_ms", &live->expiry_timer);
+    arcp__dump_timer(dump, &writer, "cancel_grace_in_ms", &live->grace_timer);
+    dump_waits(jobs, job, &writer);
+    arcp__dump_end(dump, &writer);
+}
+
+static void dump_admission(const arcp__admission *admission, arcp__dump *dump)
+{
+    arcp_json_writer writer;
+    const arcp__job_order *order = &admission->order;
+    if (!arcp__dump_begin(dump, ARCP__DUMP_ADMISSION, &writer)) {
+        return;
+    }
+    arcp__put_cstr(&writer, "job", admission->job_id);
+    arcp__put_string(&writer, "agent", order->asked_agent);
+    arcp__put_cstr(&writer, "principal", order->principal->name);
+    arcp__put_cstr(&writer, "session", order->submitter->session_id);
+    if (order->parent != NULL) {
+        arcp__put_cstr(&writer, "parent", order->parent->id);
+    }
+    arcp__dump_waits(&writer);
+    arcp__dump_wait(&writer, admission->is_ready ? "its turn behind earlier submits of its session"
+                                                 : "a credential");
+    arcp__dump_end(dump, &writer);
+}
+
+void arcp__jobs_dump(const arcp__jobs *jobs, arcp__dump *dump)
+{
+    for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
+        if (job->live != NULL) {
+            dump_job(jobs, job, dump);
+        }
+    }
+    for (const arcp__admission *at = jobs->admissions; at != NULL; at = at->next) {
+        dump_admission(at, dump);
+    }
+}

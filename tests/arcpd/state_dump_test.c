@@ -1,0 +1,82 @@
+/* SIGUSR1 and `arcp debug dump` on a real arcpd. */
+#include "arcpd/host.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define YAML                                                                                       \
+    "store: \"memory:\"\nshutdown: {grace_sec: 0}\n"                                               \
+    "tokens: [{token: hush5ecret, principal: alice}]\n"                                            \
+    "agents:\n  - {name: wait, command: [sh, -c, 'echo begun; exec sleep 1000']}\n"
+
+static void expect(const process *p, const char *word)
+{
+    if (strstr(p->out.data, word) == NULL) {
+        fail_msg("want %s in\n%s\n%s", word, p->out.data, p->err.data);
+    }
+}
+
+static void the_state_of_a_running_job_is_printed(void **state)
+{
+    host *place = *state;
+    process p;
+    char path[160];
+    char pid[64];
+    struct stat about;
+    host_start(place, YAML);
+    host_run(place, "hush5ecret", &p, 0, WORDS("submit", "wait", "--detach"));
+    process_fini(&p);
+    host_run(place, NULL, &p, 0, WORDS("debug", "dump"));
+    (void)snprintf(pid, sizeof pid, "{\"kind\":\"arcpd\",\"pid\":%d,", (int)place->daemon.pid);
+    expect(&p, pid);
+    expect(&p, "{\"kind\":\"runtime\"");
+    expect(&p, "{\"kind\":\"program\"");
+    expect(&p, "\"its agent's next line\"");
+    expect(&p, "\"state\":\"away\"");
+    expect(&p, "{\"kind\":\"totals\"");
+    assert_null(strstr(p.out.data, "hush5ecret"));
+    process_fini(&p);
+    (void)snprintf(path, sizeof path, "%s/state.jsonl", place->directory);
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0600);
+    /* Each time anew. */
+    host_run(place, NULL, &p, 0, WORDS("debug", "dump"));
+    process_fini(&p);
+    host_stop(place);
+}
+
+/* A number that an arcpd left is no process to be signalled. */
+static void nothing_is_signalled_where_no_arcpd_runs(void **state)
+{
+    host *place = *state;
+    process p;
+    char left[160];
+    host_start(place, YAML);
+    host_stop(place);
+    (void)snprintf(left, sizeof left, "%s/arcpd.pid", place->directory);
+    FILE *file = fopen(left, "we");
+    assert_non_null(file);
+    (void)fprintf(file, "%d\n", (int)getpid()); /* SIGUSR1 would end this test */
+    (void)fclose(file);
+    host_run(place, NULL, &p, 1, WORDS("debug", "dump"));
+    assert_non_null(strstr(p.err.data, "no arcpd runs that holds "));
+    process_fini(&p);
+    host_run(place, NULL, &p, 1, WORDS("debug", "dump", "--state-dir", "/nonexistent"));
+    assert_non_null(strstr(p.err.data, "/nonexistent/arcpd.pid cannot be read: "));
+    process_fini(&p);
+    host_run(place, NULL, &p, 2, WORDS("debug", "pump"));
+    assert_non_null(strstr(p.err.data, "there is no question pump: dump"));
+    process_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_state_of_a_running_job_is_printed, host_setup,
+                                        host_teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_signalled_where_no_arcpd_runs, host_setup,
+                                        host_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

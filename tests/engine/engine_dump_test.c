@@ -1,0 +1,270 @@
+/* arcp__engine_write_state: each thing that waits has a line, which says what it waits for, and
+ * nothing that is secret is in any of them. */
+#include "engine/credential_rig.h"
+#include "engine/scene.h"
+
+#include "support/check.h"
+
+/* In all that must not be shown. */
+#define HUSH "hush5ecret"
+
+#define RUN_ANYTHING "\"lease_request\":{\"model.use\":[\"*\"],\"agent.delegate\":[\"*\"]}"
+
+static char *state_of(const engine_rig *rig, size_t lines_max)
+{
+    arcp_buf text = ARCP_BUF_INIT;
+    arcp__engine_write_state(rig->engine, rig->now, lines_max, &text);
+    arcp_buf_append_byte(&text, '\0');
+    assert_false(text.failed);
+    return text.data;
+}
+
+/* Each line is a JSON object; one of them has all the parts. */
+static void expect_line(const char *text, const char *const *parts)
+{
+    bool is_found = false;
+    arcp_json json = ARCP_JSON_INIT;
+    const arcp_json_limits limits = {16, 100, 1u << 20};
+    for (const char *at = text; *at != '\0'; at = strchr(at, '\n') + 1) {
+        const arcp_span line = arcp_span_make(at, strcspn(at, "\n"));
+        char copy[2048];
+        bool has_all = true;
+        assert_int_equal(arcp_json_scan(&json, line, &limits, NULL), ARCP_OK);
+        assert_true(line.size < sizeof copy);
+        memcpy(copy, line.data, line.size);
+        copy[line.size] = '\0';
+        for (size_t i = 0; parts[i] != NULL; i++) {
+            has_all = has_all && strstr(copy, parts[i]) != NULL;
+        }
+        is_found = is_found || has_all;
+    }
+    arcp_json_fini(&json);
+    if (!is_found) {
+        fail_msg("no line has \"%s\" and \"%s\":\n%s", parts[0], parts[1], text);
+    }
+}
+
+#define EXPECT(rig, ...)                                                                           \
+    do {                                                                                           \
+        char *expect_text = state_of((rig), 1000);                                                 \
+        expect_line(expect_text, (const char *const[]){__VA_ARGS__, NULL});                        \
+        arcp_free(expect_text);                                                                    \
+    } while (0)
+
+static scene *begin(void)
+{
+    scene *self = scene_begin(NULL);
+    rig_send(&self->rig, self->client, HELLO_WITH("\"subscribe\",\"ack\""));
+    return self;
+}
+
+static void links_wait_for_a_hello_and_for_their_token(void **state)
+{
+    (void)state;
+    scene *self = scene_begin(NULL);
+    EXPECT(&self->rig, "\"kind\":\"link\"", "\"state\":\"new\"", "[\"session.hello\"]",
+           "\"hello_timeout_in_ms\":10000");
+    self->rig.hold_questions = true;
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
+    EXPECT(&self->rig, "\"kind\":\"link\"", "\"state\":\"authenticating\"",
+           "[\"the verification of its token\"]");
+    scene_end(self);
+}
+
+static void what_waits_for_the_store_names_its_batch(void **state)
+{
+    (void)state;
+    scene *self = begin();
+    EXPECT(&self->rig, "\"kind\":\"session\"", "\"principal\":\"alice\"", "\"state\":\"connected\"",
+           "\"waits_for\":[]");
+    self->disk.is_held = true;
+    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
+    EXPECT(&self->rig, "\"kind\":\"batch\"", "\"state\":\"submitted\"",
+           "\"waits_for\":[\"the store's commit\"]");
+    EXPECT(&self->rig, "\"kind\":\"job\"", "\"agent_state\":\"starting\"",
+           "\"waits_for\":[\"store batch ");
+    EXPECT(&self->rig, "\"kind\":\"link\"", "\"state\":\"open\"", "\"waits_for\":[\"store batch ");
+    EXPECT(&self->rig, "\"kind\":\"log\"", "\"waiting\":2", "\"waits_for\":[\"store batch ");
+    self->disk.is_held = false;
+    rig_run(&self->rig);
+    scene_end(self);
+}
+
+static void a_store_that_fails_is_named(void **state)
+{
+    (void)state;
+    scene *self = begin();
+    self->disk.refuses = true;
+    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
+    EXPECT(&self->rig, "\"kind\":\"batch\"", "\"to_be_written_again\"", "which cannot write");
+    EXPECT(&self->rig, "\"kind\":\"log\"", "\"failures\":1", "\"retry_in_ms\":");
+    self->disk.refuses = false;
+    rig_clock(&self->rig, ARCP_NS_PER_SEC);
+    scene_end(self);
+}
+
+static void jobs_wait_for_their_agents(void **state)
+{
+    (void)state;
+    scene *self = begin();
+    self->rig.hold_start = true;
+    rig_send(&self->rig, self->client,
+             FRAME("1", "job.submit", "{\"agent\":\"work\",\"max_runtime_sec\":9}"));
+    rig_agent *agent = rig_agent_last(&self->rig);
+    EXPECT(&self->rig, "\"kind\":\"job\"", "\"status\":\"pending\"", "\"max_runtime_in_ms\":9000",
+           "[\"its host to start the agent\"]");
+    rig_agent_started(&self->rig, agent);
+    EXPECT(&self->rig, "\"kind\":\"job\"", "\"status\":\"running\"", agent->job_id,
+           "[\"its agent's next line\"]");
+    EXPECT(&self->rig, "\"kind\":\"subscription\"", agent->job_id, "\"owner\":true",
+           "[\"the job's next event\"]");
+    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    EXPECT(&self->rig, "\"kind\":\"job\"", "\"status\":\"success\"", "[\"its agent's exit\"]");
+    rig_agent_exits(&self->rig, agent, false, 0);
+    EXPECT(&self->rig, "\"kind\":\"totals\"", "\"job\":0");
+    scene_end(self);
+}
+
+static void a_parent_waits_for_its_child(void **state)
+{
+    (void)state;
+    scene *self = begin();
+    char word[96];
+    rig_send(&self->rig, self->client,
+             FRAME("1", "job.submit",
+                   "{\"agent\":\"work\",\"lease_request\":{\"agent.delegate\":[\"**\"]}}"));
+    rig_agent *parent = rig_agent_last(&self->rig);
+    rig_agent_says(&self->rig, parent,
+                   "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"echo\","
+                   "\"wait\":true}}");
+    const rig_agent *child = rig_agent_last(&self->rig);
+    assert_ptr_not_equal(child, parent);
+    (void)snprintf(word, sizeof word, "\"the end of its child %s\"", child->job_id);
+    EXPECT(&self->rig, "\"kind\":\"job\"", parent->job_id, word);
+    scene_end(self);
+}
+
+static void a_client_that_does_not_read_is_waited_for(void **state)
+{
+    (void)state;
+    arcp_settings settings;
+    arcp_settings_default(&settings);
+    settings.limits_unsent_bytes = 65536;
+    scene *self = scene_begin(&settings);
+    static char line[70000];
+    rig_send(&self->rig, self->client, HELLO_PLAIN);
+    rig_send(&self->rig, self->client, FRAME("1", "job.submit", "{\"agent\":\"work\"}"));
+    self->client->slow = true;
+    rig_agent *agent = rig_agent_last(&self->rig);
+    (void)snprintf(line, sizeof line,
+                   "{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
+                   "\"info\",\"message\":\"%060000d\"}}}",
+                   0);
+    for (int i = 0; i < 3; i++) {
+        rig_agent_says(&self->rig, agent, line);
+    }
+    EXPECT(&self->rig, "\"kind\":\"link\"", "[\"its peer to read\"]");
+    EXPECT(&self->rig, "\"kind\":\"session\"", "[\"room in its link: its peer does not read\"]");
+    EXPECT(&self->rig, "\"kind\":\"job\"", "\"agent_paused\":true", "(limits.unsent_bytes)");
+    rig_drop(&self->rig, self->client);
+    EXPECT(&self->rig, "\"kind\":\"session\"", "\"state\":\"away\"",
+           "[\"a resume, or the end of its jobs\"]");
+    scene_end(self);
+}
+
+static void submits_and_their_jobs_wait_for_credentials(void **state)
+{
+    fixture *f = *state;
+    f->up.issuing = UPSTREAM_STALLS;
+    start(f);
+    submit(f, "1", "{\"agent\":\"work\"," RUN_ANYTHING "}");
+    submit(f, "2", "{\"agent\":\"work\"," RUN_ANYTHING "}");
+    EXPECT(&f->rig, "\"kind\":\"admission\"", "[\"a credential\"]");
+    EXPECT(&f->rig, "\"kind\":\"credential\"", "\"state\":\"intent\"",
+           "[\"the provisioner's answer to issue");
+    EXPECT(&f->rig, "\"kind\":\"request\"", "\"id\":\"1\"", "[\"a credential for its job\"]");
+    EXPECT(&f->rig, "\"kind\":\"request\"", "\"id\":\"2\"",
+           "[\"the answer to the submit before it\"]");
+}
+
+/* Secrets are everywhere where they can be, and a line for each kind of thing is there. */
+static void no_secret_is_shown(void **state)
+{
+    fixture *f = *state;
+    f->rig.hold_start = false;
+    rig_agent *agent = run_one(f, "{\"agent\":\"work\",\"input\":{\"a\":\"" HUSH
+                                  "\"},\"idempotency_key\":\"" HUSH "\"," RUN_ANYTHING "}");
+    rig_agent_says(&f->rig, agent,
+                   "{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
+                   "\"info\",\"message\":\"" HUSH "\"}}}");
+    rig_agent_says(&f->rig, agent,
+                   "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"echo\","
+                   "\"wait\":true,\"input\":{\"b\":\"" HUSH "\"}}}");
+    char cancel[256];
+    (void)snprintf(cancel, sizeof cancel, "{\"job_id\":\"%s\",\"reason\":\"" HUSH "\"}",
+                   agent->job_id);
+    request(f, "a", "c", "job.cancel", cancel);
+    f->up.issuing = UPSTREAM_STALLS;
+    submit(f, "2", "{\"agent\":\"work\",\"input\":\"" HUSH "\"," RUN_ANYTHING "}");
+    submit(f, "3", "{\"agent\":\"work\",\"input\":\"" HUSH "\"," RUN_ANYTHING "}");
+    f->rig.hold_questions = true;
+    hello_with(f, "b", HUSH, FEATURES_ALL);
+
+    char *text = state_of(&f->rig, 1000);
+    static const char *const kinds[] = {"engine",    "log",          "link", "session",   "request",
+                                        "admission", "subscription", "job",  "credential"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char word[64];
+        (void)snprintf(word, sizeof word, "{\"kind\":\"%s\"", kinds[i]);
+        check_has(text, word);
+    }
+    check_has(text, "\"cancelling\":true");
+    check_has(text, "the end of its child job_");
+    check_has_not(text, HUSH);
+    check_has_not(text, "sk-live-");
+    check_has_not(text, "t-alice");
+    check_has_not(text, "resume_token");
+    arcp_free(text);
+}
+
+static void what_is_too_much_is_counted(void **state)
+{
+    (void)state;
+    scene *self = begin();
+    for (int i = 0; i < 5; i++) {
+        char frame[128];
+        (void)snprintf(frame, sizeof frame,
+                       "{\"arcp\":\"1.1\",\"id\":\"s%d\",\"type\":\"job.submit\",\"payload\":{"
+                       "\"agent\":\"work\"}}",
+                       i);
+        rig_send(&self->rig, self->client, frame);
+    }
+    char *text = state_of(&self->rig, 3);
+    size_t lines = 0;
+    for (const char *at = strstr(text, "{\"kind\":\"job\""); at != NULL;
+         at = strstr(at + 1, "{\"kind\":\"job\"")) {
+        lines++;
+    }
+    assert_int_equal(lines, 3);
+    expect_line(text, (const char *const[]){"\"kind\":\"totals\"", "\"job\":5", "\"left_out\":{",
+                                            "\"job\":2", NULL});
+    arcp_free(text);
+    scene_end(self);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(links_wait_for_a_hello_and_for_their_token),
+        cmocka_unit_test(what_waits_for_the_store_names_its_batch),
+        cmocka_unit_test(a_store_that_fails_is_named),
+        cmocka_unit_test(jobs_wait_for_their_agents),
+        cmocka_unit_test(a_parent_waits_for_its_child),
+        cmocka_unit_test(a_client_that_does_not_read_is_waited_for),
+        cmocka_unit_test_setup_teardown(submits_and_their_jobs_wait_for_credentials,
+                                        credential_setup, credential_teardown),
+        cmocka_unit_test_setup_teardown(no_secret_is_shown, credential_setup, credential_teardown),
+        cmocka_unit_test(what_is_too_much_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
