@@ -12,7 +12,7 @@ import libarcp
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARIES = Path(os.environ["ARCP_BINARY_DIR"]) / "bin"
-TOKEN = "the-token-of-the-tests"
+TOKEN = "secret"
 
 
 class Daemon:

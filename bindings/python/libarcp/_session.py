@@ -176,7 +176,7 @@ class Session:
             "fd": _fileno(job.file),
             "bytes_max": job.result_bytes_max,
             "outcome_only": not job.events,
-            "number": number,
+            "tag": tag(number),
         }
         out, error = ffi.new("arcp_job **"), ffi.new("py_error *")
         result = lib.py_client_submit(
@@ -195,7 +195,7 @@ class Session:
             "has_from": from_seq is not None,
             "from": from_seq or 0,
             "fd": -1,
-            "number": number,
+            "tag": tag(number),
         }
         out, error = ffi.new("arcp_job **"), ffi.new("py_error *")
         options = ffi.new("py_subscribe_options *", fields)
@@ -250,6 +250,11 @@ def _rows(page: Any) -> Iterator[JobRow]:
     for i in range(lib.py_job_page_count(page)):
         lib.py_job_page_row(page, i, row)
         yield read_row(row)
+
+
+def tag(number: int) -> Any:
+    """A job's number as the C library keeps it: a pointer that is never followed."""
+    return ffi.cast("void *", number)
 
 
 def own(job: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, AsyncIterator, Callable, Optional, Sequence, TypeVar, Un
 
 from . import _ffi
 from ._arcp import ffi, lib
-from ._session import File, Session, Submission, closed, own
+from ._session import File, Session, Submission, closed, own, tag
 from ._threads import Workers
 from .errors import Error
 from .events import Event, JobFacts, JobRow, Options, Outcome, SessionState, read_event
@@ -86,7 +86,7 @@ class _Pump:
                 self.may_read.wait()
 
     def _read(self, event: Any, error: Any) -> tuple[list[_Item], int]:
-        """Waits for one event, takes those that are there with it, and says what came last."""
+        """Waits for one event and takes the ones behind it, too; and the last call's result."""
         batch: list[_Item] = []
         size = 0
         wait_ms = _ffi.FOREVER
@@ -97,7 +97,7 @@ class _Pump:
             number, handle = int(event.number), None
             if event.job and not number:
                 number, handle = next(self._session.numbers), own(lib.py_job_ref(event.job))
-                lib.py_job_set_number(event.job, number)
+                lib.py_job_set_tag(event.job, tag(number))
             batch.append(_Item(number, handle, read_event(event, None)))
             size += event.body.size
             wait_ms = 0
@@ -167,7 +167,7 @@ class AsyncClient:
         self._jobs: "weakref.WeakValueDictionary[int, AsyncJob]" = weakref.WeakValueDictionary()
         self._unread = 0
         self._waiting: "set[_Inbox]" = set()
-        self._needing = 0  # of the waiters, those that need the pump to go on
+        self._needing = 0  # how many of the waiters need the pump to go on
         self._end: Optional[Error] = None
         self._closing: Optional["asyncio.Future[None]"] = None
 

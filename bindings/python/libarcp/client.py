@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence, TypeVar, Union
 
 from . import _ffi
 from ._arcp import ffi, lib
-from ._session import File, Session, Submission, milliseconds, own
+from ._session import File, Session, Submission, milliseconds, own, tag
 from ._threads import Workers
 from .errors import DeadlineError, Error
 from .events import Event, JobFacts, JobRow, Options, Outcome, SessionState, read_event
@@ -260,7 +260,7 @@ class Client:
                 job = Job(self, handle())
                 if number == 0:
                     number = next(self._session.numbers)
-                    lib.py_job_set_number(job._handle, number)
+                    lib.py_job_set_tag(job._handle, tag(number))
                 self._jobs[number] = job
             return job
 

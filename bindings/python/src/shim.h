@@ -181,7 +181,7 @@ typedef struct py_submit_options {
     int fd; /* where a streamed result is written; -1: collected, up to bytes_max */
     uint64_t bytes_max;
     bool outcome_only;
-    uint64_t number; /* py_event.number of its events */
+    void *tag; /* a number that becomes py_event.number of its events */
 } py_submit_options;
 
 int py_client_submit(arcp_client *client, const py_submit_options *options, int64_t timeout_ms,
@@ -193,7 +193,7 @@ typedef struct py_subscribe_options {
     uint64_t from;
     int fd;
     uint64_t bytes_max;
-    uint64_t number;
+    void *tag;
 } py_subscribe_options;
 
 int py_client_subscribe(arcp_client *client, const py_subscribe_options *options,
@@ -260,7 +260,7 @@ int py_job_wait(arcp_job *job, int64_t timeout_ms, py_error *error);
 
 arcp_job *py_job_ref(arcp_job *job);
 void py_job_unref(arcp_job *job);
-void py_job_set_number(arcp_job *job, uint64_t number);
+void py_job_set_tag(arcp_job *job, void *tag);
 
 /* What never changes; lives with the job. */
 typedef struct py_job_facts {

@@ -6,35 +6,16 @@
 _Static_assert(ARCP_WAIT_FOREVER == INT64_MAX && ARCP_WAIT_DEFAULT == -1, "as shim.h says");
 _Static_assert(ARCP_CURRENCY_MAX == 72 && ARCP_DECIMAL_TEXT_MAX == 44, "as py_job_budget has it");
 
-/* Fills `out` from a failure, which is given back. */
-static int report(py_error *out, arcp_failure *failure)
+/* Fills `out` from an error that stays where it is; false when there is none. */
+static bool describe(py_error *out, const arcp_error *error)
 {
-    arcp_buf details = ARCP_BUF_INIT;
-    if (failure->details != NULL) {
-        arcp_buf_append_cstr(&details, failure->details);
-    }
-    (void)py__fail(out, &failure->error, &details);
-    py__text_copy(out->code, sizeof out->code, failure->code);
-    const arcp_status status = failure->error.status;
-    arcp_failure_fini(failure);
-    if (status == ARCP_E_DEADLINE) {
-        return PY_DEADLINE;
-    }
-    return status == ARCP_E_CLOSED ? PY_CLOSED : PY_FAILED;
-}
-
-/* The same from one that stays where it is. */
-static bool describe(py_error *out, const arcp_failure *failure)
-{
-    if (failure == NULL) {
+    if (error == NULL) {
         return false;
     }
     arcp_buf details = ARCP_BUF_INIT;
-    if (failure->details != NULL) {
-        arcp_buf_append_cstr(&details, failure->details);
-    }
-    (void)py__fail(out, &failure->error, &details);
-    py__text_copy(out->code, sizeof out->code, failure->code);
+    arcp_error copy = {.details = &details};
+    (void)arcp_error_copy(&copy, error);
+    (void)py__fail(out, &copy);
     return true;
 }
 
@@ -70,8 +51,9 @@ int py_client_connect(const py_client_options *options, arcp_client **out, py_er
     made.give_up_ms = options->give_up_ms;
     made.no_reconnect = options->no_reconnect;
     made.observe_all = options->observe;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    return arcp_client_connect(&made, out, &failure) == ARCP_OK ? PY_OK : report(error, &failure);
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    return arcp_client_connect(&made, out, &err) == ARCP_OK ? PY_OK : py__fail(error, &err);
 }
 
 void py_client_close(arcp_client *client)
@@ -105,7 +87,7 @@ int py_client_welcome(arcp_client *client, py_owned *json, py_error *error)
     arcp_error err = {0};
     if (arcp_client_welcome(client, &welcome, &err) != ARCP_OK) {
         arcp_buf_fini(&welcome);
-        return py__fail(error, &err, NULL);
+        return py__fail(error, &err);
     }
     return py__take(&welcome, json) == PY_OK ? PY_OK : py__no_memory(error);
 }
@@ -117,7 +99,7 @@ int py_client_session_state(arcp_client *client, py_session_state *out, py_error
     arcp_error err = {0};
     if (arcp_client_session_state(client, &storage, &state, &err) != ARCP_OK) {
         arcp_buf_fini(&storage);
-        return py__fail(error, &err, NULL);
+        return py__fail(error, &err);
     }
     arcp_buf id = ARCP_BUF_INIT;
     arcp_buf token = ARCP_BUF_INIT;
@@ -152,11 +134,12 @@ int py_client_submit(arcp_client *client, const py_submit_options *options, int6
     made.max_runtime_sec = options->max_runtime_sec;
     made.result = sink(options->fd, options->bytes_max);
     made.outcome_only = options->outcome_only;
-    made.user = (void *)(uintptr_t)options->number;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    return arcp_client_submit(client, &made, timeout_ms, out, &failure) == ARCP_OK
+    made.user = options->tag;
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    return arcp_client_submit(client, &made, timeout_ms, out, &err) == ARCP_OK
                ? PY_OK
-               : report(error, &failure);
+               : py__fail(error, &err);
 }
 
 int py_client_subscribe(arcp_client *client, const py_subscribe_options *options,
@@ -168,11 +151,12 @@ int py_client_subscribe(arcp_client *client, const py_subscribe_options *options
     made.has_from_event_seq = options->has_from;
     made.from_event_seq = options->from;
     made.result = sink(options->fd, options->bytes_max);
-    made.user = (void *)(uintptr_t)options->number;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    return arcp_client_subscribe(client, &made, timeout_ms, out, &failure) == ARCP_OK
+    made.user = options->tag;
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    return arcp_client_subscribe(client, &made, timeout_ms, out, &err) == ARCP_OK
                ? PY_OK
-               : report(error, &failure);
+               : py__fail(error, &err);
 }
 
 int py_client_unsubscribe(arcp_client *client, py_text job_id, py_error *error)
@@ -180,25 +164,27 @@ int py_client_unsubscribe(arcp_client *client, py_text job_id, py_error *error)
     arcp_error err = {0};
     return arcp_client_unsubscribe(client, py__span(job_id), &err) == ARCP_OK
                ? PY_OK
-               : py__fail(error, &err, NULL);
+               : py__fail(error, &err);
 }
 
 int py_client_cancel(arcp_client *client, py_text job_id, py_text reason, int64_t timeout_ms,
                      py_error *error)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    return arcp_client_cancel(client, py__span(job_id), py__span(reason), timeout_ms, &failure) ==
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    return arcp_client_cancel(client, py__span(job_id), py__span(reason), timeout_ms, &err) ==
                    ARCP_OK
                ? PY_OK
-               : report(error, &failure);
+               : py__fail(error, &err);
 }
 
 int py_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *round_trip_ns, py_error *error)
 {
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    return arcp_client_ping(client, timeout_ms, round_trip_ns, &failure) == ARCP_OK
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    return arcp_client_ping(client, timeout_ms, round_trip_ns, &err) == ARCP_OK
                ? PY_OK
-               : report(error, &failure);
+               : py__fail(error, &err);
 }
 
 /* ---- listings ---- */
@@ -218,10 +204,11 @@ int py_client_list(arcp_client *client, const py_list_options *options, int64_t 
     made.created_before = py__span(options->created_before);
     made.cursor = py__span(options->cursor);
     made.limit = options->limit;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    return arcp_client_list(client, &made, timeout_ms, out, &failure) == ARCP_OK
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    return arcp_client_list(client, &made, timeout_ms, out, &err) == ARCP_OK
                ? PY_OK
-               : report(error, &failure);
+               : py__fail(error, &err);
 }
 
 size_t py_job_page_count(arcp_job_page *page)
@@ -286,15 +273,16 @@ static void show(const arcp_client_event *event, py_event *out)
     out->ts = py__text(event->ts);
     out->body = py__text(event->body);
     out->retry_in_ms = event->retry_in_ms;
-    out->has_error = describe(&out->error, event->failure);
+    out->has_error = describe(&out->error, event->error);
 }
 
 int py_client_next(arcp_client *client, int64_t timeout_ms, py_event *out, py_error *error)
 {
     const arcp_client_event *event = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_client_next_event(client, timeout_ms, &event, &failure) != ARCP_OK) {
-        return report(error, &failure);
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    if (arcp_client_next_event(client, timeout_ms, &event, &err) != ARCP_OK) {
+        return py__fail(error, &err);
     }
     show(event, out);
     return PY_OK;
@@ -303,9 +291,10 @@ int py_client_next(arcp_client *client, int64_t timeout_ms, py_event *out, py_er
 int py_job_next(arcp_job *job, int64_t timeout_ms, py_event *out, py_error *error)
 {
     const arcp_client_event *event = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    if (arcp_job_next_event(job, timeout_ms, &event, &failure) != ARCP_OK) {
-        return report(error, &failure);
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    if (arcp_job_next_event(job, timeout_ms, &event, &err) != ARCP_OK) {
+        return py__fail(error, &err);
     }
     show(event, out);
     return PY_OK;
@@ -314,9 +303,10 @@ int py_job_next(arcp_job *job, int64_t timeout_ms, py_event *out, py_error *erro
 int py_job_wait(arcp_job *job, int64_t timeout_ms, py_error *error)
 {
     const arcp_outcome *outcome = NULL;
-    arcp_failure failure = ARCP_FAILURE_INIT;
-    return arcp_job_wait(job, timeout_ms, &outcome, &failure) == ARCP_OK ? PY_OK
-                                                                         : report(error, &failure);
+    arcp_buf details = ARCP_BUF_INIT;
+    arcp_error err = {.details = &details};
+    return arcp_job_wait(job, timeout_ms, &outcome, &err) == ARCP_OK ? PY_OK
+                                                                     : py__fail(error, &err);
 }
 
 /* ---- jobs ---- */
@@ -328,12 +318,12 @@ arcp_job *py_job_ref(arcp_job *job)
 
 void py_job_unref(arcp_job *job)
 {
-    arcp_job_release(job);
+    arcp_job_unref(job);
 }
 
-void py_job_set_number(arcp_job *job, uint64_t number)
+void py_job_set_tag(arcp_job *job, void *tag)
 {
-    arcp_job_set_user(job, (void *)(uintptr_t)number);
+    arcp_job_set_user(job, tag);
 }
 
 void py_job_facts_of(arcp_job *job, py_job_facts *out)
@@ -363,7 +353,7 @@ bool py_job_outcome(arcp_job *job, py_outcome *out)
     out->bytes = py__text(outcome->bytes);
     out->summary = py__text(outcome->summary);
     out->streamed_bytes = outcome->streamed_bytes;
-    out->has_error = describe(&out->error, outcome->failure);
+    out->has_error = describe(&out->error, outcome->error);
     return true;
 }
 

@@ -16,7 +16,7 @@ int py_lease_parse(py_text lease, py_text constraints, arcp_lease **out, py_erro
     arcp_error err = {0};
     const arcp_status status =
         arcp_lease_parse(py__span(lease), py__span(constraints), NULL, out, &err);
-    return status == ARCP_OK ? PY_OK : py__fail(error, &err, NULL);
+    return status == ARCP_OK ? PY_OK : py__fail(error, &err);
 }
 
 void py_lease_unref(arcp_lease *lease)
@@ -71,12 +71,9 @@ int py_lease_subset(arcp_lease *child, arcp_lease *parent, py_violation *out, py
 int py_lease_assert_subset(arcp_lease *child, arcp_lease *parent, py_error *error)
 {
     arcp_buf details = ARCP_BUF_INIT;
-    arcp_error err = {0};
-    if (arcp_lease_assert_subset(child, parent, &details, &err) != ARCP_OK) {
-        return py__fail(error, &err, &details);
-    }
-    arcp_buf_fini(&details);
-    return PY_OK;
+    arcp_error err = {.details = &details};
+    const arcp_status status = arcp_lease_assert_subset(child, parent, &err);
+    return status == ARCP_OK ? PY_OK : py__fail(error, &err);
 }
 
 int py_lease_narrow(arcp_lease *request, arcp_lease *ceiling, bool absent_is_open, arcp_lease **out,
@@ -87,7 +84,7 @@ int py_lease_narrow(arcp_lease *request, arcp_lease *ceiling, bool absent_is_ope
     arcp_lease *narrowed = NULL;
     if (arcp_lease_narrow(request, ceiling, absent_is_open, &narrowed, &dropped, &err) != ARCP_OK) {
         arcp_buf_fini(&dropped);
-        return py__fail(error, &err, NULL);
+        return py__fail(error, &err);
     }
     if (py__take(&dropped, dropped_json) != PY_OK) {
         arcp_lease_unref(narrowed);
@@ -110,8 +107,7 @@ int py_authority_new(arcp_lease *lease, const py_authority_options *options, arc
     made.model_use_required = options->model_use_required;
     made.parent = options->parent;
     arcp_error err = {0};
-    return arcp_authority_new(lease, &made, out, &err) == ARCP_OK ? PY_OK
-                                                                  : py__fail(error, &err, NULL);
+    return arcp_authority_new(lease, &made, out, &err) == ARCP_OK ? PY_OK : py__fail(error, &err);
 }
 
 void py_authority_unref(arcp_authority *authority)
@@ -127,12 +123,9 @@ arcp_budget *py_authority_budget(arcp_authority *authority)
 int py_lease_derive(arcp_authority *parent, arcp_lease *request, arcp_lease **out, py_error *error)
 {
     arcp_buf details = ARCP_BUF_INIT;
-    arcp_error err = {0};
-    if (arcp_lease_derive(parent, request, out, &details, &err) != ARCP_OK) {
-        return py__fail(error, &err, &details);
-    }
-    arcp_buf_fini(&details);
-    return PY_OK;
+    arcp_error err = {.details = &details};
+    const arcp_status status = arcp_lease_derive(parent, request, out, &err);
+    return status == ARCP_OK ? PY_OK : py__fail(error, &err);
 }
 
 int py_authorize(arcp_authority *authority, const py_question *question, py_decision *out)
@@ -181,8 +174,7 @@ int py_explain(arcp_authority *authority, const py_question *question, bool as_j
 int py_budget_new(arcp_lease *lease, arcp_budget *parent, arcp_budget **out, py_error *error)
 {
     arcp_error err = {0};
-    return arcp_budget_new(lease, parent, out, &err) == ARCP_OK ? PY_OK
-                                                                : py__fail(error, &err, NULL);
+    return arcp_budget_new(lease, parent, out, &err) == ARCP_OK ? PY_OK : py__fail(error, &err);
 }
 
 void py_budget_unref(arcp_budget *budget)
@@ -239,15 +231,18 @@ int py_budget_spend(arcp_budget *budget, py_text currency, py_text held, py_text
     arcp_error err = {0};
     if (arcp_decimal_parse_spend(py__span(amount), &spent, &err) != ARCP_OK ||
         (held.size != 0 && arcp_decimal_parse_spend(py__span(held), &reserved, &err) != ARCP_OK)) {
-        return py__fail(error, &err, NULL);
+        return py__fail(error, &err);
     }
     *count = held.size == 0
                  ? arcp_budget_spend(budget, py__span(currency), spent, made, most)
                  : arcp_budget_settle(budget, py__span(currency), reserved, spent, made, most);
     *count = *count < most ? *count : most;
     for (size_t i = 0; i < *count; i++) {
-        /* The nodes above `budget` are never const in themselves. */
-        reports[i].budget = arcp_budget_ref((arcp_budget *)(uintptr_t)made[i].budget);
+        arcp_budget *node = budget; /* it is this one or above it */
+        while (node != made[i].budget) {
+            node = arcp_budget_parent(node);
+        }
+        reports[i].budget = arcp_budget_ref(node);
         reports[i].currency = py__text(made[i].currency);
         reports[i].exhausted = made[i].exhausted;
         (void)arcp_decimal_format(made[i].remaining, reports[i].remaining);
@@ -261,7 +256,7 @@ int py_budget_reserve(arcp_budget *budget, py_text currency, py_text amount, boo
     arcp_decimal held = ARCP_DECIMAL_ZERO;
     arcp_error err = {0};
     if (arcp_decimal_parse_spend(py__span(amount), &held, &err) != ARCP_OK) {
-        return py__fail(error, &err, NULL);
+        return py__fail(error, &err);
     }
     *reserved = arcp_budget_reserve(budget, py__span(currency), held);
     return PY_OK;
@@ -272,8 +267,8 @@ int py_budget_release(arcp_budget *budget, py_text currency, py_text held, py_er
     arcp_decimal amount = ARCP_DECIMAL_ZERO;
     arcp_error err = {0};
     if (arcp_decimal_parse_spend(py__span(held), &amount, &err) != ARCP_OK) {
-        return py__fail(error, &err, NULL);
+        return py__fail(error, &err);
     }
-    arcp_budget_release(budget, py__span(currency), amount);
+    arcp_budget_unreserve(budget, py__span(currency), amount);
     return PY_OK;
 }

@@ -37,18 +37,18 @@ int py__no_memory(py_error *out)
     return PY_FAILED;
 }
 
-int py__fail(py_error *out, const arcp_error *err, arcp_buf *details)
+int py__fail(py_error *out, const arcp_error *err)
 {
     out->status = arcp_status_name(err->status);
     out->retryable = err->retryable;
     out->offset = err->offset == ARCP_NO_OFFSET ? -1 : (int64_t)err->offset;
+    py__text_copy(out->code, sizeof out->code, err->code);
     py__text_copy(out->message, sizeof out->message, err->message);
-    out->code[0] = '\0';
-    if (details != NULL && details->size != 0) {
-        return py__take(details, &out->details) == PY_OK ? PY_FAILED : py__no_memory(out);
+    if (err->details != NULL && py__take(err->details, &out->details) != PY_OK) {
+        return py__no_memory(out);
     }
-    if (details != NULL) {
-        arcp_buf_fini(details);
+    if (err->status == ARCP_E_DEADLINE) {
+        return PY_DEADLINE;
     }
-    return PY_FAILED;
+    return err->status == ARCP_E_CLOSED ? PY_CLOSED : PY_FAILED;
 }

@@ -23,8 +23,9 @@ int py__take(arcp_buf *buf, py_owned *out);
 /* Copies a text of at most room - 1 bytes, and a NUL. */
 void py__text_copy(char *out, size_t room, const char *text);
 
-/* Both return PY_FAILED. `details` (may be NULL) is released. */
-int py__fail(py_error *out, const arcp_error *err, arcp_buf *details);
+/* Fills `out` from an error, whose buffer for details is released; what the shim's function
+ * returns. */
+int py__fail(py_error *out, const arcp_error *err);
 int py__no_memory(py_error *out);
 
 #endif
