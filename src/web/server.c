@@ -23,33 +23,40 @@ void arcp__web_server_unref(arcp__web_server *server)
 
 /* ---- routes ---- */
 
-/* Why the request is refused, with its status; NULL: it may come in to *route. */
-static const char *find_route(const arcp__web_route *routes, size_t route_count,
-                              const arcp__web_names *names, const arcp__web_head *head,
-                              const arcp__web_route **route, int *status)
+#define ROUTED 0
+
+/* Refuses the request: sets the reason and returns the status. */
+static int refused(const char **why, int status, const char *text)
+{
+    *why = text;
+    return status;
+}
+
+/* Finds the route of a request. ROUTED, or the status with which it is refused, and *why. *route is
+ * also set for a 405. */
+static int find_route(const arcp__web_route *routes, size_t route_count,
+                      const arcp__web_names *names, const arcp__web_head *head,
+                      const arcp__web_route **route, const char **why)
 {
     arcp_span host = {NULL, 0};
     arcp_span origin = {NULL, 0};
     bool is_valid = false;
-    *status = 400;
     if (arcp__web_head_find(head, "Host", &host) != 1) {
-        return "want exactly one Host header";
+        return refused(why, 400, "expected exactly one Host header");
     }
     const bool is_allowed = arcp__web_names_allow_host(names, host, &is_valid);
     if (!is_valid) {
-        return "the Host header is malformed";
+        return refused(why, 400, "the Host header is malformed");
     }
-    *status = 403;
     if (!is_allowed) {
-        return "this Host is not allowed";
+        return refused(why, 403, "this Host is not allowed");
     }
     const size_t origins = arcp__web_head_find(head, "Origin", &origin);
     if (origins > 1) {
-        *status = 400;
-        return "more than one Origin header";
+        return refused(why, 400, "more than one Origin header");
     }
     if (origins == 1 && !arcp__web_names_allow_origin(names, origin)) {
-        return "this Origin is not allowed";
+        return refused(why, 403, "this Origin is not allowed");
     }
     for (size_t i = 0; i < route_count && *route == NULL; i++) {
         if (routes[i].path == NULL ||
@@ -58,17 +65,15 @@ static const char *find_route(const arcp__web_route *routes, size_t route_count,
         }
     }
     if (*route == NULL) {
-        *status = 404;
-        return "nothing is served here";
+        return refused(why, 404, "there is nothing at this path");
     }
     if (!arcp__web_list_has(arcp_span_cstr((*route)->methods), head->method_name)) {
-        *status = 405;
-        return "this method is not served here";
+        return refused(why, 405, "this method is not allowed here");
     }
-    *status = 400;
     const bool has_body = head->framing != ARCP__WEB_NO_BODY;
     const bool takes_body = (*route)->body != NULL && head->method == ARCP__WEB_OTHER_METHOD;
-    return has_body && !takes_body ? "want no body" : NULL;
+    return has_body && !takes_body ? refused(why, 400, "this request must not have a body")
+                                   : ROUTED;
 }
 
 const arcp__web_route *arcp__web_route_of(const arcp__web_route *routes, size_t route_count,
@@ -76,10 +81,17 @@ const arcp__web_route *arcp__web_route_of(const arcp__web_route *routes, size_t 
                                           arcp__web_response *refusal)
 {
     const arcp__web_route *route = NULL;
-    *refusal = (arcp__web_response){.headers = "Cache-Control: no-store\r\n", .ends = true};
-    refusal->why = find_route(routes, route_count, names, head, &route, &refusal->status);
-    refusal->allow = refusal->status == 405 ? route->methods : NULL;
-    return refusal->why == NULL ? route : NULL;
+    const char *why = NULL;
+    const int status = find_route(routes, route_count, names, head, &route, &why);
+    if (status == ROUTED) {
+        return route;
+    }
+    *refusal = (arcp__web_response){.status = status,
+                                    .headers = "Cache-Control: no-store\r\n",
+                                    .allow = status == 405 ? route->methods : NULL,
+                                    .why = why,
+                                    .ends = true};
+    return NULL;
 }
 
 /* ---- accepting ---- */
