@@ -10,8 +10,9 @@
 
 /* ---- commands that are programs of their own ---- */
 
-/* The program arcp-NAME, NAME a command of the table: what else stands in libexec (helpers, agents)
- * is not run so. */
+/* Finds the program arcp-NAME, where NAME is a command of the table: other programs in libexec
+ * (helpers, agents) cannot be run this way. On failure, `path` has the folders that were searched.
+ */
 static bool find_tool(arcp__command command, arcp_buf *path)
 {
     char program[64];
@@ -19,9 +20,9 @@ static bool find_tool(arcp__command command, arcp_buf *path)
     return arcp__libexec_find(program, path);
 }
 
-/* Becomes the program arcp-NAME, where argv[at] is NAME; it gets all other arguments, in their
- * order. Returns only when that is not possible: false (and nothing said) when there is no such
- * program, true when it cannot be run, which is said. */
+/* Executes the program arcp-NAME, where argv[at] is NAME, with all other arguments in their order.
+ * Returns only on failure: false when there is no such program, true when it cannot be executed;
+ * only the latter prints an error. */
 static bool exec_tool(arcp__command command, int argc, char **argv, int at)
 {
     arcp_buf path = ARCP_BUF_INIT;
@@ -55,14 +56,14 @@ static int command_completion(arcp__program *program)
     if (strcmp(shell, "manual") == 0) { /* for man/arcp.1.scd */
         arcp__usage_manual(&text);
     } else if (!arcp__completion_script(shell, &text)) {
-        (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no completion for %s: bash, zsh, fish",
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "unknown shell '%s' (expected bash, zsh or fish)",
                              shell);
         return arcp__program_usage(program, &err);
     }
     return arcp__program_print_buf(program, &text) ? ARCP__EXIT_SUCCESS : ARCP__EXIT_ERROR;
 }
 
-/* NULL: a program of its own. */
+/* NULL: the command is a program of its own. */
 static int (*const built_in[ARCP__COMMAND_COUNT])(arcp__program *program) = {
     [ARCP__COMMAND_SUBMIT] = arcp__command_submit,
     [ARCP__COMMAND_WATCH] = arcp__command_watch,
@@ -83,19 +84,19 @@ static int run_command(arcp__program *program)
     const arcp__command command = program->arguments.command;
     if (command == ARCP__COMMAND_ANY) {
         arcp_error err = {0};
-        (void)arcp_error_set(&err, ARCP_E_USAGE, "which command?");
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "no command given");
         return arcp__program_usage(program, &err);
     }
     if (built_in[command] != NULL) {
         return built_in[command](program);
     }
     const char *name = arcp__commands[command].name;
-    arcp_buf places = ARCP_BUF_INIT;
-    (void)find_tool(command, &places);
+    arcp_buf folders = ARCP_BUF_INIT;
+    (void)find_tool(command, &folders);
     arcp__screen_format(&program->screen,
-                        "arcp %s: the program arcp-%s is not installed; it was looked for in %.*s",
-                        name, name, (int)places.size, places.size == 0 ? "" : places.data);
-    arcp_buf_fini(&places);
+                        "arcp %s: the program arcp-%s is not installed; searched %.*s", name, name,
+                        (int)folders.size, folders.size == 0 ? "" : folders.data);
+    arcp_buf_fini(&folders);
     return ARCP__EXIT_ERROR;
 }
 

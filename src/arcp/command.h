@@ -1,4 +1,4 @@
-/* The commands of `arcp`, and what several of them do. */
+/* The commands of `arcp`, and the code that several of them share. */
 #ifndef ARCP_ARCP_COMMAND_H
 #define ARCP_ARCP_COMMAND_H
 
@@ -18,18 +18,16 @@ int arcp__command_cancel(arcp__program *program);
 int arcp__command_agents(arcp__program *program);
 int arcp__command_credentials(arcp__program *program);
 int arcp__command_ping(arcp__program *program);
-/* 0 yes; 1 a lease that cannot be read; 4 denied, or not a subset. */
+/* 0: allowed, or a subset; 1: a lease cannot be read; 4: denied, or not a subset. */
 int arcp__command_lease(arcp__program *program);
-/* 0 the chain is whole, or lines were looked for; 1 a file cannot be read; 4 the chain is not
- * whole. */
+/* 0: the chain is intact, or grep was run; 1: a file cannot be read; 4: the chain is broken. */
 int arcp__command_audit(arcp__program *program);
-/* 0 done; 1 not. */
 int arcp__command_store(arcp__program *program);
 
-/* 0 printed; 1 no arcpd that can be signalled, or no answer. */
+/* 0: printed; 1: no arcpd that can be signalled, or no answer from it. */
 int arcp__command_debug(arcp__program *program);
 
-/* ---- arcp.c: the whole of `arcp`; main() does nothing else ---- */
+/* ---- arcp.c: all of `arcp`; main() only calls it ---- */
 
 /* Returns the exit status. argv may be changed (a token in it is overwritten). */
 int arcp__main(int argc, char **argv);
@@ -43,8 +41,8 @@ bool arcp__completion_script(const char *shell, arcp_buf *out);
 
 /* The lease request of `arcp submit`: --lease, --grant, --budget, --expires-in, --expires-at. */
 
-/* Writes the lease and the constraints as JSON objects; each stays empty when nothing asks
- * for it. What no runtime would accept is ARCP_E_USAGE, naming capability, index and reason. */
+/* Writes the lease and the constraints as JSON objects; each stays empty when no option sets it. A
+ * request that no runtime would accept is ARCP_E_USAGE with capability, index and reason. */
 ARCP_MUST_CHECK arcp_status arcp__lease_request(const arcp__arguments *arguments,
                                                 int64_t now_wall_ns, arcp_buf *lease,
                                                 arcp_buf *constraints, arcp_error *err);
@@ -61,8 +59,8 @@ typedef struct arcp__line_style {
  * none: result chunks. */
 bool arcp__event_line(const arcp__line_style *style, const arcp_client_event *event, arcp_buf *out);
 
-/* The line for something that is no event of a job: a word of at most nine letters, then the
- * text. `color` is an SGR number, 0: none. */
+/* The line for something other than a job event: a word of at most nine letters, then the text.
+ * `color` is an SGR number; 0: none. */
 void arcp__plain_line(const arcp__line_style *style, const char *word, int color, arcp_span text,
                       arcp_buf *out);
 
@@ -79,10 +77,9 @@ enum {
 
 /* ---- progress.c ---- */
 
-/* The status area: one line per job that is under way, a bar where there is a total, a spinner
- * where there is none. */
+/* The status area: one line per running job, with a bar if it reported a total, else a spinner. */
 
-/* More jobs than this at once are not drawn. */
+/* Further jobs are not drawn. */
 #define ARCP__PROGRESS_JOBS_MAX 16
 #define ARCP__PROGRESS_TEXT_MAX 96
 
@@ -95,7 +92,7 @@ typedef struct arcp__progress_row {
     double total;                         /* 0: none */
     char amount[ARCP__PROGRESS_TEXT_MAX]; /* "47/120 files" */
     char message[ARCP__PROGRESS_TEXT_MAX];
-    int64_t since_ns; /* when the job was first seen */
+    int64_t since_ns; /* when the job was added */
 } arcp__progress_row;
 
 typedef struct arcp__progress {
@@ -103,12 +100,13 @@ typedef struct arcp__progress {
     size_t count;
 } arcp__progress;
 
-/* A job began; `label` is what people know it by. */
+/* Adds a job; `label` is its name in the status area. */
 void arcp__progress_add(arcp__progress *progress, arcp_span job, arcp_span label, unsigned depth,
                         int64_t now_ns);
 void arcp__progress_remove(arcp__progress *progress, arcp_span job);
 
-/* Takes an event of kind progress, status or log (whose message is shown meanwhile). */
+/* Updates the job's row from an event of kind progress, status or log; ignores other kinds. While
+ * the row is drawn, the message of a status or log event is part of it. */
 void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_body *body);
 
 /* Appends the area's text, a line per job. */
@@ -117,88 +115,88 @@ void arcp__progress_draw(const arcp__progress *progress, int64_t now_ns, bool is
 
 /* ---- result_writer.c ---- */
 
-/* Where a job's result goes: standard output or a file, as text or not at all. */
+/* Writes a job's result to standard output or to a file, or discards it. */
 
 typedef struct arcp__result_writer {
     arcp__program *program;
     const char *path; /* NULL: standard output */
     int fd;           /* of the file, -1 without */
-    bool is_fresh;    /* nothing was written yet: an older file is still whole */
-    bool discards;    /* --json without --output: the chunks are among the events */
-    bool is_shown;    /* on a terminal, which must not be controlled by what it shows */
-    arcp_buf held;    /* the beginning of a character of which more may come */
-    char last;        /* the last byte that went to standard output */
+    bool is_fresh;    /* nothing is written yet: an existing file still has its old content */
+    bool discards;    /* --json without --output: the chunks are printed as events */
+    bool is_terminal; /* standard output is a terminal: control characters must be escaped */
+    arcp_buf held;    /* an incomplete character, whose rest may follow */
+    char last;        /* the last byte written to standard output */
 } arcp__result_writer;
 
-/* Opens the file, without emptying it yet. ARCP_E_USAGE. */
+/* Opens the file without truncating it yet. ARCP_E_USAGE. */
 ARCP_MUST_CHECK arcp_status arcp__result_writer_open(arcp__result_writer *writer,
                                                      arcp__program *program, const char *path,
                                                      arcp_error *err);
 /* The sink for a streamed result. */
 arcp_result_sink arcp__result_writer_sink(arcp__result_writer *writer);
-/* Writes an inline result, or ends a streamed one. A string as it is, anything else as JSON; on
- * a terminal control characters are shown as escapes.
- * False when something could not be written, which was said. */
+/* Writes an inline result, or ends a streamed one. A string is written without its quotes, any
+ * other value as JSON; on a terminal control characters are shown as escapes. False when writing
+ * failed; then the error has been printed. */
 bool arcp__result_writer_finish(arcp__result_writer *writer, const arcp_outcome *outcome);
 void arcp__result_writer_close(arcp__result_writer *writer);
 
 /* ---- session_file.c ---- */
 
-/* What `arcp submit` leaves for `arcp cancel`: its session, resume token and jobs, one file per
- * session under the state directory, mode 0600.
+/* The file in which `arcp submit` saves its session for `arcp cancel`: session id, resume token and
+ * jobs. One file per session under the state directory, mode 0600.
  *
- * Two processes may hold one session: the submit that follows its job, and a cancel that
- * borrows the session for a moment. Whoever resumes holds the file's lock from before the
- * attempt until the new resume token is in the file, so that no one presents a token that the
- * other has just replaced. The submit never waits for the lock (it asks again a little later);
- * the cancel does.
+ * Two processes may use one session: the submit that follows its job, and a cancel that resumes
+ * the session for a moment. A process that resumes holds the file's lock from before the attempt
+ * until the new resume token is in the file, so that neither presents a token that the other has
+ * just replaced. The submit never waits for the lock (it retries a little later); the cancel does.
  *
  * The functions may be called from any thread. */
 
 typedef struct arcp__session_file arcp__session_file;
 
-/* A session of this process, not on disk yet. `directory` (the state directory) is borrowed
- * for the call. NULL when out of memory. */
+/* A file for a new session, not on disk yet. `directory` (the state directory) is borrowed for the
+ * call. NULL when out of memory. */
 ARCP_MUST_CHECK arcp__session_file *arcp__session_file_new(arcp_span directory, arcp_span url);
 
-/* The saved session that submitted `job`: the youngest file of this URL that names it.
+/* Finds the saved session that submitted `job`: the newest file of this URL that lists it.
  * ARCP_E_NOT_FOUND. The lock is not taken. */
 ARCP_MUST_CHECK arcp_status arcp__session_file_find(arcp_span directory, arcp_span url,
                                                     arcp_span job, arcp__session_file **out,
                                                     arcp_error *err);
 
-/* Frees the memory and gives back the lock; the file stays. NULL is accepted. */
+/* Frees the object and releases the lock; the file stays on disk. NULL is accepted. */
 void arcp__session_file_free(arcp__session_file *file);
 
-/* Removes files that nobody can use any more: older than `seconds`. Errors are ignored. */
+/* Removes session files older than `seconds`: their sessions have expired. Ignores errors. */
 void arcp__session_file_sweep(arcp_span directory, int64_t seconds);
 
 /* Takes the lock, without waiting; true when it is (or was already) ours. */
 bool arcp__session_file_lock(arcp__session_file *file);
 void arcp__session_file_unlock(arcp__session_file *file);
 
-/* Reads what another process may have written meanwhile. */
+/* Reads the file again: another process may have changed it. */
 ARCP_MUST_CHECK arcp_status arcp__session_file_reload(arcp__session_file *file, arcp_error *err);
 
-/* What a resume needs; spans live until the next call that changes the file. */
+/* The state that a resume needs; its spans are valid until the next call that changes the object.
+ */
 arcp_session_state arcp__session_file_state(const arcp__session_file *file);
 
-/* Notes the session and writes the file when it is to be kept (see add_job). */
+/* Stores the session; writes the file if it is kept on disk (see add_job). */
 ARCP_MUST_CHECK arcp_status arcp__session_file_set_session(arcp__session_file *file,
                                                            const arcp_session_state *state,
                                                            arcp_error *err);
 /* From the first job on the file is kept on disk. */
 ARCP_MUST_CHECK arcp_status arcp__session_file_add_job(arcp__session_file *file, arcp_span job,
                                                        arcp_error *err);
-/* Everything up to event_seq is dealt with; to be called before it is acknowledged. */
+/* Stores that every event up to event_seq was processed. Call it before acknowledging the event. */
 ARCP_MUST_CHECK arcp_status arcp__session_file_set_seq(arcp__session_file *file, uint64_t event_seq,
                                                        arcp_error *err);
-/* The session is of no more use: removes the file. */
+/* Removes the file from disk. */
 void arcp__session_file_remove(arcp__session_file *file);
 
-/* ---- follow.c: following a job to its end: what `submit` and `watch` have in common ---- */
+/* ---- follow.c: follows a job to its end, for `submit` and `watch` ---- */
 
-/* Jobs whose place in the tree of delegations is known. */
+/* Jobs whose depth in the delegation tree is remembered; others are drawn at depth 0. */
 #define ARCP__FOLLOW_JOBS_MAX 256
 
 typedef struct arcp__follow {
@@ -206,11 +204,11 @@ typedef struct arcp__follow {
     arcp_client *client;
     arcp_job *job;
     arcp__result_writer *writer;
-    arcp__session_file *file; /* NULL: nothing is kept, and acknowledging goes by itself */
-    bool may_cancel;          /* Ctrl-C asks for it */
-    bool quiet_until_end;     /* only the end is wanted: it is replayed history */
+    arcp__session_file *file; /* NULL: no session file; then the client acknowledges by itself */
+    bool may_cancel;          /* the first Ctrl-C requests cancellation */
+    bool quiet_until_end;     /* print only the end: the events before it are replayed history */
 
-    /* its own */
+    /* private to follow.c */
     arcp__progress progress;
     struct {
         char id[64];
@@ -218,17 +216,17 @@ typedef struct arcp__follow {
     } jobs[ARCP__FOLLOW_JOBS_MAX];
     size_t job_count;
     arcp_buf line;
-    unsigned interrupts_seen;
+    unsigned interrupts_handled;
     bool cancel_sent;
-    uint64_t last_seq; /* handed over */
+    uint64_t last_seq; /* of the events printed so far */
     uint64_t acked_seq;
     int64_t acked_ns;
     int exit_status;
     bool done;
 } arcp__follow;
 
-/* From here on SIGINT is counted and interrupts the client's waits, instead of ending the
- * program; NULL ends that. */
+/* From now on SIGINT is counted and interrupts the client's waits instead of ending the program;
+ * NULL restores the default. */
 void arcp__interrupt_watch(arcp_client *client);
 
 /* How the program's lines about a job look. */
@@ -241,8 +239,8 @@ static inline arcp__line_style arcp__program_style(const arcp__program *program,
     };
 }
 
-/* Follows until the job has ended, the session is lost, or the user leaves; returns the exit
- * status. The caller has filled the first part of *follow. */
+/* Follows the job until it ends, the session is lost, or the user detaches with Ctrl-C; returns the
+ * exit status. The caller has set the first part of *follow. */
 int arcp__follow_run(arcp__follow *follow);
 
 #endif

@@ -1,5 +1,5 @@
-/* `arcp audit verify FILE...` and `arcp audit grep FILE...`: the audit log of arcpd, read
- * without any runtime. */
+/* `arcp audit verify FILE...` and `arcp audit grep FILE...` read arcpd's audit log without a
+ * runtime. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include "core/audit_event.h"
 #include "json/json_put.h"
 
-/* The chain is not whole: the answer is "no", as when a lease does not cover something. */
-#define EXIT_NOT_WHOLE 4
+/* The chain is broken: the same status as for a denial by a lease. */
+#define EXIT_BROKEN 4
 
 /* ---- files ---- */
 
@@ -129,7 +129,7 @@ static arcp_status read_head(const char *text, arcp__audit_check *check, arcp_er
     arcp_buf line = ARCP_BUF_INIT;
     const char *colon = strchr(text, ':');
     size_t digits = colon == NULL ? 0 : (size_t)(colon - text);
-    /* The same spelling as in a line, so the same reader. */
+    /* Spelled as the end of an audit line, so that the same function reads it. */
     arcp_buf_append_format(&line, "{\"seq\":%.*s,\"hash\":\"%s\"}", (int)digits, text,
                            colon == NULL ? "" : colon + 1);
     bool valid = !line.failed && line.size > ARCP__AUDIT_TAIL_SIZE &&
@@ -173,7 +173,7 @@ static int verify(arcp__program *program)
         arcp__audit_check_finish(&v.check);
         format_summary(&v.check, program->is_json, &text);
         if (v.printed && arcp__program_print_buf_line(program, &text)) {
-            exit_status = v.check.problems == 0 ? ARCP__EXIT_SUCCESS : EXIT_NOT_WHOLE;
+            exit_status = v.check.problems == 0 ? ARCP__EXIT_SUCCESS : EXIT_BROKEN;
         }
         arcp_buf_fini(&text);
     }
@@ -189,8 +189,8 @@ typedef struct search {
     uint32_t events; /* one bit per event; 0: all */
     bool has_since;
     arcp__instant since;
-    bool is_output_gone; /* a line could not be printed: that was said */
-    arcp_buf partial;    /* a line of which more may come */
+    bool has_print_failed; /* and the error has been printed */
+    arcp_buf partial;      /* an incomplete line */
     arcp_json json;
     arcp_buf scratch, line;
 } search;
@@ -208,7 +208,7 @@ static arcp_status read_filters(const arcp__arguments *arguments, search *s, arc
         const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][at];
         arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
         if (event == ARCP__AUDIT_EVENT_COUNT) {
-            return arcp_error_set(err, ARCP_E_USAGE, "--event %s is none of %s", word,
+            return arcp_error_set(err, ARCP_E_USAGE, "--event: '%s' is not one of %s", word,
                                   arcp__options[ARCP__OPTION_AUDIT_EVENT].completes);
         }
         s->events |= UINT32_C(1) << event;
@@ -221,7 +221,7 @@ static arcp_status read_filters(const arcp__arguments *arguments, search *s, arc
         arcp__instant_text("since", since, -1, arcp__now_wall_ns(), room, &text, err);
     if (status == ARCP_OK) {
         status = arcp__timestamp_parse(text, &s->since, err);
-        s->since.rest = arcp_span_make(NULL, 0); /* it would borrow from `room` */
+        s->since.rest = arcp_span_make(NULL, 0); /* it points into `room` */
     }
     return status;
 }
@@ -254,7 +254,7 @@ static bool matches(search *s)
            is_member(s, "code", s->code) && is_member(s, "capability", s->capability);
 }
 
-/* What people look for first, in the order of the file; --json has everything. */
+/* The most important members, in the order of the file; --json prints the whole line. */
 static void format_line(search *s)
 {
     static const char *const columns[] = {"ts", "event", "decision"};
@@ -273,25 +273,25 @@ static void format_line(search *s)
     }
 }
 
-static arcp_status look_at(search *s, arcp_span text, arcp_error *err)
+static arcp_status search_line(search *s, arcp_span text, arcp_error *err)
 {
     arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
     arcp_buf_clear(&s->scratch);
     arcp_buf_clear(&s->line);
-    /* Members are read several times; what is read must not move. */
+    /* Members are unescaped into `scratch` several times; it must not be reallocated meanwhile. */
     if (!arcp_buf_reserve(&s->scratch, text.size * 8)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (arcp_json_scan(&s->json, text, &limits, NULL) != ARCP_OK || !matches(s)) {
-        return ARCP_OK; /* `verify` is for lines that are none */
+        return ARCP_OK; /* invalid lines are the business of `verify` */
     }
     if (s->program->is_json) {
         arcp_buf_append(&s->line, text);
     } else {
         format_line(s);
     }
-    s->is_output_gone = !arcp__program_print_buf_line(s->program, &s->line);
-    return s->is_output_gone ? ARCP_E_CLOSED : ARCP_OK;
+    s->has_print_failed = !arcp__program_print_buf_line(s->program, &s->line);
+    return s->has_print_failed ? ARCP_E_CLOSED : ARCP_OK;
 }
 
 static arcp_status split(void *user, arcp_span bytes, arcp_error *err)
@@ -306,7 +306,7 @@ static arcp_status split(void *user, arcp_span bytes, arcp_error *err)
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
         if (feed_at != NULL) {
-            status = look_at(s, arcp_buf_span(&s->partial), err);
+            status = search_line(s, arcp_buf_span(&s->partial), err);
             arcp_buf_clear(&s->partial);
         }
         bytes = arcp_span_from(bytes, feed_at == NULL ? size : size + 1);
@@ -325,13 +325,13 @@ static int grep(arcp__program *program)
     arcp_status status = ARCP_OK;
     for (size_t at = 1; at < arguments->word_count && status == ARCP_OK; at++) {
         status = read_file(arguments->words[at], split, &s, &err);
-        arcp_buf_clear(&s.partial); /* a line that is not ended is not written yet */
+        arcp_buf_clear(&s.partial); /* a line without its end is still being written */
     }
     arcp_json_fini(&s.json);
     arcp_buf_fini(&s.partial);
     arcp_buf_fini(&s.scratch);
     arcp_buf_fini(&s.line);
-    if (s.is_output_gone) {
+    if (s.has_print_failed) {
         return ARCP__EXIT_ERROR;
     }
     return status == ARCP_OK ? ARCP__EXIT_SUCCESS : arcp__program_fail_file(program, &err);
@@ -339,14 +339,15 @@ static int grep(arcp__program *program)
 
 int arcp__command_audit(arcp__program *program)
 {
-    const char *question = program->arguments.words[0];
+    const char *subcommand = program->arguments.words[0];
     arcp_error err = {0};
-    if (strcmp(question, "verify") == 0) {
+    if (strcmp(subcommand, "verify") == 0) {
         return verify(program);
     }
-    if (strcmp(question, "grep") == 0) {
+    if (strcmp(subcommand, "grep") == 0) {
         return grep(program);
     }
-    (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no question %s: verify, grep", question);
+    (void)arcp_error_set(&err, ARCP_E_USAGE, "unknown audit command '%s' (expected verify or grep)",
+                         subcommand);
     return arcp__program_usage(program, &err);
 }

@@ -1,5 +1,6 @@
-/* `arcp cancel`: only the session that submitted a job may cancel it, so that session is
- * borrowed. Its submit, if it still runs, is cut off for that moment and comes back. */
+/* `arcp cancel`: only the session that submitted a job may cancel it, so this command resumes that
+ * session. If its `arcp submit` still runs, it loses the connection for that moment and resumes
+ * afterwards. */
 #include <time.h>
 
 #include "arcp/command.h"
@@ -8,14 +9,14 @@
 #define LOCK_TRIES    200
 #define LOCK_PAUSE_MS 50
 
-/* Called in the client's thread: the new token must be on disk before the old one dies. */
+/* Called on the client's thread: the new token must be on disk before the old one expires. */
 static void welcomed(void *user, const arcp_session_state *state)
 {
     arcp_status ignored = arcp__session_file_set_session(user, state, NULL);
     (void)ignored;
 }
 
-/* The saved session of the job, locked; NULL: there is none. */
+/* Returns the saved session of the job, locked, or NULL. */
 static arcp__session_file *borrow_session(arcp__program *program, arcp_span url, arcp_span job)
 {
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * ARCP_NS_PER_MS};
@@ -38,10 +39,10 @@ static arcp__session_file *borrow_session(arcp__program *program, arcp_span url,
     return file;
 }
 
-/* The session is another principal's. Whether one's token is good at all is asked for with a
- * session of one's own: then it is known who may not do what. */
-static arcp_client *refuse_stranger(arcp__program *program, const arcp_client_options *options,
-                                    int *exit_status)
+/* The resume was refused as unauthenticated: either the token is not valid at all, or the session
+ * belongs to another principal. A new session tells which, so that the right error is printed. */
+static arcp_client *explain_refused_resume(arcp__program *program,
+                                           const arcp_client_options *options, int *exit_status)
 {
     arcp_error err = {0};
     arcp_client *client = arcp__program_connect(program, options, exit_status);
@@ -49,15 +50,15 @@ static arcp_client *refuse_stranger(arcp__program *program, const arcp_client_op
         arcp_client_close(client);
         arcp_client_free(client);
         (void)arcp_error_set(&err, ARCP_E_PERMISSION_DENIED,
-                             "the job was submitted as another principal than the one of the token "
-                             "in use");
+                             "the job was submitted by another principal than that of the token in "
+                             "use");
         *exit_status = arcp__program_fail(program, &err);
     }
     return NULL;
 }
 
-/* Connects through the borrowed session, or, when that is of no use any more, through a new one:
- * then the runtime says who may cancel. */
+/* Resumes the saved session or, if there is none or it has expired, opens a new one; then the
+ * runtime decides whether that may cancel the job. */
 static arcp_client *connect_to(arcp__program *program, const arcp_client_options *options,
                                arcp__session_file *file, int *exit_status)
 {
@@ -71,7 +72,7 @@ static arcp_client *connect_to(arcp__program *program, const arcp_client_options
     resuming.hooks = (arcp_client_hooks){NULL, welcomed, file};
     arcp_status status = arcp_client_connect(&resuming, &client, &err);
     if (status == ARCP_E_UNAUTHENTICATED) {
-        client = refuse_stranger(program, options, exit_status);
+        client = explain_refused_resume(program, options, exit_status);
     } else if (status == ARCP_E_RESUME_WINDOW_EXPIRED) {
         arcp__session_file_remove(file);
         client = arcp__program_connect(program, options, exit_status);
@@ -111,7 +112,8 @@ int arcp__command_cancel(arcp__program *program)
     if (arcp__program_options(program, &options, &err) != ARCP_OK) {
         return arcp__program_usage(program, &err);
     }
-    options.manual_ack = true; /* what is replayed here was not dealt with */
+    options.manual_ack =
+        true; /* events replayed to this command were not processed by the submit */
     int exit_status = ARCP__EXIT_ERROR;
     arcp__session_file *file = borrow_session(program, options.url, job);
     arcp_client *client = connect_to(program, &options, file, &exit_status);

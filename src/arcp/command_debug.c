@@ -1,8 +1,8 @@
 /* `arcp debug dump`: has the arcpd of a state directory write its state, and prints it.
  *
- * Which process that is says the kernel: the one that holds the lock on arcpd.pid in the directory.
- * A number in the file alone is not believed, for the process may be gone and its number another's.
- */
+ * That arcpd is the process that holds the lock on arcpd.pid in the directory, according to the
+ * kernel. The process id in the file is not used: the process may have ended, and its id may be in
+ * use again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -27,9 +27,10 @@ static arcp_status find_holder(const char *path, pid_t *out, arcp_error *err)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
-        return arcp_error_set(err, errno == ENOENT ? ARCP_E_NOT_FOUND : ARCP_E_IO,
-                              "%s cannot be read: %s; where is arcpd's state? (--state-dir DIR)",
-                              path, strerror(errno));
+        return arcp_error_set(
+            err, errno == ENOENT ? ARCP_E_NOT_FOUND : ARCP_E_IO,
+            "%s cannot be read: %s; use --state-dir to name arcpd's state directory", path,
+            strerror(errno));
     }
     const bool is_known = fcntl(fd, F_GETLK, &lock) == 0;
     (void)close(fd);
@@ -38,14 +39,14 @@ static arcp_status find_holder(const char *path, pid_t *out, arcp_error *err)
         return ARCP_OK;
     }
     return arcp_error_set(err, ARCP_E_NOT_FOUND,
-                          *out == 0 ? "no arcpd runs that holds %s"
-                                    : "the arcpd that holds %s runs in another container: send it "
-                                      "SIGUSR1 there, and read state.jsonl",
+                          *out == 0 ? "no running arcpd holds %s"
+                                    : "the arcpd that holds %s runs in another container: send "
+                                      "SIGUSR1 to it there, and read state.jsonl",
                           path);
 }
 
-/* Signals the holder of the lock: the process that the descriptor is of still has the lock when it
- * was opened, so the number is no other's. */
+/* Signals the holder of the lock. The holder is looked up again after pidfd_open: if it is still
+ * the same, the descriptor cannot refer to another process that got the same id. */
 static arcp_status signal_holder(const char *path, arcp_error *err)
 {
     pid_t pid = 0;
@@ -79,7 +80,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Until arcpd has put another file in the place of the old one. */
+/* Waits until arcpd has replaced the old file. */
 static arcp_status await_file(const char *path, const struct stat *old, arcp_error *err)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * ARCP_NS_PER_MS};
@@ -89,7 +90,7 @@ static arcp_status await_file(const char *path, const struct stat *old, arcp_err
         if (arcp__clock_ns(CLOCK_MONOTONIC) > until_ns) {
             return arcp_error_set(err, ARCP_E_IO,
                                   "arcpd has not written %s within 10 s: it is busy, or its log "
-                                  "says why",
+                                  "has the reason",
                                   path);
         }
         (void)nanosleep(&pause, NULL);
@@ -97,7 +98,7 @@ static arcp_status await_file(const char *path, const struct stat *old, arcp_err
     return ARCP_OK;
 }
 
-/* The path of a file in the state directory, with an end of string. */
+/* Appends the path of a file in the state directory, NUL-terminated. */
 static arcp_status file_path(const arcp__program *program, const char *name, arcp_buf *out,
                              arcp_error *err)
 {
@@ -109,7 +110,7 @@ static arcp_status file_path(const arcp__program *program, const char *name, arc
     }
     if (out->size == 0) {
         return arcp_error_set(err, ARCP_E_NOT_FOUND,
-                              "there is no state directory here: give --state-dir DIR");
+                              "no state directory found: use --state-dir to name it");
     }
     arcp_buf_append_format(out, "/%s", name);
     arcp_buf_append_byte(out, '\0');
@@ -124,7 +125,7 @@ int arcp__command_debug(arcp__program *program)
     arcp_error err = {0};
     struct stat old = {0};
     if (strcmp(program->arguments.words[0], "dump") != 0) {
-        (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no question %s: dump",
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "unknown debug command '%s' (expected dump)",
                              program->arguments.words[0]);
         return arcp__program_usage(program, &err);
     }
@@ -133,7 +134,7 @@ int arcp__command_debug(arcp__program *program)
         status = file_path(program, "state.jsonl", &state_path, &err);
     }
     if (status == ARCP_OK) {
-        (void)stat(state_path.data, &old); /* not there: nothing is the same */
+        (void)stat(state_path.data, &old); /* if it fails, any file is a new one */
         status = signal_holder(pid_path.data, &err);
     }
     if (status == ARCP_OK) {

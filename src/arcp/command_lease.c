@@ -1,4 +1,4 @@
-/* `arcp lease check|explain|subset|diff|lint`: leases looked at without any runtime. */
+/* `arcp lease check|explain|subset|diff|lint`: inspects leases without a runtime. */
 #include <string.h>
 
 #include <arcp/lease_explain.h>
@@ -10,22 +10,22 @@
 #include "cli/cli.h"
 #include "json/json_put.h"
 
-/* A person may look at larger leases than a runtime accepts. */
+/* Larger than what a runtime accepts, so that such leases can be inspected too. */
 #define LEASE_BYTES_MAX ((size_t)64 << 20)
 
-typedef struct asked {
+typedef struct query {
     arcp__program *program;
-    const char *const *words; /* those behind the question's name */
+    const char *const *words; /* the arguments after the subcommand */
     arcp_span cwd;
     arcp_time now;
     arcp_lease *leases[2];     /* of the first words */
-    arcp_authority *authority; /* of the first lease, for questions about targets */
-    arcp_buf text;             /* the answer */
-    bool is_yes;
-} asked;
+    arcp_authority *authority; /* of the first lease, for check and explain */
+    arcp_buf text;             /* the output */
+    bool is_yes;               /* the exit status is 0 */
+} query;
 
-/* `what` is the word that is at fault. */
-static int fail(const asked *a, const char *what, const arcp_error *err)
+/* `what` names the argument at fault. */
+static int fail(const query *a, const char *what, const arcp_error *err)
 {
     const char *why = err->message[0] == '\0' ? arcp_status_text(err->status) : err->message;
     arcp_error failure = {0};
@@ -35,7 +35,7 @@ static int fail(const asked *a, const char *what, const arcp_error *err)
     return ARCP__EXIT_ERROR;
 }
 
-/* A bare map, or {"lease": ..., "lease_constraints": ...}; no capability has such a name. */
+/* Accepts a bare map or {"lease": ..., "lease_constraints": ...}: no capability has such a name. */
 static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
@@ -62,7 +62,7 @@ static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *er
 
 /* ---- check, explain ---- */
 
-/* The member `details`, which is JSON; frees it. */
+/* Writes the member `details`, which is JSON, and frees the buffer. */
 static void write_details(arcp_json_writer *writer, arcp_buf *details)
 {
     arcp__put_raw(writer, "details", arcp_buf_span(details));
@@ -70,7 +70,7 @@ static void write_details(arcp_json_writer *writer, arcp_buf *details)
     arcp_buf_fini(details);
 }
 
-static void append_decision(asked *a, const arcp_decision *decision)
+static void append_decision(query *a, const arcp_decision *decision)
 {
     arcp_buf *out = &a->text;
     if (a->program->is_json) {
@@ -98,7 +98,7 @@ static void append_decision(asked *a, const arcp_decision *decision)
     arcp_buf_append_byte(out, '\n');
 }
 
-static arcp_status check(asked *a, arcp_error *err)
+static arcp_status check(query *a, arcp_error *err)
 {
     arcp_target_scratch *scratch = arcp__alloc(sizeof(*scratch));
     arcp_decision decision;
@@ -112,7 +112,7 @@ static arcp_status check(asked *a, arcp_error *err)
     return ARCP_OK;
 }
 
-static arcp_status explain(asked *a, arcp_error *err)
+static arcp_status explain(query *a, arcp_error *err)
 {
     a->is_yes = arcp_lease_explain(a->authority, a->now, arcp_span_cstr(a->words[1]),
                                    arcp_span_cstr(a->words[2]), a->program->is_json, &a->text);
@@ -121,7 +121,7 @@ static arcp_status explain(asked *a, arcp_error *err)
 
 /* ---- subset, diff, lint ---- */
 
-/* A text on one line: as it is when it is printable, else as a JSON string. */
+/* Appends a text on one line: unchanged if it is printable, else as a JSON string. */
 static void append_plain(arcp_span text, arcp_buf *out)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -134,7 +134,7 @@ static void append_plain(arcp_span text, arcp_buf *out)
     arcp_buf_append(out, text);
 }
 
-static void append_subset(asked *a, const arcp_subset_violation *violation)
+static void append_subset(query *a, const arcp_subset_violation *violation)
 {
     arcp_buf *out = &a->text;
     if (a->program->is_json) {
@@ -162,7 +162,7 @@ static void append_subset(asked *a, const arcp_subset_violation *violation)
     }
 }
 
-static arcp_status subset(asked *a, arcp_error *err)
+static arcp_status subset(query *a, arcp_error *err)
 {
     arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
     err->status = arcp_lease_is_subset(a->leases[0], a->leases[1], &a->is_yes, &violation);
@@ -173,14 +173,14 @@ static arcp_status subset(asked *a, arcp_error *err)
     return err->status;
 }
 
-static arcp_status diff(asked *a, arcp_error *err)
+static arcp_status diff(query *a, arcp_error *err)
 {
     a->is_yes = true;
     err->status = arcp_lease_diff(a->leases[0], a->leases[1], a->program->is_json, &a->text);
     return err->status;
 }
 
-static arcp_status lint(asked *a, arcp_error *err)
+static arcp_status lint(query *a, arcp_error *err)
 {
     a->is_yes = true;
     (void)arcp_lease_lint(a->leases[0], a->now, a->program->is_json, &a->text);
@@ -189,34 +189,34 @@ static arcp_status lint(asked *a, arcp_error *err)
 
 /* ---- the command ---- */
 
-static const struct question {
+static const struct subcommand {
     const char *name;
     size_t words;
-    const char *takes;     /* what is said when there are fewer or more */
-    const char *leases[2]; /* what the first words are called that are leases */
+    const char *usage;     /* the error for a wrong number of words */
+    const char *leases[2]; /* names of the arguments that are leases; they come first */
     bool is_about_target;
-    arcp_status (*ask)(asked *a, arcp_error *err);
-} questions[] = {
+    arcp_status (*run)(query *a, arcp_error *err);
+} subcommands[] = {
     {"check", 3, "check takes LEASE CAPABILITY TARGET", {"LEASE"}, true, check},
     {"explain", 3, "explain takes LEASE CAPABILITY TARGET", {"LEASE"}, true, explain},
     {"subset", 2, "subset takes CHILD PARENT", {"CHILD", "PARENT"}, false, subset},
     {"diff", 2, "diff takes A B", {"A", "B"}, false, diff},
     {"lint", 1, "lint takes LEASE", {"LEASE"}, false, lint},
 };
-#define QUESTION_COUNT (sizeof(questions) / sizeof(questions[0]))
+#define SUBCOMMAND_COUNT (sizeof(subcommands) / sizeof(subcommands[0]))
 
-/* Loads the leases, asks, and prints the answer; ends as it says, or as a full disk does. */
-static int ask(asked *a, const struct question *question)
+/* Loads the leases, runs the subcommand and prints its output; returns the exit status. */
+static int run(query *a, const struct subcommand *subcommand)
 {
-    const char *what = question->name; /* is at fault */
+    const char *what = subcommand->name; /* at fault, if anything fails */
     arcp_status status = ARCP_OK;
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
-    for (size_t i = 0; i < 2 && question->leases[i] != NULL && status == ARCP_OK; i++) {
+    for (size_t i = 0; i < 2 && subcommand->leases[i] != NULL && status == ARCP_OK; i++) {
         status = load_lease(a->words[i], &a->leases[i], &err);
-        what = status == ARCP_OK ? what : question->leases[i];
+        what = status == ARCP_OK ? what : subcommand->leases[i];
     }
-    if (status == ARCP_OK && question->is_about_target) {
+    if (status == ARCP_OK && subcommand->is_about_target) {
         arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
         options.now = a->now;
         options.cwd = a->cwd;
@@ -224,7 +224,7 @@ static int ask(asked *a, const struct question *question)
         what = status == ARCP_OK ? what : "LEASE";
     }
     if (status == ARCP_OK) {
-        status = question->ask(a, &err);
+        status = subcommand->run(a, &err);
     }
     if (status != ARCP_OK) {
         exit_status = fail(a, what, &err);
@@ -239,7 +239,7 @@ static int ask(asked *a, const struct question *question)
     return exit_status;
 }
 
-static arcp_status read_options(const arcp__arguments *arguments, asked *a, arcp_error *err)
+static arcp_status read_options(const arcp__arguments *arguments, query *a, arcp_error *err)
 {
     const char *cwd = arcp__value(arguments, ARCP__OPTION_LEASE_CWD);
     const char *at = arcp__value(arguments, ARCP__OPTION_LEASE_AT);
@@ -260,23 +260,24 @@ int arcp__command_lease(arcp__program *program)
 {
     const arcp__arguments *arguments = &program->arguments;
     const char *const *words = arguments->words;
-    asked a = {.program = program, .words = words + 1, .now = {arcp__now_wall_ns(), 0}};
+    query a = {.program = program, .words = words + 1, .now = {arcp__now_wall_ns(), 0}};
     arcp_error err = {0};
     size_t row = 0;
-    while (row < QUESTION_COUNT && strcmp(questions[row].name, words[0]) != 0) {
+    while (row < SUBCOMMAND_COUNT && strcmp(subcommands[row].name, words[0]) != 0) {
         row++;
     }
-    if (row == QUESTION_COUNT) {
+    if (row == SUBCOMMAND_COUNT) {
         (void)arcp_error_set(&err, ARCP_E_USAGE,
-                             "there is no question %s: check, explain, subset, diff, lint",
+                             "unknown lease command '%s' (expected check, explain, subset, diff or "
+                             "lint)",
                              words[0]);
-    } else if (arguments->word_count != questions[row].words + 1) {
-        (void)arcp_error_set(&err, ARCP_E_USAGE, "%s", questions[row].takes);
-    } else if (questions[row].words == 2 && strcmp(words[1], "-") == 0 &&
+    } else if (arguments->word_count != subcommands[row].words + 1) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "%s", subcommands[row].usage);
+    } else if (subcommands[row].words == 2 && strcmp(words[1], "-") == 0 &&
                strcmp(words[2], "-") == 0) {
-        (void)arcp_error_set(&err, ARCP_E_USAGE, "only one lease can come from stdin");
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "only one lease can be read from standard input");
     } else if (read_options(arguments, &a, &err) == ARCP_OK) {
-        return ask(&a, &questions[row]);
+        return run(&a, &subcommands[row]);
     }
     return arcp__program_usage(program, &err);
 }

@@ -1,4 +1,5 @@
-/* `arcp agents`, `arcp jobs` and `arcp ping`: what one question to a runtime answers. */
+/* `arcp agents`, `arcp jobs` and `arcp ping`: commands that send one request and print its
+ * response. */
 #include "arcp/command.h"
 #include "cli/cli.h"
 #include "json/json_put.h"
@@ -12,7 +13,7 @@ typedef struct printer {
     bool failed;
 } printer;
 
-/* As text: name and versions, the default one in front. */
+/* As text: the name and its versions, the default version first. */
 static void print_agent(void *user, const arcp_agent_row *agent)
 {
     printer *p = user;
@@ -56,7 +57,7 @@ static int list_agents(arcp__program *program, arcp_client *client, void *user)
 
 int arcp__command_agents(arcp__program *program)
 {
-    return arcp__program_ask(program, list_agents, NULL);
+    return arcp__program_request(program, list_agents, NULL);
 }
 
 /* ---- jobs ---- */
@@ -78,7 +79,7 @@ static arcp_status read_filters(const arcp__arguments *arguments, listing *l, ar
         arcp_job_status status = arcp_job_status_from_wire(arcp_span_cstr(word));
         if (status == ARCP_JOB_STATUS_COUNT) {
             return arcp_error_set(err, ARCP_E_USAGE,
-                                  "--status %s is none of pending, running, success, error, "
+                                  "--status: '%s' is not one of pending, running, success, error, "
                                   "cancelled, timed_out",
                                   word);
         }
@@ -95,7 +96,7 @@ static void append_column(arcp_buf *line, arcp_span text, size_t columns)
     arcp__append_safe(line, text, 80);
     size_t used = 0;
     for (size_t at = start; at < line->size; at++) {
-        used += ((unsigned char)line->data[at] & 0xc0) != 0x80; /* one to a character */
+        used += ((unsigned char)line->data[at] & 0xc0) != 0x80; /* count characters, not bytes */
     }
     arcp_buf_append_format(line, "%*s", used < columns ? (int)(columns - used) + 1 : 1, "");
 }
@@ -150,12 +151,12 @@ static int list_jobs(arcp__program *program, arcp_client *client, void *user)
         arcp_buf_clear(&cursor);
         arcp_buf_append(&cursor, next);
         l->options.cursor = arcp_buf_span(&cursor);
-        if (cursor.failed) { /* without a cursor it would begin anew */
+        if (cursor.failed) { /* without a cursor the listing would start over */
             (void)arcp_error_set(&err, ARCP_E_NO_MEMORY, "out of memory");
             exit_status = arcp__program_fail(program, &err);
         }
         if (!all && next.size != 0 && program->screen.is_terminal) {
-            arcp__screen_format(&program->screen, "there are more: --all");
+            arcp__screen_format(&program->screen, "more jobs exist: use --all to list them");
         }
         arcp_job_page_free(page);
     }
@@ -168,7 +169,7 @@ int arcp__command_jobs(arcp__program *program)
     listing l = {0};
     arcp_error err = {0};
     return read_filters(&program->arguments, &l, &err) == ARCP_OK
-               ? arcp__program_ask(program, list_jobs, &l)
+               ? arcp__program_request(program, list_jobs, &l)
                : arcp__program_usage(program, &err);
 }
 
@@ -199,5 +200,5 @@ static int ping(arcp__program *program, arcp_client *client, void *user)
 
 int arcp__command_ping(arcp__program *program)
 {
-    return arcp__program_ask(program, ping, NULL);
+    return arcp__program_request(program, ping, NULL);
 }

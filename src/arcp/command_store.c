@@ -1,6 +1,6 @@
-/* The store of arcpd on this machine, also while arcpd runs: `arcp credentials`, what it has issued
- * and not yet taken back (docs/decisions/0005), and `arcp store backup FILE`; without it
- * `arcp store restore FILE`. */
+/* Commands on the store of the local arcpd. `arcp credentials` (the credentials that it has issued
+ * and not yet revoked, docs/decisions/0005) and `arcp store backup FILE` work while arcpd runs;
+ * `arcp store restore FILE` needs it stopped. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -14,12 +14,12 @@
 
 #define BUSY_MS 5000
 
-/* A client that went on after the backup was made knows numbers that the store will give again,
- * to other events: no session of the backup can be resumed. */
+/* Key prefix of the streams of sessions. Sessions are not restored: a client that continued after
+ * the backup knows event numbers that the restored store would assign again to other events. */
 #define SESSION_STREAMS "x:"
 
-/* Where arcpd's store is: what the option says, as arcpd takes it, or the database in its state
- * directory. With an end of string. */
+/* The path of arcpd's store, NUL-terminated: the option's value, with or without "sqlite:", or the
+ * database in arcpd's state directory. */
 static arcp_status store_path(const arcp__program *program, arcp__option option, arcp_buf *out,
                               arcp_error *err)
 {
@@ -34,7 +34,7 @@ static arcp_status store_path(const arcp__program *program, arcp__option option,
     return is_known && !out->failed
                ? ARCP_OK
                : arcp_error_set(err, ARCP_E_NOT_FOUND,
-                                "there is no state directory here: give --store PATH");
+                                "no state directory is known: specify --store PATH");
 }
 
 static arcp_span member(const arcp_json *json, const char *name, arcp_buf *scratch)
@@ -43,7 +43,7 @@ static arcp_span member(const arcp_json *json, const char *name, arcp_buf *scrat
                             scratch);
 }
 
-/* The row without what is sealed. */
+/* Appends the row without its encrypted member. */
 static void append_json(const arcp_json *row, arcp_span alias, arcp_buf *out)
 {
     arcp_json_writer writer = arcp__put_begin(out);
@@ -111,17 +111,17 @@ static arcp_span column(sqlite3_stmt *rows, int at)
     return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
 }
 
-/* What SQLite says of the file. Only what may pass is worth another attempt. */
+/* Reports SQLite's error. ARCP_E_IO, which a retry may cure, or ARCP_E_CORRUPT. */
 static arcp_status refuse(const char *path, sqlite3 *database, arcp_error *err)
 {
     int code = sqlite3_errcode(database) & 0xff;
-    bool is_other = code == SQLITE_ERROR || code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
-    return arcp_error_set(err, is_other ? ARCP_E_CORRUPT : ARCP_E_IO,
+    const bool is_corrupt = code == SQLITE_ERROR || code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+    return arcp_error_set(err, is_corrupt ? ARCP_E_CORRUPT : ARCP_E_IO,
                           "%s: %s; is it arcpd's store? (--store PATH)", path,
                           sqlite3_errmsg(database));
 }
 
-/* *printed: each row was. [arcp:14-15] */
+/* Sets *printed to false if a row could not be printed. [arcp:14-15] */
 static arcp_status print_rows(arcp__program *program, const char *path, bool *printed,
                               arcp_error *err)
 {
@@ -189,15 +189,15 @@ static bool print_found(arcp__program *program, const char *file, const arcp__sq
 
 int arcp__command_store(arcp__program *program)
 {
-    const char *question = program->arguments.words[0];
+    const char *subcommand = program->arguments.words[0];
     const char *file = program->arguments.words[1];
-    bool is_backup = strcmp(question, "backup") == 0;
+    const bool is_backup = strcmp(subcommand, "backup") == 0;
     arcp_buf path = ARCP_BUF_INIT;
     arcp_error err = {0};
     arcp__sqlite_found found = {0};
-    if (!is_backup && strcmp(question, "restore") != 0) {
-        (void)arcp_error_set(&err, ARCP_E_USAGE, "there is no question %s: backup, restore",
-                             question);
+    if (!is_backup && strcmp(subcommand, "restore") != 0) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE,
+                             "unknown store command '%s' (expected backup or restore)", subcommand);
         return arcp__program_usage(program, &err);
     }
     arcp_status status = store_path(program, ARCP__OPTION_STORE_PATH, &path, &err);

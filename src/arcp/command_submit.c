@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files of sessions that nobody came back to. */
+/* Session files older than this are removed. */
 #define SWEEP_SECONDS INT64_C(2592000) /* 30 days */
 
 typedef struct submission {
@@ -15,7 +15,7 @@ typedef struct submission {
     arcp__session_file *file; /* NULL when there is no state directory */
 } submission;
 
-/* Everything that can be wrong before anybody is asked. */
+/* Checks everything that can be checked before connecting. */
 static arcp_status prepare(submission *s, arcp_error *err)
 {
     const arcp__arguments *arguments = &s->program->arguments;
@@ -41,7 +41,7 @@ static bool before_resume(void *user, arcp_buf *token)
 {
     submission *s = user;
     if (!arcp__session_file_lock(s->file)) {
-        return false; /* a cancel has the session for a moment */
+        return false; /* an `arcp cancel` is using the session */
     }
     if (arcp__session_file_reload(s->file, NULL) == ARCP_OK) {
         arcp_buf_append(token, arcp__session_file_state(s->file).resume_token);
@@ -53,7 +53,7 @@ static void welcomed(void *user, const arcp_session_state *state)
 {
     submission *s = user;
     arcp_status ignored = arcp__session_file_set_session(s->file, state, NULL);
-    (void)ignored; /* then `arcp cancel` cannot resume; the job is none the worse */
+    (void)ignored; /* then `arcp cancel` cannot resume; the job is not affected */
     arcp__session_file_unlock(s->file);
 }
 
@@ -77,7 +77,7 @@ static int submit(submission *s, arcp_client *client, arcp_job **out)
     return status == ARCP_OK ? ARCP__EXIT_SUCCESS : arcp__program_fail(s->program, &err);
 }
 
-static void say_accepted(submission *s, arcp_job *job)
+static void print_accepted(submission *s, arcp_job *job)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_buf line = ARCP_BUF_INIT;
@@ -86,7 +86,7 @@ static void say_accepted(submission *s, arcp_job *job)
     arcp_buf_append_byte(&text, ' ');
     arcp_buf_append(&text, arcp_job_agent(job));
     for (size_t at = 0; arcp_job_budget_at(job, at, &budget); at++) {
-        /* Not what remains: events may have been quicker than this line. */
+        /* The initial amount: events may already have changed the remaining one. */
         arcp_buf_append_format(&text, ", %s %s", budget.currency,
                                budget.initial[0] != '\0' ? budget.initial : budget.remaining);
     }
@@ -109,9 +109,9 @@ static int follow(submission *s, arcp_client *client, arcp_job *job)
                            .may_cancel = true};
     int exit_status = arcp__follow_run(&follow);
     if (arcp_job_outcome(job) != NULL && s->file != NULL) {
-        arcp__session_file_remove(s->file); /* nothing is left that could be cancelled */
+        arcp__session_file_remove(s->file); /* there is no job left to cancel */
     }
-    if (exit_status != ARCP__EXIT_LEFT) {
+    if (exit_status != ARCP__EXIT_DETACHED) {
         arcp_client_close(client);
     }
     return exit_status;
@@ -131,10 +131,10 @@ static int run(submission *s, const arcp_client_options *options)
         arcp_error err = {0};
         if (s->file != NULL &&
             arcp__session_file_add_job(s->file, arcp_job_id(job), &err) != ARCP_OK) {
-            arcp__screen_format(&s->program->screen, "arcp cancel will not find the job: %s",
-                                err.message);
+            arcp__screen_format(&s->program->screen,
+                                "warning: arcp cancel cannot find this job: %s", err.message);
         }
-        say_accepted(s, job);
+        print_accepted(s, job);
     }
     if (job != NULL && arcp__has(&s->program->arguments, ARCP__OPTION_DETACH)) {
         arcp_span text = s->program->is_json ? arcp_job_descriptor(job) : arcp_job_id(job);

@@ -3,7 +3,8 @@
 #include "arcp/command.h"
 #include "cli/cli.h"
 
-/* Attaches to the job; NULL when that failed, which is said then. [arcp:7.7-1] */
+/* Attaches to the job; on failure prints the error, sets *exit_status and returns NULL.
+ * [arcp:7.7-1] */
 static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool history,
                            arcp__result_writer *writer, int *exit_status)
 {
@@ -28,8 +29,8 @@ static int watch(arcp__program *program, arcp_client *client, arcp__result_write
     arcp_job *job = subscribe(program, client, from_start, writer, &exit_status);
     const bool had_ended = job != NULL && arcp_job_status_is_terminal(arcp_job_current_status(job));
     if (had_ended && !from_start) {
-        /* Such a job says nothing more by itself: its end is in the history, so that is asked for,
-         * and only the end is shown. */
+        /* The end of such a job is not sent again, but it is in the history: subscribe with history
+         * and print only the end. */
         arcp_error err = {.details = &program->error_details};
         arcp_job *ended = job;
         job = NULL;
@@ -49,7 +50,7 @@ static int watch(arcp__program *program, arcp_client *client, arcp__result_write
                            .writer = writer,
                            .quiet_until_end = had_ended && !from_start};
     exit_status = arcp__follow_run(&follow);
-    if (exit_status != ARCP__EXIT_LEFT) {
+    if (exit_status != ARCP__EXIT_DETACHED) {
         arcp_client_close(client);
     }
     arcp_job_unref(job);

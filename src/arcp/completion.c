@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* Of "a|b REST", as shells write lists: a b. */
+/* Appends "a|b REST" as a list separated by blanks: a b. */
 static void append_words(arcp_buf *out, const char *alternatives)
 {
     for (; *alternatives != '\0' && *alternatives != ' '; alternatives++) {
@@ -12,14 +12,14 @@ static void append_words(arcp_buf *out, const char *alternatives)
     }
 }
 
-/* What the first word behind a command may be, where the table says so; else NULL. */
-static const char *questions_of(int command)
+/* The subcommands of a command, as "a|b ...", or NULL. */
+static const char *subcommands_of(int command)
 {
     const char *arguments = arcp__commands[command].arguments;
     return strchr(arguments, '|') != NULL || command == ARCP__COMMAND_DEBUG ? arguments : NULL;
 }
 
-/* Whether files follow that are not written @FILE. */
+/* Whether the command's arguments are plain file names, not @FILE. */
 static bool takes_files(int command)
 {
     return command == ARCP__COMMAND_AUDIT || command == ARCP__COMMAND_STORE;
@@ -69,9 +69,9 @@ static void bash_options(arcp_buf *out)
 {
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         arcp_buf_append_format(out, "        %s) words=\"", arcp__commands[command].name);
-        const char *questions = questions_of(command);
-        append_words(out, questions == NULL ? "" : questions);
-        append_option_names(out, command, questions == NULL);
+        const char *subcommands = subcommands_of(command);
+        append_words(out, subcommands == NULL ? "" : subcommands);
+        append_option_names(out, command, subcommands == NULL);
         arcp_buf_append_cstr(out, takes_files(command) ? "\"; files=\"yes" : "");
         arcp_buf_append_cstr(out, "\" ;;\n");
     }
@@ -87,7 +87,7 @@ static void append_bash(arcp_buf *out)
                               "    [ \"$COMP_CWORD\" -gt 0 ] && "
                               "previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
                               "    case \"$previous\" in\n"
-                              /* @ ends a word for bash, which completes what is behind it. */
+                              /* bash breaks words at @ and completes the part after it. */
                               "        @) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n");
     bash_values(out);
     arcp_buf_append_cstr(out, "    esac\n    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
@@ -108,7 +108,7 @@ static void append_bash(arcp_buf *out)
 
 /* ---- zsh ---- */
 
-/* Texts stand in single quotes, within brackets, where a colon separates. */
+/* The text is inside single quotes and brackets, where a colon is a separator. */
 static void append_zsh_text(arcp_buf *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -170,10 +170,10 @@ static void append_zsh(arcp_buf *out)
         arcp_buf_append_format(out, "    %s) _arguments", arcp__commands[command].name);
         zsh_options(out, (arcp__command)command, "      ");
         zsh_options(out, ARCP__COMMAND_ANY, "      ");
-        if (questions_of(command) != NULL) {
+        if (subcommands_of(command) != NULL) {
             arcp_buf_append_format(out, " '1:%s:(",
-                                   command == ARCP__COMMAND_COMPLETION ? "shell" : "question");
-            append_words(out, questions_of(command));
+                                   command == ARCP__COMMAND_COMPLETION ? "shell" : "subcommand");
+            append_words(out, subcommands_of(command));
             arcp_buf_append_cstr(out, ")'");
         }
         arcp_buf_append_cstr(out, command == ARCP__COMMAND_LEASE   ? " '*:lease:_files'"
@@ -233,10 +233,10 @@ static void append_fish(arcp_buf *out)
         arcp_buf_append_cstr(out, "'\n");
     }
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
-        if (questions_of(command) != NULL) {
+        if (subcommands_of(command) != NULL) {
             arcp_buf_append_format(out, "complete -c arcp -n '__fish_seen_subcommand_from %s' -a '",
                                    arcp__commands[command].name);
-            append_words(out, questions_of(command));
+            append_words(out, subcommands_of(command));
             arcp_buf_append_cstr(out, takes_files(command) ? "' -F\n" : "'\n");
         }
     }

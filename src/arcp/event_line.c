@@ -45,7 +45,7 @@ static void append_json(arcp_buf *out, arcp_span json)
     arcp__append_safe(out, json, JSON_BYTES_MAX);
 }
 
-/* A word, set off from what stands before it. */
+/* Appends a text, with a blank before it unless there is one. */
 static void append_next(arcp_buf *out, arcp_span text)
 {
     if (text.size != 0) {

@@ -18,7 +18,7 @@ static int64_t now_ns(void)
 
 /* ---- signals ---- */
 
-/* What signal handlers know: the one place where that cannot be handed over. */
+/* Signal handlers take no context argument, so these are global. */
 static arcp_client *volatile watched;
 static volatile sig_atomic_t interrupts;
 static volatile sig_atomic_t resized;
@@ -59,7 +59,8 @@ static void print_line(arcp__follow *f)
     arcp_buf_clear(&f->line);
 }
 
-static void say(arcp__follow *f, unsigned depth, const char *word, int color, arcp_span text)
+static void print_plain(arcp__follow *f, unsigned depth, const char *word, int color,
+                        arcp_span text)
 {
     const arcp__line_style style = arcp__program_style(f->program, depth);
     arcp__plain_line(&style, word, color, text, &f->line);
@@ -101,7 +102,7 @@ static void on_added(arcp__follow *f, const arcp_client_event *event)
     arcp_buf_append(&text, label_of(event->job));
     arcp_buf_append_byte(&text, ' ');
     arcp_buf_append(&text, arcp_job_id(event->job));
-    say(f, depth, "child", ARCP__COLOR_BLUE, arcp_buf_span(&text));
+    print_plain(f, depth, "child", ARCP__COLOR_BLUE, arcp_buf_span(&text));
     arcp_buf_fini(&text);
     arcp__progress_add(&f->progress, arcp_job_id(event->job), label_of(event->job), depth,
                        now_ns());
@@ -124,7 +125,7 @@ static void on_event(arcp__follow *f, const arcp_client_event *event)
     if (arcp__event_line(&style, event, &f->line)) {
         arcp__progress_note(&f->progress, id, arcp_client_event_body(event));
         if (!f->program->screen.is_terminal || event->kind != ARCP_EVENT_PROGRESS) {
-            print_line(f); /* else it has a bar */
+            print_line(f); /* a terminal shows progress as a bar */
         }
     }
     arcp_buf_clear(&f->line);
@@ -136,10 +137,10 @@ static void on_child_end(arcp__follow *f, const arcp_client_event *event)
     const unsigned depth = depth_of(f, arcp_job_id(event->job));
     arcp__progress_remove(&f->progress, arcp_job_id(event->job));
     if (outcome->error != NULL) {
-        say(f, depth, "ended", ARCP__COLOR_RED, arcp_span_cstr(outcome->error->message));
+        print_plain(f, depth, "ended", ARCP__COLOR_RED, arcp_span_cstr(outcome->error->message));
     } else {
-        say(f, depth, "ended", ARCP__COLOR_GREEN,
-            arcp_span_cstr(arcp_job_status_name(outcome->final_status)));
+        print_plain(f, depth, "ended", ARCP__COLOR_GREEN,
+                    arcp_span_cstr(arcp_job_status_name(outcome->final_status)));
     }
 }
 
@@ -172,11 +173,11 @@ static void on_client_event(arcp__follow *f, const arcp_client_event *event)
         if (f->file != NULL) {
             arcp__session_file_unlock(f->file);
         }
-        say(f, 0, "waiting", ARCP__COLOR_YELLOW, arcp_span_cstr(event->error->message));
+        print_plain(f, 0, "waiting", ARCP__COLOR_YELLOW, arcp_span_cstr(event->error->message));
         return;
     case ARCP_CLIENT_RESUMED:
-        say(f, 0, "resumed", ARCP__COLOR_DIM,
-            ARCP_SPAN_LITERAL("the connection is back; nothing was lost"));
+        print_plain(f, 0, "resumed", ARCP__COLOR_DIM,
+                    ARCP_SPAN_LITERAL("the connection was restored; no events were lost"));
         return;
     case ARCP_CLIENT_JOB_ADDED:
         on_added(f, event);
@@ -204,7 +205,7 @@ static void on_client_event(arcp__follow *f, const arcp_client_event *event)
     }
 }
 
-/* ---- what happens besides ---- */
+/* ---- between events ---- */
 
 static void redraw(arcp__follow *f)
 {
@@ -222,8 +223,8 @@ static void redraw(arcp__follow *f)
     arcp_buf_fini(&area);
 }
 
-/* Acknowledges what was dealt with, after the session's file says so: whoever resumes from the
- * file must find all that is acknowledged behind it. */
+/* Acknowledges the events that were printed, but only after their number is in the session file: a
+ * resume from the file must not ask for events that were already acknowledged. */
 static void acknowledge(arcp__follow *f)
 {
     int64_t now = now_ns();
@@ -240,24 +241,24 @@ static void acknowledge(arcp__follow *f)
     }
 }
 
-/* Ctrl-C: the first asks for the job to be cancelled, the second leaves. */
+/* The first Ctrl-C requests cancellation of the job, the second detaches from it. */
 static void check_interrupts(arcp__follow *f)
 {
     const unsigned count = (unsigned)interrupts;
-    if (count == f->interrupts_seen) {
+    if (count == f->interrupts_handled) {
         return;
     }
-    f->interrupts_seen = count;
+    f->interrupts_handled = count;
     arcp__screen_erase_echo(&f->program->screen);
     if (f->may_cancel && !f->cancel_sent && count == 1) {
         arcp_error err = {0};
         f->cancel_sent = true;
         arcp__screen_format(&f->program->screen,
-                            "asking for the job to be cancelled (Ctrl-C again: leave)");
+                            "cancelling the job (press Ctrl-C again to detach)");
         arcp_status status = arcp_client_cancel(
             f->client, arcp_job_id(f->job), ARCP_SPAN_LITERAL("Ctrl-C"), ARCP_WAIT_DEFAULT, &err);
-        /* A job that has just ended cannot be cancelled: its end is on the way. The wait may be
-         * interrupted by the very Ctrl-C that brought us here: the job was asked all the same. */
+        /* JOB_NOT_FOUND: the job has just ended, and its end is about to arrive. INTERRUPTED: the
+         * wait was interrupted by the same Ctrl-C; the request was sent nevertheless. */
         if (status != ARCP_OK && status != ARCP_E_JOB_NOT_FOUND && status != ARCP_E_INTERRUPTED) {
             arcp__screen_format(&f->program->screen, "not cancelled: %s", err.message);
         }
@@ -265,14 +266,14 @@ static void check_interrupts(arcp__follow *f)
             return;
         }
     }
-    arcp__screen_erase_echo(&f->program->screen); /* the second came while the first was told */
+    arcp__screen_erase_echo(&f->program->screen); /* the second came while the first was handled */
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&text, "left; the job goes on: arcp watch ");
+    arcp_buf_append_cstr(&text, "detached; the job continues: arcp watch ");
     arcp__append_safe(&text, arcp_job_id(f->job), 256);
     arcp__screen_line(&f->program->screen, arcp_buf_span(&text));
     arcp_buf_fini(&text);
     f->done = true;
-    f->exit_status = ARCP__EXIT_LEFT;
+    f->exit_status = ARCP__EXIT_DETACHED;
 }
 
 static int64_t wait_ms(const arcp__follow *f)

@@ -11,8 +11,8 @@
 
 static const arcp_json_limits json_limits = {64, 100000, SIZE_MAX};
 
-/* Whether --grant (or, for cost.budget, --budget) speaks of the capability; the pattern
- * follows. */
+/* Returns the pattern of grant `index` and sets its capability. The --budget options come after the
+ * --grant options, with the capability cost.budget. NULL for a --grant without "=". */
 static const char *grant_of(const arcp__arguments *arguments, size_t index, arcp_span *capability)
 {
     size_t grants = arguments->counts[ARCP__OPTION_GRANT];
@@ -31,7 +31,7 @@ static size_t grant_count(const arcp__arguments *arguments)
     return arguments->counts[ARCP__OPTION_GRANT] + arguments->counts[ARCP__OPTION_BUDGET];
 }
 
-/* Adds the grants of one capability to the array that is open. */
+/* Appends the grants of one capability to the open array. */
 static void write_grants(const arcp__arguments *arguments, arcp_span capability,
                          arcp_json_writer *writer)
 {
@@ -44,8 +44,9 @@ static void write_grants(const arcp__arguments *arguments, arcp_span capability,
     }
 }
 
-static bool was_written(const arcp__arguments *arguments, size_t index, const arcp_json *given,
-                        arcp_json_ref root)
+/* Whether the capability of grant `index` is in the given lease or in an earlier grant. */
+static bool is_written(const arcp__arguments *arguments, size_t index, const arcp_json *given,
+                       arcp_json_ref root)
 {
     arcp_span capability;
     (void)grant_of(arguments, index, &capability);
@@ -62,7 +63,7 @@ static bool was_written(const arcp__arguments *arguments, size_t index, const ar
     return false;
 }
 
-/* The lease that was given, with the grants added to its lists. */
+/* Writes the given lease with the grants added to its lists. */
 static void write_lease(const arcp__arguments *arguments, const arcp_json *given,
                         arcp_json_ref root, arcp_buf *out)
 {
@@ -88,7 +89,7 @@ static void write_lease(const arcp__arguments *arguments, const arcp_json *given
     for (size_t index = 0; index < grant_count(arguments); index++) {
         arcp_span capability;
         (void)grant_of(arguments, index, &capability);
-        if (!was_written(arguments, index, given, root)) {
+        if (!is_written(arguments, index, given, root)) {
             arcp_json_name_span(&writer, capability);
             arcp_json_begin_array(&writer);
             write_grants(arguments, capability, &writer);
@@ -177,7 +178,7 @@ static arcp_status make_constraints(const arcp__arguments *arguments, int64_t no
 arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wall_ns,
                                 arcp_buf *lease, arcp_buf *constraints, arcp_error *err)
 {
-    /* A person may ask for more than the usual runtime grants: that one decides. */
+    /* Without our own size limits: the runtime decides how large a lease may be. */
     arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
     limits.patterns_max = SIZE_MAX;
     limits.bytes_max = SIZE_MAX;

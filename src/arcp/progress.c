@@ -20,7 +20,7 @@ static arcp__progress_row *find(arcp__progress *progress, arcp_span job)
     return NULL;
 }
 
-/* Copies what fits, made harmless. */
+/* Copies as much as fits, with control characters escaped. */
 static void set_text(char *out, size_t room, arcp_span text)
 {
     arcp_buf safe = ARCP_BUF_INIT;
@@ -56,7 +56,7 @@ void arcp__progress_remove(arcp__progress *progress, arcp_span job)
     }
 }
 
-/* For drawing only: what counts is the text. */
+/* Only for drawing: a double may round the reported number. */
 static double number_of(arcp_span text)
 {
     char digits[64];

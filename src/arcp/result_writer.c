@@ -13,7 +13,7 @@ arcp_status arcp__result_writer_open(arcp__result_writer *writer, arcp__program 
                                     .fd = -1,
                                     .is_fresh = true,
                                     .discards = program->is_json && path == NULL,
-                                    .is_shown = path == NULL && isatty(STDOUT_FILENO),
+                                    .is_terminal = path == NULL && isatty(STDOUT_FILENO),
                                     .held = ARCP_BUF_INIT};
     if (path == NULL) {
         return ARCP_OK;
@@ -27,7 +27,7 @@ arcp_status arcp__result_writer_open(arcp__result_writer *writer, arcp__program 
 static arcp_status write_file(arcp__result_writer *writer, arcp_span bytes, arcp_error *err)
 {
     if (writer->is_fresh && ftruncate(writer->fd, 0) != 0 && errno != EINVAL) {
-        return arcp_error_set(err, ARCP_E_IO, "%s cannot be emptied: %s", writer->path,
+        return arcp_error_set(err, ARCP_E_IO, "%s cannot be truncated: %s", writer->path,
                               strerror(errno));
     }
     writer->is_fresh = false;
@@ -47,7 +47,7 @@ static arcp_status write_file(arcp__result_writer *writer, arcp_span bytes, arcp
 static bool print(arcp__result_writer *writer, arcp_span bytes, bool is_last)
 {
     arcp_buf shown = ARCP_BUF_INIT;
-    if (writer->is_shown) {
+    if (writer->is_terminal) {
         arcp__append_shown(&shown, bytes, &writer->held, is_last);
         bytes = arcp_buf_span(&shown);
     }
@@ -69,8 +69,8 @@ static arcp_status put(void *user, arcp_span bytes, arcp_error *err)
     if (writer->fd >= 0) {
         return write_file(writer, bytes, err);
     }
-    if (writer->is_shown) {
-        /* Bars would end up in the middle of the text. */
+    if (writer->is_terminal) {
+        /* Progress bars would be drawn into the middle of the text. */
         arcp__screen_status(&writer->program->screen, arcp_span_make(NULL, 0));
         writer->program->screen.status_off = true;
     }
@@ -84,7 +84,7 @@ arcp_result_sink arcp__result_writer_sink(arcp__result_writer *writer)
     return (arcp_result_sink){.mode = ARCP_RESULT_CALLBACK, .write = put, .user = writer};
 }
 
-/* To the file of --output; what goes wrong is said. */
+/* Writes to the file of --output; prints an error if that fails. */
 static bool write_whole(arcp__result_writer *writer, arcp_span text)
 {
     arcp_error err = {0};
@@ -95,7 +95,7 @@ static bool write_whole(arcp__result_writer *writer, arcp_span text)
     return written;
 }
 
-/* A string without its quotes, anything else as it came. */
+/* Writes a string without its quotes, any other value unchanged. */
 static bool finish_inline(arcp__result_writer *writer, arcp_span result)
 {
     const arcp_json_limits limits = {64, 10000, SIZE_MAX};
@@ -112,7 +112,8 @@ static bool finish_inline(arcp__result_writer *writer, arcp_span result)
         arcp_buf_append_byte(&text, '\n');
     }
     if (text.failed || room.failed) {
-        arcp__screen_format(&writer->program->screen, "error: out of memory for the result");
+        arcp__screen_format(&writer->program->screen,
+                            "error: out of memory while writing the result");
     } else if (writer->fd >= 0) {
         written = write_whole(writer, arcp_buf_span(&text));
     } else {
@@ -132,12 +133,12 @@ bool arcp__result_writer_finish(arcp__result_writer *writer, const arcp_outcome 
     if (outcome->result_id.size == 0) {
         return outcome->result.size == 0 || finish_inline(writer, outcome->result);
     }
-    if (writer->fd >= 0 && writer->is_fresh) { /* a stream of no bytes */
+    if (writer->fd >= 0 && writer->is_fresh) { /* an empty stream */
         return write_whole(writer, arcp_span_make(NULL, 0));
     }
-    /* On a terminal the prompt begins on a line of its own. */
+    /* On a terminal, end the line so that the prompt starts on a new one. */
     bool written = writer->fd >= 0 || print(writer, arcp_span_make(NULL, 0), true);
-    if (written && writer->is_shown && writer->last != '\n' && writer->last != '\0') {
+    if (written && writer->is_terminal && writer->last != '\n' && writer->last != '\0') {
         return arcp__program_print(writer->program, ARCP_SPAN_LITERAL("\n"));
     }
     return written;

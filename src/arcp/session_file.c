@@ -24,17 +24,17 @@
 
 struct arcp__session_file {
     pthread_mutex_t mutex;
-    char *path;  /* the file; its lock is path + ".lock" */
-    int lock_fd; /* -1: not ours */
+    char *path;  /* the lock file is path + ".lock" */
+    int lock_fd; /* -1: we do not hold the lock */
     arcp_buf url;
     arcp_buf session_id;
     arcp_buf token; /* secret */
     uint64_t last_event_seq;
-    arcp_buf jobs; /* JSON strings with commas between them */
-    bool kept;     /* on disk */
+    arcp_buf jobs; /* JSON strings, separated by commas */
+    bool kept;     /* the file is on disk */
 };
 
-/* What a file has. The jobs are written by hand. */
+/* The members of the file. `jobs` is written separately. */
 typedef struct saved {
     arcp_span url, session_id, resume_token;
     uint64_t last_event_seq;
@@ -52,13 +52,13 @@ static const arcp__members members = ARCP__MEMBERS(rows);
 
 /* ---- folders ---- */
 
-/* state/sessions/, made when it is not there. */
+/* The path of state/sessions/, which is created if it does not exist. */
 static char *sessions_directory(arcp_span state)
 {
     arcp_buf path = ARCP_BUF_INIT;
     arcp_buf_append_format(&path, "%.*s/sessions/", (int)state.size, state.data);
     char *text = arcp_buf_take_cstr(&path);
-    /* Every folder on the way, as mkdir -p does; private, as what is in it. */
+    /* Every folder of the path, as mkdir -p does; private, because the files are secret. */
     for (char *at = text == NULL ? NULL : strchr(text + 1, '/'); at != NULL;
          at = strchr(at + 1, '/')) {
         *at = '\0';
@@ -187,7 +187,7 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     arcp_json_end_array(&writer);
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(&text, '\n');
-    /* Not synced: it is written often, and a machine that crashes ends the command too. */
+    /* Not synced: the file is written often, and a crash of the machine ends the command too. */
     arcp_status status = arcp_buf_status(&text) == ARCP_OK
                              ? arcp__private_file_replace(&whole, arcp_buf_span(&text), err)
                              : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -195,7 +195,7 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     return status;
 }
 
-/* With the mutex held. */
+/* The caller holds the mutex. */
 static arcp_status take_session(arcp__session_file *file, arcp_span id, arcp_span token,
                                 arcp_error *err)
 {
@@ -279,8 +279,8 @@ static bool names_job(const arcp_json *json, arcp_json_ref jobs, arcp_span job)
     return at != ARCP_JSON_ABSENT;
 }
 
-/* Reads the file at the path; `job` not empty: only when it names the job and the URL. False for a
- * file that is none of ours. */
+/* Reads the file; if `job` is not empty, the file must list the job and have the same URL. False
+ * for a file that is not a valid session file. */
 static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
 {
     const arcp_json_limits limits = {16, 1000, FILE_BYTES_MAX};
@@ -318,10 +318,12 @@ arcp_status arcp__session_file_reload(arcp__session_file *file, arcp_error *err)
     (void)pthread_mutex_lock(&file->mutex);
     bool good = !file->kept || load(file, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
     (void)pthread_mutex_unlock(&file->mutex);
-    return good ? ARCP_OK : arcp_error_set(err, ARCP_E_IO, "%s is gone or unreadable", file->path);
+    return good
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_IO, "%s does not exist or is not readable", file->path);
 }
 
-/* The next entry whose name begins as a session's does: ULID.json, and its lock. */
+/* The next entry named ULID.json or ULID.json.lock. */
 static struct dirent *next_session(DIR *entries)
 {
     struct dirent *entry = entries == NULL ? NULL : readdir(entries);
@@ -347,7 +349,7 @@ arcp_status arcp__session_file_find(arcp_span directory, arcp_span url, arcp_spa
         arcp_buf path = ARCP_BUF_INIT;
         arcp_buf_append_format(&path, "%s%s", folder, entry->d_name);
         arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
-        /* Names are ULIDs: the greatest is the youngest. */
+        /* Names are ULIDs: the greatest one is the newest. */
         if (file != NULL && load(file, url, job) &&
             (best == NULL || strcmp(file->path, best->path) > 0)) {
             arcp__session_file_free(best);
@@ -361,10 +363,10 @@ arcp_status arcp__session_file_find(arcp_span directory, arcp_span url, arcp_spa
     }
     arcp__free(folder);
     *out = best;
-    return best != NULL
-               ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_NOT_FOUND, "no session of this machine submitted %.*s",
-                                (int)job.size, job.data);
+    return best != NULL ? ARCP_OK
+                        : arcp_error_set(err, ARCP_E_NOT_FOUND,
+                                         "no saved session of this machine submitted %.*s",
+                                         (int)job.size, job.data);
 }
 
 void arcp__session_file_sweep(arcp_span directory, int64_t seconds)

@@ -1,4 +1,4 @@
-/* arcp-bench, which `arcp bench` runs: load on a runtime, measured. */
+/* arcp-bench, which `arcp bench` runs: a load test against a runtime. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static arcp_status read_count(const arcp__arguments *arguments, arcp__option opt
     uint64_t value = 0;
     if (!arcp__digits_parse(arcp_span_cstr(text), &value) || value < least || value > most) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "--%s %s is no number from %" PRIu64 " to %" PRIu64,
+                              "--%s %s is not a number from %" PRIu64 " to %" PRIu64,
                               arcp__options[option].name, text, least, most);
     }
     *out = value;
@@ -45,12 +45,12 @@ static arcp_status read_counts(const arcp__arguments *arguments, arcp__load_opti
     }
     if (sessions == 0 && (idle == 0 || in_flight != 0 || load->jobs != 0)) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "--sessions 0 is for --idle sessions alone, for a --duration");
+                              "--sessions 0 needs --idle, and excludes --in-flight and --jobs");
     }
     if (in_flight != 0 && in_flight < sessions) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "--in-flight %" PRIu64 " leaves some of the %" PRIu64
-                              " sessions without a job; --idle is for those",
+                              " sessions without a job; use --idle for idle sessions",
                               in_flight, sessions);
     }
     if (in_flight == 0 && sessions != 0) { /* at least one for each session that submits */

@@ -45,7 +45,7 @@ int64_t arcp__samples_at(const arcp__samples *samples, unsigned per_mille)
     if (samples->count == 0) {
         return 0;
     }
-    /* The rank, rounded up: of 10 samples the 90 % one is the ninth. */
+    /* The rank, rounded up: p90 of 10 samples is the ninth. */
     size_t rank =
         (samples->count / 1000) * per_mille + ((samples->count % 1000) * per_mille + 999) / 1000;
     return samples->ns[rank == 0 ? 0 : rank - 1];
@@ -75,7 +75,7 @@ static double milliseconds(int64_t ns)
     return (double)ns / 1e6;
 }
 
-/* How much of one core this process took: near 100 it measures itself. */
+/* This process's share of one core; near 100 it is itself the bottleneck. */
 static double client_percent(const arcp__load_result *result)
 {
     return result->measured_ns <= 0 ? 0
@@ -149,7 +149,7 @@ void arcp__bench_table(const arcp__load_options *options, const arcp__load_resul
     if (options->idle != 0) {
         arcp_buf_append_format(out, ", idle sessions lost %" PRIu64, result->idle_lost);
     }
-    arcp_buf_append_format(out, "; this program took %.0f %% of a core%s", client_percent(result),
+    arcp_buf_append_format(out, "; this program used %.0f %% of a core%s", client_percent(result),
                            result->was_interrupted ? " (interrupted)" : "");
 }
 

@@ -51,10 +51,10 @@ static arcp_status push(const char ***list, size_t *count, const char *text, arc
     return ARCP_OK;
 }
 
-/* Keeps the name when it is more alike to the word than `best`. How alike two names are: the length
- * of what they begin with in common, and of what they end with; nothing when more than two letters
- * of the longer one are left. Enough to find `--imput`. */
-static void keep_likest(const char *word, const char *name, const char **best, size_t *most)
+/* Replaces `best` by the name if that is more similar to the word. The similarity of two names is
+ * the length of their common prefix plus that of their common suffix, or none when the longer one
+ * has more than two letters besides. That is enough to find `--imput`. */
+static void keep_most_similar(const char *word, const char *name, const char **best, size_t *most)
 {
     const size_t a_size = strlen(word);
     const size_t b_size = strlen(name);
@@ -86,18 +86,18 @@ static arcp_status unknown_option(const arcp__arguments *arguments, const char *
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         const arcp__option_row *row = &arcp__options[option];
         if (strcmp(row->name, written) == 0) {
-            return arcp_error_set(err, ARCP_E_USAGE, "--%s belongs to arcp %s", written,
+            return arcp_error_set(err, ARCP_E_USAGE, "--%s is an option of arcp %s", written,
                                   arcp__commands[row->command].name);
         }
         if (belongs_to((arcp__option)option, arguments->command)) {
-            keep_likest(written, row->name, &best, &most);
+            keep_most_similar(written, row->name, &best, &most);
         }
     }
     return arcp_error_set(err, ARCP_E_USAGE, "unknown option --%s%s%s%s", written,
                           most == 0 ? "" : "; did you mean --", best, most == 0 ? "" : "?");
 }
 
-/* An option of the command (or, before it, of all); -1 when there is none. */
+/* Finds an option of the command, or before the command one that all commands have; -1: none. */
 static int find_option(const arcp__arguments *arguments, const char *name, size_t size)
 {
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
@@ -115,13 +115,13 @@ static arcp_status add_switch(arcp__arguments *out, arcp__option option, arcp_er
     return push(&out->values[option], &out->counts[option], "", err);
 }
 
-/* A token is copied, and nothing of it is left in argv, which others can read. */
+/* A token is copied and overwritten in argv, which other users can read. */
 static arcp_status add_value(arcp__arguments *out, arcp__option option, char *value,
                              arcp_error *err)
 {
     const arcp__option_row *row = &arcp__options[option];
     if (out->counts[option] != 0 && !row->repeats) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--%s can be given once only", row->name);
+        return arcp_error_set(err, ARCP_E_USAGE, "--%s can be given only once", row->name);
     }
     if (option != ARCP__OPTION_TOKEN) {
         return push(&out->values[option], &out->counts[option], value, err);
@@ -135,7 +135,7 @@ static arcp_status add_value(arcp__arguments *out, arcp__option option, char *va
     return add_switch(out, option, err);
 }
 
-/* --name, --name=value, --name value. *used: how many words it took. */
+/* Parses --name, --name=value or --name value; *used is the number of words consumed. */
 static arcp_status parse_option(arcp__arguments *out, char **words, int count, int *used,
                                 arcp_error *err)
 {
@@ -165,7 +165,7 @@ static arcp_status parse_option(arcp__arguments *out, char **words, int count, i
     return add_value(out, (arcp__option)option, words[1], err);
 }
 
-/* How many words an option before the command takes; 0: it is wrong. */
+/* The number of words of an option before the command; 0: it is not valid. */
 static int option_words(const char *word)
 {
     const arcp__arguments none = {.command = ARCP__COMMAND_ANY};
@@ -203,7 +203,7 @@ int arcp__arguments_command_at(int argc, char *const *argv)
     return at < argc && strcmp(argv[at], "help") != 0 ? at : 0;
 }
 
-/* The word that names the command. */
+/* Parses the word that names the command. */
 static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_error *err)
 {
     out->command = arcp__command_of(word);
@@ -216,7 +216,7 @@ static arcp_status parse_command(arcp__arguments *out, const char *word, arcp_er
     const char *best = "";
     size_t most = 0;
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
-        keep_likest(word, arcp__commands[command].name, &best, &most);
+        keep_most_similar(word, arcp__commands[command].name, &best, &most);
     }
     return arcp_error_set(err, ARCP_E_USAGE, "unknown command %s%s%s%s", word,
                           most == 0 ? "" : "; did you mean ", best, most == 0 ? "" : "?");
@@ -231,7 +231,7 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
     for (int at = 1; at < argc && status == ARCP_OK;) {
         char *word = argv[at];
         int used = 1;
-        /* A target that lease is asked about may begin with a dash. */
+        /* A target argument of `arcp lease` may begin with a dash. */
         const bool may_be_target = out->command == ARCP__COMMAND_LEASE && out->word_count != 0;
         if (!options_end && strcmp(word, "--") == 0) {
             options_end = true;
@@ -259,7 +259,7 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
         return arcp_error_set(err, ARCP_E_USAGE, "%s is missing", row->arguments);
     }
     if (out->word_count > row->most) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s is one word too many", out->words[row->most]);
+        return arcp_error_set(err, ARCP_E_USAGE, "unexpected argument '%s'", out->words[row->most]);
     }
     return ARCP_OK;
 }

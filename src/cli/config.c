@@ -20,7 +20,7 @@ static const char *environment(const char *name)
     return value == NULL || value[0] == '\0' ? NULL : value;
 }
 
-/* A folder, which is absolute: arcpd passes over what is not, too. */
+/* An absolute path of the environment; arcpd ignores relative ones, too. */
 static const char *folder(const char *name)
 {
     const char *value = environment(name);
@@ -87,7 +87,7 @@ static arcp_status keep_secret(arcp_span text, arcp_secret **out, arcp_error *er
     return *out != NULL ? ARCP_OK : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
-/* The token of a text: its first line, without white space behind it. */
+/* Takes the token from a text: its first line, without trailing white space. */
 static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **out, arcp_error *err)
 {
     arcp_span token = arcp_buf_span(text);
@@ -100,12 +100,12 @@ static arcp_status keep_token(arcp_buf *text, const char *where, arcp_secret **o
     }
     arcp_status status = token.size != 0
                              ? keep_secret(token, out, err)
-                             : arcp_error_set(err, ARCP_E_USAGE, "%s gave no token", where);
+                             : arcp_error_set(err, ARCP_E_USAGE, "%s provided no token", where);
     arcp_buf_fini(text);
     return status;
 }
 
-/* Reads to the end; NULL, or why that cannot be. */
+/* Reads to the end; NULL, or the reason why that failed. */
 static const char *read_fd(int fd, arcp_buf *out)
 {
     const int problem = arcp__read_all(fd, TOKEN_BYTES_MAX, out);
@@ -130,8 +130,8 @@ static arcp_status token_from_file(const char *path, arcp_secret **out, arcp_err
     return keep_token(&text, path, out, err);
 }
 
-/* Starts a command that writes to `output`, without a shell. Zero, or what keeps it from being
- * started. */
+/* Starts a command, without a shell, with `output` as its standard output. Returns 0 or an errno.
+ */
 static int start_command(char **words, int output, pid_t *child)
 {
     posix_spawn_file_actions_t actions;
@@ -144,7 +144,7 @@ static int start_command(char **words, int output, pid_t *child)
     problem = posix_spawnattr_init(&attributes);
     if (problem == 0) {
         (void)sigemptyset(&broken_pipe);
-        (void)sigaddset(&broken_pipe, SIGPIPE); /* which we ignore, and no other program expects */
+        (void)sigaddset(&broken_pipe, SIGPIPE); /* ignored here; programs expect the default */
         (void)posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
         (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
         problem = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
@@ -157,7 +157,7 @@ static int start_command(char **words, int output, pid_t *child)
     return problem;
 }
 
-/* What a shell says, and a system that cannot tell us at once. */
+/* The exit status of a shell, and of posix_spawnp where exec fails only in the child. */
 #define STATUS_NOT_FOUND 127
 
 /* Takes the first line that the command prints. */
@@ -184,7 +184,7 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
     arcp_status status = ARCP_OK;
     if (why != NULL) {
         status = arcp_error_set(err, ARCP_E_USAGE,
-                                "token_command: what %s prints cannot be read: %s", words[0], why);
+                                "token_command: cannot read the output of %s: %s", words[0], why);
     } else if (WIFSIGNALED(exit_status)) {
         status = arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed (signal %d)", words[0],
                                 WTERMSIG(exit_status));
@@ -201,7 +201,7 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
     return keep_token(&text, words[0], out, err);
 }
 
-/* The token that a daemon of this machine made for its user, if there is one. */
+/* The token that the local arcpd wrote for its user, if there is one. */
 static arcp_status token_of_daemon(arcp_secret **out, arcp_error *err)
 {
     arcp_buf path = ARCP_BUF_INIT;
@@ -226,12 +226,12 @@ static const char *first_set(const char *a, const char *b, const char *c)
     return a != NULL ? a : b != NULL ? b : c;
 }
 
-/* Says where a token was looked for. `kept_for`: the URL of the one that was found and not taken;
- * NULL: there was none. */
+/* Explains where a token was searched. `kept_for`: the URL of a token in the file that was not sent
+ * because it belongs to another runtime, or NULL. */
 static arcp_status explain_no_token(arcp__target *target, const char *kept_for, arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf_append_cstr(&text, "no token was sent: neither --token nor ARCP_TOKEN is there; ");
+    arcp_buf_append_cstr(&text, "no token was sent: neither --token nor ARCP_TOKEN is set; ");
     if (kept_for != NULL) {
         arcp_buf_append_format(&text, "the configuration file has one for %s, not for %s; ",
                                kept_for, target->url);
@@ -239,15 +239,15 @@ static arcp_status explain_no_token(arcp__target *target, const char *kept_for, 
         arcp_buf_append_cstr(&text, "the configuration file has none; ");
     }
     arcp_buf_append_cstr(&text, arcp__url_is_local(arcp_span_cstr(target->url))
-                                    ? "this user's arcpd has left none"
-                                    : "that of this user's arcpd is for loopback URLs only");
+                                    ? "this user's arcpd has written none"
+                                    : "the token of this user's arcpd is for loopback URLs only");
     target->no_token = arcp_buf_take_cstr(&text);
     arcp_buf_fini(&text);
     return target->no_token != NULL ? ARCP_OK
                                     : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
-/* A token of the file is for the runtime it stands beside, and goes to no other one. */
+/* A token of the file is sent only to the runtime whose URL is at the same level of the file. */
 static arcp_status find_token(const arcp__arguments *arguments, const arcp__config_file *file,
                               arcp__target *target, arcp_error *err)
 {
@@ -286,7 +286,7 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
     return explain_no_token(target, kept_for, err);
 }
 
-/* ---- all together ---- */
+/* ---- the target ---- */
 
 static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file *out,
                              arcp_error *err)

@@ -2,11 +2,11 @@
  *
  *   url: wss://agents.example.org/arcp
  *   token_file: ~/.config/arcp/token
- *   profile: prod                      # used when none is asked for
+ *   profile: prod                      # used unless --profile or ARCP_PROFILE names another
  *   profiles:
  *     prod: {url: ..., token_command: [pass, show, arcp]}
  *
- * A profile's keys win over the file's own. */
+ * The keys of a profile take precedence over those at the top level. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,10 @@
 #include "cli/cli.h"
 #include "config/config.h"
 
-/* The file comes first: rows are offsets from here. */
+/* `file` must be first: the rows are offsets from the beginning of this struct. */
 typedef struct reading {
     arcp__config_file file;
-    const char *profile; /* wanted; NULL: none */
+    const char *profile; /* the selected one; NULL: none */
     bool profile_found;
 } reading;
 
@@ -30,7 +30,7 @@ static arcp_status accept_text(arcp__yaml_reader *r, const arcp__config_row *row
     return *text == NULL || (*text)[0] == '\0' ? arcp__yaml_refuse(r, "must be a string") : ARCP_OK;
 }
 
-/* ~/ is the home directory. */
+/* Replaces a leading ~/ by the home directory. */
 static arcp_status accept_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     const char *home = getenv("HOME");
@@ -47,7 +47,7 @@ static arcp_status accept_path(arcp__yaml_reader *r, const arcp__config_row *row
     return *text != NULL ? ARCP_OK : arcp__yaml_no_memory(r);
 }
 
-/* A program and its words; no shell is involved. */
+/* A program and its arguments; no shell is involved. */
 static arcp_status accept_words(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     const arcp__config_level *level = owner;
@@ -57,15 +57,15 @@ static arcp_status accept_words(arcp__yaml_reader *r, const arcp__config_row *ro
                : ARCP_OK;
 }
 
-/* Profiles are read after the other keys, one of which names the wanted one. */
-static arcp_status pass_over(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
+/* Profiles are read after the other keys, because `profile` selects one of them. */
+static arcp_status skip_profiles(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     return ARCP_OK;
 }
 
-static const arcp__config_type profiles_type = {.read = pass_over};
+static const arcp__config_type profiles_type = {.read = skip_profiles};
 
-/* Of a profile, and, with two more, of the file. */
+/* The first LEVEL_KEYS rows are the keys of a profile; the top level has all rows. */
 #define LEVEL_KEYS 5
 _Static_assert(offsetof(arcp__config_file, top) == 0, "a file begins as a profile does");
 static const arcp__config_row rows[] = {
@@ -84,18 +84,18 @@ static const arcp__config_fields level_fields = {.rows = rows, .count = LEVEL_KE
 
 /* ---- profiles ---- */
 
-/* Every profile is read, so that each mistake is reported; the wanted one is kept. */
+/* Reads every profile, so that each mistake is reported, and keeps the selected one. */
 static arcp_status read_profile(arcp__yaml_reader *r, void *user, arcp_span name)
 {
     reading *into = user;
-    const bool is_wanted = into->profile != NULL && arcp_span_equal_cstr(name, into->profile);
+    const bool is_selected = into->profile != NULL && arcp_span_equal_cstr(name, into->profile);
     arcp__config_level other = {0};
     if (r->node->type != YAML_MAPPING_NODE) {
         return arcp__yaml_refuse(r, "must be a mapping (key: value)");
     }
     const arcp_status status =
-        arcp__config_fields_read(r, &level_fields, is_wanted ? &into->file.profile : &other);
-    into->profile_found = into->profile_found || is_wanted;
+        arcp__config_fields_read(r, &level_fields, is_selected ? &into->file.profile : &other);
+    into->profile_found = into->profile_found || is_selected;
     arcp__config_fields_fini(&level_fields, &other);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "json/json_put.h"
 
-/* What people can do about it, where a runtime was asked. */
+/* Hints for commands that use a runtime. */
 static const struct {
     arcp_status status;
     const char *hint;
@@ -16,10 +16,10 @@ static const struct {
     {ARCP_E_UNAUTHENTICATED,
      "the token comes from --token, ARCP_TOKEN, ~/.config/arcp/config.yaml, or this user's arcpd"},
     {ARCP_E_IO, "is the runtime running, and is the URL right (--url, ARCP_URL)?"},
-    {ARCP_E_AGENT_NOT_AVAILABLE, "`arcp agents` lists what there is"},
-    {ARCP_E_AGENT_VERSION_NOT_AVAILABLE, "`arcp agents` lists what there is"},
+    {ARCP_E_AGENT_NOT_AVAILABLE, "`arcp agents` lists the available agents"},
+    {ARCP_E_AGENT_VERSION_NOT_AVAILABLE, "`arcp agents` lists the available agents"},
     {ARCP_E_DUPLICATE_KEY, "use another --idempotency-key, or the same parameters"},
-    {ARCP_E_JOB_NOT_FOUND, "`arcp jobs` lists what there is"},
+    {ARCP_E_JOB_NOT_FOUND, "`arcp jobs` lists your jobs"},
     {ARCP_E_CORRUPT, "`arcp watch --from-start JOB` reads the result from its beginning"},
     {ARCP_E_RESUME_WINDOW_EXPIRED, "`arcp watch --from-start JOB` may still show the job"},
 };
@@ -44,7 +44,7 @@ void arcp__program_print_error(arcp__program *program, const arcp_error *err)
     (void)arcp__program_print_buf_line(program, &text);
 }
 
-bool arcp__program_say_no_token(arcp__program *program)
+bool arcp__program_explain_no_token(arcp__program *program)
 {
     if (program->target.no_token == NULL) {
         return false;
@@ -63,7 +63,7 @@ int arcp__program_fail(arcp__program *program, const arcp_error *err)
     arcp__append_safe(&text, arcp_span_cstr(err->message), ARCP_ERROR_MESSAGE_MAX);
     arcp__screen_line(&program->screen, arcp_buf_span(&text));
     arcp_buf_fini(&text);
-    if (err->status == ARCP_E_UNAUTHENTICATED && arcp__program_say_no_token(program)) {
+    if (err->status == ARCP_E_UNAUTHENTICATED && arcp__program_explain_no_token(program)) {
         return arcp__exit_of_status(err->status);
     }
     bool may_hint =
@@ -106,7 +106,7 @@ bool arcp__program_print(arcp__program *program, arcp_span text)
         if (written >= 0) {
             text = arcp_span_from(text, (size_t)written);
         } else if (errno != EINTR) {
-            if (errno != EPIPE) { /* who reads no more needs no message */
+            if (errno != EPIPE) { /* the reader has closed the pipe on purpose */
                 arcp__screen_format(&program->screen, "error: standard output: %s",
                                     strerror(errno));
             }
@@ -122,7 +122,7 @@ bool arcp__program_print_buf(arcp__program *program, arcp_buf *text)
     if (printed) {
         printed = arcp__program_print(program, arcp_buf_span(text));
     } else {
-        arcp__screen_format(&program->screen, "error: out of memory for what is printed");
+        arcp__screen_format(&program->screen, "error: out of memory while printing");
     }
     arcp_buf_fini(text);
     return printed;
@@ -137,7 +137,7 @@ bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text)
 bool arcp__program_print_line(arcp__program *program, arcp_span text)
 {
     arcp_buf line = ARCP_BUF_INIT;
-    if (isatty(STDOUT_FILENO)) { /* JSON stays JSON: it has no other control characters */
+    if (isatty(STDOUT_FILENO)) { /* does not change JSON, which has no raw control characters */
         arcp_buf none = ARCP_BUF_INIT;
         arcp__append_shown(&line, text, &none, true);
         arcp_buf_fini(&none);
@@ -147,7 +147,7 @@ bool arcp__program_print_line(arcp__program *program, arcp_span text)
     return arcp__program_print_buf_line(program, &line);
 }
 
-/* ---- the way to the runtime ---- */
+/* ---- connecting ---- */
 
 arcp_status arcp__program_options(arcp__program *program, arcp_client_options *out, arcp_error *err)
 {
@@ -172,7 +172,7 @@ arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_opt
     arcp_error err = {.details = &program->error_details};
     arcp_client *client = NULL;
     arcp_status status = arcp_client_connect(options, &client, &err);
-    if (status == ARCP_E_USAGE) { /* a URL that is none */
+    if (status == ARCP_E_USAGE) { /* the URL is not valid */
         *exit_status = arcp__program_usage(program, &err);
     } else if (status != ARCP_OK) {
         (void)arcp__program_fail(program, &err);
@@ -181,7 +181,7 @@ arcp_client *arcp__program_connect(arcp__program *program, const arcp_client_opt
     return status == ARCP_OK ? client : NULL;
 }
 
-int arcp__program_ask(arcp__program *program, arcp__program_ask_fn ask, void *user)
+int arcp__program_request(arcp__program *program, arcp__program_request_fn request, void *user)
 {
     arcp_client_options options;
     arcp_error err = {0};
@@ -191,7 +191,7 @@ int arcp__program_ask(arcp__program *program, arcp__program_ask_fn ask, void *us
     int exit_status = ARCP__EXIT_ERROR;
     arcp_client *client = arcp__program_connect(program, &options, &exit_status);
     if (client != NULL) {
-        exit_status = ask(program, client, user);
+        exit_status = request(program, client, user);
         arcp_client_close(client);
         arcp_client_free(client);
     }
@@ -227,7 +227,7 @@ void arcp__runtime_name(arcp_client *client, arcp_buf *out)
 
 /* ---- exit statuses ---- */
 
-/* How a refused request or a job that ended so ends `arcp`. Everything that is not listed is 1. */
+/* The exit status for a refused request or a failed job. Every status not listed here gives 1. */
 static const struct {
     arcp_status status;
     int code;
@@ -245,7 +245,7 @@ static const struct {
     {ARCP_E_BUDGET_EXHAUSTED, ARCP__EXIT_DENIED},
     {ARCP_E_CANCELLED, ARCP__EXIT_CANCELLED},
     {ARCP_E_TIMEOUT, ARCP__EXIT_TIMED_OUT},
-    {ARCP_E_INTERRUPTED, ARCP__EXIT_LEFT},
+    {ARCP_E_INTERRUPTED, ARCP__EXIT_DETACHED},
 };
 
 int arcp__exit_of_status(arcp_status status)
@@ -285,7 +285,7 @@ int arcp__exit_of_outcome(const arcp_outcome *outcome)
         outcome->final_status == ARCP_JOB_TIMED_OUT) {
         return arcp__exit_of_job_status(outcome->final_status);
     }
-    /* A job's failure is never the connection's, whatever code it came with. */
+    /* The job failed, not the connection and not the command line, whatever its code is. */
     const int code = arcp__exit_of_status(outcome->status);
     return code == ARCP__EXIT_NOT_CONNECTED || code == ARCP__EXIT_SUCCESS ||
                    code == ARCP__EXIT_USAGE
@@ -299,7 +299,7 @@ int arcp__exit_of_outcome(const arcp_outcome *outcome)
 static const char *const whens[] = {"auto", "always", "never"};
 #define WHENS (sizeof(whens) / sizeof(whens[0]))
 
-/* Options of every command, then the command. */
+/* Handles the options that every command has, then runs the command. */
 static int begin(arcp__program *program, int (*run)(arcp__program *program))
 {
     const arcp__arguments *arguments = &program->arguments;
@@ -311,7 +311,7 @@ static int begin(arcp__program *program, int (*run)(arcp__program *program))
     }
     if (when == WHENS) {
         arcp_error err = {0};
-        (void)arcp_error_set(&err, ARCP_E_USAGE, "--color %s is none of auto, always, never",
+        (void)arcp_error_set(&err, ARCP_E_USAGE, "--color: '%s' is not one of auto, always, never",
                              color);
         return arcp__program_usage(program, &err);
     }

@@ -42,7 +42,7 @@ void arcp__screen_fini(arcp__screen *screen)
     arcp_buf_fini(&screen->out);
 }
 
-/* What cannot be written to standard error cannot be told either. */
+/* Ignores errors: there is nowhere to report that standard error cannot be written. */
 static void write_out(arcp__screen *screen)
 {
     arcp_span left = arcp_buf_span(&screen->out);
@@ -86,7 +86,7 @@ void arcp__screen_format(arcp__screen *screen, const char *format, ...)
     arcp__screen_line(screen, arcp_span_cstr(text));
 }
 
-/* Appends at most `columns` columns of a line; escape sequences take none. */
+/* Appends at most `columns` columns of a line; escape sequences take no columns. */
 static void append_cut(arcp_buf *out, arcp_span line, size_t columns)
 {
     size_t at = 0;
@@ -167,7 +167,8 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
     }
 }
 
-/* What the character at `at` is shown as; 0 when more of it may come. */
+/* Appends the character at `at`, escaped if necessary, and returns its size; 0 when the rest of it
+ * may still follow. */
 static size_t append_shown(arcp_buf *out, const unsigned char *at, size_t left, bool is_last)
 {
     size_t size = arcp__utf8_character_size(at, left);

@@ -44,8 +44,8 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
     arcp_buf_append_byte(out, '\n');
 }
 
-/* Which runtime, and what to show of what it says: accepted by every command, and of no use to
- * one that asks none. */
+/* Options that select the runtime or the output of events: accepted by every command, but without
+ * effect, and not shown in the help, for a command that uses no runtime. */
 static bool is_about_runtime(arcp__option option)
 {
     return option == ARCP__OPTION_URL || option == ARCP__OPTION_TOKEN ||
@@ -53,7 +53,7 @@ static bool is_about_runtime(arcp__option option)
            option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET;
 }
 
-/* The options of `command`'s own, or of all (ARCP__COMMAND_ANY). */
+/* The options of `command`, or those that every command has (ARCP__COMMAND_ANY). */
 static void append_option_texts(arcp_buf *out, arcp__command command, bool connects)
 {
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
@@ -81,23 +81,24 @@ static void append_overview(arcp_buf *out)
     append_option_texts(out, ARCP__COMMAND_ANY, true);
     arcp_buf_append_cstr(
         out,
-        "\nThe runtime and the token come from the options, else from ARCP_URL and "
-        "ARCP_TOKEN, else from\n~/.config/arcp/config.yaml; without any, the daemon of this "
-        "machine is asked:\nws://127.0.0.1:7777/arcp with the token it made.\n"
-        "arcp COMMAND --help tells more; so does arcp(1).\n"
+        "\nURL and token are taken from the options, else from ARCP_URL and ARCP_TOKEN, else "
+        "from\n~/.config/arcp/config.yaml, else from the local arcpd: ws://127.0.0.1:7777/arcp "
+        "and the token\nthat it wrote for its user.\n"
+        "See `arcp COMMAND --help` and arcp(1) for details.\n"
         "\nexit status: 0 success; 1 error; 2 usage; 3 not connected or not authenticated; "
-        "4 denied by the\nlease or its budget; 5 cancelled; 6 timed out; 130 left by Ctrl-C.\n");
+        "4 denied by the\nlease or its budget; 5 cancelled; 6 timed out; 130 detached by "
+        "Ctrl-C.\n");
 }
 
-static const char lease_questions[] =
+static const char lease_subcommands[] =
     "\n"
-    "  check LEASE CAPABILITY TARGET    may a job with this lease do that?\n"
+    "  check LEASE CAPABILITY TARGET    check whether the lease allows the operation\n"
     "  explain LEASE CAPABILITY TARGET  the same, with the reasons\n"
-    "  subset CHILD PARENT              is the child within the parent?\n"
-    "  diff A B                         what does each allow that the other does not?\n"
-    "  lint LEASE                       what is odd about it?\n"
+    "  subset CHILD PARENT              check whether CHILD allows nothing that PARENT does not\n"
+    "  diff A B                         show what each lease allows that the other does not\n"
+    "  lint LEASE                       report probable mistakes\n"
     "\n"
-    "A lease is JSON, @FILE or - for standard input: a map of capabilities, or an object with the\n"
+    "A LEASE is JSON, @FILE or - for standard input: a map of capabilities, or an object with the\n"
     "members lease and lease_constraints.\n";
 
 void arcp__usage_help(arcp__command command, arcp_buf *out)
@@ -110,14 +111,14 @@ void arcp__usage_help(arcp__command command, arcp_buf *out)
     arcp_buf_append_cstr(out, "usage: ");
     arcp__usage_synopsis(command, out);
     arcp_buf_append_format(out, "\n%s\n%s\noptions:\n", row->text,
-                           command == ARCP__COMMAND_LEASE ? lease_questions : "");
+                           command == ARCP__COMMAND_LEASE ? lease_subcommands : "");
     append_option_texts(out, command, row->connects);
     append_option_texts(out, ARCP__COMMAND_ANY, row->connects);
 }
 
 /* ---- the manual ---- */
 
-/* scdoc reads * _ \ [ ] < and # as its own. */
+/* Escapes the characters that have a meaning in scdoc: * _ \ [ ] < and #. */
 static void append_escaped(arcp_buf *out, const char *text)
 {
     for (; *text != '\0'; text++) {

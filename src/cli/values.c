@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/digits.h"
 
-/* More cannot be sent in a frame anyway. */
+/* A larger text would not fit into a frame. */
 #define TEXT_BYTES_MAX ((size_t)256 << 20)
 #define READ_BYTES     65536
 
@@ -36,7 +36,8 @@ arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *
             }
         }
     }
-    return arcp_error_set(err, ARCP_E_USAGE, "%s is no duration: 250ms, 90s, 10m, 2h or 1d", text);
+    return arcp_error_set(err, ARCP_E_USAGE,
+                          "'%s' is not a duration (expected 250ms, 90s, 10m, 2h or 1d)", text);
 }
 
 arcp_status arcp__duration_option(const arcp__arguments *arguments, arcp__option option,
@@ -55,8 +56,9 @@ arcp_status arcp__seconds_parse(const char *option, const char *text, uint64_t *
 {
     uint64_t value = 0;
     if (!arcp__digits_parse(arcp_span_cstr(text), &value) || value == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "--%s %.64s must be a number of seconds from 1 up",
-                              option, text);
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "--%s: '%.64s' is not a number of seconds (at least 1)", option,
+                              text);
     }
     *out = value;
     return ARCP_OK;
@@ -74,12 +76,12 @@ arcp_status arcp__instant_text(const char *option, const char *text, int sign, i
     }
     int64_t ns = 0;
     if (arcp__duration_parse(text, &ns, NULL) != ARCP_OK) {
-        /* What has the look of a timestamp is told what is wrong with it as one. */
+        /* If the text looks like a timestamp, report what is wrong with it as one. */
         return strpbrk(text, ":-") != NULL
                    ? arcp_error_set(err, ARCP_E_USAGE, "--%s: %s", option, why.message)
                    : arcp_error_set(err, ARCP_E_USAGE,
-                                    "--%s %.64s is no time: 2026-05-13T19:42:13Z, or 250ms, 90s, "
-                                    "10m, 2h, 1d",
+                                    "--%s: '%.64s' is not a time (expected 2026-05-13T19:42:13Z, "
+                                    "or a duration: 250ms, 90s, 10m, 2h or 1d)",
                                     option, text);
     }
     int64_t wall_ns = 0;
@@ -159,7 +161,7 @@ arcp_status arcp__json_argument(const char *argument, bool may_be_stdin,
     if (status != ARCP_OK) {
         bool names_file = argument[0] != '@' && access(argument, F_OK) == 0;
         (void)arcp_error_set(err, status, "%s%s", why.message,
-                             names_file ? " (a file is written @FILE)" : "");
+                             names_file ? " (to read a file, use @FILE)" : "");
     }
     return status;
 }

@@ -198,7 +198,7 @@ static int begin(kit *k, const arcp__case *first)
         (void)arcp__program_print_buf(k->program, &text);
         exit_status = ARCP__EXIT_ERROR;
         if (memmem(verdict.frame.data, verdict.frame.size, "\"UNAUTHENTICATED\"", 17) != NULL) {
-            (void)arcp__program_say_no_token(k->program);
+            (void)arcp__program_explain_no_token(k->program);
             exit_status = ARCP__EXIT_NOT_CONNECTED;
         }
     }

@@ -27,7 +27,7 @@ static arcp_status check(const arcp__private_file *file, int fd, arcp_error *err
         return io_failed(file, "read", errno, err);
     }
     if (!S_ISREG(about.st_mode)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s %s is no regular file", file->what,
+        return arcp_error_set(err, ARCP_E_USAGE, "%s %s is not a regular file", file->what,
                               file->path);
     }
     if ((about.st_mode & file->closed_to) != 0) {
@@ -100,7 +100,7 @@ static bool write_all(int fd, arcp_span text)
     return true;
 }
 
-/* Writes the text to a file beside it, whose name is left in `fresh`. */
+/* Writes the text to a new file in the same directory and stores its name in `fresh`. */
 static arcp_status write_fresh(const arcp__private_file *file, arcp_span text, bool is_durable,
                                char fresh[4096], arcp_error *err)
 {
@@ -134,8 +134,8 @@ arcp_status arcp__private_file_replace(const arcp__private_file *file, arcp_span
     return status;
 }
 
-/* A link never replaces a file, as a rename would: of two who make it the first one wins. Some file
- * systems have no links. */
+/* link() never replaces an existing file, as rename() would: when two processes create the file,
+ * the first one wins. Some file systems have no links. */
 static bool put_in_place(const char *fresh, const char *path)
 {
     if (link(fresh, path) == 0 || errno == EEXIST) {

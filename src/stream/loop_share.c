@@ -6,18 +6,18 @@
 
 #include "base/alloc.h"
 
-#define SPARE_BUFFERS 8
+#define FREE_BUFFERS_MAX 8
 
-/* An idle handle that is active only while tasks wait does both things that "the end of
- * the turn" needs: it runs before the loop waits, and it keeps the loop from waiting. */
+/* Tasks run from an idle handle that is active only while tasks are queued: it runs before the loop
+ * polls, and keeps the loop from blocking. */
 struct arcp__loop_share {
     uv_idle_t idle;
     size_t references;
-    arcp__task *tasks; /* in the order of posting, so of their turns */
+    arcp__task *tasks; /* in the order in which they were posted */
     uint64_t turn;
-    char *read_buffer; /* made when first needed */
-    arcp_buf spare[SPARE_BUFFERS];
-    size_t spare_count;
+    char *read_buffer; /* allocated when first needed */
+    arcp_buf free_buffers[FREE_BUFFERS_MAX];
+    size_t free_count;
 };
 
 arcp__loop_share *arcp__loop_share_new(uv_loop_t *loop)
@@ -41,8 +41,8 @@ arcp__loop_share *arcp__loop_share_ref(arcp__loop_share *share)
 static void on_idle_closed(uv_handle_t *handle)
 {
     arcp__loop_share *share = handle->data;
-    for (size_t i = 0; i < share->spare_count; i++) {
-        arcp_buf_fini(&share->spare[i]);
+    for (size_t i = 0; i < share->free_count; i++) {
+        arcp_buf_fini(&share->free_buffers[i]);
     }
     arcp__free(share->read_buffer);
     arcp__free(share);
@@ -65,7 +65,7 @@ uv_loop_t *arcp__loop_share_loop(const arcp__loop_share *share)
 static void on_idle(uv_idle_t *idle)
 {
     arcp__loop_share *share = idle->data;
-    /* A task may release the last connection. */
+    /* A task may release the last connection, and with it the last other reference. */
     arcp__loop_share_ref(share);
     share->turn++;
     while (share->tasks != NULL && share->tasks->turn < share->turn) {
@@ -114,17 +114,17 @@ char *arcp__loop_share_read_buffer(arcp__loop_share *share)
 void arcp__loop_share_take_buffer(arcp__loop_share *share, arcp_buf *buf)
 {
     assert(buf->size == 0);
-    if (buf->data == NULL && share->spare_count > 0) {
-        *buf = share->spare[--share->spare_count];
+    if (buf->data == NULL && share->free_count > 0) {
+        *buf = share->free_buffers[--share->free_count];
     }
 }
 
 void arcp__loop_share_give_buffer(arcp__loop_share *share, arcp_buf *buf)
 {
     if (buf->data != NULL && buf->capacity <= ARCP__WRITE_PIECE_BYTES &&
-        share->spare_count < SPARE_BUFFERS) {
+        share->free_count < FREE_BUFFERS_MAX) {
         arcp_buf_clear(buf);
-        share->spare[share->spare_count++] = *buf;
+        share->free_buffers[share->free_count++] = *buf;
         *buf = (arcp_buf)ARCP_BUF_INIT;
         return;
     }

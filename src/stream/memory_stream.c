@@ -1,5 +1,5 @@
-/* Two streams in one process: what one writes the other reads in the next turn of the loop. Bytes
- * that the other does not want stay with the one who wrote them. */
+/* Two connected streams in one process: bytes written to one are read from the other in the next
+ * turn of the loop. Bytes that the reader does not accept yet stay in the writing stream. */
 #include <assert.h>
 
 #include "base/alloc.h"
@@ -9,16 +9,16 @@ typedef struct memory_stream {
     arcp__stream base;
     arcp__loop_share *share;
     struct memory_stream *peer; /* NULL: it is closed */
-    arcp__task task; /* what comes from the peer, or the end of a stream that was closed */
+    arcp__task task;            /* delivers the peer's bytes, or frees a closed stream */
     arcp_buf writing;
-    bool wanted;
-    bool finished; /* nothing more is written */
-    bool ended;    /* was told */
+    bool is_reading; /* between start and stop */
+    bool finished;   /* nothing more is written */
+    bool ended;      /* `ended` was called */
     bool closed;
 } memory_stream;
 
-/* Posted only when there is something: a task that is queued already would run in the turn of a
- * write. */
+/* Posts the task only if there is something to deliver: a task posted too early would deliver a
+ * later write in the same turn. */
 static void wake(memory_stream *stream)
 {
     const memory_stream *peer = stream->peer;
@@ -27,13 +27,13 @@ static void wake(memory_stream *stream)
     }
 }
 
-/* Hands on what was written, and what the peer's owner gave it behind that: both are of the turn
- * before. The peer is told first, so that it knows of this when it reads an answer. Either stream
- * may be closed by an event: its memory stays until its task has run. */
+/* Delivers what the peer has written, and what its owner wrote when notified of that: both belong
+ * to the previous turn. The peer is notified first, so that it knows of this before it reads a
+ * response. An event may close either stream; its memory stays valid until its task has run. */
 static void take(memory_stream *stream, memory_stream *peer)
 {
-    for (unsigned batches = 0; batches < 2 && stream->wanted && !stream->closed && !peer->closed &&
-                               peer->writing.size > 0;
+    for (unsigned batches = 0; batches < 2 && stream->is_reading && !stream->closed &&
+                               !peer->closed && peer->writing.size > 0;
          batches++) {
         arcp_buf batch = peer->writing;
         peer->writing = (arcp_buf)ARCP_BUF_INIT;
@@ -43,8 +43,8 @@ static void take(memory_stream *stream, memory_stream *peer)
         }
         arcp__loop_share_give_buffer(stream->share, &batch);
     }
-    if (stream->wanted && !stream->closed) {
-        wake(stream); /* for what is left, or the end */
+    if (stream->is_reading && !stream->closed) {
+        wake(stream); /* for the rest, or the end */
     }
 }
 
@@ -56,9 +56,9 @@ static void run_task(arcp__task *task)
         arcp_buf_fini(&stream->writing);
         arcp__loop_share_unref(stream->share);
         arcp__free(stream);
-    } else if (stream->wanted && peer != NULL && peer->writing.size > 0) {
+    } else if (stream->is_reading && peer != NULL && peer->writing.size > 0) {
         take(stream, peer);
-    } else if (stream->wanted && !stream->ended && (peer == NULL || peer->finished)) {
+    } else if (stream->is_reading && !stream->ended && (peer == NULL || peer->finished)) {
         stream->ended = true;
         stream->base.events.ended(stream->base.events.user, NULL);
     }
@@ -67,13 +67,13 @@ static void run_task(arcp__task *task)
 static void memory_start(arcp__stream *base)
 {
     memory_stream *stream = (memory_stream *)base;
-    stream->wanted = true;
+    stream->is_reading = true;
     wake(stream);
 }
 
 static void memory_stop(arcp__stream *base)
 {
-    ((memory_stream *)base)->wanted = false;
+    ((memory_stream *)base)->is_reading = false;
 }
 
 static void wake_peer(memory_stream *stream)

@@ -1,5 +1,4 @@
-/* Streams over what the system has: libuv's handles (TCP, a pipe or local socket, a terminal), and
- * files. */
+/* Streams over descriptors: libuv handles (TCP, pipes, local sockets, terminals), and files. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +17,7 @@ typedef struct handle_stream {
         uv_pipe_t pipe;
         uv_tty_t tty;
     } uv;
-    /* One at a time: connect comes before everything, shutdown after it. */
+    /* Only one is active at a time: connect comes first, shutdown last. */
     union {
         uv_connect_t connect;
         uv_write_t write;
@@ -26,10 +25,10 @@ typedef struct handle_stream {
     } request;
     void (*connected)(void *user, int result);
     void *connected_user;
-    arcp_buf writing; /* its first writing_done bytes have left */
+    arcp_buf writing; /* its first writing_done bytes are written */
     size_t writing_done;
-    size_t writing_piece; /* behind those, on its way */
-    int status_flags;     /* to put back; -1: nothing to put back */
+    size_t writing_piece; /* bytes after those that are being written */
+    int status_flags;     /* to restore at close; -1: none */
     bool closed;
 } handle_stream;
 
@@ -37,12 +36,12 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     handle_stream *stream = handle->data;
     char *buffer = arcp__loop_share_read_buffer(stream->share);
-    /* Without memory libuv gets an empty buffer and answers with UV_ENOBUFS. */
+    /* Given an empty buffer, libuv reports UV_ENOBUFS. */
     *out = uv_buf_init(buffer, buffer == NULL ? 0 : (unsigned)ARCP__READ_BUFFER_BYTES);
 }
 
-/* `code` is libuv's. */
-static void tell_ended(const arcp__stream *stream, int code)
+/* Calls `ended` for a libuv error or UV_EOF. */
+static void report_end(const arcp__stream *stream, int code)
 {
     arcp_error err = {0};
     if (code != UV_EOF) {
@@ -59,7 +58,7 @@ static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buffer)
         stream->base.events.bytes(stream->base.events.user, bytes);
     } else if (count < 0) {
         uv_read_stop(handle);
-        tell_ended(&stream->base, (int)count);
+        report_end(&stream->base, (int)count);
     }
 }
 
@@ -67,7 +66,7 @@ static void stream_start(arcp__stream *base)
 {
     handle_stream *stream = (handle_stream *)base;
     if (!uv_is_closing(&stream->uv.handle)) {
-        /* It fails only for handles that cannot be read, which we do not make. */
+        /* It fails only for handles that cannot be read, and we create none. */
         int result = uv_read_start(&stream->uv.stream, on_alloc, on_read);
         assert(result == 0 || result == UV_EALREADY || result == UV_ENOTCONN);
         (void)result;
@@ -97,7 +96,7 @@ static void on_written(uv_write_t *request, int result)
     }
     if (result < 0) {
         uv_read_stop(&stream->uv.stream);
-        tell_ended(&stream->base, result);
+        report_end(&stream->base, result);
         return;
     }
     stream->base.events.written(stream->base.events.user, piece);
@@ -120,7 +119,7 @@ static bool stream_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
     unsigned now = bytes->size < UINT32_MAX ? (unsigned)bytes->size : UINT32_MAX;
     uv_buf_t buffer = uv_buf_init(bytes->data, now);
     int result = uv_try_write(&stream->uv.stream, &buffer, 1);
-    /* Any error but "not now" comes back from uv_write's callback, from the loop. */
+    /* Errors other than EAGAIN are reported again by uv_write's callback, from the loop. */
     if (result > 0) {
         *written = (size_t)result;
     }
@@ -140,7 +139,7 @@ static bool stream_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
 
 static void on_shutdown(uv_shutdown_t *request, int result)
 {
-    /* A peer that is gone already shows in reading. */
+    /* If the peer has disconnected, reading reports it. */
 }
 
 static void stream_finish(arcp__stream *base)
@@ -193,14 +192,14 @@ static handle_stream *tcp_stream_new(arcp__loop_share *share)
 {
     handle_stream *stream = handle_stream_new(share);
     if (stream != NULL) {
-        (void)uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp); /* makes no socket */
+        (void)uv_tcp_init(arcp__loop_share_loop(share), &stream->uv.tcp); /* creates no socket */
         stream->uv.handle.data = stream;
     }
     return stream;
 }
 
-/* Frames leave in batches, so Nagle's delay would only cost; keep-alive finds peers that
- * vanished while neither side has anything to say. */
+/* Frames are written in batches, so Nagle's algorithm would only add latency. Keep-alive detects
+ * peers that vanished while the connection was idle. */
 static void tcp_settings(handle_stream *stream)
 {
     uv_tcp_nodelay(&stream->uv.tcp, 1);
@@ -261,17 +260,17 @@ int arcp__tcp_stream_connect(arcp__loop_share *share, const struct sockaddr *add
 
 /* ---- files ---- */
 
-/* A regular file, or a device that is none of a terminal's kind. Nobody can wait for one to become
- * readable, and it is there at once: each turn of the loop reads a piece, as far as somebody wants
- * it, and a batch is written as a whole. */
+/* A regular file, or a device other than a terminal. It cannot be polled, but reading it does not
+ * block for long: each turn of the loop reads a piece while the owner wants input, and a batch is
+ * written as a whole. */
 typedef struct file_stream {
     arcp__stream base;
     arcp__loop_share *share;
-    arcp__task task; /* the next piece, or the end of a stream that was closed */
+    arcp__task task; /* reads the next piece, or frees a closed stream */
     int fd;
-    int failed; /* errno of a write, which is told from the loop */
-    bool wanted;
-    bool ended; /* was told */
+    int failed;      /* errno of a failed write, to be reported from the loop */
+    bool is_reading; /* between start and stop */
+    bool ended;      /* `ended` was called */
     bool closed;
 } file_stream;
 
@@ -288,10 +287,10 @@ static void run_file(arcp__task *task)
     }
     if (stream->failed != 0) {
         stream->ended = true;
-        tell_ended(&stream->base, uv_translate_sys_error(stream->failed));
+        report_end(&stream->base, uv_translate_sys_error(stream->failed));
         return;
     }
-    if (!stream->wanted || stream->ended) {
+    if (!stream->is_reading || stream->ended) {
         return;
     }
     char *buffer = arcp__loop_share_read_buffer(stream->share);
@@ -299,7 +298,7 @@ static void run_file(arcp__task *task)
     const ssize_t size = buffer == NULL ? -1 : read(stream->fd, buffer, ARCP__READ_BUFFER_BYTES);
     if (size <= 0) {
         stream->ended = true;
-        tell_ended(&stream->base, size == 0 ? UV_EOF : uv_translate_sys_error(errno));
+        report_end(&stream->base, size == 0 ? UV_EOF : uv_translate_sys_error(errno));
         return;
     }
     arcp__task_post(stream->share, &stream->task); /* before the event, which may close it */
@@ -309,13 +308,13 @@ static void run_file(arcp__task *task)
 static void file_start(arcp__stream *base)
 {
     file_stream *stream = (file_stream *)base;
-    stream->wanted = true;
+    stream->is_reading = true;
     arcp__task_post(stream->share, &stream->task);
 }
 
 static void file_stop(arcp__stream *base)
 {
-    ((file_stream *)base)->wanted = false;
+    ((file_stream *)base)->is_reading = false;
 }
 
 static bool file_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
@@ -338,7 +337,7 @@ static bool file_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
 
 static void file_finish(arcp__stream *base)
 {
-    /* A file has nobody at its other end. */
+    /* A file has no peer to be notified. */
 }
 
 static void file_close(arcp__stream *base)
@@ -378,7 +377,8 @@ arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **
         return ARCP_OK;
     }
     if (type != UV_NAMED_PIPE && type != UV_TCP && type != UV_TTY) {
-        return arcp_error_set(err, ARCP_E_IO, "file descriptor %d is nothing to read or write", fd);
+        return arcp_error_set(err, ARCP_E_IO,
+                              "file descriptor %d is not a pipe, socket, terminal or file", fd);
     }
     handle_stream *stream = handle_stream_new(share);
     if (stream == NULL) {
@@ -388,7 +388,7 @@ arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **
     if (type == UV_TTY) {
         result = uv_tty_init(loop, &stream->uv.tty, fd, 0);
     } else if (type == UV_TCP) {
-        (void)uv_tcp_init(loop, &stream->uv.tcp); /* makes no socket */
+        (void)uv_tcp_init(loop, &stream->uv.tcp); /* creates no socket */
         result = uv_tcp_open(&stream->uv.tcp, fd);
     } else {
         (void)uv_pipe_init(loop, &stream->uv.pipe, 0);
@@ -408,7 +408,7 @@ arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **
     }
     uv_os_fd_t own = fd;
     if (uv_fileno(&stream->uv.handle, &own) == 0 && own != fd && fd > STDERR_FILENO) {
-        close(fd); /* libuv has opened the terminal anew */
+        close(fd); /* libuv has reopened the terminal */
     }
     stream->status_flags = type == UV_TTY ? -1 : flags;
     *out = &stream->base;

@@ -1,4 +1,4 @@
-/* TLS by OpenSSL 3: contexts, and streams between two memory BIOs. */
+/* TLS with OpenSSL 3: contexts, and streams that use memory BIOs. */
 #include <assert.h>
 #include <errno.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "stream/stream.h"
 
 #define TLS_RECORD_BYTES ((size_t)16 * 1024)
-/* Encrypted at a time, so that `written` progresses. */
+/* Bytes encrypted at a time, so that `written` reports progress. */
 #define TLS_PIECE_BYTES ((size_t)64 * 1024)
 
 /* One line about OpenSSL's latest error, or `fallback`; empties its queue. */
@@ -32,7 +32,7 @@ struct arcp__tls_context {
     char *key_file;
 };
 
-/* OpenSSL's words for a file that is not there are not for people. */
+/* OpenSSL's message for a missing file is hard to understand. */
 static arcp_status check_readable(const char *file, const char *what, arcp_error *err)
 {
     if (access(file, R_OK) != 0) {
@@ -42,7 +42,7 @@ static arcp_status check_readable(const char *file, const char *what, arcp_error
     return ARCP_OK;
 }
 
-/* Instead of asking at the terminal. */
+/* Without this, OpenSSL would ask for a passphrase at the terminal. */
 static int no_passphrase(char *out, int size, int writing, void *user)
 {
     return 0;
@@ -79,8 +79,8 @@ arcp_status arcp__tls_context_reload(arcp__tls_context *context, arcp_error *err
     if (ssl == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
     }
-    /* Of TLS 1.2 what keeps a record of today unreadable when the key is lost tomorrow, and what
-     * authenticates its records; 1.3 has nothing else. */
+    /* For TLS 1.2 only suites with forward secrecy and authenticated encryption; TLS 1.3 has no
+     * others. */
     if (SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
         status = arcp_error_set(err, ARCP_E_IO, "OpenSSL has no cipher suite for TLS 1.2: %s",
                                 error_text("unknown"));
@@ -99,7 +99,7 @@ arcp_status arcp__tls_context_reload(arcp__tls_context *context, arcp_error *err
         SSL_CTX_free(ssl);
         return status;
     }
-    /* We resume sessions of our own protocol; tickets would only outlive their key. */
+    /* ARCP resumes its own sessions, so TLS tickets are not needed. */
     SSL_CTX_set_num_tickets(ssl, 0);
     SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_free(context->ssl);
@@ -115,9 +115,9 @@ arcp_status arcp__tls_context_new_server(const char *certificate_file, const cha
         context->certificate_file = arcp__copy_cstr(certificate_file, strlen(certificate_file));
         context->key_file = arcp__copy_cstr(key_file, strlen(key_file));
     }
-    const bool is_whole =
+    const bool is_allocated =
         context != NULL && context->certificate_file != NULL && context->key_file != NULL;
-    const arcp_status status = is_whole
+    const arcp_status status = is_allocated
                                    ? arcp__tls_context_reload(context, err)
                                    : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for TLS");
     if (status != ARCP_OK) {
@@ -149,7 +149,7 @@ arcp_status arcp__tls_context_new_client(const char *ca_file, arcp__tls_context 
                                  : SSL_CTX_load_verify_file(ssl, ca_file);
     if (loaded != 1) {
         arcp__tls_context_free(context);
-        return arcp_error_set(err, ARCP_E_USAGE, "%s holds no usable PEM certificate: %s",
+        return arcp_error_set(err, ARCP_E_USAGE, "%s has no usable PEM certificate: %s",
                               ca_file == NULL ? "the system's CA store" : ca_file,
                               error_text("unknown"));
     }
@@ -175,31 +175,31 @@ typedef struct tls_stream {
     arcp__stream *lower;
     SSL *ssl;
     arcp__task task;
-    arcp_buf plain;        /* what write took */
-    size_t plain_done;     /* of it, encrypted */
-    size_t plain_in_lower; /* of that, not yet taken by the system */
-    size_t lower_busy;     /* bytes that the lower stream has not written yet */
-    bool wanted;           /* between start and stop */
-    bool secured;          /* the handshake is done */
-    bool ended;            /* was told */
-    bool broken;           /* was told */
-    bool unwritable;       /* a write has failed: what was lost is missing before all others */
-    bool finish_due;       /* when the lower stream has written everything */
+    arcp_buf plain;        /* the buffer that write has taken over */
+    size_t plain_done;     /* bytes of `plain` that are encrypted */
+    size_t plain_in_lower; /* bytes of those that are not written yet */
+    size_t lower_busy;     /* encrypted bytes that the lower stream has not written yet */
+    bool is_reading;       /* between start and stop */
+    bool secured;          /* the handshake is complete */
+    bool ended;            /* `ended` was called */
+    bool broken;           /* `ended` was called with an error */
+    bool unwritable;       /* a write has failed; later bytes must not follow the lost ones */
+    bool finish_due;       /* finish the lower stream when it has written everything */
     bool closed;
 } tls_stream;
 
-static void tell_ended(tls_stream *stream, const arcp_error *why)
+static void report_end(tls_stream *stream, const arcp_error *why)
 {
     if (stream->broken || (stream->ended && why == NULL)) {
         return;
     }
     stream->ended = true;
     stream->broken = why != NULL;
-    stream->lower->ops->stop(stream->lower); /* nobody takes what still comes */
+    stream->lower->ops->stop(stream->lower); /* further input is of no use */
     stream->base.events.ended(stream->base.events.user, why);
 }
 
-/* Gives the lower stream what OpenSSL has written. */
+/* Passes what OpenSSL has written to the lower stream. */
 static bool push(tls_stream *stream)
 {
     char *data = NULL;
@@ -221,8 +221,9 @@ static bool push(tls_stream *stream)
     return writable;
 }
 
-/* Encrypts what waits, as far as the lower stream takes it; adds what has left. */
-static bool encrypt(tls_stream *stream, size_t *left)
+/* Encrypts waiting bytes while the lower stream accepts them; adds those that were written to
+ * *written. */
+static bool encrypt(tls_stream *stream, size_t *written)
 {
     while (stream->secured && stream->lower_busy == 0 && stream->plain_done < stream->plain.size) {
         size_t size = stream->plain.size - stream->plain_done;
@@ -239,10 +240,10 @@ static bool encrypt(tls_stream *stream, size_t *left)
         if (stream->lower_busy > 0) {
             stream->plain_in_lower = done;
         } else {
-            *left += done;
+            *written += done;
         }
     }
-    /* What is encrypted is not needed any more, wherever it waits. */
+    /* Plaintext is not needed once it is encrypted, even if it is not written yet. */
     if (stream->plain.size > 0 && stream->plain_done == stream->plain.size) {
         stream->plain_done = 0;
         arcp__loop_share_give_buffer(stream->share, &stream->plain);
@@ -255,35 +256,35 @@ static void fail(tls_stream *stream, const char *fallback)
     arcp_error err = {0};
     long verified = SSL_get_verify_result(stream->ssl);
     if (!stream->secured && verified != X509_V_OK) {
-        arcp_error_set(&err, ARCP_E_IO, "TLS: the certificate is refused: %s",
+        arcp_error_set(&err, ARCP_E_IO, "TLS: the certificate was refused: %s",
                        X509_verify_cert_error_string(verified));
         ERR_clear_error();
     } else {
         arcp_error_set(&err, ARCP_E_IO, "TLS: %s", error_text(fallback));
     }
-    tell_ended(stream, &err);
+    report_end(stream, &err);
 }
 
-/* Whether an OpenSSL call that did not succeed only waits for bytes. */
+/* Whether an unsuccessful OpenSSL call is only waiting for bytes. */
 static bool only_waits(const tls_stream *stream, int result)
 {
     int reason = SSL_get_error(stream->ssl, result);
     return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE;
 }
 
-/* ---- going on ---- */
+/* ---- progress ---- */
 
 static void decrypt(tls_stream *stream)
 {
     char record[TLS_RECORD_BYTES];
-    while (stream->wanted && !stream->closed && !stream->ended) {
+    while (stream->is_reading && !stream->closed && !stream->ended) {
         size_t size = 0;
         ERR_clear_error();
         int result = SSL_read_ex(stream->ssl, record, sizeof(record), &size);
         if (result == 1) {
             stream->base.events.bytes(stream->base.events.user, arcp_span_make(record, size));
         } else if (SSL_get_error(stream->ssl, result) == SSL_ERROR_ZERO_RETURN) {
-            tell_ended(stream, NULL); /* close_notify */
+            report_end(stream, NULL); /* close_notify */
         } else if (only_waits(stream, result)) {
             return;
         } else {
@@ -293,10 +294,10 @@ static void decrypt(tls_stream *stream)
     }
 }
 
-/* Writes what waits, and tells what has left, with the `left` bytes that had left before. */
-static void continue_writing(tls_stream *stream, size_t left)
+/* Writes waiting bytes, and reports how many were written, including `written` earlier ones. */
+static void continue_writing(tls_stream *stream, size_t written)
 {
-    if (!push(stream) || !encrypt(stream, &left)) {
+    if (!push(stream) || !encrypt(stream, &written)) {
         fail(stream, "cannot write");
         return;
     }
@@ -304,19 +305,19 @@ static void continue_writing(tls_stream *stream, size_t left)
         stream->finish_due = false;
         stream->lower->ops->finish(stream->lower);
     }
-    if (left > 0) {
-        stream->base.events.written(stream->base.events.user, left);
+    if (written > 0) {
+        stream->base.events.written(stream->base.events.user, written);
     }
 }
 
-/* Everything that can go on now, from the loop. */
+/* Advances the handshake, reading and writing as far as possible. Called from the loop. */
 static void advance(tls_stream *stream)
 {
     if (!stream->secured && !stream->ended) {
         ERR_clear_error();
         const int result = SSL_do_handshake(stream->ssl);
         if (result != 1 && !only_waits(stream, result)) {
-            (void)push(stream); /* the alert that tells the peer why */
+            (void)push(stream); /* the alert with the reason */
             fail(stream, "the handshake failed");
             return;
         }
@@ -325,7 +326,7 @@ static void advance(tls_stream *stream)
             fail(stream, "cannot write");
             return;
         }
-        if (stream->secured && !stream->wanted) {
+        if (stream->secured && !stream->is_reading) {
             stream->lower->ops->stop(stream->lower);
         }
     }
@@ -348,8 +349,8 @@ static void on_lower_bytes(void *user, arcp_span bytes)
     }
     assert(taken == bytes.size);
     advance(stream);
-    /* OpenSSL answers some records by itself: a peer that sends those and does not read would make
-     * it keep any number of answers. */
+    /* OpenSSL responds to some records by itself: a peer that sends those and does not read would
+     * make it buffer responses without limit. */
     if (!stream->closed && stream->lower_busy > 0 &&
         BIO_ctrl_pending(SSL_get_wbio(stream->ssl)) > TLS_PIECE_BYTES) {
         fail(stream, "the peer does not read");
@@ -362,8 +363,8 @@ static void on_lower_ended(void *user, const arcp_error *why)
     if (why == NULL && !stream->secured) {
         fail(stream, "the peer ended the connection during the handshake");
     } else {
-        /* Without close_notify too: the layer above has an end of its own. */
-        tell_ended(stream, why);
+        /* An end without close_notify is accepted: the layer above has its own close. */
+        report_end(stream, why);
     }
 }
 
@@ -375,9 +376,9 @@ static void on_lower_written(void *user, size_t size)
     if (stream->lower_busy > 0) {
         return;
     }
-    const size_t left = stream->plain_in_lower;
+    const size_t written = stream->plain_in_lower;
     stream->plain_in_lower = 0;
-    continue_writing(stream, left);
+    continue_writing(stream, written);
 }
 
 /* ---- the stream ---- */
@@ -393,9 +394,9 @@ static void run_task(arcp__task *task)
         return;
     }
     advance(stream);
-    /* Not before what has been read is taken: records may be much smaller than what is read at a
-     * time, and an owner that stops at each would let them pile up. */
-    if (!stream->closed && !stream->ended && (stream->wanted || !stream->secured)) {
+    /* Read on only after all records received so far were delivered: they may be much smaller than
+     * a read, and would pile up if the owner stops after each. */
+    if (!stream->closed && !stream->ended && (stream->is_reading || !stream->secured)) {
         stream->lower->ops->start(stream->lower);
     }
 }
@@ -403,14 +404,14 @@ static void run_task(arcp__task *task)
 static void tls_start(arcp__stream *base)
 {
     tls_stream *stream = (tls_stream *)base;
-    stream->wanted = true;
+    stream->is_reading = true;
     arcp__task_post(stream->share, &stream->task);
 }
 
 static void tls_stop(arcp__stream *base)
 {
     tls_stream *stream = (tls_stream *)base;
-    stream->wanted = false;
+    stream->is_reading = false;
     if (stream->secured) {
         stream->lower->ops->stop(stream->lower);
     }
@@ -440,7 +441,7 @@ static void tls_finish(arcp__stream *base)
         SSL_shutdown(stream->ssl); /* writes close_notify */
         ERR_clear_error();
         if (!push(stream)) {
-            return; /* the peer is gone; reading tells */
+            return; /* the peer has disconnected; reading reports it */
         }
     }
     if (stream->lower_busy > 0) {
@@ -456,7 +457,8 @@ static void tls_close(arcp__stream *base)
     assert(!stream->closed);
     stream->closed = true;
     arcp__stream_close(&stream->lower);
-    arcp__task_post(stream->share, &stream->task); /* frees it: we may be in its events */
+    arcp__task_post(stream->share,
+                    &stream->task); /* frees it later: this may be a call from one of its events */
 }
 
 static const arcp__stream_ops tls_stream_ops = {
@@ -467,7 +469,7 @@ static const arcp__stream_ops tls_stream_ops = {
     .close = tls_close,
 };
 
-/* A new TLS state of one connection over memory BIOs, which keeps what it needs of the context;
+/* A new SSL object over memory BIOs; it keeps its own references to what it needs of the context.
  * NULL when out of memory. */
 static SSL *start_tls(const arcp__tls_context *context, const char *host)
 {

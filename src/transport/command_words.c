@@ -7,7 +7,8 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
-/* Takes a quoted part off *text, which begins behind the quote. False without its end. */
+/* Takes a quoted part from *text, which begins after the opening quote. False when the closing
+ * quote is missing. */
 static bool take_quoted(arcp_span *text, char quote, char **at)
 {
     size_t i = 0;
@@ -24,7 +25,7 @@ static bool take_quoted(arcp_span *text, char quote, char **at)
     return true;
 }
 
-/* NULL, or what is wrong with the text. */
+/* Returns NULL, or what is wrong with the text. */
 static const char *split(arcp_span text, char **words, char *at)
 {
     bool in_word = false;
@@ -44,7 +45,7 @@ static const char *split(arcp_span text, char **words, char *at)
         }
         if (byte == '\'' || byte == '"') {
             if (!take_quoted(&text, byte, &at)) {
-                return "a quote does not end";
+                return "a quote is not closed";
             }
         } else if (byte == '\\' && text.size == 0) {
             return "a backslash at the end";
@@ -63,8 +64,9 @@ arcp_status arcp__command_words(arcp_span text, char ***out, arcp_error *err)
     if (text.size > 0 && memchr(text.data, '\0', text.size) != NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "cannot split the command into words: a NUL byte");
     }
-    /* Each word but the last has a blank behind it, and its bytes need no more room than the text
-     * and the last NUL; the block is zeroed, and ends the list and the last word. */
+    /* Every word but the last is followed by a blank, so there are at most word_count_max words,
+     * and with their NULs they fit into the size of the text plus one. The block is zeroed, which
+     * terminates the list and the last word. */
     const size_t word_count_max = text.size / 2 + 1;
     char **list = arcp__alloc((word_count_max + 1) * sizeof(char *) + text.size + 1);
     if (list == NULL) {

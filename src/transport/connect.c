@@ -1,8 +1,8 @@
-/* arcp_connect: one URL, whichever transport it names. A program is started at once, but like every
- * other answer this one comes later. For WebSocket the way is name -> addresses -> TCP -> TLS ->
- * upgrade. Addresses are tried in the resolver's order; while there are more of them, none gets
- * longer than its share of the time, nor than ATTEMPT_MS, so that one address family that leads
- * nowhere does not use it up. */
+/* arcp_connect: connects to a URL of any transport. A program is started immediately, but the
+ * callback is called later, as for the others. A WebSocket goes through name -> addresses -> TCP ->
+ * TLS -> upgrade. Addresses are tried in the resolver's order; while more of them remain, an
+ * attempt takes at most its share of the time, and at most ATTEMPT_MS, so that an unreachable
+ * address family does not use up the time of the others. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -24,17 +24,17 @@ struct arcp_connector {
     arcp__websocket_pool *pool;
     arcp__tls_context *tls; /* NULL for ws:// */
     arcp__url url;
-    arcp_connect_options options; /* numbers only */
+    arcp_connect_options options; /* only its numbers are used */
     arcp_connect_callbacks callbacks;
     uv_timer_t timer;
     uint64_t deadline_ms; /* on the loop's clock */
     uv_getaddrinfo_t look_up;
     struct addrinfo *addresses; /* owned; NULL until the look-up is done */
     const struct addrinfo *next_address;
-    arcp__task task; /* hands a program over, or looks the name up */
+    arcp__task task; /* passes a program to the owner, or starts the look-up */
     arcp__stream *stream;
     arcp_buf request;
-    size_t request_left; /* bytes that have not left */
+    size_t request_left; /* bytes not written yet */
     arcp__web_head head;
     struct sockaddr_storage peer;
     arcp_error last;   /* why the latest attempt failed */
@@ -67,14 +67,14 @@ static void on_timer_closed(uv_handle_t *timer)
     connector_unref(timer->data);
 }
 
-/* Nothing more happens; the memory goes when the loop lets it. */
+/* Ends the attempt without a callback; the memory is freed later, from the loop. */
 static void connector_finish(arcp_connector *connector)
 {
     assert(!connector->done);
     connector->done = true;
     arcp__task_cancel(connector->share, &connector->task);
     arcp__stream_close(&connector->stream);
-    uv_cancel((uv_req_t *)&connector->look_up); /* its callback comes all the same */
+    uv_cancel((uv_req_t *)&connector->look_up); /* its callback is called nevertheless */
     uv_close((uv_handle_t *)&connector->timer, on_timer_closed);
 }
 
@@ -86,7 +86,7 @@ void arcp_connector_cancel(arcp_connector *connector)
     connector_finish(connector);
 }
 
-/* The connection is the owner's from here on. */
+/* Passes the connection to the owner. */
 static void connector_succeed(arcp_connector *connector, arcp_connection *connection)
 {
     const arcp_connect_callbacks callbacks = connector->callbacks;
@@ -109,10 +109,10 @@ static const char *scheme(const arcp_connector *connector)
 
 /* ---- the upgrade ---- */
 
-/* Longer paths are cut: the reason stands behind them. */
+/* Longer paths are cut, so that the reason after them fits. */
 #define PATH_SHOWN_MAX 100
 
-/* A query may be a secret. */
+/* Leaves out the query, which may contain a secret. */
 static void fail_upgrade(arcp_connector *connector, const char *why)
 {
     arcp_error err = {0};
@@ -133,7 +133,7 @@ static void on_bytes(void *user, arcp_span bytes)
     case ARCP__WEB_COMPLETE:
         break;
     case ARCP__WEB_TOO_BIG:
-        fail_upgrade(connector, "the server's answer is too long");
+        fail_upgrade(connector, "the server's response is too long");
         return;
     case ARCP__WEB_INVALID:
         fail_upgrade(connector, "the server does not speak HTTP");
@@ -147,7 +147,7 @@ static void on_bytes(void *user, arcp_span bytes)
         return;
     }
     if (connector->request_left > 0) {
-        fail_upgrade(connector, "the server answered before it was asked");
+        fail_upgrade(connector, "the server responded before the request was sent");
         return;
     }
     arcp__authority peer;
@@ -171,7 +171,7 @@ static void on_bytes(void *user, arcp_span bytes)
         connector_fail(connector, &err);
         return;
     }
-    connector->stream = NULL; /* the connection's */
+    connector->stream = NULL; /* now owned by the connection */
     connector_succeed(connector, connection);
 }
 
@@ -213,7 +213,7 @@ static void on_tcp_connected(void *user, int result)
         try_next_address(connector);
         return;
     }
-    connector->next_address = NULL; /* from here on a failure is final */
+    connector->next_address = NULL; /* from now on a failure is final */
     uv_timer_start(&connector->timer, on_timer, time_left_ms(connector), 0);
     arcp_error err = {0};
     arcp__stream *lower = connector->stream;
@@ -235,12 +235,12 @@ static void on_tcp_connected(void *user, int result)
     connector->request_left = size - written;
 }
 
-/* Connects to the next address that takes it; fails the connector behind the last. */
+/* Starts an attempt with the next address; fails the connector when none is left. */
 static void try_next_address(arcp_connector *connector)
 {
     while (connector->next_address != NULL) {
         const struct addrinfo *address = connector->next_address;
-        uint64_t attempts = 0; /* this one, and those that are left */
+        uint64_t attempts = 0; /* this one and the remaining ones */
         for (const struct addrinfo *next = address; next != NULL; next = next->ai_next) {
             attempts++;
         }
@@ -326,9 +326,9 @@ static arcp_status prepare_websocket(arcp_connector *connector, const arcp_conne
     arcp_status status = ARCP_OK;
     for (size_t i = 0; i < options->header_count; i++) {
         if (!arcp__upgrade_header_is_valid(options->headers[i])) {
-            /* Its value may be a secret. */
+            /* Not shown: its value may be a secret. */
             return arcp_error_set(err, ARCP_E_USAGE,
-                                  "request header %zu is no \"Name: value\" that may be set",
+                                  "request header %zu is not a \"Name: value\" that may be set",
                                   i + 1);
         }
     }
@@ -369,7 +369,7 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
     const bool is_program = parsed.scheme == ARCP__URL_STDIO;
     if (parsed.scheme == ARCP__URL_MEMORY) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "memory: has two ends in one process: arcp_memory_pair");
+                              "memory: URLs cannot be connected to: use arcp_memory_pair");
     }
     if (!is_program && parsed.authority.port == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "cannot connect to port 0");

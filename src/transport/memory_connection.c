@@ -1,5 +1,5 @@
-/* Two ends in one process: WebSocket connections over a pair of streams in memory, so that limits,
- * pauses and closes are those of every other connection. */
+/* A pair of connections in one process: WebSocket connections over two streams in memory, so that
+ * limits, pauses and closes work as on any other connection. */
 #include <uv.h>
 
 #include <arcp/sys/transport.h>
@@ -39,7 +39,7 @@ arcp_status arcp_memory_pair(uv_loop_t *loop, const arcp_memory_options *given,
         status = pool == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY,
                                                "out of memory for a pair of connections")
                               : arcp__websocket_connection_new(&end, &ends[i], err);
-        arcp__websocket_pool_unref(pool); /* the connection has its own */
+        arcp__websocket_pool_unref(pool); /* the connection has its own reference */
         streams[i] = status == ARCP_OK ? NULL : streams[i];
     }
     arcp__stream_close(&streams[0]);

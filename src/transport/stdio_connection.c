@@ -1,11 +1,11 @@
-/* arcp_open_stdio and arcp_spawn_stdio: frames as lines over one or two streams, and a program
- * behind them if there is one.
+/* arcp_open_stdio and arcp_spawn_stdio: frames as lines over one or two streams, optionally with a
+ * child process.
  *
- * How lines end: an owner that has more to say after the peer's end is told of that end, and closes
- * when it likes; for others that end is the close. Our side writes what it has and closes its
- * output, which the peer reads as our close. Over two descriptors that is all. Over one socket we
- * wait for the peer's end, because closing with unread input would reset what we wrote; with a
- * program behind the pipes we wait for its exit. The timer bounds both. */
+ * Closing: when the peer's input ends, an owner with an input_over callback is notified and closes
+ * when it likes; otherwise the connection closes. Our side writes what is buffered and closes its
+ * output, which the peer reads as our close. With two descriptors that is all. With one socket we
+ * wait for the peer's end, because closing with unread input would reset the connection and could
+ * lose our output; with a child process we wait for its exit. The timer limits both. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,11 +20,11 @@
 
 typedef struct line_connection line_connection;
 
-/* In a session, so a process group, of its own. It stays until its exit has been seen: until then
- * its process id cannot be another's. */
+/* It has its own session and process group. The struct lives until the exit was reported: until
+ * then the process id cannot be reused. */
 typedef struct child_process {
     uv_process_t process;
-    line_connection *owner; /* NULL: nobody wants to know how it ends */
+    line_connection *owner; /* NULL: its exit is of no interest */
     bool running;
 } child_process;
 
@@ -35,10 +35,10 @@ struct line_connection {
     int64_t exit_status;  /* once exited */
     int exit_signal;
     bool exited;
-    bool told_input_over;
-    bool closed_by_us; /* before the peer's end */
-    bool finished;     /* our output is closed */
-    bool unwritable;   /* our output is broken, and the program's exit will say why */
+    bool input_over_sent; /* the owner was notified */
+    bool closed_by_us;    /* before the peer's end */
+    bool finished;        /* our output is closed */
+    bool unwritable;      /* our output is broken; the program's exit will explain why */
 };
 
 /* ---- lines ---- */
@@ -49,7 +49,7 @@ static arcp_status line_encode(arcp__stream_connection *base, arcp_span frame, a
         return ARCP_E_INVALID_REQUEST;
     }
     if (!arcp_buf_reserve(out, frame.size + 1)) {
-        out->failed = false; /* it is as before */
+        out->failed = false; /* its content is unchanged */
         return ARCP_E_NO_MEMORY;
     }
     arcp_buf_append(out, frame);
@@ -57,7 +57,7 @@ static arcp_status line_encode(arcp__stream_connection *base, arcp_span frame, a
     return ARCP_OK;
 }
 
-/* What the peer did stays the reason, however the connection ends. */
+/* Closes because of an error of the peer, which stays the reason however the connection ends. */
 static void fault(arcp__stream_connection *base, arcp_close_code code, const char *why)
 {
     base->peer_at_fault = true;
@@ -94,7 +94,7 @@ static void line_advance(arcp__stream_connection *base)
         connection->closed_by_us = true;
     }
     if (!connection->unwritable && arcp__stream_connection_is_writing(base)) {
-        return; /* called again when all has left */
+        return; /* called again when everything is written */
     }
     if (!connection->finished) {
         connection->finished = true;
@@ -118,17 +118,17 @@ static void line_input_ended(arcp__stream_connection *base)
     if (base->state == ARCP__CONNECTION_CLOSING) {
         line_advance(base);
     } else if (base->state == ARCP__CONNECTION_OPEN) {
-        /* A program whose output has ended does not listen any more either. */
+        /* A program that has closed its output no longer reads its input either. */
         if (connection->child != NULL || base->callbacks.input_over == NULL) {
             arcp__stream_connection_begin_close(base, ARCP_CLOSE_NORMAL, arcp_span_cstr(""));
-        } else if (!connection->told_input_over) {
-            connection->told_input_over = true;
+        } else if (!connection->input_over_sent) {
+            connection->input_over_sent = true;
             base->callbacks.input_over(base->callbacks.user, &base->base);
         }
     }
 }
 
-/* "Broken pipe" is not what people want to know about a program that did not start well. */
+/* When a program fails at its start, its exit status is more useful than "broken pipe". */
 static void line_broken(arcp__stream_connection *base, const char *why)
 {
     line_connection *connection = (line_connection *)base;
@@ -150,7 +150,7 @@ static void child_release(child_process *child)
 {
     child->owner = NULL;
     if (child->running) {
-        kill(-uv_process_get_pid(&child->process), SIGKILL); /* its exit comes later */
+        kill(-uv_process_get_pid(&child->process), SIGKILL); /* its exit is reported later */
     } else {
         uv_close((uv_handle_t *)&child->process, on_child_closed);
     }
@@ -162,10 +162,11 @@ static void line_ended(arcp__stream_connection *base)
     if (connection->child == NULL) {
         return;
     }
-    /* A program that ended badly, and not because we hung up, is why the connection ended. */
+    /* If the program failed before we closed, its failure is the reason why the connection ended.
+     */
     if (connection->exited && !connection->closed_by_us && connection->exit_signal != 0) {
         base->code = ARCP_CLOSE_ABNORMAL;
-        snprintf(base->reason, sizeof(base->reason), "the program was ended by signal %d",
+        snprintf(base->reason, sizeof(base->reason), "the program was killed by signal %d",
                  connection->exit_signal);
     } else if (connection->exited && !connection->closed_by_us && connection->exit_status != 0) {
         base->code = ARCP_CLOSE_ABNORMAL;
@@ -193,7 +194,7 @@ static const arcp__framing line_framing = {
 
 /* ---- over descriptors ---- */
 
-/* Whether the descriptor is open in a way that can be read, or written. */
+/* Checks that the descriptor is open for reading, or for writing. */
 static arcp_status check_access(int fd, int wanted, arcp_error *err)
 {
     const int flags = fcntl(fd, F_GETFL);
@@ -208,7 +209,8 @@ static arcp_status check_access(int fd, int wanted, arcp_error *err)
     return ARCP_OK;
 }
 
-/* A stream over a duplicate, so that a failure further on leaves the caller's own open. */
+/* Opens a stream over a duplicate, so that the caller's descriptor stays open if a later step
+ * fails. */
 static arcp_status copy_stream(arcp__loop_share *share, int fd, arcp__stream **out, arcp_error *err)
 {
     const int copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -270,7 +272,7 @@ static arcp_status open_lines(uv_loop_t *loop, int input, int output, const char
     base->local = true;
     base->close_timeout_ms = options->close_timeout_ms;
     arcp__stream_connection_init(base, share, peer);
-    arcp__loop_share_unref(share); /* the connection has its own */
+    arcp__loop_share_unref(share); /* the connection has its own reference */
     connection->reader.line_bytes_max =
         options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT : options->frame_bytes_max;
     *out = connection;
@@ -292,7 +294,7 @@ arcp_status arcp_open_stdio(uv_loop_t *loop, int input, int output,
 
 /* ---- over a program's pipes ---- */
 
-/* Something that the program left behind holds its output open: do not wait for it. */
+/* A process that the program started keeps its output open: do not wait for it. */
 static void on_output_held(uv_timer_t *timer)
 {
     arcp__stream_connection *base = timer->data;
@@ -317,14 +319,14 @@ static void on_exit(uv_process_t *process, int64_t status, int signal)
     if (connection->base.state == ARCP__CONNECTION_CLOSING) {
         line_advance(&connection->base);
     } else if (connection->base.state == ARCP__CONNECTION_OPEN) {
-        /* What it has written is still to be read; its end follows. */
+        /* Read the rest of its output first; the end follows. */
         uv_timer_start(&connection->base.timer, on_output_held, connection->base.close_timeout_ms,
                        0);
     }
 }
 
-/* Starts words[0], found in PATH. The caller owns our ends of the pipes: *to, which it reads, and
- * *from, which it writes. */
+/* Starts words[0], searched in PATH. The caller owns our ends of the pipes: the program reads from
+ * *to and writes to *from. */
 static arcp_status start_program(uv_loop_t *loop, char **words, child_process **out, int *to,
                                  int *from, arcp_error *err)
 {
@@ -344,7 +346,7 @@ static arcp_status start_program(uv_loop_t *loop, char **words, child_process **
     }
     if (result != 0) {
         arcp__free(child);
-        return arcp_error_set(err, ARCP_E_IO, "cannot make a pipe: %s", uv_strerror(result));
+        return arcp_error_set(err, ARCP_E_IO, "cannot create a pipe: %s", uv_strerror(result));
     }
     uv_stdio_container_t files[3] = {
         {.flags = UV_INHERIT_FD, .data.fd = input[0]},

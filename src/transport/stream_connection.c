@@ -6,14 +6,14 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-__extension__ typedef unsigned __int128 wide; /* payload times bytes */
+__extension__ typedef unsigned __int128 wide; /* for payload times bytes */
 
 enum {
-    DUE_INPUT = 1,   /* go on with what has arrived, then read */
+    DUE_INPUT = 1,   /* process `leftover`, then read on */
     DUE_FLUSH = 2,   /* write what was sent in this turn */
-    DUE_DRAINED = 4, /* tell the owner what has left */
+    DUE_DRAINED = 4, /* call `drained` */
     DUE_BROKEN = 8,  /* the stream could not be written */
-    DUE_CLOSED = 16  /* tell the owner that it is over */
+    DUE_CLOSED = 16  /* call `closed` */
 };
 
 static arcp__stream_connection *self(arcp_connection *connection)
@@ -96,15 +96,15 @@ void arcp__stream_connection_begin_close(arcp__stream_connection *connection, ui
     uv_timer_start(&connection->timer, on_timer, connection->close_timeout_ms, 0);
     connection->framing->advance(connection);
     if (connection->state == ARCP__CONNECTION_CLOSING) {
-        /* Reading goes on to find the peer's part of the close, also while paused. */
+        /* Continue reading, even while paused, to find the peer's part of the close. */
         make_due(connection, DUE_INPUT | DUE_FLUSH);
     }
 }
 
 /* ---- writing ---- */
 
-/* So many bytes of the batch have left, and their share of its payload. */
-static void note_left(arcp__stream_connection *connection, size_t bytes)
+/* Accounts for bytes of the batch that were written, and for their share of its payload. */
+static void note_written(arcp__stream_connection *connection, size_t bytes)
 {
     assert(bytes <= connection->batch_bytes - connection->batch_done);
     const size_t before = connection->payload_done;
@@ -137,7 +137,7 @@ void arcp__stream_connection_flush(arcp__stream_connection *connection)
         const bool is_writable =
             connection->out->ops->write(connection->out, &connection->next, &written);
         if (written > 0) {
-            note_left(connection, written);
+            note_written(connection, written);
         }
         if (!is_writable) {
             make_due(connection, DUE_BROKEN);
@@ -152,7 +152,7 @@ void arcp__stream_connection_flush(arcp__stream_connection *connection)
 
 void arcp__stream_connection_flush_later(arcp__stream_connection *connection)
 {
-    /* Once per frame, so the usual case comes first: it is due already. */
+    /* Called for every frame: usually the flush is already due. */
     if ((connection->due & DUE_FLUSH) == 0 && !arcp__stream_connection_is_busy(connection)) {
         make_due(connection, DUE_FLUSH);
     }
@@ -161,7 +161,7 @@ void arcp__stream_connection_flush_later(arcp__stream_connection *connection)
 static void on_written(void *user, size_t size)
 {
     arcp__stream_connection *connection = user;
-    note_left(connection, size);
+    note_written(connection, size);
     if (arcp__stream_connection_is_busy(connection)) {
         return;
     }
@@ -198,7 +198,7 @@ static void on_bytes(void *user, arcp_span bytes)
     if (bytes.size == 0 || connection->state == ARCP__CONNECTION_ENDED) {
         return;
     }
-    arcp_buf_append(&connection->leftover, bytes); /* for later, behind what came before */
+    arcp_buf_append(&connection->leftover, bytes);
     if (connection->leftover.failed) {
         arcp__stream_connection_break(connection, ARCP_CLOSE_INTERNAL, "out of memory");
     }
@@ -234,7 +234,7 @@ static void on_ended(void *user, const arcp_error *why)
         return;
     }
     connection->input_ended = true;
-    make_due(connection, DUE_INPUT); /* after what arrived before it */
+    make_due(connection, DUE_INPUT); /* after the input received before */
 }
 
 /* ---- the task ---- */
@@ -267,7 +267,7 @@ static void run_task(arcp__task *task)
                                           unsent(connection));
         }
     }
-    /* What became due just now waits for the next turn, except behind the last word. */
+    /* Anything that became due meanwhile waits for the next turn; `closed` is the last callback. */
     if ((due & DUE_CLOSED) != 0 && !connection->released) {
         arcp_connection_callbacks callbacks = connection->callbacks;
         if (callbacks.closed != NULL) {

@@ -20,10 +20,10 @@ static arcp_status parse_websocket(arcp_span text, arcp_span rest, arcp__url *ou
     arcp_span path = arcp_span_from(rest, size);
     if (size > 0 && memchr(authority.data, '@', size) != NULL) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "a URL with credentials: they do not belong there");
+                              "the URL has credentials, which are not allowed in it");
     }
     if (!arcp__authority_parse(authority, true, &out->authority)) {
-        return wrong(text, err, "no valid HOST or HOST:PORT");
+        return wrong(text, err, "expected a valid HOST or HOST:PORT");
     }
     if (!out->authority.has_port) {
         out->authority.has_port = true;
@@ -33,7 +33,7 @@ static arcp_status parse_websocket(arcp_span text, arcp_span rest, arcp__url *ou
         path = ARCP_SPAN_LITERAL("/arcp");
     }
     if (path.data[0] != '/') {
-        return wrong(text, err, "no path before the query");
+        return wrong(text, err, "expected a path before the query");
     }
     if (path.size > ARCP__PATH_MAX) {
         return wrong(text, err, "the path is too long");
@@ -69,7 +69,7 @@ arcp_status arcp__url_parse(arcp_span text, arcp__url *out, arcp_error *err)
         *out = url;
         return ARCP_OK;
     }
-    return wrong(text, err, "want ws://HOST:PORT/PATH, wss://HOST:PORT/PATH or stdio:COMMAND");
+    return wrong(text, err, "expected ws://HOST:PORT/PATH, wss://HOST:PORT/PATH or stdio:COMMAND");
 }
 
 void arcp__url_format(const arcp__url *url, char out[ARCP__URL_TEXT_MAX])

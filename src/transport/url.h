@@ -17,11 +17,11 @@ typedef struct arcp__url {
     arcp__url_scheme scheme;
     arcp__authority authority;     /* ws and wss; the port is filled in: 80, 443 */
     char path[ARCP__PATH_MAX + 1]; /* ws and wss, with the query; "/arcp" when there was none */
-    arcp_span rest;                /* stdio: the command; memory: the name; of the text */
+    arcp_span rest;                /* stdio: the command; memory: the name; borrows from the text */
 } arcp__url;
 
 /* Parses ws://HOST[:PORT][/PATH], wss://…, stdio:COMMAND or memory:NAME. ARCP_E_USAGE
- * names the URL and what is wrong with it. */
+ * names the URL and the error. */
 ARCP_MUST_CHECK arcp_status arcp__url_parse(arcp_span text, arcp__url *out, arcp_error *err);
 
 #define ARCP__URL_TEXT_MAX (ARCP__HOST_MAX + ARCP__PATH_MAX + 32)

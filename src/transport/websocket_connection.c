@@ -1,15 +1,15 @@
-/* The close handshake (RFC 6455 §7), as this file does it:
+/* The close handshake (RFC 6455 §7):
  *
- *   we close      Close is sent behind what is buffered; what arrives is dropped until the
- *                 peer's Close.
- *   peer closes   its Close is answered behind what is buffered.
- *   peer errs     Close with the fault's code is sent, and everything that arrives is
- *                 dropped: framing is lost.
+ *   we close      Close is sent after what is buffered; input is discarded until the peer's
+ *                 Close.
+ *   peer closes   its Close is answered after what is buffered.
+ *   peer errs     Close with the error's code is sent, and all further input is discarded, because
+ *                 framing is lost.
  *
- * When both Closes have passed, a server ends TCP and a client waits for that, so that the
- * server's side does not lose the last bytes and the client's side has no TIME_WAIT. After
- * an error we half-close and wait for the peer's end: closing with unread input would
- * reset the connection, and the reset overtakes our Close. The timer bounds all of it. */
+ * When both Closes have been sent, a server ends the TCP connection and a client waits for that, so
+ * that the last bytes are not lost and the TIME_WAIT is on the server's side. After an error we
+ * half-close and wait for the peer's end: closing with unread input would reset the connection, and
+ * the reset may overtake our Close. The timer limits all of it. */
 #include "transport/websocket_connection.h"
 
 #include "base/alloc.h"
@@ -21,13 +21,13 @@ typedef struct websocket_connection {
     arcp__websocket_reader reader;
     bool close_sent;
     bool close_received;
-    bool finished; /* the stream was told that nothing more comes */
-    bool pong_due; /* the newest ping, while the stream is busy with older bytes */
+    bool finished; /* our half of the stream is closed */
+    bool pong_due; /* a ping is to be answered when the current batch is written */
     uint8_t pong_size;
     char pong[ARCP__WEBSOCKET_CONTROL_MAX];
 } websocket_connection;
 
-/* Control frames count as no payload. */
+/* Control frames do not count as payload. */
 static void append_control(websocket_connection *connection, arcp__websocket_opcode opcode,
                            arcp_span payload)
 {
@@ -69,7 +69,7 @@ static void websocket_advance(arcp__stream_connection *base)
     websocket_connection *connection = (websocket_connection *)base;
     if (!connection->close_sent) {
         send_close(connection);
-        return; /* called again when it has left */
+        return; /* called again when it is written */
     }
     if (arcp__stream_connection_is_writing(base)) {
         return;
@@ -107,7 +107,7 @@ static void send_pong(websocket_connection *connection, arcp_span payload)
         return;
     }
     if (arcp__stream_connection_is_busy(&connection->base)) {
-        /* A peer that does not read gets no queue of pongs: the newest ping is answered
+        /* For a peer that does not read, pongs are not queued: only its latest ping is answered
          * (§5.5.3). */
         connection->pong_due = true;
         connection->pong_size = (uint8_t)payload.size;
@@ -166,8 +166,8 @@ static void websocket_input(arcp__stream_connection *base, arcp_span *input)
 
 /* ---- admission ---- */
 
-/* Its place and its memory are needed at once: the Close is sent if the system takes it, and not
- * waited for; what is left goes in a later turn of the loop, which may be a long one. */
+/* Its place and memory are needed immediately: the Close is sent only if the system accepts it
+ * without waiting, and large buffers are freed here, not in a later turn of the loop. */
 static void evict(void *user, const char *why)
 {
     websocket_connection *connection = user;
@@ -183,7 +183,7 @@ static void evict(void *user, const char *why)
 
 static void websocket_ended(arcp__stream_connection *base)
 {
-    /* A peer that gave no code meant nothing special. */
+    /* A Close without a code is a normal one. */
     if (base->code == ARCP__WEBSOCKET_NO_CODE) {
         base->code = ARCP_CLOSE_NORMAL;
     }

@@ -1,4 +1,4 @@
-/* Frames as WebSocket text messages over a stream, after the upgrade. */
+/* A connection whose frames are WebSocket text messages, on a stream after the upgrade. */
 #ifndef ARCP_TRANSPORT_WEBSOCKET_CONNECTION_H
 #define ARCP_TRANSPORT_WEBSOCKET_CONNECTION_H
 
@@ -7,14 +7,14 @@
 #include "web/server.h"
 
 typedef struct arcp__websocket_connection_options {
-    arcp__web_upgrade upgraded; /* its stream is taken over on success, and so is what counts it, if
-                                   anything does; early bytes are copied */
-    arcp__websocket_pool *pool; /* its role is ours */
+    arcp__web_upgrade upgraded; /* its stream and admission entry are taken over on success; its
+                                   early bytes are copied */
+    arcp__websocket_pool *pool; /* with our role */
     const char *transport;      /* its name; static */
     size_t frame_bytes_max;
     size_t first_frame_bytes_max; /* 0: the same */
     uint32_t close_timeout_ms;
-    arcp_span greeting; /* is sent before everything: the server's answer; copied */
+    arcp_span greeting; /* sent first: the server's handshake response; copied */
 } arcp__websocket_connection_options;
 
 /* ARCP_E_NO_MEMORY leaves the stream to the caller. */

@@ -12,21 +12,21 @@
 
 typedef struct arcp__websocket_decoder {
     wslay_frame_context_ptr context;
-    arcp_span input; /* during a call */
-    uint64_t given;  /* bytes that wslay has got */
-    uint64_t used;   /* bytes of frames that are complete */
-    uint64_t seen;   /* payload bytes of the frame under way */
+    arcp_span input;  /* during a call */
+    uint64_t given;   /* bytes passed to wslay */
+    uint64_t used;    /* bytes of complete frames */
+    uint64_t payload; /* bytes of the current frame's payload so far */
 } decoder;
 
 struct arcp__websocket_pool {
     size_t references;
     arcp__websocket_role role;
-    /* At rest between calls. One that has masked a frame masks all that follow: that is
-     * why a pool has a role. */
+    /* Has no state between calls, except that one that has masked a frame masks all later ones:
+     * that is why a pool has a role. */
     wslay_frame_context_ptr encoder;
     arcp_buf *out; /* during a call */
-    /* One is enough: a connection has one only while it reads, or in the middle of a frame. */
-    decoder *spare;
+    /* One is enough: a connection has a decoder only while it reads, or within a frame. */
+    decoder *unused;
     arcp__random_pool masks;
 };
 
@@ -63,7 +63,7 @@ bool arcp__websocket_frame_append(arcp__websocket_pool *pool, arcp__websocket_op
     }
     pool->out = out;
     const ssize_t sent = wslay_frame_send(pool->encoder, &frame);
-    assert(sent == (ssize_t)payload.size); /* there is room for it */
+    assert(sent == (ssize_t)payload.size); /* the buffer was reserved */
     return sent == (ssize_t)payload.size;
 }
 
@@ -100,7 +100,7 @@ static void decoder_free(decoder *old)
     }
 }
 
-/* Holds no byte that it has not given out, and no part of a frame. */
+/* Whether it holds no part of a frame. */
 static bool is_at_rest(const decoder *at)
 {
     return at->given == at->used;
@@ -131,7 +131,7 @@ void arcp__websocket_pool_unref(arcp__websocket_pool *pool)
     if (pool == NULL || --pool->references > 0) {
         return;
     }
-    decoder_free(pool->spare);
+    decoder_free(pool->unused);
     wslay_frame_context_free(pool->encoder);
     arcp__random_pool_fini(&pool->masks);
     arcp__free(pool);
@@ -151,17 +151,17 @@ void arcp__websocket_reader_init(arcp__websocket_reader *reader, arcp__websocket
     };
 }
 
-/* Gives the decoder back; one that is in the middle of a frame is freed. */
+/* Returns the decoder to the pool; one that holds part of a frame is freed. */
 static void give_decoder(arcp__websocket_reader *reader)
 {
     decoder *given = reader->decoder;
     reader->decoder = NULL;
-    if (given == NULL || reader->pool->spare != NULL || !is_at_rest(given)) {
+    if (given == NULL || reader->pool->unused != NULL || !is_at_rest(given)) {
         decoder_free(given);
         return;
     }
     given->given = given->used = 0;
-    reader->pool->spare = given;
+    reader->pool->unused = given;
 }
 
 void arcp__websocket_reader_fini(arcp__websocket_reader *reader)
@@ -187,7 +187,7 @@ static arcp__websocket_event wrong(arcp__websocket_reader *reader, uint16_t code
     return (arcp__websocket_event){.type = ARCP__WEBSOCKET_WRONG, .code = code, .why = why};
 }
 
-/* What is wrong with a frame by its header alone; NULL when nothing is. */
+/* What is wrong with the header of a frame, or NULL. */
 static const char *header_fault(const arcp__websocket_reader *reader,
                                 const struct wslay_frame_iocb *frame)
 {
@@ -235,7 +235,7 @@ static arcp__websocket_event close_event(arcp__websocket_reader *reader, arcp_sp
 static arcp__websocket_event control_event(arcp__websocket_reader *reader,
                                            const struct wslay_frame_iocb *frame, bool is_last)
 {
-    /* wslay has seen to it that a control frame fits. */
+    /* wslay has checked the size of control frames. */
     if (frame->data_length > 0) {
         memcpy(reader->control + reader->control_size, frame->data, frame->data_length);
         reader->control_size = (uint8_t)(reader->control_size + frame->data_length);
@@ -300,9 +300,9 @@ arcp__websocket_event arcp__websocket_reader_next(arcp__websocket_reader *reader
         return nothing();
     }
     if (reader->decoder == NULL && input->size > 0) {
-        decoder *spare = reader->pool->spare;
-        reader->pool->spare = NULL;
-        reader->decoder = spare != NULL ? spare : decoder_new();
+        decoder *unused = reader->pool->unused;
+        reader->pool->unused = NULL;
+        reader->decoder = unused != NULL ? unused : decoder_new();
         if (reader->decoder == NULL) {
             return wrong(reader, ARCP_CLOSE_INTERNAL, "out of memory");
         }
@@ -317,18 +317,18 @@ arcp__websocket_event arcp__websocket_reader_next(arcp__websocket_reader *reader
             assert(input->size == 0);
             break;
         }
-        if (size < 0) { /* a control frame that is long or in parts, a length in a longer form */
+        if (size < 0) { /* such as a long or fragmented control frame, or a length not minimal */
             return wrong(reader, ARCP_CLOSE_PROTOCOL_ERROR, "a malformed frame header");
         }
-        const bool is_first = from->seen == 0; /* piece of the frame; an empty one has one too */
-        from->seen += frame.data_length;
-        const bool is_last = from->seen == frame.payload_length;
+        const bool is_first = from->payload == 0; /* the first piece; an empty frame has one, too */
+        from->payload += frame.data_length;
+        const bool is_last = from->payload == frame.payload_length;
         if (is_last) {
             const unsigned length_bytes = frame.payload_length < 126     ? 0
                                           : frame.payload_length < 65536 ? 2
                                                                          : 8;
             from->used += 2 + length_bytes + (frame.mask != 0 ? 4 : 0) + frame.payload_length;
-            from->seen = 0;
+            from->payload = 0;
         }
         const char *fault = is_first ? header_fault(reader, &frame) : NULL;
         if (fault != NULL) {
@@ -341,7 +341,7 @@ arcp__websocket_event arcp__websocket_reader_next(arcp__websocket_reader *reader
             return event;
         }
     }
-    /* An idle connection keeps neither. */
+    /* An idle connection keeps neither decoder nor message buffer. */
     if (from != NULL && is_at_rest(from)) {
         give_decoder(reader);
     }

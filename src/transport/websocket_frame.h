@@ -1,10 +1,10 @@
-/* WebSocket frames (RFC 6455 §5), with wslay's frame functions: what is sent, and from the bytes
- * that a peer sends to messages, with every check on the way: masking, reserved bits, opcodes,
- * fragmentation, control frames, close codes, sizes. No I/O: bytes in, events out, one at a
- * time, so that a reader can stop between any two of them.
+/* WebSocket frames (RFC 6455 §5), with wslay's frame functions: encodes frames, and decodes a
+ * peer's bytes into messages with every check: masking, reserved bits, opcodes, fragmentation,
+ * control frames, close codes, sizes. No I/O: bytes in, events out, one at a time, so that a reader
+ * can stop between any two of them.
  *
- * A wslay context holds 4 KiB; a connection needs one only while a frame is under way.
- * So contexts live in a pool, and a connection that is idle has none. */
+ * A wslay context takes 4 KiB, and a connection needs one only within a frame. Therefore contexts
+ * are pooled, and an idle connection has none. */
 #ifndef ARCP_TRANSPORT_WEBSOCKET_FRAME_H
 #define ARCP_TRANSPORT_WEBSOCKET_FRAME_H
 
@@ -34,14 +34,14 @@ bool arcp__websocket_close_code_is_valid(unsigned code);
 
 typedef struct arcp__websocket_pool arcp__websocket_pool;
 
-/* Which end of a connection we are: clients mask what they send, servers do not (§5.1). */
+/* Our role: clients mask their frames, servers do not (§5.1). */
 typedef enum arcp__websocket_role {
     ARCP__WEBSOCKET_SERVER,
     ARCP__WEBSOCKET_CLIENT
 } arcp__websocket_role;
 
-/* For connections of one role. One reference for the caller; NULL when out of memory. One
- * thread at a time. */
+/* A pool for connections of one role, with one reference for the caller; NULL when out of memory.
+ * Not thread-safe. */
 ARCP_MUST_CHECK arcp__websocket_pool *arcp__websocket_pool_new(arcp__websocket_role role);
 arcp__websocket_pool *arcp__websocket_pool_ref(arcp__websocket_pool *pool);
 void arcp__websocket_pool_unref(arcp__websocket_pool *pool);
@@ -49,7 +49,7 @@ void arcp__websocket_pool_unref(arcp__websocket_pool *pool);
 /* ---- sending ---- */
 
 /* Appends one final frame without extensions, masked with a key from the system's CSPRNG
- * in a client's pool (§5.3). False, and `out` as before, when out of memory. */
+ * in a client's pool (§5.3). False when out of memory; then `out` is unchanged. */
 ARCP_MUST_CHECK bool arcp__websocket_frame_append(arcp__websocket_pool *pool,
                                                   arcp__websocket_opcode opcode, arcp_span payload,
                                                   arcp_buf *out);
@@ -60,23 +60,23 @@ typedef struct arcp__websocket_reader {
     arcp__websocket_pool *pool;              /* borrowed */
     struct arcp__websocket_decoder *decoder; /* NULL between frames */
     size_t message_bytes_max;
-    size_t later_bytes_max; /* after the first message, when that has another limit; else 0 */
-    arcp_buf message;       /* of the message under way, unless it came in one piece */
+    size_t later_bytes_max; /* limit after the first message if that has another one; else 0 */
+    arcp_buf message;       /* the current message, unless it arrived in one piece */
     bool peer_masks;        /* the peer is a client, and we are a server */
     bool in_message;        /* between a message's first frame and its last */
-    bool message_is_given;  /* `message` was handed out and is not needed any more */
-    bool broken;            /* an error was reported; nothing more is read */
+    bool message_is_given;  /* `message` was returned; the next call may clear it */
+    bool broken;            /* an error was reported; further input is ignored */
     uint8_t control_size;
     char control[ARCP__WEBSOCKET_CONTROL_MAX];
 } arcp__websocket_reader;
 
 typedef enum arcp__websocket_event_type {
-    ARCP__WEBSOCKET_NOTHING, /* all input is used up */
+    ARCP__WEBSOCKET_NOTHING, /* all input is consumed */
     ARCP__WEBSOCKET_MESSAGE, /* data: the text */
     ARCP__WEBSOCKET_PINGED,  /* data: what the pong must repeat */
     ARCP__WEBSOCKET_PONGED,
-    ARCP__WEBSOCKET_CLOSED, /* code (1005: the peer gave none), data: the reason */
-    ARCP__WEBSOCKET_WRONG   /* code: to close with; why: the fact, static */
+    ARCP__WEBSOCKET_CLOSED, /* code (1005: the Close had none), data: the reason */
+    ARCP__WEBSOCKET_WRONG   /* code: the close code to send; why: the error, static */
 } arcp__websocket_event_type;
 
 typedef struct arcp__websocket_event {
@@ -86,13 +86,13 @@ typedef struct arcp__websocket_event {
     const char *why;
 } arcp__websocket_event;
 
-/* The pool's role is ours: a server's reader reads what a client sends. `first_bytes_max` is a
- * lower limit for the first message only; 0: it has none. */
+/* The pool has our role: a server's reader reads a client's frames. `first_bytes_max` is a lower
+ * limit for the first message only; 0: none. */
 void arcp__websocket_reader_init(arcp__websocket_reader *reader, arcp__websocket_pool *pool,
                                  size_t message_bytes_max, size_t first_bytes_max);
 void arcp__websocket_reader_fini(arcp__websocket_reader *reader);
 
-/* The next event; takes bytes off *input. After CLOSED and WRONG there is only NOTHING. */
+/* The next event; consumes bytes of *input. After CLOSED and WRONG it returns only NOTHING. */
 arcp__websocket_event arcp__websocket_reader_next(arcp__websocket_reader *reader, arcp_span *input);
 
 #endif

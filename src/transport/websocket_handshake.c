@@ -36,25 +36,25 @@ arcp__web_response arcp__upgrade_check(const arcp__web_head *head,
                                        char accept[ARCP__WEBSOCKET_ACCEPT_SIZE])
 {
     if (head->major != 1 || head->minor != 1) {
-        return refuse(400, "want HTTP/1.1");
+        return refuse(400, "expected HTTP/1.1");
     }
     if (!arcp__web_head_has_token(head, "Upgrade", "websocket")) {
-        return refuse(426, "want a WebSocket upgrade");
+        return refuse(426, "expected a WebSocket upgrade");
     }
     if (!arcp__web_head_has_token(head, "Connection", "Upgrade")) {
-        return refuse(400, "want Connection: Upgrade");
+        return refuse(400, "expected Connection: Upgrade");
     }
     arcp_span version = {NULL, 0};
     if (arcp__web_head_find(head, "Sec-WebSocket-Version", &version) != 1 ||
         !arcp_span_equal_cstr(version, "13")) {
-        return refuse(426, "want Sec-WebSocket-Version: 13");
+        return refuse(426, "expected Sec-WebSocket-Version: 13");
     }
     arcp_span key = {NULL, 0};
     size_t size = 0;
     if (arcp__web_head_find(head, "Sec-WebSocket-Key", &key) != 1 ||
         arcp__base64_decoded_size(key, ARCP__BASE64_STANDARD, &size, NULL) != ARCP_OK ||
         size != 16) {
-        return refuse(400, "want one Sec-WebSocket-Key of 16 bytes in base 64");
+        return refuse(400, "expected one Sec-WebSocket-Key of 16 bytes in base 64");
     }
     arcp__websocket_accept(key.data, accept);
     return (arcp__web_response){0};
@@ -137,13 +137,13 @@ arcp_status arcp__upgrade_check_response(const arcp__web_head *head,
                               head->major, head->minor, head->status, (int)text.size,
                               text.size == 0 ? "" : text.data);
     }
-    char want[ARCP__WEBSOCKET_ACCEPT_SIZE];
-    arcp__websocket_accept(key, want);
+    char expected[ARCP__WEBSOCKET_ACCEPT_SIZE];
+    arcp__websocket_accept(key, expected);
     arcp_span accept = {NULL, 0};
     if (!arcp__web_head_has_token(head, "Upgrade", "websocket") ||
         !arcp__web_head_has_token(head, "Connection", "Upgrade") ||
         arcp__web_head_find(head, "Sec-WebSocket-Accept", &accept) != 1 ||
-        !arcp_span_equal(accept, arcp_span_make(want, sizeof(want)))) {
+        !arcp_span_equal(accept, arcp_span_make(expected, sizeof expected))) {
         return arcp_error_set(err, ARCP_E_IO, "the server's upgrade to WebSocket is not valid");
     }
     arcp_span value = {NULL, 0};

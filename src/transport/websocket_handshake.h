@@ -1,4 +1,4 @@
-/* The upgrade from HTTP/1.1 to WebSocket (RFC 6455 §4), both sides of it. No I/O. */
+/* The upgrade from HTTP/1.1 to WebSocket (RFC 6455 §4), for both sides. No I/O. */
 #ifndef ARCP_TRANSPORT_WEBSOCKET_HANDSHAKE_H
 #define ARCP_TRANSPORT_WEBSOCKET_HANDSHAKE_H
 
@@ -11,14 +11,14 @@
 #define ARCP__WEBSOCKET_KEY_SIZE    24 /* base 64 of 16 bytes */
 #define ARCP__WEBSOCKET_ACCEPT_SIZE 28 /* base 64 of a SHA-1 */
 
-/* What the server says to a key. */
+/* The Sec-WebSocket-Accept for a key. */
 void arcp__websocket_accept(const char key[ARCP__WEBSOCKET_KEY_SIZE],
                             char out[ARCP__WEBSOCKET_ACCEPT_SIZE]);
 
 /* ---- server ---- */
 
-/* Checks a complete request head that came to our path by one of our names. Status 0: `accept` is
- * what the key is answered with; else the response refuses it. */
+/* Checks a complete request head whose path and Host were accepted. If the returned status is 0,
+ * `accept` is set; otherwise the response refuses the request. */
 arcp__web_response arcp__upgrade_check(const arcp__web_head *head,
                                        char accept[ARCP__WEBSOCKET_ACCEPT_SIZE]);
 
@@ -30,7 +30,7 @@ void arcp__upgrade_accept(const char accept[ARCP__WEBSOCKET_ACCEPT_SIZE], arcp_b
 /* A fresh random key. */
 void arcp__websocket_key_new(char out[ARCP__WEBSOCKET_KEY_SIZE]);
 
-/* Appends the request. `headers` are checked already. */
+/* Appends the request. `headers` must be valid (arcp__upgrade_header_is_valid). */
 void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_KEY_SIZE],
                            const char *const *headers, size_t header_count, arcp_buf *out);
 
@@ -38,7 +38,7 @@ void arcp__upgrade_request(const arcp__url *url, const char key[ARCP__WEBSOCKET_
  * byte, none of the headers that the handshake itself needs. */
 bool arcp__upgrade_header_is_valid(const char *header);
 
-/* Checks a complete response head. ARCP_E_IO says what the server answered instead. */
+/* Checks a complete response head. ARCP_E_IO has the server's response. */
 ARCP_MUST_CHECK arcp_status arcp__upgrade_check_response(const arcp__web_head *head,
                                                          const char key[ARCP__WEBSOCKET_KEY_SIZE],
                                                          arcp_error *err);

@@ -1,7 +1,7 @@
-/* ws:// and wss:// listeners: a server of HTTP with one route, which is the upgrade. Until then a
- * peer is an exchange of that server, counted as pending (web/admission.h), so that peers that talk
- * slowly or not at all hold little and not for long; after the upgrade the connection is counted
- * instead. */
+/* ws:// and wss:// listeners: an HTTP server with one route, the upgrade. Until the upgrade a peer
+ * is an exchange of that server and counted as pending (web/admission.h), so that slow or silent
+ * peers hold few resources, and not for long. After the upgrade the connection is counted instead.
+ */
 #include <uv.h>
 
 #include <arcp/sys/transport.h>

@@ -1,8 +1,8 @@
-/* Pending connections stand in a list, the oldest first. It is short (pending_max), so that going
- * through it at each accept costs little beside the accept itself.
+/* Pending connections are in a list, oldest first. The list is short (pending_max), so walking it
+ * at each accept costs little compared with the accept itself.
  *
- * Evicting calls the owner, who may do anything, closing its listener included: after each call
- * the list is looked at from its beginning. */
+ * Evicting calls the owner, which may do anything, such as closing its listener; therefore each
+ * search starts again at the head of the list. */
 #include "web/admission.h"
 
 #include <assert.h>
@@ -14,8 +14,8 @@
 #include "base/options.h"
 
 struct arcp_admission {
-    arcp_admission_limits limits; /* none is 0 */
-    arcp__counted *pending;       /* the oldest first */
+    arcp_admission_limits limits; /* defaults filled in: no field is 0 */
+    arcp__counted *pending;       /* oldest first */
     size_t pending_count;
     size_t pending_bytes;
     size_t connections;
@@ -91,21 +91,22 @@ uint32_t arcp__admission_timeout_ms(const arcp_admission *admission)
     return admission->limits.pending_timeout_ms;
 }
 
-/* ---- making room ---- */
+/* ---- evicting ---- */
 
 static void evict(arcp_admission *admission, arcp__counted *counted, const char *why)
 {
     const size_t before = admission->connections;
     admission->evicted++;
-    (void)arcp__admission_ref(admission); /* the connection's may be the last one */
+    (void)arcp__admission_ref(admission); /* the connection may hold the last reference */
     counted->close(counted->user, why);
     assert(admission->connections < before);
     (void)before;
     arcp_admission_unref(admission);
 }
 
-/* The oldest pending connection of the peer, when there are as many as it may have. */
-static arcp__counted *oldest_too_many(const arcp_admission *admission, const struct in6_addr *peer)
+/* The oldest pending connection of the peer if it has reached its limit, else NULL. */
+static arcp__counted *oldest_over_limit(const arcp_admission *admission,
+                                        const struct in6_addr *peer)
 {
     arcp__counted *oldest = NULL;
     arcp__counted *at = NULL;
@@ -131,7 +132,7 @@ bool arcp__admission_enter(arcp_admission *admission, const struct in6_addr *pee
                            arcp__evict_fn close, void *user, arcp__counted *out, const char **why)
 {
     arcp__counted *oldest = NULL;
-    while ((oldest = oldest_too_many(admission, peer)) != NULL) {
+    while ((oldest = oldest_over_limit(admission, peer)) != NULL) {
         evict(admission, oldest, "too many pending connections from this address");
     }
     while (admission->pending_count >= admission->limits.pending_max) {
@@ -163,7 +164,7 @@ bool arcp__admission_note_bytes(arcp__counted *counted, size_t bytes)
     admission->pending_bytes += bytes;
     while (counted->is_pending && admission->pending_bytes > admission->limits.pending_bytes_max) {
         arcp__counted *at = admission->pending;
-        while (at->bytes == 0) { /* it would make no room */
+        while (at->bytes == 0) { /* evicting it would free no bytes */
             at = at->next;
         }
         evict(admission, at, "too many bytes from pending connections");

@@ -20,11 +20,11 @@ void arcp__web_body_init(arcp__web_body *body, const arcp__web_head *head, bool 
         body->state = ARCP__WEB_IN_SIZE;
         break;
     case ARCP__WEB_OTHER_CODING:
-        break; /* the first call says that it cannot be read */
+        break; /* the first arcp__web_body_feed reports that it cannot be read */
     }
 }
 
-/* One byte of what stands between the data of chunks. */
+/* Processes one byte between the data of two chunks. */
 static arcp__web_result take_byte(arcp__web_body *body, char byte)
 {
     const bool is_control = ((unsigned char)byte < ' ' && byte != '\t') || byte == 0x7f;

@@ -1,5 +1,5 @@
-/* One connection (server.h draws its life). Each part of it is taken further by one of three
- * things: bytes that came, bytes that left, and a task for what must not happen inside a call. */
+/* One connection (server.h shows its states). It advances when bytes arrive, when bytes have been
+ * written, and by a task for what must not happen inside a call. */
 #include <assert.h>
 
 #include <utlist.h>
@@ -9,8 +9,8 @@
 #include "web/parts.h"
 
 enum {
-    DUE_INPUT = 1, /* go on with what was kept, then read */
-    DUE_SENT = 2,  /* everything has left */
+    DUE_INPUT = 1, /* process `leftover`, then read on */
+    DUE_SENT = 2,  /* everything has been written */
     DUE_BROKEN = 4 /* the stream could not be written */
 };
 
@@ -18,7 +18,7 @@ struct arcp__web_exchange {
     arcp__web_exchange *prev;
     arcp__web_exchange *next;
     arcp__web_server *server;
-    arcp__stream *stream; /* NULL: it is gone */
+    arcp__stream *stream; /* NULL: closed, or upgraded */
     uv_timer_t timer;
     arcp__task task;
     unsigned due; /* DUE_ bits */
@@ -26,18 +26,18 @@ struct arcp__web_exchange {
     uint64_t accepted_ms; /* on the loop's clock */
     arcp__web_head head;
     arcp__web_body body;
-    const arcp__web_route *route; /* that began, until the answer is complete */
+    const arcp__web_route *route; /* from its `begin` until the response is complete */
     void *state;                  /* the route's */
-    arcp_span *input;             /* during a call: what is still to be read */
-    arcp_buf leftover;            /* came when it could not be read */
-    arcp_buf out;                 /* not given to the stream yet */
-    size_t busy;                  /* bytes that the stream has */
-    uint64_t body_left_ms;        /* of the time for the whole body */
+    arcp_span *input;             /* during a call: the input not parsed yet */
+    arcp_buf leftover;            /* received while reading was stopped */
+    arcp_buf out;                 /* not passed to the stream yet */
+    size_t busy;                  /* bytes that the stream is writing */
+    uint64_t body_left_ms;        /* of the time limit for the body, while paused */
     enum { IN_HEAD, IN_BODY, IN_ANSWER, IN_LINGER } stage;
-    bool is_idle; /* a request was answered, and nothing of another one has come */
+    bool is_idle; /* after a response, before the first byte of the next request */
     bool is_paused;
-    bool is_answered; /* the head of the answer is written */
-    bool is_complete; /* all of the answer is */
+    bool is_answered; /* the head of the response is written */
+    bool is_complete; /* all of the response is written */
     bool is_chunked;
     bool keeps_alive;
     bool is_local;
@@ -85,9 +85,9 @@ void arcp__web_exchange_drop(arcp__web_exchange *exchange)
     }
 }
 
-/* Tells the owner, unless it has closed the server; the call may close it. */
-static void tell_refused(const arcp__web_server *server, const char *peer, int status,
-                         const char *why)
+/* Reports a refused peer to the owner, unless it has closed the server; the call may close it. */
+static void report_refused(const arcp__web_server *server, const char *peer, int status,
+                           const char *why)
 {
     if (server->options.refused != NULL && !server->closed) {
         server->options.refused(server->options.user, peer, status, why);
@@ -97,7 +97,7 @@ static void tell_refused(const arcp__web_server *server, const char *peer, int s
 void arcp__web_exchange_fail(arcp__web_exchange *exchange, const char *why)
 {
     if (!exchange->is_answered && !exchange->is_idle) {
-        tell_refused(exchange->server, exchange->peer, 0, why);
+        report_refused(exchange->server, exchange->peer, 0, why);
     }
     arcp__web_exchange_drop(exchange);
 }
@@ -113,8 +113,8 @@ static void restart_timer(arcp__web_exchange *exchange)
     uv_timer_start(&exchange->timer, on_timer, arcp__admission_timeout_ms(admission), 0);
 }
 
-/* One try at a 503, for a peer whose place another connection has. Returns the status that the
- * system took. */
+/* Tries once to write a 503, for a peer whose place another connection gets. Returns the status
+ * written, or 0. */
 static int answer_unavailable(arcp__stream *stream, const char *why)
 {
     const arcp__web_response response = {.status = 503, .why = why};
@@ -133,24 +133,24 @@ static void evict(void *user, const char *why)
 {
     arcp__web_exchange *exchange = user;
     const arcp__web_server *server = exchange->server;
-    const bool is_told = exchange->is_answered || exchange->is_idle;
+    const bool is_between = exchange->is_answered || exchange->is_idle; /* no request to refuse */
     char peer[ARCP__WEB_PEER_NAME_MAX];
     int status = 0;
-    if (!is_told && exchange->busy == 0) {
+    if (!is_between && exchange->busy == 0) {
         status = answer_unavailable(exchange->stream, why);
     }
     memcpy(peer, exchange->peer, sizeof(peer));
     exchange->is_answered = true;
-    arcp__web_head_fini(&exchange->head); /* its memory is needed at once */
+    arcp__web_head_fini(&exchange->head); /* frees its memory before the handles are closed */
     arcp__web_exchange_drop(exchange);
-    if (!is_told) {
-        tell_refused(server, peer, status, why);
+    if (!is_between) {
+        report_refused(server, peer, status, why);
     }
 }
 
 /* ---- writing ---- */
 
-/* False when it cannot be written. */
+/* False when the stream cannot be written. */
 static bool flush(arcp__web_exchange *exchange)
 {
     const size_t size = exchange->out.size;
@@ -195,8 +195,8 @@ void arcp__web_exchange_respond(arcp__web_exchange *exchange, const arcp__web_re
         arcp__admission_suspend(&exchange->counted);
     }
     if (response->status >= 400) {
-        tell_refused(exchange->server, exchange->peer, took ? response->status : 0,
-                     response->why == NULL ? "" : response->why);
+        report_refused(exchange->server, exchange->peer, took ? response->status : 0,
+                       response->why == NULL ? "" : response->why);
     }
 }
 
@@ -204,7 +204,7 @@ void arcp__web_exchange_write(arcp__web_exchange *exchange, arcp_span piece)
 {
     assert(exchange->stream != NULL && exchange->is_answered && !exchange->is_complete);
     if (exchange->head.method == ARCP__WEB_HEAD) {
-        make_due(exchange, DUE_SENT); /* dropped, and `drained` follows as for one that was sent */
+        make_due(exchange, DUE_SENT); /* the body of HEAD is not sent; `drained` follows as usual */
         return;
     }
     if (piece.size == 0) {
@@ -239,13 +239,13 @@ size_t arcp__web_exchange_unsent(const arcp__web_exchange *exchange)
 
 /* ---- requests ---- */
 
-/* Of what is no request, or one that ends here. */
+/* Refuses a request that cannot be parsed or whose body is not acceptable; ends the connection. */
 static void refuse(arcp__web_exchange *exchange, int status, const char *why)
 {
     const arcp__web_response response = {.status = status, .why = why, .ends = true};
     const arcp__web_route *route = exchange->route;
     if (exchange->is_answered) {
-        arcp__web_exchange_drop(exchange); /* the answer is under way */
+        arcp__web_exchange_drop(exchange); /* the response has already begun */
         return;
     }
     exchange->stage = IN_ANSWER;
@@ -271,7 +271,7 @@ static void take_body(arcp__web_exchange *exchange, arcp_span *input)
     if (result == ARCP__WEB_COMPLETE) {
         exchange->stage = IN_ANSWER;
         if (!exchange->is_answered) {
-            uv_timer_stop(&exchange->timer); /* what the answer takes is up to the route */
+            uv_timer_stop(&exchange->timer); /* the route may take its time for the response */
         }
     }
     if (!exchange->is_complete && (piece.size > 0 || result == ARCP__WEB_COMPLETE)) {
@@ -295,7 +295,7 @@ static void take_request(arcp__web_exchange *exchange)
         arcp_span none = {NULL, 0};
         exchange->stage = IN_BODY;
         arcp__web_body_init(&exchange->body, head, false, route->body_bytes_max);
-        take_body(exchange, &none); /* one that says that it is too large is refused here */
+        take_body(exchange, &none); /* refuses a Content-Length that is too large */
         if (exchange->stage != IN_BODY) {
             return;
         }
@@ -308,7 +308,7 @@ static void take_request(arcp__web_exchange *exchange)
     }
     route->begin(server->options.user, exchange);
     if (exchange->stream != NULL && !exchange->is_complete) {
-        arcp__admission_admit(&exchange->counted); /* the route has something to do for it */
+        arcp__admission_admit(&exchange->counted); /* it waits for the route, not for its peer */
     }
     if (exchange->stream != NULL && exchange->stage == IN_BODY && !exchange->is_answered &&
         head->minor > 0 && arcp__web_head_has_token(head, "Expect", "100-continue")) {
@@ -319,7 +319,7 @@ static void take_request(arcp__web_exchange *exchange)
 
 static void take_head(arcp__web_exchange *exchange, arcp_span *input)
 {
-    if (exchange->is_idle) { /* it has waited no longer than the others from now on */
+    if (exchange->is_idle) { /* a new request begins: it becomes the newest pending connection */
         exchange->is_idle = false;
         arcp__admission_admit(&exchange->counted);
         arcp__admission_suspend(&exchange->counted);
@@ -334,7 +334,7 @@ static void take_head(arcp__web_exchange *exchange, arcp_span *input)
         refuse(exchange, 431, "the request head is too large");
         break;
     case ARCP__WEB_INVALID:
-        refuse(exchange, 400, "this is not HTTP/1.1");
+        refuse(exchange, 400, "the request is not valid HTTP/1.1");
         break;
     case ARCP__WEB_NO_MEMORY:
         arcp__web_exchange_fail(exchange, "out of memory");
@@ -365,7 +365,7 @@ static void read_input(arcp__web_exchange *exchange, arcp_span *input)
 static void on_bytes(void *user, arcp_span bytes)
 {
     arcp__web_exchange *exchange = user;
-    /* What comes behind an answer that ends the connection is dropped, and counts for nothing. */
+    /* Bytes after a response that ends the connection are discarded and not counted. */
     if (exchange->stage != IN_LINGER &&
         !arcp__admission_note_bytes(&exchange->counted, bytes.size)) {
         return;
@@ -397,8 +397,9 @@ static void continue_input(arcp__web_exchange *exchange)
 
 static void on_ended(void *user, const arcp_error *why)
 {
-    arcp__web_exchange_fail(user, why == NULL ? "the peer left before its request was complete"
-                                              : why->message);
+    arcp__web_exchange_fail(
+        user, why == NULL ? "the peer closed the connection before its request was complete"
+                          : why->message);
 }
 
 void arcp__web_exchange_pause(arcp__web_exchange *exchange, bool is_paused)
@@ -420,7 +421,7 @@ void arcp__web_exchange_pause(arcp__web_exchange *exchange, bool is_paused)
     make_due(exchange, DUE_INPUT);
 }
 
-/* Everything that was written has left. */
+/* Everything written so far has been sent. */
 static void on_sent(arcp__web_exchange *exchange)
 {
     if (arcp__web_exchange_unsent(exchange) > 0 || !exchange->is_answered /* it was a 100 */ ||
@@ -428,7 +429,7 @@ static void on_sent(arcp__web_exchange *exchange)
         return;
     }
     if (!exchange->is_complete) {
-        uv_timer_stop(&exchange->timer); /* what comes next is up to the route */
+        uv_timer_stop(&exchange->timer); /* the route may take its time for the next piece */
         if (exchange->route->drained != NULL) {
             exchange->route->drained(exchange->server->options.user, exchange);
         }
@@ -502,7 +503,7 @@ arcp__web_upgrade arcp__web_exchange_upgrade(arcp__web_exchange *exchange)
 void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *stream,
                              const struct sockaddr_storage *address)
 {
-    const struct in6_addr who = arcp__socket_peer(address);
+    const struct in6_addr peer_address = arcp__socket_peer(address);
     arcp__web_exchange *exchange = arcp__alloc(sizeof(*exchange));
     const char *why = "out of memory";
     arcp_error err = {0};
@@ -510,16 +511,16 @@ void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *stream,
     char name[ARCP__WEB_PEER_NAME_MAX];
     arcp__socket_authority(address, &peer);
     arcp__authority_format(&peer, name, sizeof(name));
-    if (exchange == NULL || !arcp__admission_enter(server->options.admission, &who, evict, exchange,
-                                                   &exchange->counted, &why)) {
+    if (exchange == NULL || !arcp__admission_enter(server->options.admission, &peer_address, evict,
+                                                   exchange, &exchange->counted, &why)) {
         const int status = server->tls == NULL ? answer_unavailable(stream, why) : 0;
         stream->ops->close(stream);
         arcp__free(exchange);
-        tell_refused(server, name, status, why);
+        report_refused(server, name, status, why);
         return;
     }
     arcp__stream *lower = stream;
-    if (server->closed || /* from inside the callback for an evicted one */
+    if (server->closed || /* closed by the callback for an evicted connection */
         (server->tls != NULL &&
          arcp__tls_stream_new(server->share, server->tls, NULL, lower, &stream, &err) != ARCP_OK)) {
         arcp__admission_leave(&exchange->counted);

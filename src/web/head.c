@@ -7,9 +7,9 @@
 
 _Static_assert(sizeof(http_parser) <= sizeof(((arcp__web_head *)NULL)->parser.bytes) &&
                    _Alignof(http_parser) <= _Alignof(void *),
-               "the head has room for the parser");
+               "arcp__web_head.parser is large enough");
 
-/* http_parser gives names and values in as many pieces as the bytes come in. */
+/* http_parser reports names and values in pieces, depending on how the input is split. */
 
 static bool add(arcp__web_head *head, const char *data, size_t size, uint32_t *total)
 {
@@ -57,7 +57,7 @@ static int on_value(http_parser *parser, const char *data, size_t size)
     return add(head, data, size, &header->value_size) ? 0 : -1;
 }
 
-/* http_parser knows what contradicts itself: two lengths, a length beside a coding. */
+/* http_parser has already refused contradictions: two lengths, or a length and a coding. */
 static arcp__web_framing framing_of(const arcp__web_head *head, const http_parser *parser)
 {
     arcp_span coding = {NULL, 0};
@@ -94,7 +94,7 @@ static int on_headers_complete(http_parser *parser)
     head->framing = framing_of(head, parser);
     head->body_length = head->framing == ARCP__WEB_BY_LENGTH ? parser->content_length : 0;
     head->keeps_alive = http_should_keep_alive(parser) != 0;
-    return 2; /* whatever the headers say, no body: parsing stops right behind them */
+    return 2; /* "no body": parsing stops after the headers, and body.h reads the body */
 }
 
 static const http_parser_settings settings = {
@@ -135,15 +135,14 @@ void arcp__web_head_fini(arcp__web_head *head)
 arcp__web_result arcp__web_head_feed(arcp__web_head *head, arcp_span *input)
 {
     if (input->size == 0) {
-        return ARCP__WEB_MORE; /* to http_parser it would mean the end of the input */
+        return ARCP__WEB_MORE; /* http_parser takes an empty input for the end of the connection */
     }
     arcp_span now = arcp_span_first(*input, head->bytes_max - head->bytes);
     bool all = now.size == input->size;
     size_t used =
         now.size == 0 ? 0 : http_parser_execute(parser_of(head), &settings, now.data, now.size);
     head->bytes += used;
-    /* http_parser is lenient in four points where RFC 9112 is not; requests are checked for them.
-     */
+    /* http_parser accepts four forms that RFC 9112 forbids; requests are checked for them. */
     for (size_t i = 0; i < used; i++) {
         char byte = now.data[i];
         head->is_lax = head->is_lax || (byte == '\n' && head->last != '\r') ||
@@ -159,7 +158,8 @@ arcp__web_result arcp__web_head_feed(arcp__web_head *head, arcp_span *input)
         return ARCP__WEB_INVALID;
     }
     if (head->complete) {
-        /* Only now: what comes behind could make it invalid, in whatever pieces it comes. */
+        /* Reported only now, because a later byte could still have made the head invalid; so the
+         * result does not depend on how the input is split. */
         return head->too_many ? ARCP__WEB_TOO_BIG : ARCP__WEB_COMPLETE;
     }
     if (now.size > 0 && HTTP_PARSER_ERRNO(parser_of(head)) != HPE_OK) {
@@ -207,7 +207,7 @@ static arcp_span trim(arcp_span text)
 
 static bool header_at(const arcp__web_head *head, size_t i, const char *name, arcp_span *value)
 {
-    assert(head->text.data != NULL); /* it has headers */
+    assert(head->text.data != NULL); /* there is a header, so there is text */
     const arcp__web_header *header = &head->headers[i];
     arcp_span found = arcp_span_make(head->text.data + header->name_at, header->name_size);
     if (!arcp__web_equal(found, arcp_span_cstr(name))) {

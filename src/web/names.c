@@ -55,7 +55,7 @@ bool arcp__authority_parse(arcp_span text, bool port_zero, arcp__authority *out)
             return false;
         }
         out->kind = ARCP__HOST_IPV6;
-        (void)inet_ntop(AF_INET6, &address, out->host, sizeof(out->host)); /* there is room */
+        (void)inet_ntop(AF_INET6, &address, out->host, sizeof(out->host)); /* always fits */
         rest = arcp_span_from(text, size + 2);
     } else {
         const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
@@ -111,7 +111,7 @@ void arcp__authority_format(const arcp__authority *authority, char *out, size_t 
 
 /* ---- sockets ---- */
 
-/* True with the four bytes of an IPv4 address, plain or mapped into IPv6. */
+/* True for an IPv4 address, also one mapped into IPv6; then *out has it. */
 static bool ipv4_of(const struct sockaddr_storage *address, struct in_addr *out)
 {
     if (address->ss_family == AF_INET) {
@@ -158,7 +158,7 @@ struct in6_addr arcp__socket_peer(const struct sockaddr_storage *address)
 
 /* ---- Host and Origin ---- */
 
-/* "http://HOST[:PORT]" or "https://…" and nothing behind it; the port is filled in. */
+/* Parses "http://HOST[:PORT]" or "https://…", with nothing after it; fills in the default port. */
 static bool origin_parse(arcp_span text, arcp__web_origin *out)
 {
     const arcp_span https = ARCP_SPAN_LITERAL("https://");
@@ -188,11 +188,12 @@ static arcp_status read_list(const char *const *texts, size_t text_count, bool a
                                : arcp__authority_parse(text, false, &entry->authority)) {
             ++*count;
         } else {
-            return arcp_error_set(
-                err, ARCP_E_USAGE,
-                are_origins ? "\"%s\" is no origin: want http://HOST[:PORT] or https://HOST"
-                            : "\"%s\" is no host name or HOST:PORT",
-                texts[i]);
+            return arcp_error_set(err, ARCP_E_USAGE,
+                                  are_origins
+                                      ? "\"%s\" is not an origin (expected http://HOST[:PORT] or "
+                                        "https://HOST[:PORT])"
+                                      : "\"%s\" is not a host name or HOST:PORT",
+                                  texts[i]);
         }
     }
     return ARCP_OK;
@@ -242,7 +243,8 @@ static bool same_host(const arcp__authority *a, const arcp__authority *b)
     return a->kind == b->kind && strcmp(a->host, b->host) == 0;
 }
 
-/* The listener's own name, one in the list, or a loopback name on a loopback listener. */
+/* Whether it is the listener's own name, one in the list, or a loopback name on a loopback
+ * listener. */
 static bool is_ours(const arcp__web_names *names, const arcp__authority *host, uint16_t port)
 {
     if (same_host(host, &names->self) || (names->loopback && arcp__authority_is_loopback(host))) {
@@ -275,10 +277,10 @@ bool arcp__web_names_allow_origin(const arcp__web_names *names, arcp_span text)
 {
     arcp__web_origin origin;
     if (!origin_parse(text, &origin)) {
-        return false; /* "null" too: a sandboxed page, which can be anybody's */
+        return false; /* "null" too: any site can send it from a sandboxed page */
     }
-    /* A page of this very host and port. A listener on a wildcard address does not know its names,
-     * unless they are in the list. */
+    /* A page from this host and port. A listener on a wildcard address knows only the names in the
+     * list. */
     const bool is_own = origin.secure == names->secure &&
                         origin.authority.port == names->self.port &&
                         is_ours(names, &origin.authority, origin.authority.port);

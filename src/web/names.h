@@ -1,9 +1,9 @@
-/* HOST[:PORT], and which names a server answers to (Host) and which pages may talk to it (Origin).
+/* HOST[:PORT], and two checks of requests: which names a server accepts in Host, and which pages
+ * may connect to it (Origin).
  *
- * A browser lets any page open a WebSocket to any address, and a page's own name can be
- * made to resolve to 127.0.0.1 (DNS rebinding). The first is what Origin is for, the
- * second is what Host is for; both are checked before the upgrade. docs/protocol.md, Transports,
- * RFC 6455 §10.2. */
+ * A browser lets any page open a WebSocket to any address: the Origin check prevents that. A page's
+ * own name can be made to resolve to 127.0.0.1 (DNS rebinding): the Host check prevents that. Both
+ * are done before the upgrade. docs/protocol.md, Transports; RFC 6455 §10.2. */
 #ifndef ARCP_WEB_NAMES_H
 #define ARCP_WEB_NAMES_H
 
@@ -26,8 +26,8 @@ static inline char arcp__web_lower(char byte)
 
 typedef enum arcp__host_kind { ARCP__HOST_NAME, ARCP__HOST_IPV4, ARCP__HOST_IPV6 } arcp__host_kind;
 
-/* HOST or HOST:PORT, in one spelling: names in lower case without the root's dot,
- * addresses as inet_ntop writes them, IPv6 without brackets. */
+/* HOST or HOST:PORT in canonical form: names in lower case without the final dot, addresses as
+ * inet_ntop formats them, IPv6 without brackets. */
 typedef struct arcp__authority {
     arcp__host_kind kind;
     char host[ARCP__HOST_MAX + 1];
@@ -35,9 +35,9 @@ typedef struct arcp__authority {
     bool has_port;
 } arcp__authority;
 
-/* False for anything but a name of letters, digits, '-' and '_' in labels, a dotted IPv4
- * address, or an IPv6 address in brackets, each with or without a port of 1 to 65535
- * (`port_zero`: 0 too). No user information, no zone, no percent signs. */
+/* Accepts a name whose labels have letters, digits, '-' and '_', a dotted IPv4 address, or an IPv6
+ * address in brackets, each with or without a port from 1 to 65535 (`port_zero`: from 0). Refuses
+ * user information, zones and percent signs. */
 ARCP_MUST_CHECK bool arcp__authority_parse(arcp_span text, bool port_zero, arcp__authority *out);
 
 /* Whether a name or address always means this machine: localhost, 127.0.0.0/8, ::1. */
@@ -46,11 +46,11 @@ bool arcp__authority_is_loopback(const arcp__authority *authority);
 /* Writes "127.0.0.1:7777" or "[::1]:7777". */
 void arcp__authority_format(const arcp__authority *authority, char *out, size_t size);
 
-/* The address and port of an IPv4 or IPv6 socket. IPv4 that came in over IPv6 is IPv4. */
+/* The address and port of an IPv4 or IPv6 socket. An IPv4 address mapped into IPv6 becomes IPv4. */
 void arcp__socket_authority(const struct sockaddr_storage *address, arcp__authority *out);
 
-/* Who the peer is for the purpose of limits: its IPv4 address (mapped into IPv6), or the /64 that
- * its IPv6 address is in (one machine has a whole one). Ports do not matter. */
+/* The key of a peer for limits: its IPv4 address (mapped into IPv6), or the /64 prefix of its IPv6
+ * address (a machine usually has a whole /64). Ports do not matter. */
 struct in6_addr arcp__socket_peer(const struct sockaddr_storage *address);
 
 typedef struct arcp__web_origin {
@@ -59,15 +59,15 @@ typedef struct arcp__web_origin {
 } arcp__web_origin;
 
 typedef struct arcp__web_names {
-    arcp__web_origin *hosts; /* owned, with the origins behind them; `secure` means nothing here */
+    arcp__web_origin *hosts; /* owned, together with `origins`; `secure` is not used here */
     size_t host_count;
     arcp__web_origin *origins;
     size_t origin_count;
     bool any_host;
     bool any_origin;
     bool loopback;        /* the listener is bound to loopback */
-    bool secure;          /* the listener speaks TLS */
-    arcp__authority self; /* what it was told to listen on, with the real port */
+    bool secure;          /* the listener uses TLS */
+    arcp__authority self; /* the configured address, with the actual port */
 } arcp__web_names;
 
 /* Reads the configured lists ("*" for any). ARCP_E_USAGE names the entry that is wrong. */
@@ -76,15 +76,15 @@ ARCP_MUST_CHECK arcp_status arcp__web_names_init(arcp__web_names *names, const c
                                                  size_t origin_count, arcp_error *err);
 void arcp__web_names_fini(arcp__web_names *names);
 
-/* What the listener is bound to, once that is known. */
+/* Sets what the listener is bound to. */
 void arcp__web_names_bind(arcp__web_names *names, const arcp__authority *self, bool loopback,
                           bool secure);
 
-/* Whether the Host header's value is one of ours. `valid` tells whether it is a host at
- * all. */
+/* Whether the value of the Host header is one of our names. *valid: whether it is syntactically a
+ * host. */
 bool arcp__web_names_allow_host(const arcp__web_names *names, arcp_span host, bool *valid);
 
-/* Whether the Origin header's value may talk to us. */
+/* Whether a page of this origin may connect. */
 bool arcp__web_names_allow_origin(const arcp__web_names *names, arcp_span origin);
 
 #endif

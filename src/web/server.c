@@ -98,11 +98,11 @@ const arcp__web_route *arcp__web_route_of(const arcp__web_route *routes, size_t 
 
 static void on_connection(uv_stream_t *handle, int result);
 
-static void on_turned_away(uv_handle_t *handle)
+static void on_rejected(uv_handle_t *handle)
 {
     arcp__web_server *server = handle->data;
-    server->turning_away = false;
-    if (server->peer_waits && !server->closed) {
+    server->is_rejecting = false;
+    if (server->is_peer_waiting && !server->closed) {
         on_connection((uv_stream_t *)&server->handle, 0);
     }
     arcp__web_server_unref(server);
@@ -113,22 +113,22 @@ static void on_connection(uv_stream_t *handle, int result)
     arcp__web_server *server = handle->data;
     struct sockaddr_storage address = {0};
     arcp__stream *tcp = NULL;
-    server->peer_waits = server->turning_away;
-    if (result < 0 || server->turning_away) {
-        return; /* the peer is gone already, or waits */
+    server->is_peer_waiting = server->is_rejecting;
+    if (result < 0 || server->is_rejecting) {
+        return; /* the peer has disconnected, or must wait */
     }
     result = arcp__tcp_stream_accept(server->share, handle, &address, &tcp);
     if (result == 0) {
         arcp__web_exchange_open(server, tcp, &address);
     } else if (result == UV_ENOMEM) {
-        /* libuv accepts nobody else before the peer at hand is taken: one for which there is no
-         * memory must not block those for whom there will be some. */
-        uv_tcp_init(handle->loop, &server->turned_away); /* cannot fail */
-        server->turned_away.data = server;
-        server->turning_away = true;
+        /* libuv accepts no further peer before this one is accepted: so accept it and close it, or
+         * it would block later peers for which there is memory again. */
+        uv_tcp_init(handle->loop, &server->rejected); /* cannot fail */
+        server->rejected.data = server;
+        server->is_rejecting = true;
         server->references++;
-        (void)uv_accept(handle, (uv_stream_t *)&server->turned_away);
-        uv_close((uv_handle_t *)&server->turned_away, on_turned_away);
+        (void)uv_accept(handle, (uv_stream_t *)&server->rejected);
+        uv_close((uv_handle_t *)&server->rejected, on_rejected);
     }
 }
 
@@ -161,7 +161,7 @@ void arcp__web_server_close(arcp__web_server *server)
     uv_close((uv_handle_t *)&server->handle, on_closed);
 }
 
-/* Which address a name stands for; IPv4 first, because more clients try it first. */
+/* Resolves the address to listen on; prefers IPv4, because more clients try it first. */
 static int resolve(uv_loop_t *loop, const arcp__authority *authority, struct sockaddr_storage *out)
 {
     char port[8];
@@ -226,7 +226,7 @@ arcp_status arcp__web_server_open(uv_loop_t *loop, const arcp__web_server_option
     }
     server->share = share;
     server->options = *options;
-    server->options.freed = NULL; /* not before the caller has it */
+    server->options.freed = NULL; /* not called unless the server is returned */
     server->references = 1;
     arcp_status status = ARCP_OK;
     if (options->admission != NULL) {
@@ -247,7 +247,7 @@ arcp_status arcp__web_server_open(uv_loop_t *loop, const arcp__web_server_option
         return status;
     }
     const int result = uv_tcp_init(loop, &server->handle);
-    assert(result == 0); /* it makes no socket yet */
+    assert(result == 0); /* cannot fail: it creates no socket yet */
     (void)result;
     server->handle.data = server;
     status = bind_and_listen(server, err);

@@ -41,8 +41,9 @@ static const struct row {
      "error: IO: /nonexistent/log cannot be opened: No such file or directory\n"},
     {"a folder", "arcp audit grep /tmp >/dev/null", 1,
      "error: IO: /tmp cannot be read: Is a directory\n"},
-    {"a question that there is not", "arcp audit look $LOG", 2,
-     "arcp audit: there is no question look: verify, grep\ntry: arcp audit --help\n"},
+    {"an unknown subcommand", "arcp audit look $LOG", 2,
+     "arcp audit: unknown audit command 'look' (expected verify or grep)\ntry: arcp audit "
+     "--help\n"},
     {"a full disk", "arcp audit grep $LOG >/dev/full", 1,
      "error: standard output: No space left on device\n"},
     {"who reads no more needs no message", "arcp audit grep $LOG | :", 0, ""},

@@ -72,7 +72,7 @@ static void ctrl_c_once_asks_for_the_cancellation(void **state)
     process_await(&p, true, "log       waiting\n");
     process_signal(&p, SIGINT);
     assert_int_equal(process_finish(&p), 5);
-    assert_non_null(strstr(p.err.data, "asking for the job to be cancelled"));
+    assert_non_null(strstr(p.err.data, "cancelling the job (press Ctrl-C again"));
     assert_non_null(strstr(p.err.data, "error: CANCELLED"));
     process_fini(&p);
     assert_int_equal(count_session_files(*state), 0);
@@ -90,7 +90,7 @@ static void ctrl_c_leaves_a_watch_and_the_job_goes_on(void **state)
     process_await(&watcher, true, "log       waiting\n");
     process_signal(&watcher, SIGINT);
     assert_int_equal(process_finish(&watcher), 130);
-    assert_non_null(strstr(watcher.err.data, "left; the job goes on"));
+    assert_non_null(strstr(watcher.err.data, "detached; the job continues"));
     process_fini(&watcher);
     process_signal(&submitter, SIGINT);
     assert_int_equal(process_finish(&submitter), 5);
@@ -103,10 +103,10 @@ static void ctrl_c_twice_leaves(void **state)
     world_start(*state, &p, WORDS("submit", "stubborn"));
     process_await(&p, true, "log       never mind\n");
     process_signal(&p, SIGINT);
-    process_await(&p, true, "asking for the job to be cancelled");
+    process_await(&p, true, "cancelling the job (press Ctrl-C again");
     process_signal(&p, SIGINT);
     assert_int_equal(process_finish(&p), 130);
-    assert_non_null(strstr(p.err.data, "left; the job goes on: arcp watch job_"));
+    assert_non_null(strstr(p.err.data, "detached; the job continues: arcp watch job_"));
     process_fini(&p);
     assert_int_equal(remove_session_files(*state), 1);
 }
@@ -141,7 +141,7 @@ static void a_cancel_of_another_process_borrows_the_session(void **state)
     world_run(*state, &canceller, 0, WORDS("cancel", job, "--reason", "enough"));
     process_fini(&canceller);
     assert_int_equal(process_finish(&submitter), 5);
-    assert_non_null(strstr(submitter.err.data, "resumed   the connection is back"));
+    assert_non_null(strstr(submitter.err.data, "resumed   the connection was restored"));
     process_fini(&submitter);
     assert_int_equal(count_session_files(*state), 0);
 }
@@ -185,8 +185,8 @@ static void a_cancel_with_another_token_is_denied(void **state)
     process_fini(&p);
     world_run(*state, &p, 4, WORDS("cancel", job, "--token", "t-two"));
     check_errors(&p,
-                 "error: PERMISSION_DENIED: the job was submitted as another principal than the "
-                 "one of the token in use\n");
+                 "error: PERMISSION_DENIED: the job was submitted by another principal than that "
+                 "of the token in use\n");
     process_fini(&p);
     world_run(*state, &p, 3, WORDS("cancel", job, "--token", "nobodys"));
     process_fini(&p);

@@ -199,18 +199,18 @@ static void each_subcommand_prints_and_ends_as_promised(void **state)
 }
 
 static const command_row failures[] = {
-    {"no question", {NULL}, 2, "check|explain|subset|diff|lint LEASE... is missing\n"},
-    {"a question without a lease",
+    {"no subcommand", {NULL}, 2, "check|explain|subset|diff|lint LEASE... is missing\n"},
+    {"a subcommand without a lease",
      {"lint"},
      2,
      "check|explain|subset|diff|lint LEASE... is missing\n"},
-    {"an unknown question",
+    {"an unknown subcommand",
      {"frobnicate", "{}"},
      2,
-     "there is no question frobnicate: check, explain, subset, diff, lint\n"},
+     "unknown lease command 'frobnicate' (expected check, explain, subset, diff or lint)\n"},
     {"too few words", {"check", "{}", "fs.read"}, 2, "check takes LEASE CAPABILITY TARGET\n"},
     {"too many words", {"lint", "{}", "{}"}, 2, "lint takes LEASE\n"},
-    {"far too many words", {"check", "{}", "fs.read", "/a", "/b"}, 2, "/b is one word too many\n"},
+    {"far too many words", {"check", "{}", "fs.read", "/a", "/b"}, 2, "unexpected argument '/b'\n"},
     {"an unknown option", {"lint", "{}", "--yaml"}, 2, "unknown option --yaml\n"},
     {"an unknown option with a value",
      {"lint", "{}", "--cwdir=/x"},
@@ -219,11 +219,11 @@ static const command_row failures[] = {
     {"another command's option",
      {"lint", "{}", "--detach"},
      2,
-     "--detach belongs to arcp submit\n"},
+     "--detach is an option of arcp submit\n"},
     {"an option twice",
      {"check", "{}", "fs.read", "x", "--cwd", "/a", "--cwd=/b"},
      2,
-     "--cwd can be given once only\n"},
+     "--cwd can be given only once\n"},
     {"a short option", {"-x", "lint", "{}"}, 2, "unknown option -x\n"},
     {"an option without its value", {"lint", "{}", "--at"}, 2, "--at needs a value: TIME\n"},
     {"a time that is none",
@@ -319,7 +319,7 @@ static void a_lease_may_come_from_a_file_or_from_stdin(void **state)
     const char *const without_sign[WORDS_MAX] = {"check", path, "fs.read", "/a"};
     const run_result slip = run(without_sign);
     assert_int_equal(slip.status, 1);
-    assert_non_null(strstr(slip.err, " (a file is written @FILE)\n"));
+    assert_non_null(strstr(slip.err, " (to read a file, use @FILE)\n"));
 
     const int saved = dup(STDIN_FILENO);
     assert_true(lseek(file, 0, SEEK_SET) == 0);

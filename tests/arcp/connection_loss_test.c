@@ -26,7 +26,7 @@ static void a_runtime_that_is_killed_and_comes_back_is_resumed(void **state)
     world_start_daemon(&other, store, other.port);
     assert_int_equal(process_finish(&p), 1);
     arcp_buf_append_byte(&p.err, '\0');
-    assert_non_null(strstr(p.err.data, "resumed   the connection is back"));
+    assert_non_null(strstr(p.err.data, "resumed   the connection was restored"));
     assert_non_null(strstr(p.err.data, "error: INTERNAL_ERROR"));
     process_fini(&p);
     process_signal(&other.daemon, SIGTERM);

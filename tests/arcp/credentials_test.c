@@ -120,8 +120,8 @@ static void where_there_is_no_state_directory_that_is_said(void **state)
     size_t used = fread(out, 1, sizeof(out) - 1, pipe);
     out[used] = '\0';
     assert_int_equal(pclose(pipe) >> 8, 1);
-    assert_string_equal(out, "{\"code\":\"NOT_FOUND\",\"message\":\"there is no state directory "
-                             "here: give --store PATH\",\"retryable\":false}\n");
+    assert_string_equal(out, "{\"code\":\"NOT_FOUND\",\"message\":\"no state directory is known: "
+                             "specify --store PATH\",\"retryable\":false}\n");
 }
 
 /* Runs it on a file with this SQL or text in it; what it says ends with `says` behind the path, as

@@ -323,8 +323,8 @@ static void a_text_that_there_was_no_memory_for_is_said_and_not_printed(void **s
     assert_false(arcp__program_print_buf(&program, &text));
     assert_false(arcp__program_print_buf_line(&program, &line));
     read_pipe(ends[0], got, sizeof(got));
-    assert_string_equal(got, "error: out of memory for what is printed\n"
-                             "error: out of memory for what is printed\n");
+    assert_string_equal(got, "error: out of memory while printing\n"
+                             "error: out of memory while printing\n");
     arcp__screen_fini(&program.screen);
     close(ends[0]);
     close(ends[1]);

@@ -242,10 +242,10 @@ static void ctrl_c_twice_leaves_and_says_how_to_come_back(void **state)
     start(*state, &p, plain, WORDS("submit", "stubborn"));
     process_await(&p, false, "never mind\r\n");
     press_ctrl_c(&p);
-    process_await(&p, false, "asking for the job to be cancelled");
+    process_await(&p, false, "cancelling the job (press Ctrl-C again");
     press_ctrl_c(&p);
     assert_int_equal(process_finish(&p), 130);
-    check_screen(&p, "submit-left");
+    check_screen(&p, "submit-detached");
     process_fini(&p);
 }
 
@@ -262,7 +262,7 @@ static void watch_shows_a_job_from_its_start(void **state)
     process_fini(&p);
     run(*state, colored, 0, "watch-from-start", WORDS("watch", job, "--from-start"));
     run(*state, plain, 0, "watch-ended", WORDS("watch", job));
-    run(*state, plain, 1, "watch-nobody", WORDS("watch", "job_nowhere"));
+    run(*state, plain, 1, "watch-unknown", WORDS("watch", "job_nowhere"));
 }
 
 static void jobs_are_a_table(void **state)
@@ -278,7 +278,7 @@ static void jobs_are_a_table(void **state)
     run(*state, plain, 5, "watch-cancelled", WORDS("watch", cancelled));
     run(*state, plain, 0, "jobs", WORDS("jobs", "--agent", "echo"));
     run(*state, plain, 0, "jobs-none", WORDS("jobs", "--agent", "echo", "--status", "error"));
-    run(*state, plain, 1, "cancel-nobody", WORDS("cancel", "job_nowhere"));
+    run(*state, plain, 1, "cancel-unknown", WORDS("cancel", "job_nowhere"));
 }
 
 static void a_cancel_from_elsewhere_is_seen_by_the_submit(void **state)

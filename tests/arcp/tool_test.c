@@ -176,7 +176,7 @@ static void a_program_that_is_missing_or_broken_is_named(void **state)
     if (access(ARCP_LIBEXEC_DIRECTORY "/arcp-bench", X_OK) != 0) { /* else it is not missing */
         assert_int_equal(run(f, &p, WORDS("bench", "--jobs", "1")), 1);
         snprintf(said, sizeof(said),
-                 "arcp bench: the program arcp-bench is not installed; it was looked for in "
+                 "arcp bench: the program arcp-bench is not installed; searched "
                  "%s/bin, %s/bin/../libexec/arcp, " ARCP_LIBEXEC_DIRECTORY "\n",
                  f->directory, f->directory);
         assert_string_equal(text_of(&p.err), said);
@@ -217,8 +217,8 @@ static void what_was_asked_before_the_name_counts(void **state)
          2,
          "",
          "arcp bench: unknown option --dance\ntry: arcp bench --help\n"},
-        {{"--json", "bench", "again"}, 2, "", "arcp bench: again is one word too many\n"},
-        {{"--sessions", "2", "bench"}, 2, "", "arcp: --sessions belongs to arcp bench\n"},
+        {{"--json", "bench", "again"}, 2, "", "arcp bench: unexpected argument 'again'\n"},
+        {{"--sessions", "2", "bench"}, 2, "", "arcp: --sessions is an option of arcp bench\n"},
         {{"--url", "ws://x", "conformance", "ws://y"}, 2, "", "arcp conformance: URL and --url "},
         {{"benhc"}, 2, "", "arcp: unknown command benhc; did you mean bench?\n"},
     };

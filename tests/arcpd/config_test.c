@@ -300,7 +300,8 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
         {"listen: ['memory:x']\n",
          "test.yaml:1: listen[0]: \"memory:x\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
         {"listen: ['ws://127.0.0.1:65536/arcp']\n",
-         "test.yaml:1: listen[0]: \"ws://127.0.0.1:65536/arcp\": no valid HOST or HOST:PORT"},
+         "test.yaml:1: listen[0]: \"ws://127.0.0.1:65536/arcp\": expected a valid HOST or "
+         "HOST:PORT"},
         {"listen: ['wss://127.0.0.1:1/arcp']\n",
          "test.yaml:1: listen[0]: wss://127.0.0.1:1/arcp needs tls.certificate and tls.key in the "
          "configuration"},
@@ -316,7 +317,7 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
         {"log: {level: info}\nlisten:\n  - ws://127.0.0.1:1/arcp\n  - http://x/\n",
          "test.yaml:4: listen[1]: \"http://x/\": want ws://HOST:PORT/PATH or "
          "wss://HOST:PORT/PATH"},
-        {"hosts:\n  - a\n  - ''\n", "test.yaml:3: hosts[1]: \"\" is no host name or HOST:PORT"},
+        {"hosts:\n  - a\n  - ''\n", "test.yaml:3: hosts[1]: \"\" is not a host name or HOST:PORT"},
         {"agents:\n  - {name: a, command: [x]}\n  - command: [x]\n    name: B\n",
          "test.yaml:4: agents[1].name: agent \"B\" is not of the form name or name@version (name: "
          "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
@@ -328,9 +329,10 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
          "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
         {"http: {listen: 127.0.0.1}\n",
          "test.yaml:1: http.listen: \"127.0.0.1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
-        {"hosts: ['a b']\n", "test.yaml:1: hosts[0]: \"a b\" is no host name or HOST:PORT"},
-        {"origins: [a.example]\n", "test.yaml:1: origins[0]: \"a.example\" is no origin: want "
-                                   "http://HOST[:PORT] or https://HOST"},
+        {"hosts: ['a b']\n", "test.yaml:1: hosts[0]: \"a b\" is not a host name or HOST:PORT"},
+        {"origins: [a.example]\n",
+         "test.yaml:1: origins[0]: \"a.example\" is not an origin (expected "
+         "http://HOST[:PORT] or https://HOST[:PORT])"},
         {"agents: [{name: A, command: [x]}]\n",
          "test.yaml:1: agents[0].name: agent \"A\" is not of the form name or name@version (name: "
          "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},

@@ -81,7 +81,7 @@ static void the_table_is_for_people(void **state)
                "  result              75.000     135.000     148.500     150.000\n"
                "  ping                 0.000       0.000       0.000       0.000\n"
                "\n"
-               "  failed 1, reconnects 2, idle sessions lost 5; this program took 25 % of a core");
+               "  failed 1, reconnects 2, idle sessions lost 5; this program used 25 % of a core");
     arcp_buf_fini(&text);
     arcp__load_result_fini(&result);
 }

@@ -103,17 +103,17 @@ static const struct bad {
     {"dance", "unknown command dance"},
     {"sumbit echo", "did you mean submit?"},
     {"submit", "AGENT is missing"},
-    {"submit echo again", "again is one word too many"},
-    {"agents now", "now is one word too many"},
+    {"submit echo again", "unexpected argument 'again'"},
+    {"agents now", "unexpected argument 'now'"},
     {"submit echo --imput {}", "unknown option --imput; did you mean --input?"},
     {"submit echo --zzz", "unknown option --zzz"},
     {"submit echo -x", "unknown option -x"},
     {"submit echo --input", "--input needs a value: JSON|@FILE|-"},
     {"submit echo --detach=yes", "--detach takes no value"},
-    {"submit echo --input 1 --input 2", "--input can be given once only"},
-    {"submit echo --status running", "--status belongs to arcp jobs"},
-    {"jobs --grant a=b", "--grant belongs to arcp submit"},
-    {"--input {} submit echo", "--input belongs to arcp submit"},
+    {"submit echo --input 1 --input 2", "--input can be given only once"},
+    {"submit echo --status running", "--status is an option of arcp jobs"},
+    {"jobs --grant a=b", "--grant is an option of arcp submit"},
+    {"--input {} submit echo", "--input is an option of arcp submit"},
     {"watch", "JOB is missing"},
     {"completion", "bash|zsh|fish is missing"},
 };
@@ -157,7 +157,7 @@ static void a_token_leaves_the_command_line(void **state)
     }
 }
 
-static void behind_its_question_lease_takes_words_with_one_dash(void **state)
+static void after_its_subcommand_lease_takes_words_that_begin_with_one_dash(void **state)
 {
     arcp__arguments arguments;
     line l;
@@ -178,7 +178,7 @@ static void a_program_of_one_command_needs_no_name_of_it(void **state)
     arcp__arguments arguments;
     line l;
     assert_string_equal(refuse(ARCP__COMMAND_BENCH, "--json bench --jobs 3").message,
-                        "bench is one word too many");
+                        "unexpected argument 'bench'");
     parse(&arguments, ARCP__COMMAND_BENCH, &l, "--json --jobs 3");
     assert_int_equal(arguments.command, ARCP__COMMAND_BENCH);
     assert_string_equal(arcp__value(&arguments, ARCP__OPTION_JOBS), "3");
@@ -225,7 +225,7 @@ int main(void)
         cmocka_unit_test(what_is_not_understood_is_said),
         cmocka_unit_test(repeated_options_keep_their_order),
         cmocka_unit_test(a_token_leaves_the_command_line),
-        cmocka_unit_test(behind_its_question_lease_takes_words_with_one_dash),
+        cmocka_unit_test(after_its_subcommand_lease_takes_words_that_begin_with_one_dash),
         cmocka_unit_test(a_program_of_one_command_needs_no_name_of_it),
         cmocka_unit_test(the_word_that_names_the_command_is_found),
     };

@@ -188,16 +188,16 @@ static void where_no_token_is_it_is_said_why(void **state)
     write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\n");
     check_ok(find("ws://evil.example/arcp", NULL, NULL, &target, &err), &err);
     assert_string_equal(target.no_token,
-                        "no token was sent: neither --token nor ARCP_TOKEN is there; the "
+                        "no token was sent: neither --token nor ARCP_TOKEN is set; the "
                         "configuration file has one for wss://own.example/arcp, not for "
-                        "ws://evil.example/arcp; that of this user's arcpd is for loopback URLs "
-                        "only");
+                        "ws://evil.example/arcp; the token of this user's arcpd is for loopback "
+                        "URLs only");
     arcp__target_fini(&target);
     write_text(p->config, "url: ws://127.0.0.1:9/arcp\n");
     check_ok(find(NULL, NULL, NULL, &target, &err), &err);
     assert_string_equal(target.no_token,
-                        "no token was sent: neither --token nor ARCP_TOKEN is there; the "
-                        "configuration file has none; this user's arcpd has left none");
+                        "no token was sent: neither --token nor ARCP_TOKEN is set; the "
+                        "configuration file has none; this user's arcpd has written none");
     arcp__target_fini(&target);
 }
 
@@ -292,11 +292,11 @@ static const struct fault {
     {"a command that finds no program", "token_command: [sh, -c, /nonexistent/pass]\n",
      "token_command: sh failed (status 127, the program was not found)"},
     {"a command that says too much", "token_command: [head, -c, '65537', /dev/zero]\n",
-     "token_command: what head prints cannot be read: it is longer than 65536 bytes"},
+     "token_command: cannot read the output of head: it is longer than 65536 bytes"},
     /* Not what we ignore ourselves. */
     {"a command that a closed pipe ends", "token_command: [sh, -c, 'kill -s PIPE $$; echo t']\n",
      "sh failed (signal 13)"},
-    {"a command that says nothing", "token_command: ['true']\n", "true gave no token"},
+    {"a command that says nothing", "token_command: ['true']\n", "true provided no token"},
 };
 
 static void faults_name_file_line_and_key(void **state)

@@ -229,10 +229,10 @@ static void what_is_no_file_is_refused_and_not_waited_for(void **state)
     (void)state;
     check_refused(ARCP_E_NOT_FOUND, strerror(ENOENT));
     assert_int_equal(mkfifo(file.path, 0600), 0);
-    check_refused(ARCP_E_USAGE, "is no regular file");
+    check_refused(ARCP_E_USAGE, "is not a regular file");
     assert_int_equal(unlink(file.path), 0);
     assert_int_equal(mkdir(file.path, 0700), 0);
-    check_refused(ARCP_E_USAGE, "is no regular file");
+    check_refused(ARCP_E_USAGE, "is not a regular file");
 }
 
 static void a_link_is_followed_only_where_it_may_be_one(void **state)

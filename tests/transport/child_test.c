@@ -134,7 +134,7 @@ static void a_program_that_is_killed_says_so(void **state)
     child_open(&c, "sh -c 'kill -KILL $$'", LONG);
     run_until(&c.test, c.owner.closed);
     assert_int_equal(c.owner.code, ARCP_CLOSE_ABNORMAL);
-    assert_string_equal(c.owner.reason, "the program was ended by signal 9");
+    assert_string_equal(c.owner.reason, "the program was killed by signal 9");
     child_close(&c);
 }
 

@@ -291,7 +291,7 @@ static void what_cannot_be_read_or_written_is_named(void **state)
     int datagrams = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(arcp_open_stdio(&test.loop, datagrams, pair[1], NULL, &connection, &err),
                      ARCP_E_IO);
-    assert_non_null(strstr(err.message, "is nothing to read or write"));
+    assert_non_null(strstr(err.message, "is not a pipe, socket, terminal or file"));
     close(datagrams);
     assert_null(connection);
     /* They are still the caller's. */

@@ -60,15 +60,15 @@ static void only_a_certificate_for_the_host_from_a_trusted_authority_will_do(voi
         {"by address", files.certificate, files.key, files.ca, "127.0.0.1", NULL},
         {"by name", files.certificate, files.key, files.ca, "localhost", NULL},
         {"for another name", files.wrong_name, files.wrong_name_key, files.ca, "localhost",
-         "TLS: the certificate is refused: hostname mismatch"},
+         "TLS: the certificate was refused: hostname mismatch"},
         {"for no address", files.wrong_name, files.wrong_name_key, files.ca, "127.0.0.1",
-         "TLS: the certificate is refused: IP address mismatch"},
+         "TLS: the certificate was refused: IP address mismatch"},
         {"of another authority", files.certificate, files.key, files.other_ca, "localhost",
-         "TLS: the certificate is refused: "},
+         "TLS: the certificate was refused: "},
         {"of no authority that the system knows", files.certificate, files.key, NULL, "localhost",
-         "TLS: the certificate is refused: "},
+         "TLS: the certificate was refused: "},
         {"expired", files.expired, files.expired_key, files.ca, "localhost",
-         "TLS: the certificate is refused: certificate has expired"},
+         "TLS: the certificate was refused: certificate has expired"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         server s;
@@ -255,7 +255,7 @@ static void files_that_cannot_be_used_are_named(void **state)
                      ARCP_E_USAGE);
     assert_non_null(strstr(err.message, "cannot read the CA file /nonexistent/ca.pem"));
     assert_int_equal(arcp__tls_context_new_client(files.key, &context, &err), ARCP_E_USAGE);
-    assert_non_null(strstr(err.message, "holds no usable PEM certificate"));
+    assert_non_null(strstr(err.message, "has no usable PEM certificate"));
 }
 
 /* ---- reload ---- */

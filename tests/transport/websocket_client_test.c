@@ -27,11 +27,11 @@ static void what_cannot_be_connected_to_is_named_at_once(void **state)
         const char *url;
         const char *message;
     } rows[] = {
-        {"http://localhost/", "want ws://"},
+        {"http://localhost/", "expected ws://"},
         {"ws://127.0.0.1:0/arcp", "cannot connect to port 0"},
         {"memory:x", "arcp_memory_pair"},
         {"stdio:", "the command is empty"},
-        {"stdio:a 'b", "a quote does not end"},
+        {"stdio:a 'b", "a quote is not closed"},
     };
     test_loop test;
     test_loop_init(&test);
@@ -213,7 +213,7 @@ static void a_server_that_talks_without_end_is_cut(void **state)
     for (int i = 0; i < 20; i++) {
         raw_peer_send(&f.server, arcp_span_make(block, sizeof(block)));
     }
-    dial_expect_failure(&f.d, &f.test, ARCP_E_IO, "answer is too long");
+    dial_expect_failure(&f.d, &f.test, ARCP_E_IO, "response is too long");
     fake_close(&f);
 }
 

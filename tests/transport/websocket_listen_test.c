@@ -58,7 +58,7 @@ static void check_refused(const char *url, arcp_listen_options *options, arcp_st
 
 static void what_cannot_be_listened_at_is_named(void **state)
 {
-    check_refused("http://127.0.0.1:0/", NULL, ARCP_E_USAGE, "want ws://");
+    check_refused("http://127.0.0.1:0/", NULL, ARCP_E_USAGE, "expected ws://");
     check_refused("stdio:x", NULL, ARCP_E_USAGE, "can listen at ws:// and wss:// only");
     check_refused("memory:x", NULL, ARCP_E_USAGE, "can listen at ws:// and wss:// only");
     check_refused("ws://127.0.0.1:0/arcp?x=1", NULL, ARCP_E_USAGE, "no query");
