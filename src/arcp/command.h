@@ -105,8 +105,7 @@ void arcp__progress_add(arcp__progress *progress, arcp_span job, arcp_span label
                         int64_t now_ns);
 void arcp__progress_remove(arcp__progress *progress, arcp_span job);
 
-/* Updates the job's row from an event of kind progress, status or log; ignores other kinds. While
- * the row is drawn, the message of a status or log event is part of it. */
+/* Updates the job's row from a progress or status event; ignores other kinds. */
 void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_event_body *body);
 
 /* Appends the area's text, a line per job. */

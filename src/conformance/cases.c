@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Takes what stands before `end` off the text, and `end` itself. */
+/* Takes the part before `end` from the text, and skips `end`. */
 static arcp_span take_to(arcp_span *text, const char *end)
 {
     const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, end, strlen(end));

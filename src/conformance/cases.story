@@ -1,26 +1,26 @@
-# What `arcp conformance` puts to a runtime, by the draft and nothing else. src/story/story.h says
-# how stories are written; here there is beside:
+# The cases of `arcp conformance`. They test what the draft requires, and nothing else.
+# src/story/story.h describes the language of stories; the cases add these lines:
 #
-#   case SECTION TITLE  a case of this section of the draft begins
-#   needs WORDS         features that have to be negotiated, and what the caller has to give: agent
-#                       (an agent whose jobs end by themselves), versioned (that agent has
-#                       versions), long (an agent whose jobs run until they are cancelled), token,
-#                       other (another principal's token), many (several connections reach one
-#                       runtime: not a stdio: URL)
+#   case SECTION TITLE  begins a case for this section of the draft
+#   needs WORDS         features that must be negotiated, and preconditions: agent (an agent whose
+#                       jobs end by themselves), versioned (that agent has versions), long (an
+#                       agent whose jobs run until they are cancelled), token, other (another
+#                       principal's token), many (several connections can reach the same runtime,
+#                       which excludes stdio: URLs)
 #   resume b from a after SEQ
-#                       b connects and comes back to a's session from a number on ($name, or 0), in
-#                       the form that the runtime knows: session.resume, or a hello with `resume`.
-#                       The next event has the number above it.
-#   left-open WHAT      from here on the draft leaves this open, and the case uses the form that
-#                       this project chose. A runtime with another form keeps the draft as well: its
-#                       case differs, and has not failed.
+#                       b connects and resumes a's session after a number ($name, or 0), in the
+#                       form that the runtime supports: session.resume, or a hello with `resume`.
+#                       The next event must have the next number.
+#   left-open WHAT      from here on the draft leaves this open, and the case expects the form that
+#                       this project chose. A runtime with another form conforms to the draft as
+#                       well: its case "differs", and has not failed.
 #
-# Set from the start: $token, $other, $agent, $input, $long, $long_input, $no_version (the agent in
-# a version that does not exist), $key (another one in each case), $features (all), $offset (an
-# instant that is not in UTC); by a welcome: $session_a, $resume_a; by the first event of a:
-# $before_a, the number below it. Each frame is checked as well, whatever the case: its envelope,
-# session, numbers and errors. The first case comes before all others, and the summary does not
-# count it.
+# Variables set at the start: $token, $other, $agent, $input, $long, $long_input, $no_version (the
+# agent with a version that does not exist), $key (unique for each case), $features (all), $offset
+# (a time that is not in UTC); set by a welcome: $session_a, $resume_a; set by the first event of a:
+# $before_a, the number before it. In every case each frame is also checked by general rules:
+# envelope, session, event numbers, errors. The first case is played before all others and is not
+# counted in the summary.
 
 define hello CLIENT
 greet CLIENT $token $features
@@ -61,40 +61,40 @@ end
 case 6.2 a hello is answered by a welcome
 hello a
 
-case 6.2 the welcome says who answers, what is spoken, and how to come back
+case 6.2 the welcome names the runtime, its capabilities and the resume token
 connect a
 say_hello a $token $features
 a< session.welcome {"session_id":"$string",
     "payload":{"runtime":{"name":"$string","version":"$string"},"resume_token":"$string",
     "resume_window_sec":"$number","capabilities":{"features":"$array","agents":"$array"}}}
 
-case 6.2 with heartbeats negotiated the welcome has their interval
+case 6.2 the welcome has the heartbeat interval when heartbeats are negotiated
 needs heartbeat
 connect a
 say_hello a $token ["heartbeat"]
 a< session.welcome {"payload":{"heartbeat_interval_sec":"$number"}}
 
-case 6.2 a session without features is served, with nothing that needs one
+case 6.2 a session without features works, without anything that needs one
 needs agent
 hello_with a []
 a> job.submit {"agent":$agent,"input":$input}
 a< job.accepted {"payload":{"job_id":"$job"}}
 a< job.result {"job_id":"$job"}
 
-case 6.1 a token that nobody has is UNAUTHENTICATED
+case 6.1 an unknown token is UNAUTHENTICATED
 needs token many
 connect a
-say_hello a "this-token-is-nobodys" []
+say_hello a "an-unknown-token" []
 a refused UNAUTHENTICATED
 
-case 5 members of the envelope that nobody knows are ignored
+case 5 unknown members of the envelope are ignored
 needs heartbeat
 hello a
 a> {"x-unknown":[{}],"arcp":"1.1","id":$id,"type":"session.ping","session_id":$session_a,
     "priority":9,"payload":{"nonce":"n-unknown","sent_at":$now}}
 a< session.pong {"payload":{"ping_nonce":"n-unknown"}}
 
-case 12 what is no JSON is INVALID_REQUEST
+case 12 a frame that is not JSON is INVALID_REQUEST
 hello a
 left-open whether such a frame is answered, or its connection closed
 a> {"arcp":"1.1","type":
@@ -105,13 +105,13 @@ hello a
 a> job.submit {"input":null}
 a refused INVALID_REQUEST
 
-case 6.4 a ping is answered with its nonce, outside of the events' numbers
+case 6.4 a pong has the nonce of its ping and no event_seq
 needs heartbeat
 hello a
 a> session.ping {"nonce":"n-1","sent_at":$now}
 a< session.pong {"event_seq":"$absent","payload":{"ping_nonce":"n-1","received_at":"$string"}}
 
-case 6.5 an acknowledgement is taken in silence, and the session goes on
+case 6.5 an acknowledgement gets no response, and the session continues
 needs ack heartbeat agent
 hello a
 a> job.submit {"agent":$agent,"input":$input}
@@ -125,7 +125,7 @@ hello a
 a> session.close
 a< session.closed
 
-case 6.3 after a drop a resume brings the same session, a new token, and what was missed
+case 6.3 a resume after a drop returns the same session, a new token and the missed events
 needs agent many
 hello a
 a> job.submit {"agent":$agent,"input":$input}
@@ -136,7 +136,7 @@ resume b from a after $before_a
 differ $resume_b $resume_a
 b< job.result {"job_id":"$job","event_seq":"$last"}
 
-case 6.3 who has seen everything is told nothing twice
+case 6.3 a resume after the last event repeats nothing
 needs heartbeat agent many
 hello a
 a> job.submit {"agent":$agent,"input":$input}
@@ -146,7 +146,7 @@ drop a
 resume b from a after $last
 b quiet
 
-case 6.3 a resume token that nobody has opens nothing
+case 6.3 an unknown resume token is refused
 needs many
 hello a
 drop a
@@ -156,7 +156,7 @@ b> session.resume {"session_id":$session_a,"resume_token":"rt_nobodys","last_eve
     "auth":{"scheme":"bearer","token":$token}}
 b refused RESUME_WINDOW_EXPIRED|UNAUTHENTICATED
 
-case 6.7 jobs go on after a close, and the session can be resumed
+case 6.7 jobs continue after a close, and the session can be resumed
 needs long many
 hello a
 a> job.submit {"agent":$long,"input":$long_input}
@@ -176,7 +176,7 @@ a> job.submit {"agent":$agent,"input":$input,"lease_request":{"fs.read":["/arcp-
 a< job.accepted {"payload":{"job_id":"$job","lease":"$object","accepted_at":"$string"}}
 a< job.result {"job_id":"$job","event_seq":"$number","payload":{"final_status":"success"}}
 
-case 7.1 submits that are sent together are answered in their order
+case 7.1 pipelined submits are answered in their order
 needs agent
 hello a
 a> job.submit {"agent":$agent,"input":$input}
@@ -191,14 +191,14 @@ a> job.submit {"agent":$agent,"input":$input}
 a> job.submit {"agent":$agent,"input":$input}
 a answers +-++--+-++
 
-case 7.1 a job that runs too long is TIMEOUT
+case 7.1 a job that exceeds max_runtime_sec ends with TIMEOUT
 needs long
 hello a
 a> job.submit {"agent":$long,"input":$long_input,"max_runtime_sec":1}
 a< job.accepted {"payload":{"job_id":"$job"}}
 a< job.error {"job_id":"$job","payload":{"code":"TIMEOUT","final_status":"timed_out"}}
 
-case 7.2 the same key and parameters are the same job
+case 7.2 the same key and parameters return the same job
 needs agent
 hello a
 a> job.submit {"agent":$agent,"input":$input,"idempotency_key":$key}
@@ -225,34 +225,34 @@ a> job.cancel {"job_id":$job,"reason":"conformance"}
 a< job.cancelled
 a< job.error {"job_id":"$job","payload":{"code":"CANCELLED","final_status":"cancelled"}}
 
-case 12 to cancel a job that is not there is JOB_NOT_FOUND
+case 12 cancelling an unknown job is JOB_NOT_FOUND
 hello a
 a> job.cancel {"job_id":"job_nobodys","reason":"conformance"}
 a refused JOB_NOT_FOUND
 
-case 12 an agent that is not there is AGENT_NOT_AVAILABLE
+case 12 an unknown agent is AGENT_NOT_AVAILABLE
 hello a
 a> job.submit {"agent":"no-such-agent","input":null}
 a refused AGENT_NOT_AVAILABLE
 
-case 7.5 a version that is not there is AGENT_VERSION_NOT_AVAILABLE
+case 7.5 an unknown agent version is AGENT_VERSION_NOT_AVAILABLE
 needs agent_versions agent
 hello a
 a> job.submit {"agent":$no_version,"input":$input}
 a refused AGENT_VERSION_NOT_AVAILABLE
 
-case 7.5 a name that is none is refused
+case 7.5 an invalid agent name is refused
 hello a
 a> job.submit {"agent":"Not An Agent","input":null}
 a refused INVALID_REQUEST|AGENT_NOT_AVAILABLE
 
-case 7.5 job.accepted has the version that was chosen
+case 7.5 job.accepted has the chosen version
 needs agent_versions versioned
 hello a
 a> job.submit {"agent":$agent,"input":$input}
 a< job.accepted {"payload":{"agent":"$versioned"}}
 
-case 6.6 a listing names its request and has the job with all its members
+case 6.6 a listing names its request and has every required member of a job
 needs list_jobs long
 hello a
 a> job.submit {"agent":$long,"input":$long_input,
@@ -263,7 +263,7 @@ a< session.jobs {"payload":{"request_id":"$id",
     "jobs":[{"job_id":"$job","agent":"$string","status":"$string","lease":"$object",
     "created_at":"$string"},"$more"]}}
 
-case 6.6 a listing shows nothing of another principal's jobs
+case 6.6 a listing does not show jobs of another principal
 needs list_jobs long other many
 hello a
 a> job.submit {"agent":$long,"input":$long_input}
@@ -308,7 +308,7 @@ b< job.subscribed {"payload":{"job_id":"$job"}}
 b> job.cancel {"job_id":$job,"reason":"conformance"}
 b refused PERMISSION_DENIED|JOB_NOT_FOUND
 
-case 7.6 who has unsubscribed sees no more of the job
+case 7.6 after job.unsubscribe nothing more of the job is sent
 needs subscribe heartbeat long many
 hello a
 a> job.submit {"agent":$long,"input":$long_input}
@@ -331,32 +331,32 @@ hello_other b
 b> job.subscribe {"job_id":$job}
 b refused PERMISSION_DENIED|JOB_NOT_FOUND
 
-case 9.5 an expiry to come is echoed
+case 9.5 an expiry in the future is echoed
 needs lease_expires_at agent
 hello a
 a> job.submit {"agent":$agent,"input":$input,"lease_request":{"fs.read":["/arcp-conformance/**"]},
     "lease_constraints":{"expires_at":$in_1h}}
 a< job.accepted {"payload":{"lease_constraints":{"expires_at":"$string"}}}
 
-case 9.5 an expiry that is past is INVALID_REQUEST
+case 9.5 an expiry in the past is INVALID_REQUEST
 needs lease_expires_at agent
 hello a
 a> job.submit {"agent":$agent,"input":$input,"lease_constraints":{"expires_at":$ago_1h}}
 a refused INVALID_REQUEST
 
-case 9.5 an expiry with an offset is INVALID_REQUEST
+case 9.5 an expiry with a UTC offset is INVALID_REQUEST
 needs lease_expires_at agent
 hello a
 a> job.submit {"agent":$agent,"input":$input,"lease_constraints":{"expires_at":$offset}}
 a refused INVALID_REQUEST
 
-case 9.6 a budget is shown by its counters
+case 9.6 job.accepted has the counters of the budget
 needs cost.budget agent
 hello a
 a> job.submit {"agent":$agent,"input":$input,"lease_request":{"cost.budget":["USD:1.50"]}}
 a< job.accepted {"payload":{"budget":{"USD":1.5}}}
 
-case 9.6 an amount that is none is INVALID_REQUEST
+case 9.6 an invalid budget amount is INVALID_REQUEST
 needs cost.budget agent
 hello a
 a> job.submit {"agent":$agent,"input":$input,"lease_request":{"cost.budget":["USD:much"]}}

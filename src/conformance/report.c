@@ -9,7 +9,7 @@
 
 /* ---- secrets ---- */
 
-/* The frame without white space, its secrets replaced. */
+/* Appends the frame without white space and with its secrets replaced. */
 static void append_hidden(arcp_buf *out, arcp_span frame)
 {
     static const char *const secrets[] = {"\"resume_token\":\"", "\"token\":\"", "\"value\":\""};
@@ -22,7 +22,7 @@ static void append_hidden(arcp_buf *out, arcp_span frame)
     }
     size_t at = 0;
     while (at < frame.size) {
-        size_t begins = 0; /* how many bytes of a secret's beginning are here */
+        size_t begins = 0; /* size of the name and opening quote of a secret that starts here */
         for (size_t row = 0; row < sizeof(secrets) / sizeof(secrets[0]) && begins == 0; row++) {
             const arcp_span name = arcp_span_cstr(secrets[row]);
             begins = arcp_span_starts_with(arcp_span_from(frame, at), name) ? name.size : 0;
@@ -44,7 +44,7 @@ static void append_hidden(arcp_buf *out, arcp_span frame)
 
 /* ---- lines ---- */
 
-/* Not as the case has it, and the draft leaves open how it is. */
+/* The runtime behaves otherwise than the case expects, where the draft leaves this open. */
 static bool differs(const arcp__verdict *verdict)
 {
     return !verdict->passed && verdict->left_open.size != 0;

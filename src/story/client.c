@@ -1,4 +1,4 @@
-/* What a story says of its clients: what they send, and what comes to them. */
+/* The lines of a story about its clients: sending frames, and expecting frames. */
 #include "story/story.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 /* ---- sending ---- */
 
-/* $id: a new one, a ULID, which is what the draft's own examples have. */
+/* Sets $id to a new ULID, as in the draft's examples. */
 static void make_id(arcp__story *story, char id[ARCP__ULID_SIZE + 1])
 {
     arcp__ulid_next(&story->ids, story->stage->now(story->stage->user) / ARCP_NS_PER_MS, id);
@@ -17,8 +17,8 @@ static void make_id(arcp__story *story, char id[ARCP__ULID_SIZE + 1])
     arcp__variable_set_text(&story->variables, "id", arcp_span_cstr(id));
 }
 
-/* The draft has job_id in the envelope and in payloads, and leaves open where requests have it:
- * both. */
+/* The draft has job_id both in envelopes and in payloads, and leaves open where requests have it:
+ * send both. */
 static void append_ids(const arcp__story *story, const char *client, arcp_span payload,
                        arcp_buf *out)
 {
@@ -68,7 +68,7 @@ bool arcp__story_send(arcp__story *story, const char *client, const char *type, 
     return sent;
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 arcp_json_ref arcp__frame_member(const arcp_json *json, const char *name)
 {
@@ -85,7 +85,7 @@ bool arcp__frame_is(const arcp_json *json, const char *type)
     return arcp_json_string_equals(json, arcp__frame_member(json, "type"), arcp_span_cstr(type));
 }
 
-static bool begins(const arcp__story *story, const char *prefix)
+static bool type_starts_with(const arcp__story *story, const char *prefix)
 {
     arcp_span raw = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "type"));
     return raw.size > 2 && arcp_span_starts_with(arcp_span_from(raw, 1), arcp_span_cstr(prefix));
@@ -97,15 +97,15 @@ static bool is_refusal(const arcp__story *story)
            arcp__frame_is(&story->json, "session.error");
 }
 
-/* Whether the frame that was looked at last may come while something else is waited for.
- * job.accepted comes for children, and for submits whose answer may have been lost. */
-static bool may_come_between(const arcp__story *story)
+/* Whether the last frame may be skipped while another one is awaited. job.accepted may concern a
+ * child, or a submit whose response may have been lost. */
+static bool may_be_skipped(const arcp__story *story)
 {
-    return story->stage->clients.order == ARCP__STORY_PASSING &&
+    return story->stage->clients.order == ARCP__STORY_SKIPPING &&
            (arcp__frame_is(&story->json, "job.event") ||
             arcp__frame_is(&story->json, "job.accepted") ||
             arcp__frame_is(&story->json, "session.pong") ||
-            arcp__frame_is(&story->json, "session.ack") || begins(story, "x-"));
+            arcp__frame_is(&story->json, "session.ack") || type_starts_with(story, "x-"));
 }
 
 bool arcp__story_unexpected(arcp__story *story, const char *wanted)
@@ -115,30 +115,33 @@ bool arcp__story_unexpected(arcp__story *story, const char *wanted)
     return arcp__story_fail(story, ", must be %s", wanted);
 }
 
-/* Scans the index-th text of the source, which stays there. */
-static bool look(arcp__story *story, const arcp__story_source *source, const char *name,
-                 unsigned index)
+/* Scans the index-th text of the source without removing it. */
+static bool scan_text(arcp__story *story, const arcp__story_source *source, const char *name,
+                      unsigned index)
 {
     arcp_error err = {0};
     story->shows_frame = false;
-    const char *text = source->peek(story->stage->user, name, index);
+    const char *text = source->text_at(story->stage->user, name, index);
     if (text == NULL) {
         return story->why.size != 0
                    ? false
-                   : arcp__story_fail(story, "nothing came, must be %s", story->awaited);
+                   : arcp__story_fail(story, "nothing was received, must be %s", story->awaited);
     }
     story->shows_frame = true;
     arcp_buf_clear(&story->frame);
     arcp_buf_append_cstr(&story->frame, text);
+    if (story->frame.failed) {
+        return arcp__story_fail(story, "out of memory");
+    }
     return arcp__wire_scan(&story->json, arcp_buf_span(&story->frame), &err) == ARCP_OK ||
-           arcp__story_fail(story, "what came is no JSON: %s", err.message);
+           arcp__story_fail(story, "the text is not JSON: %s", err.message);
 }
 
 bool arcp__story_take(arcp__story *story, const char *client, const char *awaited)
 {
     const arcp__story_source *source = &story->stage->clients;
     story->awaited = awaited;
-    if (!look(story, source, client, 0)) {
+    if (!scan_text(story, source, client, 0)) {
         return false;
     }
     source->remove(story->stage->user, client, 0);
@@ -153,9 +156,9 @@ bool arcp__story_expect(arcp__story *story, const arcp__story_source *source, co
     bool fits = false;
     story->awaited = type[0] == '\0' ? pattern : type;
     if (arcp__wire_scan(&wanted, arcp_span_cstr(pattern), &err) != ARCP_OK) {
-        return arcp__story_fail(story, "a pattern: %s", err.message);
+        return arcp__story_fail(story, "the pattern is not JSON: %s", err.message);
     }
-    for (unsigned index = 0; !fits && look(story, source, name, index);) {
+    for (unsigned index = 0; !fits && scan_text(story, source, name, index);) {
         const bool has_type = type[0] == '\0' || arcp__frame_is(&story->json, type);
         arcp_buf_clear(&story->why);
         fits = has_type &&
@@ -163,10 +166,10 @@ bool arcp__story_expect(arcp__story *story, const arcp__story_source *source, co
         if (fits) {
             source->remove(story->stage->user, name, index);
         } else if (source->order == ARCP__STORY_ANY) {
-            (void)arcp__story_fail(story, "nothing that came is the %s that is wanted: %s",
+            (void)arcp__story_fail(story, "none of the received frames matches %s %s",
                                    story->awaited, pattern);
             index++;
-        } else if (!has_type && may_come_between(story)) {
+        } else if (!has_type && may_be_skipped(story)) {
             source->remove(story->stage->user, name, index);
         } else {
             (void)(has_type || arcp__story_unexpected(story, type));
@@ -180,28 +183,29 @@ bool arcp__story_expect(arcp__story *story, const arcp__story_source *source, co
 bool arcp__story_expect_nothing(arcp__story *story, const arcp__story_source *source,
                                 const char *name)
 {
-    return source->order != ARCP__STORY_NEXT || source->peek(story->stage->user, name, 0) == NULL ||
-           arcp__story_fail(story, "something came: %s", source->peek(story->stage->user, name, 0));
+    const char *text =
+        source->order == ARCP__STORY_NEXT ? source->text_at(story->stage->user, name, 0) : NULL;
+    return text == NULL || arcp__story_fail(story, "unexpected frame: %s", text);
 }
 
-/* ---- what a line says of a client ---- */
+/* ---- the lines ---- */
 
-/* Takes the next frame that may not come between. */
-static bool take_past(arcp__story *story, const char *client, const char *awaited)
+/* Takes the next frame that may not be skipped. */
+static bool take_relevant(arcp__story *story, const char *client, const char *awaited)
 {
     bool taken = arcp__story_take(story, client, awaited);
-    while (taken && may_come_between(story)) {
+    while (taken && may_be_skipped(story)) {
         taken = arcp__story_take(story, client, awaited);
     }
     return taken;
 }
 
-/* An error with one of the codes, parted by |. */
+/* Expects an error with one of the codes, which are separated by |. */
 static bool expect_refusal(arcp__story *story, const char *client, char *codes, int detail)
 {
     char wanted[96];
     (void)snprintf(wanted, sizeof(wanted), "a refusal: %s", codes);
-    if (!take_past(story, client, wanted)) {
+    if (!take_relevant(story, client, wanted)) {
         return false;
     }
     if (!is_refusal(story)) {
@@ -220,8 +224,8 @@ static bool expect_refusal(arcp__story *story, const char *client, char *codes, 
     return arcp__story_fail(story, ", must be %s", codes);
 }
 
-/* Whether the frame ends a job that was accepted before (of `jobs`, one to a line), or announces a
- * child: no answer to a submit. */
+/* Whether the frame is not a response to a submit: it ends an accepted job (one of `jobs`, one per
+ * line), or announces a child. */
 static bool is_of_job(const arcp__story *story, const arcp_buf *jobs)
 {
     arcp_span job = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
@@ -233,16 +237,16 @@ static bool is_of_job(const arcp__story *story, const arcp_buf *jobs)
                          ARCP_JSON_STRING));
 }
 
-/* The answers to submits that were sent one behind the other: nothing in the draft but their order
- * says which is whose. */
+/* Expects the responses to pipelined submits: in the draft only their order tells which response
+ * belongs to which submit. */
 static bool expect_answers(arcp__story *story, const char *client, char *wanted, int detail)
 {
     arcp_buf jobs = ARCP_BUF_INIT;
     bool in_order = true;
     for (size_t at = 0; in_order && wanted[at] != '\0';) {
-        in_order = arcp__story_take(story, client, "the answer to a submit");
+        in_order = arcp__story_take(story, client, "the response to a submit");
         const bool is_accepted = in_order && arcp__frame_is(&story->json, "job.accepted");
-        if (!in_order || is_of_job(story, &jobs) || (!is_accepted && may_come_between(story))) {
+        if (!in_order || is_of_job(story, &jobs) || (!is_accepted && may_be_skipped(story))) {
             continue;
         }
         if (is_accepted) {
@@ -251,7 +255,7 @@ static bool expect_answers(arcp__story *story, const char *client, char *wanted,
             arcp_buf_append_byte(&jobs, '\n');
         }
         if (wanted[at++] == '+' ? !is_accepted : !is_refusal(story)) {
-            (void)arcp__story_fail(story, "answer %zu of %zu submits: ", at, strlen(wanted));
+            (void)arcp__story_fail(story, "response %zu of %zu submits: ", at, strlen(wanted));
             in_order =
                 arcp__story_unexpected(story, is_refusal(story) ? "job.accepted" : "a refusal");
         }
@@ -260,13 +264,13 @@ static bool expect_answers(arcp__story *story, const char *client, char *wanted,
     return in_order;
 }
 
-/* The end of the job, by whichever message, and of nothing else. */
+/* Expects the end of this job, job.result or job.error, and no other job's end before it. */
 static bool expect_end(arcp__story *story, const char *client, char *word, int detail)
 {
     const arcp_buf *job = arcp__story_value(story, word);
-    bool taken = job != NULL && take_past(story, client, "the job's end");
+    bool taken = job != NULL && take_relevant(story, client, "the job's end");
     while (taken && arcp__frame_is(&story->json, "job.cancelled")) {
-        taken = take_past(story, client, "the job's end");
+        taken = take_relevant(story, client, "the job's end");
     }
     if (!taken) {
         return false;
@@ -278,23 +282,23 @@ static bool expect_end(arcp__story *story, const char *client, char *word, int d
            arcp__story_unexpected(story, "the job's end");
 }
 
-/* What about jobs may come before a pong. A pong need not wait for events that are still being
- * written. */
+/* Which messages about jobs may come before a pong. A pong may overtake events that are still being
+ * stored. */
 enum { BEFORE_PONG_ANYTHING, BEFORE_PONG_EVENTS, BEFORE_PONG_NOTHING };
 
 static bool expect_pong(arcp__story *story, const char *client, char *rest, int allowed)
 {
     static const char *const wanted[] = {"session.pong",
-                                         "session.pong, and no end of a job before it",
-                                         "session.pong, and nothing about jobs before it"};
+                                         "session.pong, with no job's end before it",
+                                         "session.pong, with no message about a job before it"};
     bool fits =
         arcp__story_send(story, client, "session.ping", NULL, "{\"nonce\":$id,\"sent_at\":$now}");
     while (fits && arcp__story_take(story, client, "session.pong")) {
         if (arcp__frame_is(&story->json, "session.pong")) {
             return true;
         }
-        if (!begins(story, "job.")) {
-            fits = may_come_between(story);
+        if (!type_starts_with(story, "job.")) {
+            fits = may_be_skipped(story);
         } else if (arcp__frame_is(&story->json, "job.event")) {
             fits = allowed != BEFORE_PONG_NOTHING;
         } else {
@@ -314,16 +318,17 @@ static bool check_lacks(arcp__story *story, const char *client, char *word, int 
         memmem(story->frame.data, story->frame.size, value->data, value->size) == NULL) {
         return value != NULL;
     }
-    return arcp__story_fail(story, "the message must not have %.*s", (int)value->size, value->data);
+    return arcp__story_fail(story, "the message must not contain %.*s", (int)value->size,
+                            value->data);
 }
 
-/* Whether the line goes on with a type: session.ping. */
+/* Whether the rest of the line begins with a message type, such as session.ping. */
 static bool has_type(const char *rest)
 {
     return rest[0] >= 'a' && rest[0] <= 'z' && memchr(rest, '.', strcspn(rest, " ")) != NULL;
 }
 
-static bool say(arcp__story *story, const char *client, char *rest)
+static bool play_send(arcp__story *story, const char *client, char *rest)
 {
     const arcp__story_stage *stage = story->stage;
     if (!stage->is_connected(stage->user, client) && !stage->connect(stage->user, client)) {
@@ -343,11 +348,15 @@ static bool say(arcp__story *story, const char *client, char *rest)
     return sent;
 }
 
-static bool hear(arcp__story *story, const char *client, char *rest)
+static bool play_expect(arcp__story *story, const char *client, char *rest)
 {
     const arcp__story_stage *stage = story->stage;
     if (strncmp(rest, "close ", 6) == 0) {
-        const int code = stage->close_code(stage->user, client);
+        int code = 0;
+        if (!stage->await_close(stage->user, client, &code)) {
+            return story->why.size != 0 ? false
+                                        : arcp__story_fail(story, "the connection is still open");
+        }
         return code == (int)strtol(rest + 6, NULL, 10) ||
                arcp__story_fail(story, "closed with %d", code);
     }
@@ -376,7 +385,7 @@ bool arcp__story_play_client(arcp__story *story, const char *word, char *rest)
 {
     const char client[2] = {word[0], '\0'};
     if (word[1] != '\0') {
-        return word[1] == '>' ? say(story, client, rest) : hear(story, client, rest);
+        return word[1] == '>' ? play_send(story, client, rest) : play_expect(story, client, rest);
     }
     const char *verb = arcp__story_word(&rest);
     for (size_t row = 0; row < sizeof(verbs) / sizeof(verbs[0]); row++) {
@@ -384,5 +393,5 @@ bool arcp__story_play_client(arcp__story *story, const char *word, char *rest)
             return verbs[row].play(story, client, rest, verbs[row].detail);
         }
     }
-    return arcp__story_fail(story, "a client has no verb %s", verb);
+    return arcp__story_fail(story, "unknown verb %s after a client", verb);
 }

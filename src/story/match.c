@@ -7,8 +7,8 @@
 
 /* ---- variables ---- */
 
-/* Forgets the last ones, until `count` are left. */
-static void keep(arcp__variables *variables, size_t count)
+/* Removes the last variables until `count` remain. */
+static void truncate_to(arcp__variables *variables, size_t count)
 {
     while (variables->count > count) {
         arcp__variable *last = &variables->rows[--variables->count];
@@ -19,7 +19,7 @@ static void keep(arcp__variables *variables, size_t count)
 
 void arcp__variables_fini(arcp__variables *variables)
 {
-    keep(variables, 0);
+    truncate_to(variables, 0);
     variables->failed = false;
 }
 
@@ -73,7 +73,7 @@ void arcp__variable_forget(arcp__variables *variables, const char *name)
         const arcp__variable forgotten = *row;
         *row = *last;
         *last = forgotten;
-        keep(variables, variables->count - 1);
+        truncate_to(variables, variables->count - 1);
     }
 }
 
@@ -118,10 +118,10 @@ typedef struct match {
     arcp__variables *variables;
     const arcp_json *pattern, *json;
     arcp_buf *why;
-    char path[WHERE_MAX]; /* where we are: payload.jobs */
+    char path[WHERE_MAX]; /* of the current value, such as payload.jobs */
 } match;
 
-/* False: nothing was bound. */
+/* If it returns false, no variable was bound. */
 static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value);
 
 void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value)
@@ -137,7 +137,7 @@ void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref valu
     }
 }
 
-/* What is wrong, said once. */
+/* Reports a mismatch; only the first one is kept. Returns false. */
 static bool differs(match *m, arcp_json_ref value, const char *must, arcp_span wanted)
 {
     if (m->why->size == 0) {
@@ -162,12 +162,12 @@ static bool are_equal(const arcp_json *a, arcp_json_ref at, const arcp_json *b, 
     return equal;
 }
 
-/* "$name": the value that it has, or gets. */
+/* "$name": compares with the variable's value, or binds the variable. */
 static bool fits_variable(match *m, arcp_span name, arcp_json_ref value)
 {
     const arcp_buf *known = arcp__variable_get(m->variables, name);
     if (value == ARCP_JSON_ABSENT) {
-        return differs(m, value, "there", arcp_span_make(NULL, 0));
+        return differs(m, value, "present", arcp_span_make(NULL, 0));
     }
     if (known == NULL) {
         arcp__variable_set(m->variables, name, arcp_json_raw(m->json, value));
@@ -181,12 +181,12 @@ static bool fits_variable(match *m, arcp_span name, arcp_json_ref value)
     return equal || differs(m, value, "", arcp_buf_span(known));
 }
 
-/* "$string", or a variable. */
+/* "$string" and the like, or a variable. */
 static bool fits_word(match *m, arcp_span word, arcp_json_ref value)
 {
     static const struct {
         const char *word;
-        unsigned types; /* a bit for each that fits */
+        unsigned types; /* a bit for each type that fits */
         const char *called;
     } kinds[] = {
         {"$string", 1u << ARCP_JSON_STRING, "a string"},
@@ -195,16 +195,17 @@ static bool fits_word(match *m, arcp_span word, arcp_json_ref value)
         {"$array", 1u << ARCP_JSON_ARRAY, "a list"},
         {"$object", 1u << ARCP_JSON_OBJECT, "an object"},
         {"$versioned", 1u << ARCP_JSON_STRING, "name@version"},
-        {"$_", ~0u, "there"},
+        {"$_", ~0u, "present"},
     };
-    const bool is_there = value != ARCP_JSON_ABSENT;
+    const bool is_present = value != ARCP_JSON_ABSENT;
     if (arcp_span_equal_cstr(word, "$absent")) {
-        return !is_there || differs(m, value, "absent", arcp_span_make(NULL, 0));
+        return !is_present || differs(m, value, "absent", arcp_span_make(NULL, 0));
     }
     for (size_t row = 0; row < sizeof(kinds) / sizeof(kinds[0]); row++) {
         if (arcp_span_equal_cstr(word, kinds[row].word)) {
             const arcp_span raw = arcp_json_raw(m->json, value);
-            bool fit = is_there && (kinds[row].types >> arcp_json_type_of(m->json, value) & 1) != 0;
+            bool fit =
+                is_present && (kinds[row].types >> arcp_json_type_of(m->json, value) & 1) != 0;
             if (fit && arcp_span_equal_cstr(word, "$versioned")) {
                 fit = memchr(raw.data, '@', raw.size) != NULL;
             }
@@ -223,9 +224,11 @@ static bool fits_object(match *m, arcp_json_ref wanted, arcp_json_ref value)
     for (arcp_json_ref name = arcp_json_first(m->pattern, wanted); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(m->pattern, wanted, name)) {
         arcp_span raw = arcp_json_raw(m->pattern, name);
-        arcp_span text = arcp_span_make(raw.data + 1, raw.size - 2); /* ours have no escapes */
+        arcp_span text =
+            arcp_span_make(raw.data + 1, raw.size - 2); /* names in patterns have no escapes */
         if (length + text.size + 2 > sizeof(m->path)) {
-            return differs(m, value, "shown by a shorter pattern", arcp_span_make(NULL, 0));
+            return differs(m, value, "matched by a pattern with shorter names",
+                           arcp_span_make(NULL, 0));
         }
         if (length != 0) {
             m->path[length] = '.';
@@ -247,11 +250,12 @@ static bool is_more(const match *m, arcp_json_ref item)
     return arcp_json_string_equals(m->pattern, item, ARCP_SPAN_LITERAL("$more"));
 }
 
-/* Whether one of the list's items is the one that is wanted. */
+/* Whether one of the list's items matches. */
 static bool contains(match *m, arcp_json_ref wanted, arcp_json_ref list)
 {
     arcp_buf *why = m->why;
-    arcp_buf first = ARCP_BUF_INIT; /* why the first does not fit: there is often one only */
+    arcp_buf first =
+        ARCP_BUF_INIT; /* why the first item does not match; often it is the only one */
     bool found = false;
     m->why = &first;
     for (arcp_json_ref have = arcp_json_first(m->json, list); have != ARCP_JSON_ABSENT && !found;
@@ -266,8 +270,8 @@ static bool contains(match *m, arcp_json_ref wanted, arcp_json_ref list)
     return found || differs(m, list, "a list with ", arcp_json_raw(m->pattern, wanted));
 }
 
-/* The items that are wanted are all there is, in this order; with "$more" behind them, they are
- * among those that are there. */
+/* The list must have exactly the pattern's items, in this order; or, if these end with "$more", at
+ * least these, in any order. */
 static bool fits_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
     if (!arcp_json_is(m->json, value, ARCP_JSON_ARRAY)) {
@@ -313,7 +317,7 @@ static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
     const size_t before = m->variables->count;
     bool fit = fits_any(m, wanted, value);
     if (!fit) {
-        keep(m->variables, before);
+        truncate_to(m->variables, before);
     }
     return fit;
 }

@@ -1,4 +1,4 @@
-/* Patterns over JSON and the variables that they bind. What a pattern may say: story.h. */
+/* Patterns over JSON and the variables that they bind. story.h describes the patterns. */
 #ifndef ARCP_STORY_MATCH_H
 #define ARCP_STORY_MATCH_H
 
@@ -10,24 +10,24 @@
 
 typedef struct arcp__variable {
     char name[ARCP__VARIABLE_NAME_MAX];
-    arcp_buf json; /* the value as it was written */
+    arcp_buf json; /* the value, as JSON */
 } arcp__variable;
 
 typedef struct arcp__variables {
     arcp__variable rows[ARCP__VARIABLES_MAX];
     size_t count;
-    bool failed; /* out of memory or of rows */
+    bool failed; /* out of memory, or too many variables */
 } arcp__variables;
 
-/* Wipes them: tokens are among them. */
+/* Wipes the values: they may be tokens. */
 void arcp__variables_fini(arcp__variables *variables);
-/* The value of a name, NULL when there is none. Good until the next set. */
+/* The value of a variable, or NULL when it has none. Valid until the next set. */
 const arcp_buf *arcp__variable_get(const arcp__variables *variables, arcp_span name);
 void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span json);
 void arcp__variable_set_text(arcp__variables *variables, const char *name, arcp_span text);
 void arcp__variable_forget(arcp__variables *variables, const char *name);
 
-/* Scans with the limits that frames of a runtime may have. */
+/* Scans a frame, with generous limits. */
 static inline ARCP_MUST_CHECK arcp_status arcp__wire_scan(arcp_json *json, arcp_span text,
                                                           arcp_error *err)
 {
@@ -35,17 +35,17 @@ static inline ARCP_MUST_CHECK arcp_status arcp__wire_scan(arcp_json *json, arcp_
     return arcp_json_scan(json, text, &limits, err);
 }
 
-/* Appends the text with $name replaced by the JSON of its value, and within a string by the text of
- * a value that is a string; false when there is no such variable. */
+/* Appends the text with each $name replaced by the variable's JSON or, inside a string, by the text
+ * of a value that is itself a string; false when a variable has no value. */
 ARCP_MUST_CHECK bool arcp__variables_replace(const arcp__variables *variables, arcp_span text,
                                              arcp_buf *out);
 
-/* Whether the value fits. If not, `why` says where and what would be right: "payload.code is
- * missing, must be a string"; then no variable has been bound. */
+/* Whether the value matches. If not, `why` says where it does not and what is expected:
+ * "payload.code is missing, must be a string"; then no variable has been bound. */
 ARCP_MUST_CHECK bool arcp__pattern_matches(arcp__variables *variables, const arcp_json *pattern,
                                            const arcp_json *json, arcp_buf *why);
 
-/* Appends the value as it was written, "missing" for none; a long one is cut. */
+/* Appends the value as JSON, shortened if it is long, or "missing". */
 void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value);
 
 #endif

@@ -1,4 +1,4 @@
-/* The lines, words, macros and variables of stories. */
+/* Parses stories: lines, words, macros and variables. */
 #include "story/story.h"
 
 #include <stdarg.h>
@@ -65,7 +65,7 @@ const arcp_buf *arcp__story_value(arcp__story *story, const char *word)
     return value;
 }
 
-/* Instants become variables where a text first has them: $now, $in_2s, $ago_1h. */
+/* Sets $now, $in_2s, $ago_1h and the like when they are used for the first time. */
 static bool bind_instants(arcp__story *story, const char *text)
 {
     for (const char *at = strchr(text, '$'); at != NULL; at = strchr(at + 1, '$')) {
@@ -97,7 +97,7 @@ bool arcp__story_expand(arcp__story *story, const char *text, arcp_buf *out)
         return false;
     }
     if (!arcp__variables_replace(&story->variables, arcp_span_cstr(text), out)) {
-        return arcp__story_fail(story, "a $name has no value: %s", text);
+        return arcp__story_fail(story, "a variable has no value: %s", text);
     }
     arcp_buf_append_byte(out, '\0');
     return !out->failed || arcp__story_fail(story, "out of memory");
@@ -108,7 +108,7 @@ bool arcp__story_expand(arcp__story *story, const char *text, arcp_buf *out)
 static bool check_client(arcp__story *story, const char *name)
 {
     return (name[0] >= 'a' && name[0] <= 'z' && name[1] == '\0') ||
-           arcp__story_fail(story, "\"%s\" is no client: a to z", name);
+           arcp__story_fail(story, "\"%s\" is not a client (one letter, a to z)", name);
 }
 
 static bool play_connect(arcp__story *story, char *rest)
@@ -132,7 +132,7 @@ static bool play_differ(arcp__story *story, char *rest)
     if (right == NULL || !arcp_span_equal(arcp_buf_span(left), arcp_buf_span(right))) {
         return right != NULL;
     }
-    return arcp__story_fail(story, "a value that has to be new is the same as before");
+    return arcp__story_fail(story, "the two variables have the same value");
 }
 
 static bool play_forget(arcp__story *story, char *rest)
@@ -184,7 +184,7 @@ static arcp_span first_word(arcp_span text)
 
 #define PARAMETERS_MAX 4
 
-/* The definition of a macro, from its parameters on; empty: there is none. */
+/* Returns the definition of a macro, starting with its parameters; empty when there is none. */
 static arcp_span find_macro(const arcp__story *story, arcp_span name)
 {
     arcp_span text = arcp_span_cstr(story->stage->macros);
@@ -199,7 +199,7 @@ static arcp_span find_macro(const arcp__story *story, arcp_span name)
     return text;
 }
 
-/* Plays the lines up to `end`, with the words of `rest` in the places of the parameters. */
+/* Plays the lines up to `end`, with the parameters replaced by the words of `rest`. */
 static bool play_macro(arcp__story *story, arcp_span definition, char *rest)
 {
     arcp_span names = first_line(definition);
@@ -235,11 +235,11 @@ static bool play_macro(arcp__story *story, arcp_span definition, char *rest)
         arcp_buf_append(&text, piece);
     }
     const unsigned line = story->line;
-    bool went_well = text.failed ? arcp__story_fail(story, "out of memory")
-                                 : arcp__story_play(story, arcp_buf_span(&text));
+    bool passed = text.failed ? arcp__story_fail(story, "out of memory")
+                              : arcp__story_play(story, arcp_buf_span(&text));
     story->line = line;
     arcp_buf_fini(&text);
-    return went_well;
+    return passed;
 }
 
 /* ---- lines ---- */
@@ -259,7 +259,7 @@ static bool play_line(arcp__story *story, char *line)
     }
     const arcp_span macro = find_macro(story, span);
     return macro.size != 0 ? play_macro(story, macro, rest)
-                           : arcp__story_fail(story, "%s is no word that a line begins with", word);
+                           : arcp__story_fail(story, "a line cannot begin with %s", word);
 }
 
 static bool is_blank(char byte)
@@ -270,9 +270,9 @@ static bool is_blank(char byte)
 bool arcp__story_play(arcp__story *story, arcp_span left)
 {
     arcp_buf line = ARCP_BUF_SECRET_INIT;
-    bool went_well = true;
+    bool passed = true;
     unsigned number = 0;
-    while (went_well && left.size != 0) {
+    while (passed && left.size != 0) {
         arcp_buf_clear(&line);
         story->line = number + 1;
         do {
@@ -286,15 +286,14 @@ bool arcp__story_play(arcp__story *story, arcp_span left)
         } while (left.size != 0 && is_blank(left.data[0]));
         arcp_buf_append_byte(&line, '\0');
         if (line.failed) {
-            went_well = arcp__story_fail(story, "out of memory");
+            passed = arcp__story_fail(story, "out of memory");
         } else if (line.data[0] != '\0' && line.data[0] != '#') {
             if (story->stage->step != NULL) {
                 story->stage->step(story->stage->user);
             }
-            went_well = play_line(story, line.data);
+            passed = play_line(story, line.data);
         }
     }
     arcp_buf_fini(&line);
-    return went_well &&
-           (!story->variables.failed || arcp__story_fail(story, "there are too many variables"));
+    return passed && (!story->variables.failed || arcp__story_fail(story, "too many variables"));
 }

@@ -57,7 +57,7 @@ static void our_runtime_passes_every_case(void **state)
     process_fini(&p);
 }
 
-static void what_cannot_be_asked_is_skipped_and_says_why(void **state)
+static void a_case_that_cannot_be_played_is_skipped_with_the_reason(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -65,19 +65,19 @@ static void what_cannot_be_asked_is_skipped_and_says_why(void **state)
     world_run(NULL, &p, 0, WORDS("conformance", "--url", f->url, "--agent", "plain"));
     assert_int_equal(setenv("ARCP_OTHER_TOKEN", "token-of-bob", 1), 0);
     check_has(&p, "no long agent",
-              "(takes an agent that runs until it is cancelled: --long-agent)");
-    check_has(&p, "no version", "(the runtime shows no version of the agent)");
+              "(needs an agent that runs until it is cancelled: --long-agent)");
+    check_has(&p, "no version", "(the runtime lists no version of the agent)");
     process_fini(&p);
 }
 
-static void a_command_is_asked_what_one_connection_can_tell(void **state)
+static void a_stdio_command_gets_the_cases_that_need_one_connection(void **state)
 {
     process p;
     world_run(NULL, &p, 0,
               WORDS("conformance",
                     "stdio:" ARCP_BINARY_DIR "/bin/arcpd --stdio --store memory: --agent "
                     "'hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/hello.sh'"));
-    check_has(&p, "stdio", "(a command is another runtime on each connection)");
+    check_has(&p, "stdio", "(each connection to a stdio: URL starts a runtime of its own)");
     check_has(&p, "stdio", "pass  7.2 ");
     check_has(&p, "stdio", " 0 failed, ");
     process_fini(&p);
@@ -104,20 +104,19 @@ static const struct fault {
     const char *from, *to; /* of the same size */
     const char *says[3];
 } faults[] = {
-    {"a pong of another name",
+    {"a pong with another type",
      "\"type\":\"session.pong\"",
      "\"type\":\"session.pang\"",
-     {"fail  6.4   a ping is answered",
+     {"fail  6.4   a pong has the nonce",
       "the next message is \"session.pang\", must be session.pong", "\"type\":\"session.pang\""}},
     {"a pong that never comes",
      "\"type\":\"session.pong\"",
      "\"type\":\"x-vendr.pong\"",
-     {"fail  6.4   a ping is answered",
-      "waiting for session.pong: it did not come within 2000 ms"}},
+     {"fail  6.4   a pong has the nonce", "waiting for session.pong: timed out after 2000 ms"}},
     {"a pong without its nonce",
      "\"ping_nonce\"",
      "\"ping_nance\"",
-     {"fail  6.4   a ping is answered", "payload.ping_nonce is missing, must be \"n-1\""}},
+     {"fail  6.4   a pong has the nonce", "payload.ping_nonce is missing, must be \"n-1\""}},
     {"a gap",
      "\"event_seq\":2,",
      "\"event_seq\":3,",
@@ -126,22 +125,22 @@ static const struct fault {
      "\"event_seq\":2,",
      "\"event_seq\":1,",
      {"fail  8.3   a submit is accepted", "event_seq 1 follows 1"}},
-    {"errors that do not say whether",
+    {"errors without retryable",
      "\"retryable\"",
      "\"retryabla\"",
-     {"fail  12    a submit without an agent", "an error does not say whether it is retryable"}},
+     {"fail  12    a submit without an agent", "an error has no boolean payload.retryable"}},
     {"an event without its kind",
      "\"kind\":",
      "\"kynd\":",
-     {"fail  8.1   a submit is accepted", "an event's payload.kind is no string"}},
-    {"what is no JSON",
+     {"fail  8.1   a submit is accepted", "an event's payload.kind is not a string"}},
+    {"a frame that is not JSON",
      "\"type\":\"job.accepted\"",
      "\"type\":\"job.accepted'",
-     {"fail  5     a submit is accepted", "a frame is no JSON: ", "job.accepted'"}},
+     {"fail  5     a submit is accepted", "a frame is not JSON: ", "job.accepted'"}},
     {"another session",
      "\"type\":\"job.accepted\",\"session_id\":\"s",
      "\"type\":\"job.accepted\",\"session_id\":\"x",
-     {"fail  5     a submit is accepted", "the frame is of another session: \"xess_"}},
+     {"fail  5     a submit is accepted", "the frame belongs to another session: \"xess_"}},
     {"another code",
      "DUPLICATE_KEY",
      "DUPLICATE_KAY",
@@ -152,10 +151,10 @@ static const struct fault {
      "\"final_status\":\"cancalled\"",
      {"fail  7.4   a cancel is acknowledged",
       "payload.final_status is \"cancalled\", must be \"cancelled\""}},
-    {"another code, where it is open which",
+    {"another code, where the draft leaves the code open",
      "RESUME_WINDOW_EXPIRED",
      "RESUME_WINDAW_EXPIRED",
-     {"differs  6.3   a resume token that nobody has opens nothing", " 0 failed, 1 differ, ",
+     {"differs  6.3   an unknown resume token is refused", " 0 failed, 1 differ, ",
       "(the draft leaves open what session.resume carries, and which code refuses it)"}},
     {"a descriptor without the budget",
      ",\"budget\":{\"USD\":1.5},\"p",
@@ -165,16 +164,16 @@ static const struct fault {
     {"no end",
      "\"type\":\"job.error\",\"trace_id\"",
      "\"type\":\"job.errer\",\"trace_id\"",
-     {"fail  7.6   who has unsubscribed sees no more",
+     {"fail  7.6   after job.unsubscribe nothing more",
       "the next message is \"job.errer\", must be the job's end"}},
-    {"an answer to nobody",
+    {"a response without its request",
      "\"request_id\"",
      "\"request_ad\"",
      {"fail  6.6   a listing names its request", "payload.request_id is missing"}},
     {"a feature that is not there",
      "\"lease_expires_at\"",
      "\"lease_expires_bt\"",
-     {"skip  9.5   an expiry to come is echoed (lease_expires_at was not negotiated)",
+     {"skip  9.5   an expiry in the future is echoed (lease_expires_at was not negotiated)",
       " 0 failed"}},
 };
 
@@ -222,14 +221,14 @@ static void what_the_draft_leaves_open_is_a_member(void **state)
     process p;
     run_edited(f, &p, 0, "RESUME_WINDOW_EXPIRED", "RESUME_WINDAW_EXPIRED", WORDS("--json"));
     check_has(&p, "another code",
-              "{\"result\":\"differs\",\"section\":\"6.3\",\"case\":\"a resume token that nobody");
+              "{\"result\":\"differs\",\"section\":\"6.3\",\"case\":\"an unknown resume token");
     check_has(&p, "another code",
               ",\"left_open\":\"what session.resume carries, and which code refuses it\"}\n");
     process_fini(&p);
     run_edited(f, &p, 1, "\"retryable\"", "\"retryabla\"", WORDS("--json"));
     check_has(&p, "no retryable",
-              "{\"result\":\"fail\",\"section\":\"12\",\"case\":\"a resume token that nobody has "
-              "opens nothing\"");
+              "{\"result\":\"fail\",\"section\":\"12\",\"case\":\"an unknown resume token is "
+              "refused\"");
     assert_false(has(&p, "left_open"));
     process_fini(&p);
 }
@@ -269,7 +268,7 @@ static void a_peer_that_only_pings_is_given_up(void **state)
     process p;
     world_run(NULL, &p, 3, WORDS("conformance", "--timeout", "500ms", url));
     /* A fast machine has told it too much by then. */
-    assert_true(memmem(p.err.data, p.err.size, "it did not come within 500 ms", 29) != NULL ||
+    assert_true(memmem(p.err.data, p.err.size, "timed out after 500 ms", 22) != NULL ||
                 memmem(p.err.data, p.err.size, "does not read what it is sent", 29) != NULL);
     process_fini(&p);
 }
@@ -280,9 +279,9 @@ static const struct wrong {
 } wrongs[] = {
     {{"conformance", "ws://127.0.0.1:1/arcp", "--url", "ws://127.0.0.1:1/arcp"}, "together"},
     {{"conformance", "--timeout", "soon"}, "arcp conformance: --timeout: "},
-    {{"conformance", "--timeout", "2h"}, "is not from 1ms to 1h"},
+    {{"conformance", "--timeout", "2h"}, "is not between 1ms and 1h"},
     {{"conformance", "--input", "{oops"}, "arcp conformance: --input: JSON: "},
-    {{"conformance", "gopher://x"}, "arcp conformance: connecting: \"gopher://x\": want ws://"},
+    {{"conformance", "gopher://x"}, "arcp conformance: connecting: \"gopher://x\": expected ws://"},
 };
 
 static void wrong_usage_is_said(void **state)
@@ -301,8 +300,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_runtime_passes_every_case),
-        cmocka_unit_test(what_cannot_be_asked_is_skipped_and_says_why),
-        cmocka_unit_test(a_command_is_asked_what_one_connection_can_tell),
+        cmocka_unit_test(a_case_that_cannot_be_played_is_skipped_with_the_reason),
+        cmocka_unit_test(a_stdio_command_gets_the_cases_that_need_one_connection),
         cmocka_unit_test(json_has_a_line_for_each_case_and_one_for_all),
         cmocka_unit_test(each_kind_of_fault_is_named_with_its_section),
         cmocka_unit_test(what_the_draft_leaves_open_is_a_member),

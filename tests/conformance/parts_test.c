@@ -1,4 +1,4 @@
-/* The parts of arcp conformance: patterns, variables, and what is looked at in every frame. */
+/* The parts of arcp conformance: patterns, variables, and the rules for every frame. */
 #include "support/check.h"
 
 #include "conformance/conformance.h"
@@ -40,13 +40,13 @@ static const fit fits[] = {
     {"{\"a\":\"$versioned\"}", "{\"a\":\"x\"}", "a is \"x\", must be name@version"},
     {"{\"a\":\"$new\",\"b\":\"$new\"}", "{\"a\":[1],\"b\":[1.0]}", ""},
     {"{\"a\":\"$new\",\"b\":\"$new\"}", "{\"a\":1,\"b\":2}", "b is 2, must be 1"},
-    {"{\"a\":\"$new\"}", "{}", "a is missing, must be there"},
+    {"{\"a\":\"$new\"}", "{}", "a is missing, must be present"},
     {"{\"a\":\"$_\",\"b\":\"$_\"}", "{\"a\":1,\"b\":null}", ""},
-    {"{\"a\":\"$_\"}", "{}", "a is missing, must be there"},
-    /* What an item that does not fit would have bound does not count. */
+    {"{\"a\":\"$_\"}", "{}", "a is missing, must be present"},
+    /* An item that does not match binds no variable. */
     {"{\"a\":[{\"b\":\"$new\",\"c\":1},\"$more\"]}",
      "{\"a\":[{\"b\":1,\"c\":2},{\"b\":2,\"c\":1}]}", ""},
-    /* A list without more behind it is the whole of it. */
+    /* A list without "$more" must match as a whole. */
     {"{\"a\":[1,\"$new\"]}", "{\"a\":[1,2]}", ""},
     {"{\"a\":[]}", "{\"a\":[]}", ""},
     {"{\"a\":[2]}", "{\"a\":[1,2]}", "a is [1,2], must be [2]"},
@@ -75,7 +75,7 @@ static void check_fit(const fit *row)
     arcp__variables_fini(&variables);
 }
 
-static void a_value_fits_or_it_is_said_where_not(void **state)
+static void a_value_matches_or_the_mismatch_is_located(void **state)
 {
     for (size_t row = 0; row < sizeof(fits) / sizeof(fits[0]); row++) {
         check_fit(&fits[row]);
@@ -132,9 +132,9 @@ static void variables_have_a_limit_on_both_sides(void **state)
 
 #define HEAD "\"arcp\":\"1.1\",\"id\":\"x\",\"session_id\":\"s\""
 
-static const struct looked {
+static const struct checked {
     const char *frame;
-    const char *section; /* NULL: as it should be */
+    const char *section; /* NULL: valid */
 } frames[] = {
     {"{" HEAD ",\"type\":\"session.pong\",\"payload\":{}}", NULL},
     {"{" HEAD ",\"type\":\"x-vendor.any\",\"payload\":{}}", NULL},
@@ -183,22 +183,22 @@ static const struct looked {
      "12"},
 };
 
-/* After a welcome that has progress in effect, and the event of number 4. */
-static void every_frame_is_looked_at(void **state)
+/* After a welcome that negotiates progress, and the event with number 4. */
+static void every_frame_is_checked(void **state)
 {
     for (size_t row = 0; row < sizeof(frames) / sizeof(frames[0]); row++) {
-        arcp__look look = {0};
+        arcp__frame_rules rules = {0};
         arcp_json json = ARCP_JSON_INIT;
         arcp_buf why = ARCP_BUF_INIT;
         const char *section = NULL;
         scan(&json, "{" HEAD ",\"type\":\"session.welcome\",\"payload\":{\"capabilities\":"
                     "{\"features\":[\"progress\",\"result_chunk\"]}}}");
-        arcp__look_welcome(&look, &json, ARCP_SPAN_LITERAL("[\"ack\",\"progress\"]"));
+        arcp__frame_rules_negotiate(&rules, &json, ARCP_SPAN_LITERAL("[\"ack\",\"progress\"]"));
         scan(&json, "{" HEAD ",\"type\":\"job.result\",\"event_seq\":4,\"payload\":{}}");
-        assert_true(arcp__look_at(&look, &json, &section, &why));
-        assert_int_equal(look.before, 3);
+        assert_true(arcp__frame_rules_check(&rules, &json, &section, &why));
+        assert_int_equal(rules.before, 3);
         scan(&json, frames[row].frame);
-        bool is_right = arcp__look_at(&look, &json, &section, &why);
+        bool is_right = arcp__frame_rules_check(&rules, &json, &section, &why);
         if (is_right != (frames[row].section == NULL) || is_right != (why.size == 0) ||
             (!is_right && strcmp(section, frames[row].section) != 0)) {
             fail_msg("%s: %s, %.*s", frames[row].frame, section == NULL ? "right" : section,
@@ -206,7 +206,7 @@ static void every_frame_is_looked_at(void **state)
         }
         arcp_buf_fini(&why);
         arcp_json_fini(&json);
-        arcp_buf_fini(&look.session);
+        arcp_buf_fini(&rules.session);
     }
 }
 
@@ -224,8 +224,8 @@ static bool is_step(arcp_span line)
     return is_known;
 }
 
-/* A case with a slip in it would fail every runtime, or none. */
-static void every_case_is_written_in_the_words_there_are(void **state)
+/* A case with a typing error would fail for every runtime, or for none. */
+static void every_case_uses_known_words(void **state)
 {
     arcp_span text = arcp_span_cstr(arcp__cases_text);
     arcp__case written;
@@ -251,12 +251,12 @@ static void every_case_is_written_in_the_words_there_are(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_fits_or_it_is_said_where_not),
+        cmocka_unit_test(a_value_matches_or_the_mismatch_is_located),
         cmocka_unit_test(names_are_replaced_by_the_json_of_their_values),
         cmocka_unit_test(a_variable_is_forgotten_by_its_name),
         cmocka_unit_test(variables_have_a_limit_on_both_sides),
-        cmocka_unit_test(every_frame_is_looked_at),
-        cmocka_unit_test(every_case_is_written_in_the_words_there_are),
+        cmocka_unit_test(every_frame_is_checked),
+        cmocka_unit_test(every_case_uses_known_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

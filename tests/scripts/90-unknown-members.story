@@ -1,4 +1,4 @@
-# §5: members of the envelope that nobody knows are ignored, in requests that are executed.
+# §5: unknown members of the envelope are ignored, in requests that are executed.
 # [arcp:5-2]
 a> {"arcp":"1.1","id":"h","type":"session.hello","priority":9,"x":{"y":[1]},
     "payload":{"auth":{"scheme":"bearer","token":"t-alice"}}}

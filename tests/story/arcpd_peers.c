@@ -9,9 +9,9 @@
 
 #include "base/alloc.h"
 
-#define LOOK_MS 100
+#define POLL_MS 100
 
-/* ---- who there is ---- */
+/* ---- all peers ---- */
 
 void arcpd_peers_begin(arcpd_peers *all, const char *path)
 {
@@ -42,14 +42,14 @@ peer *peer_of(arcpd_peers *all, const char *name)
 {
     for (int at = 0; at < PEERS_MAX; at++) {
         peer *p = &all->peers[at];
-        if (p->name[0] == '\0') { /* they are given in order */
+        if (p->name[0] == '\0') { /* the first unused one */
             (void)snprintf(p->name, sizeof(p->name), "%s", name);
         }
         if (strcmp(p->name, name) == 0) {
             return p;
         }
     }
-    fail_msg("there are too many clients and agents for %s", name);
+    fail_msg("too many clients and agents: no place for %s", name);
     return NULL;
 }
 
@@ -77,7 +77,7 @@ peer *peer_of_job(arcpd_peers *all, const char *job_id)
     return wanted;
 }
 
-/* ---- one of them ---- */
+/* ---- one peer ---- */
 
 void peer_connect(peer *p, unsigned short port)
 {
@@ -96,7 +96,7 @@ void peer_drop(peer *p)
     }
 }
 
-void peer_say(peer *p, const char *text)
+void peer_send(peer *p, const char *text)
 {
     if (p->speaks_lines) {
         wire_send_bytes(&p->wire, text, strlen(text));
@@ -112,8 +112,8 @@ void peer_exit(peer *p, int status)
     wire_send_bytes(&p->wire, order, sizeof(order));
 }
 
-/* Takes in what is there; waits for some at most so long. */
-static void take_in(peer *p, int wait_ms)
+/* Receives the texts that have arrived; waits at most wait_ms for the first. */
+static void receive(peer *p, int wait_ms)
 {
     arcp_span text;
     (void)wire_fill(&p->wire, wait_ms);
@@ -124,11 +124,11 @@ static void take_in(peer *p, int wait_ms)
     }
 }
 
-const char *peer_peek(peer *p, unsigned index)
+const char *peer_text_at(peer *p, unsigned index)
 {
     for (int left = WIRE_PATIENCE_MS; index >= p->text_count && !p->wire.ended && left > 0;
-         left -= LOOK_MS) {
-        take_in(p, LOOK_MS);
+         left -= POLL_MS) {
+        receive(p, POLL_MS);
     }
     return index < p->text_count ? p->texts[index] : NULL;
 }
@@ -147,14 +147,14 @@ static int code_of(const peer *p)
 
 int peer_close_code(peer *p)
 {
-    take_in(p, 0);
+    receive(p, 0);
     return code_of(p);
 }
 
 int peer_await_close(peer *p)
 {
-    for (int left = WIRE_PATIENCE_MS; code_of(p) == 0 && left > 0; left -= LOOK_MS) {
-        take_in(p, LOOK_MS);
+    for (int left = WIRE_PATIENCE_MS; code_of(p) == 0 && left > 0; left -= POLL_MS) {
+        receive(p, POLL_MS);
     }
     return code_of(p);
 }

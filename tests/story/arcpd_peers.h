@@ -1,5 +1,5 @@
-/* The other ends of a real arcpd: clients on a WebSocket, agents that relay their lines over a
- * socket; and what came from each, kept until the story takes it. */
+/* The peers of a real arcpd: clients on a WebSocket, and agents that relay their lines over a
+ * socket. The texts received from each are kept until the story takes them. */
 #ifndef ARCP_TESTS_STORY_ARCPD_PEERS_H
 #define ARCP_TESTS_STORY_ARCPD_PEERS_H
 
@@ -24,27 +24,27 @@ typedef struct arcpd_peers {
 /* Agents connect to the socket at `path`. */
 void arcpd_peers_begin(arcpd_peers *all, const char *path);
 void arcpd_peers_end(arcpd_peers *all);
-/* Everybody's connection breaks. */
+/* Breaks all connections. */
 void arcpd_peers_drop(arcpd_peers *all);
 
-/* The one of this name, or a new one that is not connected. */
+/* The peer with this name, or a new one that is not connected. */
 peer *peer_of(arcpd_peers *all, const char *name);
-/* Accepts agents until the one of this job is there. */
+/* Accepts agents until the agent of this job has connected. */
 peer *peer_of_job(arcpd_peers *all, const char *job_id);
 
 void peer_connect(peer *p, unsigned short port);
-/* Its connection breaks, and nothing is kept of what came. */
+/* Breaks its connection and frees the texts received. */
 void peer_drop(peer *p);
-void peer_say(peer *p, const char *text);
+void peer_send(peer *p, const char *text);
 /* Ends an agent. */
 void peer_exit(peer *p, int status);
 
-/* The index-th text that was not taken yet, waited for; NULL: there is none. Borrowed. */
-const char *peer_peek(peer *p, unsigned index);
+/* Waits for the index-th text that was not removed; NULL when it does not come. Borrowed. */
+const char *peer_text_at(peer *p, unsigned index);
 void peer_remove(peer *p, unsigned index);
-/* How its connection was closed; 0: it is open. */
+/* The close code of its connection; 0: it is open. */
 int peer_close_code(peer *p);
-/* The same, waited for. */
+/* The same, but waits for the close; 0: it did not come. */
 int peer_await_close(peer *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* A hello whose token is verified later, on a clock of the test's own: the hello timeout
- * goes on counting, and whatever happens meanwhile does no harm. */
+/* A hello whose token is verified later: the hello timeout continues, and events in between, such
+ * as a disconnect, do no harm. */
 #include "story/engine_rig.h"
 #include "support/check.h"
 
@@ -42,7 +42,7 @@ static void expect_no_session(engine_rig *rig)
     assert_int_equal(stats.sessions, 0);
 }
 
-static void the_answer_opens_the_session_and_what_was_sent_behind_is_served(void **state)
+static void the_answer_opens_the_session_and_frames_sent_meanwhile_are_served(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -56,7 +56,7 @@ static void the_answer_opens_the_session_and_what_was_sent_behind_is_served(void
     answer(&rig, 0, ARCP_OK, "alice");
     expect_frame(a, "session.welcome");
     expect_frame(a, "session.jobs");
-    /* Once: the same answer again is nobody's. */
+    /* A second answer to the same request is ignored. */
     answer(&rig, 0, ARCP_OK, "bob");
     assert_null(a->frames);
     rig_clock(&rig, 20 * ARCP_NS_PER_SEC);
@@ -84,7 +84,7 @@ static void the_hello_timeout_counts_while_the_token_is_verified(void **state)
     rig_stop(&rig);
 }
 
-static void the_hello_timeout_counts_from_before_the_engine_heard_of_the_link(void **state)
+static void the_hello_timeout_includes_the_time_before_the_link_was_made(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -96,7 +96,7 @@ static void the_hello_timeout_counts_from_before_the_engine_heard_of_the_link(vo
     rig_clock(&rig, ARCP_NS_PER_MS);
     assert_int_equal(a->close_code, 1008);
 
-    rig.link.waited_ms = 11000; /* the setting may have changed meanwhile */
+    rig.link.waited_ms = 11000; /* longer than the timeout: the setting may have changed */
     const rig_client *b = rig_connect(&rig, "b");
     rig_clock(&rig, 0);
     assert_int_equal(b->close_code, 1008);
@@ -131,7 +131,7 @@ static void a_link_that_closes_meanwhile_is_harmless(void **state)
     rig_drop(&rig, a);
     answer(&rig, 0, ARCP_OK, "alice");
     expect_no_session(&rig);
-    /* Its successor's question is another one. */
+    /* The request of the next link has another id. */
     a = rig_connect(&rig, "a");
     rig_send(&rig, a, hello);
     answer(&rig, 0, ARCP_OK, "alice");
@@ -160,7 +160,7 @@ static void nothing_is_executed_for_a_peer_that_is_refused(void **state)
     rig_stop(&rig);
 }
 
-static void a_verifier_that_cannot_tell_is_said_to_be_so(void **state)
+static void a_verifier_that_fails_is_reported_as_internal_error(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -173,22 +173,22 @@ static void a_verifier_that_cannot_tell_is_said_to_be_so(void **state)
     expect_no_session(&rig);
     a = rig_connect(&rig, "a");
     rig_send(&rig, a, hello);
-    answer(&rig, 1, ARCP_OK, ""); /* nobody's token */
+    answer(&rig, 1, ARCP_OK, ""); /* accepted, but without a principal */
     expect_frame(a, "\"code\":\"UNAUTHENTICATED\"");
     expect_no_session(&rig);
     rig_stop(&rig);
 }
 
-static void one_frame_behind_an_unanswered_hello_is_taken(void **state)
+static void one_frame_after_an_unanswered_hello_is_accepted(void **state)
 {
     static engine_rig rig;
     (void)state;
     start(&rig);
     rig_client *a = rig_connect(&rig, "a");
     rig_send(&rig, a, hello);
-    assert_false(a->paused); /* who is read is missed when it goes */
+    assert_false(a->paused); /* reading goes on, so that a disconnect is noticed */
     rig_send(&rig, a, list);
-    assert_true(a->paused); /* who sends without an end is not read */
+    assert_true(a->paused); /* but a peer cannot send without limit */
     rig_send(&rig, a, list);
     answer(&rig, 0, ARCP_OK, "alice");
     assert_false(a->paused);
@@ -201,14 +201,14 @@ static void one_frame_behind_an_unanswered_hello_is_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_answer_opens_the_session_and_what_was_sent_behind_is_served),
+        cmocka_unit_test(the_answer_opens_the_session_and_frames_sent_meanwhile_are_served),
         cmocka_unit_test(the_hello_timeout_counts_while_the_token_is_verified),
-        cmocka_unit_test(the_hello_timeout_counts_from_before_the_engine_heard_of_the_link),
+        cmocka_unit_test(the_hello_timeout_includes_the_time_before_the_link_was_made),
         cmocka_unit_test(a_link_is_admitted_when_its_token_is_accepted),
         cmocka_unit_test(a_link_that_closes_meanwhile_is_harmless),
         cmocka_unit_test(nothing_is_executed_for_a_peer_that_is_refused),
-        cmocka_unit_test(a_verifier_that_cannot_tell_is_said_to_be_so),
-        cmocka_unit_test(one_frame_behind_an_unanswered_hello_is_taken),
+        cmocka_unit_test(a_verifier_that_fails_is_reported_as_internal_error),
+        cmocka_unit_test(one_frame_after_an_unanswered_hello_is_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

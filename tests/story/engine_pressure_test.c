@@ -1,6 +1,6 @@
-/* A full pipe is the only thing that holds an agent back, and only the store's queue and
- * the connected owner fill it: never a subscriber, never an owner who is away, never a
- * client that acknowledges nothing. docs/protocol.md, Sessions; §6.5. */
+/* Backpressure pauses an agent only for a full store queue or for its connected owner that does not
+ * read: never for a subscriber, for an owner that is disconnected, or for a client that does not
+ * acknowledge. docs/protocol.md, Sessions; §6.5. */
 #include "story/engine_rig.h"
 #include "support/check.h"
 
@@ -69,7 +69,7 @@ static void subscribe(rig_client *client, const rig_agent *agent)
 }
 
 /* An event of about a kilobyte. */
-static void say(rig_agent *agent)
+static void write_line(rig_agent *agent)
 {
     char line[LINE_BYTES + 1];
     memset(line, 'x', LINE_BYTES);
@@ -77,24 +77,24 @@ static void say(rig_agent *agent)
     rig_agent_says(&rig, agent, line);
 }
 
-static unsigned say_until_paused(rig_agent *agent)
+static unsigned write_until_paused(rig_agent *agent)
 {
-    unsigned said = 0;
-    while (!agent->paused && said < 1000) {
-        say(agent);
-        said++;
+    unsigned written = 0;
+    while (!agent->paused && written < 1000) {
+        write_line(agent);
+        written++;
     }
-    return said;
+    return written;
 }
 
-static void say_many(rig_agent *agent, unsigned count)
+static void write_lines(rig_agent *agent, unsigned count)
 {
     for (unsigned at = 0; at < count; at++) {
-        say(agent);
+        write_line(agent);
     }
 }
 
-/* The transport has so much left of what it was given. */
+/* The transport still has this many unsent bytes. */
 static void drain_to(rig_client *client, size_t unsent)
 {
     client->unsent = unsent;
@@ -102,7 +102,7 @@ static void drain_to(rig_client *client, size_t unsent)
     rig_run(&rig);
 }
 
-static void an_owner_who_reads_slowly_holds_its_own_agent_back(void **state)
+static void an_owner_that_reads_slowly_pauses_only_its_own_agent(void **state)
 {
     (void)state;
     start(LIMIT, PLENTY);
@@ -112,13 +112,13 @@ static void an_owner_who_reads_slowly_holds_its_own_agent_back(void **state)
     rig_agent *free_agent = submit(fast);
     slow->slow = true;
     drain_to(slow, 0);
-    unsigned said = say_until_paused(held);
+    unsigned written = write_until_paused(held);
     assert_true(held->paused);
-    assert_true(said > 45 && said < 66); /* LIMIT / (LINE_BYTES and its envelope) */
-    /* Nobody else is: neither another session nor its agent. */
-    say_many(free_agent, 300);
+    assert_true(written > 45 && written < 66); /* LIMIT / (LINE_BYTES and its envelope) */
+    /* Another session and its agent are not affected. */
+    write_lines(free_agent, 300);
     assert_false(free_agent->paused);
-    /* At half of it and not before, it goes on. */
+    /* The agent continues when half of the limit is reached. */
     drain_to(slow, LIMIT / 2 + 1);
     assert_true(held->paused);
     drain_to(slow, LIMIT / 2);
@@ -126,21 +126,21 @@ static void an_owner_who_reads_slowly_holds_its_own_agent_back(void **state)
     rig_stop(&rig);
 }
 
-static void an_owner_who_reads_is_never_too_slow(void **state)
+static void an_owner_that_reads_never_pauses_its_agent(void **state)
 {
     (void)state;
     start(LIMIT, PLENTY);
     rig_client *client = hello("a");
     rig_agent *agent = submit(client);
     for (unsigned round = 0; round < 50; round++) {
-        say_many(agent, 20); /* a megabyte in all, none of it acknowledged */
+        write_lines(agent, 20); /* a megabyte in all, none of it acknowledged */
         assert_false(agent->paused);
         forget_frames(client);
     }
     rig_stop(&rig);
 }
 
-static void a_subscriber_holds_nobody_back_however_slow_it_is(void **state)
+static void a_slow_subscriber_pauses_no_agent(void **state)
 {
     arcp__engine_stats stats = {0};
     (void)state;
@@ -152,18 +152,18 @@ static void a_subscriber_holds_nobody_back_however_slow_it_is(void **state)
     forget_frames(slow);
     slow->slow = true;
     for (unsigned round = 0; round < 200; round++) {
-        say_many(agent, 10);
+        write_lines(agent, 10);
         assert_false(agent->paused);
         forget_frames(owner);
     }
-    /* It was handed a bounded part; the rest waits in the store. */
+    /* It was sent a bounded part; the rest waits in the store. */
     assert_true(slow->unsent < 300000);
     arcp__engine_get_stats(rig.engine, &stats);
     assert_true(stats.tail_bytes < 4000000);
     /* When it reads again it gets everything, in order. */
     slow->slow = false;
     drain_to(slow, 0);
-    unsigned seq = 1; /* `running`, which it read before */
+    unsigned seq = 1; /* `running`, which it has read already */
     for (char *frame = rig_take(slow); frame != NULL; frame = rig_take(slow)) {
         char want[32];
         (void)snprintf(want, sizeof(want), "\"event_seq\":%u,", ++seq);
@@ -174,20 +174,20 @@ static void a_subscriber_holds_nobody_back_however_slow_it_is(void **state)
     rig_stop(&rig);
 }
 
-static void an_owner_who_is_away_holds_nobody_back(void **state)
+static void a_disconnected_owner_pauses_no_agent(void **state)
 {
     (void)state;
     start(LIMIT, PLENTY);
     rig_client *client = hello("a");
     rig_agent *agent = submit(client);
     rig_drop(&rig, client);
-    say_many(agent, 500);
+    write_lines(agent, 500);
     assert_false(agent->paused);
-    /* One who goes away while it holds an agent back lets go of it. */
+    /* When an owner disconnects, its paused agent continues. */
     client = hello("b");
     agent = submit(client);
     client->slow = true;
-    (void)say_until_paused(agent);
+    (void)write_until_paused(agent);
     assert_true(agent->paused);
     rig_drop(&rig, client);
     assert_false(agent->paused);
@@ -205,13 +205,13 @@ static void one_principal_fills_a_sixty_fourth_of_the_store_queue(void **state)
     rig_agent *other = submit(bob);
     forget_frames(alice);
     rig.hold_store = true;
-    unsigned sent = say_until_paused(first);
+    unsigned sent = write_until_paused(first);
     assert_true(sent > 45 && sent < 66); /* LIMIT / (LINE_BYTES and its envelope) */
-    /* Nothing of what is not durable is shown. */
+    /* Events that are not durable are not sent. */
     assert_null(alice->frames);
-    /* Her second job records one event more; somebody else's are not concerned. */
-    assert_int_equal(say_until_paused(second), 1);
-    say(other);
+    /* Her second job records one event more; jobs of other principals are not affected. */
+    assert_int_equal(write_until_paused(second), 1);
+    write_line(other);
     assert_false(other->paused);
     rig.hold_store = false;
     rig_run(&rig);
@@ -221,7 +221,7 @@ static void one_principal_fills_a_sixty_fourth_of_the_store_queue(void **state)
     rig_stop(&rig);
 }
 
-static void the_queue_of_the_store_holds_everybody_back(void **state)
+static void a_full_store_queue_pauses_all_agents(void **state)
 {
     (void)state;
     start(PLENTY, LIMIT);
@@ -251,14 +251,14 @@ static void the_queue_of_the_store_holds_everybody_back(void **state)
     rig_stop(&rig);
 }
 
-static void a_job_that_has_ended_lets_go(void **state)
+static void closing_the_session_resumes_its_agent(void **state)
 {
     (void)state;
     start(LIMIT, PLENTY);
     rig_client *client = hello("a");
     rig_agent *agent = submit(client);
     client->slow = true;
-    (void)say_until_paused(agent);
+    (void)write_until_paused(agent);
     assert_true(agent->paused);
     rig_send(&rig, client,
              "{\"arcp\":\"1.1\",\"id\":\"b\",\"type\":\"session.bye\",\"payload\":{}}");
@@ -269,21 +269,21 @@ static void a_job_that_has_ended_lets_go(void **state)
     rig_stop(&rig);
 }
 
-static void a_session_that_is_behind_holds_back_what_it_starts(void **state)
+static void a_job_submitted_while_the_owner_is_behind_starts_paused(void **state)
 {
     (void)state;
     start(LIMIT, PLENTY);
     rig_client *client = hello("a");
     rig_agent *first = submit(client);
     client->slow = true;
-    (void)say_until_paused(first);
+    (void)write_until_paused(first);
     rig_send(&rig, client,
              "{\"arcp\":\"1.1\",\"id\":\"s2\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
              "\"echo\",\"max_runtime_sec\":5}}");
     rig_agent *second = rig_agent_last(&rig);
     assert_ptr_not_equal(first, second);
-    assert_true(second->paused); /* before it said anything */
-    /* When its job has ended it is read, so that it can end too. */
+    assert_true(second->paused); /* before its first line */
+    /* When the job has ended, its agent is read again, so that it can exit. */
     rig_clock(&rig, 6 * ARCP_NS_PER_SEC);
     assert_false(second->paused);
     assert_true(first->paused);
@@ -293,14 +293,14 @@ static void a_session_that_is_behind_holds_back_what_it_starts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_owner_who_reads_slowly_holds_its_own_agent_back),
-        cmocka_unit_test(an_owner_who_reads_is_never_too_slow),
-        cmocka_unit_test(a_subscriber_holds_nobody_back_however_slow_it_is),
-        cmocka_unit_test(an_owner_who_is_away_holds_nobody_back),
+        cmocka_unit_test(an_owner_that_reads_slowly_pauses_only_its_own_agent),
+        cmocka_unit_test(an_owner_that_reads_never_pauses_its_agent),
+        cmocka_unit_test(a_slow_subscriber_pauses_no_agent),
+        cmocka_unit_test(a_disconnected_owner_pauses_no_agent),
         cmocka_unit_test(one_principal_fills_a_sixty_fourth_of_the_store_queue),
-        cmocka_unit_test(the_queue_of_the_store_holds_everybody_back),
-        cmocka_unit_test(a_job_that_has_ended_lets_go),
-        cmocka_unit_test(a_session_that_is_behind_holds_back_what_it_starts),
+        cmocka_unit_test(a_full_store_queue_pauses_all_agents),
+        cmocka_unit_test(closing_the_session_resumes_its_agent),
+        cmocka_unit_test(a_job_submitted_while_the_owner_is_behind_starts_paused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Refused strangers: the first of an address and kind have lines, the others are counted, and
- * nothing is lost of either. */
+/* Refused peers: the first refusals per address and kind are logged individually, the others are
+ * counted and logged as a sum. */
 #include "story/engine_rig.h"
 #include "support/check.h"
 
@@ -30,8 +30,8 @@ static void start(engine_rig *rig)
     rig->logged = take_log;
 }
 
-/* One more stranger from the address, with a token that is none. */
-static void say_wrong_hello(engine_rig *rig, const char *peer)
+/* A hello with an invalid token, from this address. */
+static void send_wrong_hello(engine_rig *rig, const char *peer)
 {
     rig->link.peer = peer;
     rig_client *client = rig_connect(rig, "stranger");
@@ -41,7 +41,7 @@ static void say_wrong_hello(engine_rig *rig, const char *peer)
     assert_int_equal(client->close_code, 1008);
 }
 
-static void turn_away(engine_rig *rig, const char *peer, int code)
+static void refuse(engine_rig *rig, const char *peer, int code)
 {
     const arcp__refusal refusal = {
         .peer = peer, .rule = "HTTP", .code = code, .is_audited = code == 403};
@@ -60,25 +60,25 @@ static void a_refused_token_is_recorded_with_its_peer(void **state)
 {
     static engine_rig rig;
     start(&rig);
-    say_wrong_hello(&rig, "192.0.2.1:5123");
+    send_wrong_hello(&rig, "192.0.2.1:5123");
     assert_int_equal(rig.audits, 1);
     expect_audit(&rig, "\"rule\":\"token\",\"peer\":\"192.0.2.1:5123\"");
     rig_stop(&rig);
 }
 
-static void after_the_limit_they_are_counted_and_told_when_the_minute_is_over(void **state)
+static void refusals_beyond_the_limit_are_counted_and_logged_after_a_minute(void **state)
 {
     static engine_rig rig;
     start(&rig);
     for (int at = 0; at < WRITTEN; at++) {
-        say_wrong_hello(&rig, at % 2 == 0 ? "192.0.2.1:5123" : "192.0.2.1:5124");
+        send_wrong_hello(&rig, at % 2 == 0 ? "192.0.2.1:5123" : "192.0.2.1:5124");
     }
     assert_int_equal(rig.audits, WRITTEN);
     for (int at = 0; at < 3; at++) {
-        say_wrong_hello(&rig, "192.0.2.1:5125");
+        send_wrong_hello(&rig, "192.0.2.1:5125");
     }
     assert_int_equal(rig.audits, WRITTEN);
-    say_wrong_hello(&rig, "192.0.2.2:5126"); /* another address has lines of its own */
+    send_wrong_hello(&rig, "192.0.2.2:5126"); /* another address has lines of its own */
     assert_int_equal(rig.audits, WRITTEN + 1);
     expect_audit(&rig, "192.0.2.2:5126");
 
@@ -91,26 +91,26 @@ static void after_the_limit_they_are_counted_and_told_when_the_minute_is_over(vo
 
     rig_clock(&rig, 120 * ARCP_NS_PER_SEC); /* once */
     assert_int_equal(rig.audits, WRITTEN + 2);
-    say_wrong_hello(&rig, "192.0.2.1:5127"); /* a new minute */
+    send_wrong_hello(&rig, "192.0.2.1:5127"); /* a new minute */
     assert_int_equal(rig.audits, WRITTEN + 3);
     rig_stop(&rig);
 }
 
-static void kinds_are_counted_apart_and_the_log_is_spared_too(void **state)
+static void kinds_are_counted_separately_also_in_the_log(void **state)
 {
     static engine_rig rig;
     start(&rig);
     for (int at = 0; at < WRITTEN + 2; at++) {
-        turn_away(&rig, "[2001:db8::1]:99", 404);
+        refuse(&rig, "[2001:db8::1]:99", 404);
     }
     assert_int_equal(log_lines, WRITTEN);
     assert_string_equal(last_log, "refused [2001:db8::1]:99 (HTTP 404): this Host is not allowed");
-    assert_int_equal(rig.audits, 0); /* that is nobody's decision */
-    turn_away(&rig, "[2001:db8::1]:99", 403);
+    assert_int_equal(rig.audits, 0); /* a 404 is not an access decision */
+    refuse(&rig, "[2001:db8::1]:99", 403);
     assert_int_equal(log_lines, WRITTEN + 1);
     assert_int_equal(rig.audits, 1);
     expect_audit(&rig, "\"rule\":\"HTTP\",\"peer\":\"[2001:db8::1]:99\",\"reason\":\"this Host is");
-    turn_away(&rig, "[2001:db8::1]:99", 0);
+    refuse(&rig, "[2001:db8::1]:99", 0);
     assert_string_equal(last_log, "refused [2001:db8::1]:99 (HTTP): this Host is not allowed");
 
     rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
@@ -127,12 +127,12 @@ static void addresses_beyond_the_table_are_counted_together(void **state)
     start(&rig);
     for (unsigned at = 0; at < ARCP__REFUSED_ADDRESSES_MAX; at++) {
         (void)snprintf(peer, sizeof(peer), "10.0.%u.%u:1", at / 256, at % 256);
-        turn_away(&rig, peer, 403);
+        refuse(&rig, peer, 403);
     }
     assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX);
     for (unsigned at = 0; at < 1000; at++) {
         (void)snprintf(peer, sizeof(peer), "10.1.%u.%u:1", at / 256, at % 256);
-        turn_away(&rig, peer, 403);
+        refuse(&rig, peer, 403);
     }
     assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX + WRITTEN);
     rig_clock(&rig, 60 * ARCP_NS_PER_SEC);
@@ -142,24 +142,24 @@ static void addresses_beyond_the_table_are_counted_together(void **state)
     rig_stop(&rig);
 }
 
-/* An IPv6 address with the name of its interface may be longer than a row's. */
+/* An IPv6 address with its interface name may be longer than the address field of a row. */
 static void a_long_address_has_one_row(void **state)
 {
     static engine_rig rig;
     start(&rig);
     for (int at = 0; at < WRITTEN + 7; at++) {
-        turn_away(&rig, "[fe80:1111:2222:3333:4444:5555:6666:7777%interface-12345]:1", 403);
+        refuse(&rig, "[fe80:1111:2222:3333:4444:5555:6666:7777%interface-12345]:1", 403);
     }
     assert_int_equal(rig.audits, WRITTEN);
     rig_stop(&rig);
 }
 
-static void what_was_counted_is_told_at_the_stop_and_in_the_metrics(void **state)
+static void counted_refusals_are_logged_at_shutdown_and_in_the_metrics(void **state)
 {
     static engine_rig rig;
     start(&rig);
     for (int at = 0; at < WRITTEN + 7; at++) {
-        turn_away(&rig, "192.0.2.1:1", 403);
+        refuse(&rig, "192.0.2.1:1", 403);
     }
     arcp_buf metrics = ARCP_BUF_INIT;
     arcp__engine_write_metrics(rig.engine, &metrics);
@@ -172,25 +172,25 @@ static void what_was_counted_is_told_at_the_stop_and_in_the_metrics(void **state
     rig_stop(&rig);
 }
 
-static void a_setting_says_how_many_are_written(void **state)
+static void a_setting_limits_how_many_are_logged_individually(void **state)
 {
     static engine_rig rig;
     arcp_settings settings;
     arcp_settings_default(&settings);
     settings.audit_refusals = 0;
     rig_start(&rig, &settings);
-    turn_away(&rig, "192.0.2.1:1", 403);
+    refuse(&rig, "192.0.2.1:1", 403);
     assert_int_equal(rig.audits, 0);
     settings.audit_refusals = 1;
     arcp__engine_set_settings(rig.engine, &settings);
-    turn_away(&rig, "192.0.2.1:1", 403);
+    refuse(&rig, "192.0.2.1:1", 403);
     assert_int_equal(rig.audits, 1);
-    turn_away(&rig, "192.0.2.1:1", 403);
+    refuse(&rig, "192.0.2.1:1", 403);
     assert_int_equal(rig.audits, 1);
     rig_stop(&rig);
 }
 
-static void a_refused_resume_says_which_session_it_wanted(void **state)
+static void a_refused_resume_names_the_requested_session(void **state)
 {
     static engine_rig rig;
     start(&rig);
@@ -211,13 +211,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_token_is_recorded_with_its_peer),
-        cmocka_unit_test(after_the_limit_they_are_counted_and_told_when_the_minute_is_over),
-        cmocka_unit_test(kinds_are_counted_apart_and_the_log_is_spared_too),
+        cmocka_unit_test(refusals_beyond_the_limit_are_counted_and_logged_after_a_minute),
+        cmocka_unit_test(kinds_are_counted_separately_also_in_the_log),
         cmocka_unit_test(addresses_beyond_the_table_are_counted_together),
         cmocka_unit_test(a_long_address_has_one_row),
-        cmocka_unit_test(what_was_counted_is_told_at_the_stop_and_in_the_metrics),
-        cmocka_unit_test(a_setting_says_how_many_are_written),
-        cmocka_unit_test(a_refused_resume_says_which_session_it_wanted),
+        cmocka_unit_test(counted_refusals_are_logged_at_shutdown_and_in_the_metrics),
+        cmocka_unit_test(a_setting_limits_how_many_are_logged_individually),
+        cmocka_unit_test(a_refused_resume_names_the_requested_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

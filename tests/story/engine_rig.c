@@ -54,7 +54,7 @@ static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp
     rig->scans -= last || status != ARCP_OK ? 1 : 0;
 }
 
-/* ---- what each new engine is given ---- */
+/* ---- the configuration of each new engine ---- */
 
 static void register_agents(engine_rig *rig)
 {
@@ -96,7 +96,7 @@ void rig_profile(engine_rig *rig, const char *client, const char *principal, con
     add_profile(rig, at);
 }
 
-/* The members of a row, as arcpd reads them from its configuration. */
+/* Reads the members of a row as arcpd reads them from its configuration. */
 static void add_policy(engine_rig *rig, const char *row)
 {
     arcp_json json = ARCP_JSON_INIT;
@@ -120,7 +120,7 @@ static void add_policy(engine_rig *rig, const char *row)
             *globs[at] = arcp_span_make(text.data + 1, text.size - 2);
         }
     }
-    /* One lease of both: max_lease without its brace, and the budget. */
+    /* The ceiling is one lease: max_lease without its closing brace, and the budget. */
     arcp_span patterns =
         names[2] == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("{}") : arcp_json_raw(&json, names[2]);
     arcp_buf_append(&lease, arcp_span_first(patterns, patterns.size - 1));
@@ -150,7 +150,7 @@ void rig_policy(engine_rig *rig, const char *row)
 
 /* ---- start and stop ---- */
 
-/* False when memory ran out: whoever looks after the runtime starts it again. */
+/* False when memory ran out: then the runtime's owner would start it again. */
 static bool try_engine(engine_rig *rig)
 {
     static const arcp_store_table tables[] = {ARCP_STORE_SESSIONS, ARCP_STORE_JOBS,
@@ -208,7 +208,7 @@ static bool try_engine(engine_rig *rig)
     }
     assert_true(rig->is_dead || arcp__engine_is_restored(rig->engine));
     for (size_t at = 0; at < rig->profile_count; at++) {
-        add_profile(rig, at); /* as arcpd does: when the sessions are there already */
+        add_profile(rig, at); /* after restoring the sessions, as arcpd does */
     }
     for (size_t at = 0; at < rig->policy_count; at++) {
         add_policy(rig, rig->policies[at]);
@@ -253,7 +253,7 @@ void rig_start(engine_rig *rig, const arcp_settings *settings)
     rig_open(rig);
 }
 
-static void forget_everybody(engine_rig *rig)
+static void forget_peers(engine_rig *rig)
 {
     for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
         rig->clients[at].link = NULL;
@@ -268,7 +268,7 @@ static void forget_everybody(engine_rig *rig)
 
 void rig_stop(engine_rig *rig)
 {
-    forget_everybody(rig);
+    forget_peers(rig);
     rig->store->ops->close(rig->store);
     arcp__engine_free(rig->engine);
     while (rig->policy_count != 0) {
@@ -278,11 +278,11 @@ void rig_stop(engine_rig *rig)
     rig_text_clear(&rig->spans);
 }
 
-/* Batches that were taken and not polled are as good as never written: the memory store
- * applies them at submit, so tests that need a lost batch set hold_store before. */
+/* The memory store applies a batch when it is submitted, so batches are not lost here. Tests that
+ * need a lost batch set hold_store before. */
 void rig_restart(engine_rig *rig)
 {
-    forget_everybody(rig);
+    forget_peers(rig);
     while (!rig->hold_store && rig->store->ops->poll(rig->store)) {
     }
     arcp__engine_free(rig->engine);

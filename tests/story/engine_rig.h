@@ -1,5 +1,5 @@
-/* An engine in memory: a fake clock, a store in the same process, clients and agents whose
- * frames and lines are kept until a test asks for them. */
+/* The engine in memory: a fake clock, a store in the same process, clients and agents whose frames
+ * and lines are kept until a test takes them. */
 #ifndef ARCP_TESTS_ENGINE_RIG_H
 #define ARCP_TESTS_ENGINE_RIG_H
 
@@ -17,10 +17,10 @@ typedef struct rig_client {
     rig_text *frames; /* received, oldest first */
     rig_text *newest;
     int close_code;    /* 0: open */
-    bool slow;         /* takes nothing from its transport */
-    bool paused;       /* the engine takes none of its frames */
-    bool is_admitted;  /* its peer is known */
-    rig_text *waiting; /* sent by it meanwhile, oldest first */
+    bool slow;         /* does not read from its transport */
+    bool paused;       /* the engine does not accept its frames */
+    bool is_admitted;  /* its token was accepted */
+    rig_text *waiting; /* sent while paused, oldest first */
     rig_text *last_waiting;
     size_t unsent;
 } rig_client;
@@ -32,8 +32,8 @@ typedef struct rig_agent {
     rig_text *lines; /* for the agent, oldest first */
     rig_text *newest;
     bool cancelled, killed, paused, forgotten;
-    bool starting;                    /* its start was not reported yet */
-    unsigned cancels, kills, forgets; /* how often it was told */
+    bool starting;                    /* its start has not been reported yet */
+    unsigned cancels, kills, forgets; /* number of effects of each kind */
 } rig_agent;
 
 typedef struct engine_rig engine_rig;
@@ -46,60 +46,60 @@ struct engine_rig {
     rig_client clients[RIG_CLIENTS_MAX];
     rig_agent agents[RIG_AGENTS_MAX];
     size_t agent_count;
-    bool keep_store;     /* over a restart */
+    bool keep_store;     /* across a restart */
     bool hold_store;     /* batches are submitted but not completed */
     bool fail_store;     /* batches fail */
-    bool has_no_memory;  /* the engine could not be started for want of it */
-    arcp_error *refusal; /* NULL: a store that is not taken up fails the test */
+    bool has_no_memory;  /* the engine could not be started because memory ran out */
+    arcp_error *refusal; /* receives the error of a store that cannot be restored; NULL: fail */
     bool fail_start;     /* agents cannot be started */
     bool hold_start;     /* starts are reported by rig_agent_started */
-    /* With is_stepping, rig_run returns after so many effects, whatever is left. */
+    /* With is_stepping, rig_run returns after effects_left effects. */
     bool is_stepping;
     size_t effects_left;
-    size_t batches_max; /* under way at a time; 0: as many as there are */
+    size_t batches_max; /* in flight at a time; 0: no limit */
     size_t batches_under_way;
-    /* So many changes are submitted, and what was committed is taken, in the middle of other
-     * things, as src/runtime does it; 0: only when all effects are done. */
+    /* When this many changes have gathered, a batch is submitted and completed batches are
+     * processed between two effects, as src/runtime does; 0: only after all effects. */
     size_t feeds_at;
     bool was_fed;
-    void (*on_effect)(void *user, const arcp__effect *effect); /* before it is done */
+    void (*on_effect)(void *user, const arcp__effect *effect); /* before it is carried out */
     void *on_effect_user;
-    void (*recover)(void *user); /* starts a failed engine again; the same user */
+    void (*recover)(void *user); /* restarts a failed engine; gets on_effect_user */
     unsigned scans;
     struct {
         char client[64], principal[64], name[16];
     } profiles[8]; /* given to each new engine */
     size_t profile_count;
-    bool hold_questions; /* about tokens: the test answers */
+    bool hold_questions; /* the test answers authentication requests itself */
     uint64_t questions[8];
     size_t question_count;
-    char *policies[8]; /* rows as JSON; likewise */
+    char *policies[8]; /* rows as JSON, given to each new engine */
     size_t policy_count;
     bool keep_audit;
-    rig_text *audit_records; /* with keep_audit, all of them, oldest first */
+    rig_text *audit_records; /* with keep_audit: all records, oldest first */
     rig_text *newest_audit;
     size_t audits;
     char last_audit[8192];
-    char last_fields[1024]; /* of the line that `logged` is told of */
+    char last_fields[1024]; /* of the line passed to `logged` */
     bool makes_spans;
     bool has_no_log;
-    rig_text *spans; /* all of them, oldest first */
+    rig_text *spans; /* all spans, oldest first */
     rig_text *newest_span;
     void (*logged)(engine_rig *rig, arcp__log_level level, arcp_span text); /* may be NULL */
 
-    void (*stored)(engine_rig *rig, const arcp_store_op *op); /* likewise */
+    void (*stored)(engine_rig *rig, const arcp_store_op *op); /* may be NULL */
 
-    /* A provisioner, where a test brings one. */
+    /* A provisioner, if a test provides one. */
     arcp__credential_options credentials;
     void *upstream;
     void (*provision)(engine_rig *rig, uint64_t call_id);
     bool (*answer)(engine_rig *rig); /* delivers one answer; false: there is none */
     arcp__link_options link;         /* of the next clients; user is filled in */
-    bool is_anonymous;               /* so are sessions that are authenticated */
-    bool is_volatile;                /* the store says that it is not durable */
+    bool is_anonymous;               /* authenticated principals are anonymous */
+    bool is_volatile;                /* the store declares that it is not durable */
 
-    /* Every effect, batch, commit and answer is a step; at the fuse's end the process is dead
-     * before that step, until rig_restart. 0: it lives. */
+    /* Every effect, batch, commit and reply is a step. The process "dies" before the fuse-th step
+     * and stays dead until rig_restart. 0: it never dies. */
     unsigned fuse;
     bool is_dead;
 };
@@ -107,11 +107,12 @@ struct engine_rig {
 /* Starts with a memory store, agents "echo", "work@1.0.0", "work@2.0.0" (1.0.0 is the
  * default), token t-NAME for principal NAME, at 2026-01-01T00:00:00Z. */
 void rig_start(engine_rig *rig, const arcp_settings *settings);
-/* The same in two steps, for tests that bring more: a store of theirs, which rig_stop closes. */
+/* The same in two steps, for tests that set more in between, such as a store of their own, which
+ * rig_stop closes. */
 void rig_begin(engine_rig *rig, const arcp_settings *settings);
 void rig_open(engine_rig *rig);
 void rig_stop(engine_rig *rig);
-/* The engine is thrown away as by kill -9 and a new one takes up the same store. */
+/* Discards the engine, as kill -9 would, and restores a new one from the same store. */
 void rig_restart(engine_rig *rig);
 
 /* A rule of peer_profiles, also for the engine of every restart. */
@@ -127,27 +128,27 @@ void rig_clock(engine_rig *rig, int64_t forward_ns);
 
 rig_client *rig_connect(engine_rig *rig, const char *name);
 rig_client *rig_find(engine_rig *rig, const char *name);
-/* What the engine does not take yet arrives when it does. */
+/* While the link is paused, the frame waits and is delivered later. */
 void rig_send(engine_rig *rig, rig_client *client, const char *frame);
-/* The same, and nothing is carried out yet. */
+/* The same, without carrying out effects. */
 void rig_receive(engine_rig *rig, rig_client *client, const char *frame);
-/* The engine takes the client's frames again. */
+/* The engine accepts the client's frames again. */
 void rig_resume(engine_rig *rig, rig_client *client);
-/* The client sends nothing more, and still reads. */
+/* The client has sent its last frame, but still reads. */
 void rig_input_over(engine_rig *rig, rig_client *client);
 void rig_drop(engine_rig *rig, rig_client *client);
-/* The client of a slow connection takes one frame out of its transport; NULL for none. */
+/* A slow client reads one frame from its transport; NULL when there is none. */
 char *rig_read(engine_rig *rig, rig_client *client);
-/* The slow client has read this frame: there is room for more. */
+/* A slow client has read this frame, so its transport has room for more. */
 void rig_drained(engine_rig *rig, rig_client *client, const char *frame);
-/* The oldest frame not taken yet, NULL for none; the caller frees it with arcp_free. */
+/* Takes the oldest frame; NULL when there is none. The caller frees it with arcp_free. */
 char *rig_take(rig_client *client);
 
-/* The agent of a job, NULL when it was not started. */
+/* The agent of a job, or NULL when it was not started. */
 rig_agent *rig_agent_of(engine_rig *rig, const char *job_id);
-/* The newest one that runs. */
+/* The newest running agent. */
 rig_agent *rig_agent_last(engine_rig *rig);
-/* Reports the start of an agent that was held back. */
+/* Reports the start of an agent (see hold_start). */
 void rig_agent_started(engine_rig *rig, rig_agent *agent);
 void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line);
 char *rig_agent_take(rig_agent *agent);

@@ -1,9 +1,9 @@
-/* The language of stories: lines, macros, variables, and what is taken for what is waited for. */
+/* The language of stories: lines, macros, variables, and which frame matches an expectation. */
 #include "support/check.h"
 
 #include "story/story.h"
 
-/* A stage that keeps what is sent, and has the texts that a test gives it. */
+/* A stage that records what is sent, and receives the texts that a test gives it. */
 typedef struct fake {
     arcp_buf sent; /* one frame to a line */
     const char *texts[4];
@@ -11,7 +11,7 @@ typedef struct fake {
     int64_t now_ns;
 } fake;
 
-static const char *peek(void *user, const char *name, unsigned index)
+static const char *text_at(void *user, const char *name, unsigned index)
 {
     const fake *f = user;
     (void)name;
@@ -50,11 +50,12 @@ static bool send_frame(void *user, const char *name, const char *frame)
     return true;
 }
 
-static int close_code(void *user, const char *name)
+/* Client a is closed with 1000, b is open. */
+static bool await_close(void *user, const char *name, int *code)
 {
     (void)user;
-    (void)name;
-    return 1000;
+    *code = 1000;
+    return name[0] == 'a';
 }
 
 static void drop(void *user, const char *name)
@@ -80,22 +81,22 @@ static bool play_own(arcp__story *story, char *rest)
 
 static const arcp__story_verb verbs[] = {{"own", play_own}, {NULL, NULL}};
 
-/* A story, what it is given, and what comes of it. */
-typedef struct told {
+/* A story, the texts that it receives, and the expected outcome. */
+typedef struct story_row {
     const char *name, *text;
     arcp__story_order order;
     const char *texts[4];
     const char *sent;
-    unsigned line; /* where it fails; 0: it does not */
+    unsigned line; /* where it fails; 0: it passes */
     const char *why;
-} told;
+} story_row;
 
 #define PONG  "{\"type\":\"session.pong\"}"
 #define EVENT "{\"type\":\"job.event\",\"event_seq\":7}"
 
-static const told rows[] = {
-    {.name = "comments and empty lines say nothing", .text = "# a> x\n\n#\n", .sent = ""},
-    {.name = "a client that sends is connected",
+static const story_row rows[] = {
+    {.name = "comments and empty lines have no effect", .text = "# a> x\n\n#\n", .sent = ""},
+    {.name = "a client that sends is connected first",
      .text = "a> {\"n\":1}\na> no frame",
      .sent = "connect a\na: {\"n\":1}\na: no frame\n"},
     {.name = "a line that begins with white space continues the one before",
@@ -107,15 +108,15 @@ static const told rows[] = {
              "a: {\"arcp\":\"1.1\",\"id\":\"c\",\"type\":\"job.cancel\","
              "\"payload\":{\"job_id\":\"j\"}}\n"
              "a: {\"arcp\":\"1.1\",\"id\":\"d\",\"type\":\"session.close\",\"payload\":{}}\n"},
-    {.name = "a value that comes is sent again",
+    {.name = "a received value can be sent",
      .text = "a< session.pong {\"payload\":{\"n\":\"$n\"}}\na> [$n,\"$n\"]\n",
      .texts = {"{\"type\":\"session.pong\",\"payload\":{\"n\":\"x\"}}"},
      .sent = "connect a\na: [\"x\",\"x\"]\n"},
-    {.name = "a value that was forgotten is another one",
+    {.name = "a forgotten variable gets a new value",
      .text = "a< {\"n\":\"$n\"}\nforget n m\na< {\"n\":\"$n\"}\na> [$n]",
      .texts = {"{\"n\":1}", "{\"n\":2}"},
      .sent = "connect a\na: [2]\n"},
-    {.name = "an instant is the same one all along",
+    {.name = "an instant keeps its value",
      .text = "a> [$now,$in_2s]\ndrop a\na> [$now,$in_2s,$ago_1s]",
      .sent = "connect a\na: [\"1970-01-01T00:00:00.000Z\",\"1970-01-01T00:00:02.000Z\"]\n"
              "connect a\na: [\"1970-01-01T00:00:00.000Z\",\"1970-01-01T00:00:02.000Z\","
@@ -123,7 +124,7 @@ static const told rows[] = {
     {.name = "verbs of the stage get the rest of the line",
      .text = "own b  c",
      .sent = "own <b  c>\n"},
-    {.name = "a macro's words are replaced, the last one by the rest",
+    {.name = "a macro's parameters are replaced, the last one by the rest of the line",
      .text = "two b x\nown z\n",
      .sent = "own <b, x!>\nown <AX $x_b b1>\nown <z>\n"},
     {.name = "a macro plays macros",
@@ -136,83 +137,88 @@ static const told rows[] = {
      .text = "connect ab",
      .sent = "",
      .line = 1,
-     .why = "\"ab\" is no client: a to z"},
-    {.name = "the next frame has to fit",
+     .why = "\"ab\" is not a client (one letter, a to z)"},
+    {.name = "the next frame must match",
      .text = "# none\na< session.pong\n",
      .texts = {EVENT, PONG},
      .sent = "",
      .line = 2,
      .why = "the next message is \"job.event\", must be session.pong"},
-    {.name = "a member has to fit",
+    {.name = "a member must match",
      .text = "a< job.event {\"event_seq\":8}",
      .texts = {EVENT},
      .sent = "",
      .line = 1,
      .why = "event_seq is 7, must be 8"},
-    {.name = "any that has come may fit, and the others are left",
+    {.name = "any received frame may match, and the others are left",
      .text = "a< session.pong\na< job.event {\"event_seq\":7}",
      .order = ARCP__STORY_ANY,
      .texts = {EVENT, PONG},
      .sent = ""},
-    {.name = "of those that have come none fits",
+    {.name = "no received frame matches",
      .text = "a< session.welcome",
      .order = ARCP__STORY_ANY,
      .texts = {EVENT, PONG},
      .sent = "",
      .line = 1,
-     .why = "nothing that came is the session.welcome that is wanted: {}"},
-    {.name = "events are passed over, and are gone",
+     .why = "none of the received frames matches session.welcome {}"},
+    {.name = "events are skipped and removed",
      .text = "a< session.welcome\na< job.event",
-     .order = ARCP__STORY_PASSING,
+     .order = ARCP__STORY_SKIPPING,
      .texts = {EVENT, "{\"type\":\"session.welcome\"}"},
      .sent = "",
      .line = 2,
-     .why = "nothing came, must be job.event"},
-    {.name = "what is no event is not passed over",
+     .why = "nothing was received, must be job.event"},
+    {.name = "other frames are not skipped",
      .text = "a< session.welcome",
-     .order = ARCP__STORY_PASSING,
+     .order = ARCP__STORY_SKIPPING,
      .texts = {EVENT, "{\"type\":\"session.error\"}"},
      .sent = "",
      .line = 1,
      .why = "the next message is \"session.error\", must be session.welcome"},
-    {.name = "a code is one of those that are named",
+    {.name = "a code must be one of those given",
      .text = "a refused X_Y|Z\na refused X",
      .texts = {"{\"type\":\"job.error\",\"payload\":{\"code\":\"Z\"}}",
                "{\"type\":\"session.error\",\"payload\":{\"code\":\"X_Y\"}}"},
      .sent = "",
      .line = 2,
      .why = "payload.code is \"X_Y\", must be X"},
-    {.name = "how it was closed",
+    {.name = "a connection that is not closed",
+     .text = "a< close 1000\nb< close 1000",
+     .sent = "",
+     .line = 2,
+     .why = "the connection is still open"},
+    {.name = "another close code",
      .text = "a< close 1000\na< close 1001",
      .sent = "",
      .line = 2,
      .why = "closed with 1000"},
-    {.name = "nothing is nothing",
+    {.name = "nothing does not match a frame",
      .text = "a< nothing",
      .texts = {PONG},
      .sent = "",
      .line = 1,
-     .why = "something came: " PONG},
-    {.name = "a word that nobody knows",
+     .why = "unexpected frame: " PONG},
+    {.name = "an unknown word",
      .text = "own 1\n\nfrown a\nown 2",
      .sent = "own <1>\n",
      .line = 3,
-     .why = "frown is no word that a line begins with"},
-    {.name = "a verb that no client has",
+     .why = "a line cannot begin with frown"},
+    {.name = "an unknown verb of a client",
      .text = "a frowns",
      .sent = "",
      .line = 1,
-     .why = "a client has no verb frowns"},
-    {.name = "a name without a value",
+     .why = "unknown verb frowns after a client"},
+    {.name = "a variable without a value",
      .text = "a> [$n]",
      .sent = "connect a\n",
      .line = 1,
-     .why = "a $name has no value: [$n]"},
-    {.name = "a fault within a macro is where it is played",
+     .why = "a variable has no value: [$n]"},
+    {.name = "an error in a macro is reported at the line that plays it",
      .text = "own 1\nbad b",
      .sent = "own <1>\n",
      .line = 2,
-     .why = "frown is no word that a line begins with"},
+     .why = "a line cannot begin with frown"},
 };
 
 static const char macros[] = "define two A BC\n"
@@ -226,28 +232,28 @@ static const char macros[] = "define two A BC\n"
                              "define bad A\nfrown A\nend\n"
                              "define last A\nown A end\nown\nend\n";
 
-static void a_story_does_what_it_says(void **state)
+static void a_story_has_the_expected_outcome(void **state)
 {
-    const told *row = *state;
+    const story_row *row = *state;
     static arcp__story story;
     fake f = {.texts = {row->texts[0], row->texts[1], row->texts[2], row->texts[3]}};
     const arcp__story_stage stage = {.user = &f,
-                                     .clients = {row->order, peek, remove_text},
+                                     .clients = {row->order, text_at, remove_text},
                                      .verbs = verbs,
                                      .macros = macros,
                                      .is_connected = is_connected,
                                      .connect = connect_client,
                                      .send = send_frame,
-                                     .close_code = close_code,
+                                     .await_close = await_close,
                                      .drop = drop,
                                      .now = now};
     arcp__story_init(&story, &stage);
-    const bool went_well = arcp__story_play(&story, arcp_span_cstr(row->text));
+    const bool passed = arcp__story_play(&story, arcp_span_cstr(row->text));
     arcp_buf_append_byte(&f.sent, '\0');
     arcp_buf_append_byte(&story.why, '\0');
     assert_string_equal(f.sent.data, row->sent);
     assert_string_equal(story.why.data, row->why == NULL ? "" : row->why);
-    assert_int_equal(went_well ? 0 : story.line, row->line);
+    assert_int_equal(passed ? 0 : story.line, row->line);
     arcp__story_fini(&story);
     arcp_buf_fini(&f.sent);
 }
@@ -257,7 +263,7 @@ int main(void)
     struct CMUnitTest tests[sizeof(rows) / sizeof(rows[0])];
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         tests[at] = (struct CMUnitTest){.name = rows[at].name,
-                                        .test_func = a_story_does_what_it_says,
+                                        .test_func = a_story_has_the_expected_outcome,
                                         .initial_state = (void *)&rows[at]};
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What the engine asks for, carried out: effects, and batches of the store. */
+/* Carries out the engine's effects and its batches for the store. */
 #include "story/engine_rig.h"
 
 #include "support/check.h"
@@ -168,7 +168,7 @@ static void perform(engine_rig *rig, const arcp__effect *effect)
     }
 }
 
-/* False: this is where the process dies. */
+/* False when the process dies before this step. */
 static bool step(engine_rig *rig)
 {
     if (rig->fuse != 0 && --rig->fuse == 0) {
@@ -272,7 +272,7 @@ void rig_run(engine_rig *rig)
     }
 }
 
-/* Deadlines on the way are met at their own time. */
+/* Stops at every deadline in between. */
 void rig_clock(engine_rig *rig, int64_t forward_ns)
 {
     int64_t end = rig->now.mono_ns + forward_ns;

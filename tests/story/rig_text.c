@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 
-/* Frames and lines have tokens and credentials in them: what the rig gives back must not be
- * taken for what the engine left behind. */
+/* Frames and lines contain tokens and credentials. They are wiped, so that a test that searches
+ * freed memory for secrets finds only those that the engine left behind. */
 static void text_free(rig_text *text)
 {
     arcp_wipe(text->text, text->size);
@@ -17,7 +17,7 @@ static void text_free(rig_text *text)
 void rig_text_push(rig_text **list, rig_text **newest, arcp_span text)
 {
     rig_text *added = arcp__alloc(sizeof(*added) + text.size + 1);
-    if (added == NULL) { /* a test that makes one allocation fail does not mean this one */
+    if (added == NULL) { /* the failing allocation of a test must not be this one */
         added = arcp__alloc(sizeof(*added) + text.size + 1);
     }
     assert_non_null(added);

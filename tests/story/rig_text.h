@@ -1,4 +1,4 @@
-/* Texts in the order in which they came. */
+/* A list of texts in the order in which they were received. */
 #ifndef ARCP_TESTS_RIG_TEXT_H
 #define ARCP_TESTS_RIG_TEXT_H
 
@@ -10,9 +10,9 @@ typedef struct rig_text {
     char text[];
 } rig_text;
 
-/* Lists begin as NULL; `newest` is the last of this one, if it has any. */
+/* An empty list is NULL; `newest` is the last text of the list, if it has one. */
 void rig_text_push(rig_text **list, rig_text **newest, arcp_span text);
-/* The oldest, NULL for none; the caller frees it with arcp_free. */
+/* Takes the oldest text; NULL when there is none. The caller frees it with arcp_free. */
 char *rig_text_take(rig_text **list);
 void rig_text_clear(rig_text **list);
 

@@ -1,4 +1,4 @@
-/* What stories of tests say beside the frames of clients. */
+/* The lines that the stages of tests add to the language of stories. */
 #include "story/stage.h"
 
 #include "support/check.h"
@@ -8,7 +8,7 @@
 
 static const story_stage *stage_of(const arcp__story *story)
 {
-    return (const story_stage *)story->stage; /* which begins with the story's */
+    return (const story_stage *)story->stage; /* its first member is the arcp__story_stage */
 }
 
 static bool read_duration(arcp__story *story, const char *text, int64_t *out_ns)
@@ -16,7 +16,7 @@ static bool read_duration(arcp__story *story, const char *text, int64_t *out_ns)
     arcp_error error = {0};
     if ((text[0] != '+' && text[0] != '-') ||
         arcp__duration_parse(text + 1, out_ns, &error) != ARCP_OK) {
-        return arcp__story_fail(story, "a duration is written +31s: %s", error.message);
+        return arcp__story_fail(story, "expected a duration such as +31s: %s", error.message);
     }
     *out_ns = text[0] == '-' ? -*out_ns : *out_ns;
     return true;
@@ -29,12 +29,12 @@ static bool agent_line(arcp__story *story, const char *job_id, const char *actio
     const story_stage *stage = stage_of(story);
     if (strcmp(action, ">") == 0) {
         arcp_buf line = ARCP_BUF_INIT;
-        const bool is_whole = arcp__story_expand(story, text, &line);
-        if (is_whole) {
+        const bool is_expanded = arcp__story_expand(story, text, &line);
+        if (is_expanded) {
             stage->agent_says(stage->story.user, job_id, line.data);
         }
         arcp_buf_fini(&line);
-        return is_whole;
+        return is_expanded;
     }
     if (strcmp(action, "<") == 0) {
         return strcmp(text, "nothing") == 0
@@ -49,7 +49,7 @@ static bool agent_line(arcp__story *story, const char *job_id, const char *actio
         return stage->agent_is_killed(stage->story.user, job_id) ||
                arcp__story_fail(story, "the agent was not killed");
     }
-    return arcp__story_fail(story, "an agent line is `agent $j> ..`, `agent $j< ..`, "
+    return arcp__story_fail(story, "expected `agent $j> ..`, `agent $j< ..`, "
                                    "`agent $j exits N` or `agent $j killed`");
 }
 
@@ -61,12 +61,12 @@ static bool play_agent(arcp__story *story, char *rest)
     memcpy(name, word, size < sizeof(name) ? size : sizeof(name) - 1);
     const arcp_buf *id = arcp__story_value(story, name);
     if (id == NULL || id->data[0] != '"') {
-        return arcp__story_fail(story, ": %s is no job", name);
+        return arcp__story_fail(story, ": %s is not a job", name);
     }
     char *job_id = arcp__copy_cstr(id->data + 1, id->size - 2);
-    const bool went_well = agent_line(story, job_id, word + size, rest);
+    const bool passed = agent_line(story, job_id, word + size, rest);
     arcp__free(job_id);
-    return went_well;
+    return passed;
 }
 
 /* ---- the runtime ---- */
@@ -88,7 +88,7 @@ static bool play_setting(arcp__story *story, char *rest)
     char group[64] = {0};
     const size_t size = strcspn(key, ".");
     if (size >= sizeof(group) || key[size] != '.') {
-        return arcp__story_fail(story, "a setting is written GROUP.KEY VALUE");
+        return arcp__story_fail(story, "expected a setting: GROUP.KEY VALUE");
     }
     memcpy(group, key, size);
     stage_of(story)->set(story->stage->user, group, key + size + 1, rest);
@@ -133,7 +133,7 @@ static bool play_store(arcp__story *story, char *rest)
     const bool holds = strcmp(rest, "holds") == 0;
     stage_of(story)->hold_store(story->stage->user, holds);
     return holds || strcmp(rest, "writes") == 0 ||
-           arcp__story_fail(story, "the store holds or writes");
+           arcp__story_fail(story, "expected `store holds` or `store writes`");
 }
 
 static bool play_restart(arcp__story *story, char *rest)
@@ -155,7 +155,14 @@ static const arcp__story_verb verbs[] = {{"agent", play_agent},
                                          {"restart", play_restart},
                                          {NULL, NULL}};
 
-/* ---- all of it ---- */
+/* ---- playing ---- */
+
+void story_keep_text(void *user, const char *name, unsigned index)
+{
+    (void)user;
+    (void)name;
+    (void)index;
+}
 
 static char *read_text(const char *path)
 {

@@ -1,24 +1,24 @@
-/* The stages on which tests play stories (src/story/story.h), and what lines may say there beside:
+/* The stages on which tests play stories (src/story/story.h). They add these lines to the language:
  *
  *   agent $job< {...}   the next line for the agent of this job; `nothing`: there is none
  *   agent $job> LINE    that agent writes this line
  *   agent $job exits N  it ends with status N;  agent $job killed: it was killed
  *   clock +31s          time passes (ms, s, m, h)
- *   wall -1h            somebody sets the wall clock back, or forward; no time passes
- *   later +1s           time passes; on a real arcpd what follows is waited for
+ *   wall -1h            the wall clock is set back or forward; no time passes
+ *   later +1s           time passes; a real arcpd passes it by itself, and the next lines wait
  *   audit< {...}        the audit log has a record with at least these members
- *   policy {...}        before everything else: a row of `policy:`
- *   setting G.KEY VALUE before everything else: a setting of the runtime
- *   profile CLIENT PRINCIPAL NAME   likewise: a rule of peer_profiles, with two globs
- *   store holds         nothing becomes durable before `store writes`; on a real arcpd, which
- *                       reads what comes together in one turn, neither does anything
+ *   policy {...}        a row of `policy:`; at the beginning of the script
+ *   setting G.KEY VALUE a setting of the runtime; at the beginning of the script
+ *   profile CLIENT PRINCIPAL NAME   a rule of peer_profiles, with two globs; at the beginning
+ *   store holds         nothing becomes durable before `store writes`; neither has an effect on a
+ *                       real arcpd
  *   restart             the runtime is killed and started again on the same store
- *   hello a alice       client a says hello with all features as this principal; $session_a and
- *                       $resume_a are its session and token (tests/scripts/macros has the others)
+ *   hello a alice       client a opens a session with all features as this principal; $session_a
+ *                       and $resume_a are its id and resume token (a macro: tests/scripts/macros)
  *
- * Against a real arcpd frames of different jobs may come in another order than in memory: there an
- * expectation takes the first frame that has come and fits, `nothing` is not looked at, and scripts
- * with `clock` or `wall` are not run. */
+ * A real arcpd may send frames of different jobs in another order than the engine in memory. On it,
+ * an expectation takes the first matching frame, `nothing` is not checked, and scripts with `clock`
+ * or `wall` are not played. */
 #ifndef ARCP_TESTS_STORY_STAGE_H
 #define ARCP_TESTS_STORY_STAGE_H
 
@@ -27,9 +27,9 @@
 
 #include "story/story.h"
 
-/* Where a story is played. Functions fail the test themselves when they cannot. */
+/* A stage. Its functions fail the test themselves when something goes wrong. */
 typedef struct story_stage {
-    arcp__story_stage story; /* its user is everybody's */
+    arcp__story_stage story; /* all functions get its `user` */
     arcp__story_source agents, audit;
     void (*set)(void *user, const char *group, const char *key, const char *value);
     void (*profile)(void *user, const char *client, const char *principal, const char *name);
@@ -51,8 +51,11 @@ void story_play(story_stage *stage, const char *path);
  * tools/reference/sent.def. */
 void story_check_sent(const char *frame);
 
-/* The stages; each call gives a fresh one. `end` frees it. */
-/* A volatile store says that nothing outlives it. */
+/* A function of `audit` that keeps the record: several lines may expect the same one. */
+void story_keep_text(void *user, const char *name, unsigned index);
+
+/* The stages. `begin` prepares a fresh one, `end` frees it. */
+/* A volatile store declares that it is not durable. */
 void story_stage_memory_begin(story_stage *stage, bool is_volatile);
 void story_stage_memory_end(story_stage *stage);
 void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *agent);

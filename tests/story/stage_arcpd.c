@@ -1,5 +1,5 @@
-/* A story on a real arcpd: WebSockets over loopback, agents that are processes, a store on
- * disk, and kill -9 for a restart. Blocking, with one deadline for everything. */
+/* The stage on a real arcpd: WebSockets over loopback, agents that are processes, a store on disk,
+ * and kill -9 for a restart. Blocking; every wait ends after WIRE_PATIENCE_MS. */
 #include "story/stage.h"
 
 #include <poll.h>
@@ -14,12 +14,12 @@
 #include "story/arcpd_peers.h"
 
 typedef struct stage {
-    daemon_state daemon; /* started by the first who connects: what the story sets comes before */
-    arcp_buf config;     /* until then */
-    char group[64];      /* of the last setting in it */
+    daemon_state daemon; /* started by the first connect: settings come before it */
+    arcp_buf config;     /* collected until then */
+    char group[64];      /* of the last setting in `config` */
     char agents[3][800];
     arcpd_peers peers;
-    char *audit; /* the line of its log at hand */
+    char *audit; /* the current line of the audit log */
 } stage;
 
 /* ---- arcpd ---- */
@@ -32,7 +32,7 @@ static void start_arcpd(stage *s)
     }
 }
 
-/* Settings of one group stand together in a story: YAML has each key once. */
+/* A script must keep the settings of a group together: YAML allows each key only once. */
 static void add_row(stage *s, const char *group)
 {
     assert_int_equal(s->daemon.start_count, 0);
@@ -106,13 +106,13 @@ static bool connect_client(void *user, const char *client)
 
 static bool send_frame(void *user, const char *client, const char *frame)
 {
-    peer_say(client_of(user, client), frame);
+    peer_send(client_of(user, client), frame);
     return true;
 }
 
-static const char *peek(void *user, const char *client, unsigned index)
+static const char *text_at(void *user, const char *client, unsigned index)
 {
-    return peer_peek(client_of(user, client), index);
+    return peer_text_at(client_of(user, client), index);
 }
 
 static void remove_frame(void *user, const char *client, unsigned index)
@@ -120,9 +120,10 @@ static void remove_frame(void *user, const char *client, unsigned index)
     peer_remove(client_of(user, client), index);
 }
 
-static int close_code(void *user, const char *client)
+static bool await_close(void *user, const char *client, int *code)
 {
-    return peer_await_close(client_of(user, client));
+    *code = peer_await_close(client_of(user, client));
+    return *code != 0;
 }
 
 static void drop(void *user, const char *client)
@@ -130,16 +131,16 @@ static void drop(void *user, const char *client)
     peer_drop(client_of(user, client));
 }
 
-/* ---- time, and what was logged ---- */
+/* ---- time and the audit log ---- */
 
 static void no_clock(void *user, int64_t ns)
 {
     (void)user;
     (void)ns;
-    fail_msg("a real clock cannot be set");
+    fail_msg("the clock of a real arcpd cannot be set");
 }
 
-/* What is expected after it is waited for. */
+/* Real time passes while the next expectation waits. */
 static void later(void *user, int64_t ns)
 {
     (void)user;
@@ -154,7 +155,7 @@ static int64_t now(void *user)
     return (int64_t)instant.tv_sec * ARCP_NS_PER_SEC + instant.tv_nsec;
 }
 
-/* The index-th line of the audit log, when it is whole. */
+/* Reads the index-th line of the audit log; false when it is not there completely. */
 static bool read_audit(stage *s, unsigned index)
 {
     char path[128];
@@ -173,7 +174,7 @@ static bool read_audit(stage *s, unsigned index)
     return size > 0 && s->audit[size - 1] == '\n';
 }
 
-static const char *audit_peek(void *user, const char *name, unsigned index)
+static const char *audit_record_at(void *user, const char *name, unsigned index)
 {
     stage *s = user;
     (void)name;
@@ -186,14 +187,6 @@ static const char *audit_peek(void *user, const char *name, unsigned index)
     return s->audit;
 }
 
-/* One record may be looked at twice. */
-static void audit_keep(void *user, const char *name, unsigned index)
-{
-    (void)user;
-    (void)name;
-    (void)index;
-}
-
 /* ---- agents ---- */
 
 static peer *agent_of(void *user, const char *job_id)
@@ -204,12 +197,12 @@ static peer *agent_of(void *user, const char *job_id)
 
 static void agent_says(void *user, const char *job_id, const char *line)
 {
-    peer_say(agent_of(user, job_id), line);
+    peer_send(agent_of(user, job_id), line);
 }
 
-static const char *agent_peek(void *user, const char *job_id, unsigned index)
+static const char *agent_line_at(void *user, const char *job_id, unsigned index)
 {
-    return peer_peek(agent_of(user, job_id), index);
+    return peer_text_at(agent_of(user, job_id), index);
 }
 
 static void agent_remove(void *user, const char *job_id, unsigned index)
@@ -222,7 +215,7 @@ static void agent_exits(void *user, const char *job_id, int status)
     peer_exit(agent_of(user, job_id), status);
 }
 
-/* Its socket ends with it. */
+/* The agent's socket is closed when it dies. */
 static bool agent_is_killed(void *user, const char *job_id)
 {
     return peer_await_close(agent_of(user, job_id)) != 0;
@@ -247,15 +240,15 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
     set(&s, "shutdown", "grace_sec", "0"); /* stories may leave jobs running */
     *out = (story_stage){
         .story = {.user = &s,
-                  .clients = {ARCP__STORY_ANY, peek, remove_frame},
+                  .clients = {ARCP__STORY_ANY, text_at, remove_frame},
                   .is_connected = is_connected,
                   .connect = connect_client,
                   .send = send_frame,
-                  .close_code = close_code,
+                  .await_close = await_close,
                   .drop = drop,
                   .now = now},
-        .agents = {ARCP__STORY_ANY, agent_peek, agent_remove},
-        .audit = {ARCP__STORY_ANY, audit_peek, audit_keep},
+        .agents = {ARCP__STORY_ANY, agent_line_at, agent_remove},
+        .audit = {ARCP__STORY_ANY, audit_record_at, story_keep_text},
         .set = set,
         .profile = profile,
         .restart = restart,

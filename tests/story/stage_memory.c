@@ -1,4 +1,4 @@
-/* A story in memory: the engine, a fake clock, agents that say what the script says. */
+/* The stage in memory: the engine, a fake clock, and agents that write the lines of the script. */
 #include "story/engine_rig.h"
 #include "story/stage.h"
 
@@ -59,19 +59,11 @@ static int64_t now(void *user)
     return rig->now.wall_ns;
 }
 
-static const char *audit_peek(void *user, const char *name, unsigned index)
+static const char *audit_record_at(void *user, const char *name, unsigned index)
 {
     (void)name;
     const engine_rig *rig = user;
     return text_at(rig->audit_records, index);
-}
-
-/* One record may be looked at twice. */
-static void audit_keep(void *user, const char *name, unsigned index)
-{
-    (void)user;
-    (void)name;
-    (void)index;
 }
 
 static bool is_connected(void *user, const char *client)
@@ -91,7 +83,7 @@ static bool send_frame(void *user, const char *client, const char *frame)
     return true;
 }
 
-static const char *peek(void *user, const char *client, unsigned index)
+static const char *frame_at(void *user, const char *client, unsigned index)
 {
     return text_at(rig_find(user, client)->frames, index);
 }
@@ -102,9 +94,10 @@ static void remove_frame(void *user, const char *client, unsigned index)
     remove_first(&rig_find(user, client)->frames);
 }
 
-static int close_code(void *user, const char *client)
+static bool await_close(void *user, const char *client, int *code)
 {
-    return rig_find(user, client)->close_code;
+    *code = rig_find(user, client)->close_code;
+    return *code != 0;
 }
 
 static void drop(void *user, const char *client)
@@ -141,7 +134,7 @@ static void agent_says(void *user, const char *job_id, const char *line)
     rig_agent_says(user, agent_of(user, job_id), line);
 }
 
-static const char *agent_peek(void *user, const char *job_id, unsigned index)
+static const char *agent_line_at(void *user, const char *job_id, unsigned index)
 {
     return text_at(agent_of(user, job_id)->lines, index);
 }
@@ -170,15 +163,15 @@ void story_stage_memory_begin(story_stage *stage, bool is_volatile)
     rig.keep_audit = true;
     *stage = (story_stage){
         .story = {.user = &rig,
-                  .clients = {ARCP__STORY_NEXT, peek, remove_frame},
+                  .clients = {ARCP__STORY_NEXT, frame_at, remove_frame},
                   .is_connected = is_connected,
                   .connect = connect_client,
                   .send = send_frame,
-                  .close_code = close_code,
+                  .await_close = await_close,
                   .drop = drop,
                   .now = now},
-        .agents = {ARCP__STORY_NEXT, agent_peek, agent_remove},
-        .audit = {ARCP__STORY_ANY, audit_peek, audit_keep},
+        .agents = {ARCP__STORY_NEXT, agent_line_at, agent_remove},
+        .audit = {ARCP__STORY_ANY, audit_record_at, story_keep_text},
         .set = set,
         .profile = profile,
         .restart = restart,

@@ -1,5 +1,5 @@
-/* The agent of stories on a real arcpd: a relay between its standard input and output and
- * the test, over a unix socket named by its first argument. */
+/* The agent of stories on a real arcpd: relays its standard input and output to the test, over the
+ * unix socket that its first argument names. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         }
         if ((polls[1].revents & POLLIN) != 0) {
             char status = 0;
-            /* A byte 0 and a digit: exit with that status. */
+            /* A zero byte and a digit: exit with this status. */
             if (recv(test, &status, 1, MSG_PEEK) == 1 && status == '\0') {
                 char order[2] = {0};
                 (void)recv(test, order, sizeof(order), MSG_WAITALL);

@@ -1,5 +1,5 @@
-/* Every script of tests/scripts, each as a named test: in memory; with --volatile in memory on
- * a store that nothing outlives; or with the arguments ARCPD AGENT on a real arcpd. */
+/* Plays every script of tests/scripts as a test of its own: in memory; with --volatile, in memory
+ * on a store that is not durable; with the arguments ARCPD AGENT, on a real arcpd. */
 #include <dirent.h>
 
 #include "story/stage.h"
@@ -37,7 +37,7 @@ static bool has_line(const char *path, const char *begin)
     return found;
 }
 
-/* Time cannot be set on a real arcpd, and nothing of a volatile store is there after a restart. */
+/* The clock of a real arcpd cannot be set, and a volatile store is empty after a restart. */
 static bool is_for_another_stage(const char *path)
 {
     return (arcpd != NULL && (has_line(path, "clock ") || has_line(path, "wall "))) ||

@@ -1,12 +1,12 @@
 #!/bin/sh
-# A runtime of somebody else's, as far as three cases of `arcp conformance` go. Its argument says
-# what is its own:
-#   hello    only a hello resumes, not session.resume
-#   neither  nothing resumes
-#   expired  a hello does, but the session is gone
-#   ordered  submits are answered in their order
-#   late     refusals come when all submits were read
-#   pinging  asks for a pong before it answers a request for the jobs
+# A foreign runtime, as far as a few cases of `arcp conformance` need one. Its argument selects its
+# behaviour:
+#   hello    resumes by a hello only, not by session.resume
+#   neither  does not resume
+#   expired  supports resume by a hello, but the session has expired
+#   ordered  responds to submits in their order
+#   late     refuses submits only after it has read all of them
+#   pinging  sends a ping before it responds to session.list_jobs
 mode=$1
 seq=0
 refused=
