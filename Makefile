@@ -93,7 +93,8 @@ format: dev-deps ## clang-format over all C sources, in place
 reference: deps ## docs/reference, from the tables of the sources
 	@$(call build,dev) --target reference
 
-docs: dev-deps ## API reference from the public headers: build/docs/html/index.html
+docs: ## guides, reference and C API as a site with search: build/docs/index.html
+	@tools/install-deps.sh --docs
 	@$(call build,release) --target docs
 
 python: deps ## the Python package libarcp: build/python/*.whl (docs/python.md)

@@ -2,7 +2,8 @@
 # Installs the Debian packages that ARCP is built from, and says which.
 #
 #   tools/install-deps.sh          what `make`, `make demo` and `make test` need
-#   tools/install-deps.sh --dev    also what `make lint`, `asan`, `fuzz`, `docs`, ... need
+#   tools/install-deps.sh --dev    also what `make lint`, `asan`, `fuzz`, ... need
+#   tools/install-deps.sh --docs   also what `make docs` needs
 #   tools/install-deps.sh --python what `make python` needs, besides
 #   tools/install-deps.sh --interop  also what `make interop` needs to install the SDKs
 #   tools/install-deps.sh --list   the packages and what each is for; installs nothing
@@ -39,9 +40,13 @@ libclang-rt-14-dev sanitizer and fuzzer runtimes of clang
 shellcheck         make lint
 valgrind           make valgrind
 gcovr              make coverage
-doxygen            make docs
 python3-pytest     tests of the Python package
 mypy               tests of the Python package
+'
+docs='
+doxygen            make docs: the public headers
+mkdocs             make docs: the site
+mkdocs-material    make docs: how it looks
 '
 python='
 python3-dev        make python: the compiled module
@@ -56,18 +61,20 @@ python3-venv       make interop: the Python SDK in a folder of its own
 '
 
 usage() {
-    sed -n '2,11s/^# \{0,1\}//p' "$0"
+    sed -n '2,12s/^# \{0,1\}//p' "$0"
 }
 
 wanted=$build
 case "${1-}" in
 '') ;;
 --dev) wanted="$build$dev$python" ;;
+--docs) wanted="$build$docs" ;;
 --python) wanted="$build$python" ;;
 --interop) wanted="$build$interop" ;;
 --list)
     echo "To build and test:$build"
     echo "To work on the code, besides:$dev$python"
+    echo "To build the documentation, besides:$docs"
     echo "To play the published SDKs, besides:$interop"
     exit 0
     ;;
