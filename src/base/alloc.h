@@ -1,5 +1,5 @@
-/* Allocation. Everything of ours allocates here, so that a test can make any one
- * allocation fail (tests/support/failing_alloc.h) without a global in the product. */
+/* Allocation. All code of the project allocates here, so that a test can make any single allocation
+ * fail (tests/support/failing_alloc.h) without a global in the libraries. */
 #ifndef ARCP_BASE_ALLOC_H
 #define ARCP_BASE_ALLOC_H
 
@@ -13,7 +13,7 @@ ARCP_MUST_CHECK void *arcp__alloc(size_t size);
 /* `count * size` zeroed bytes with the product checked, or NULL. */
 ARCP_MUST_CHECK void *arcp__alloc_array(size_t count, size_t size);
 
-/* Resizes; the old block is untouched when NULL comes back. New bytes are not zeroed. */
+/* Resizes; when NULL is returned, the old block is unchanged. New bytes are not zeroed. */
 ARCP_MUST_CHECK void *arcp__realloc(void *memory, size_t size);
 
 /* As arcp__realloc with `count * size` checked. */
@@ -25,8 +25,8 @@ ARCP_MUST_CHECK char *arcp__copy_cstr(const char *data, size_t size);
 /* NULL is accepted. */
 void arcp__free(void *memory);
 
-/* An array with room for one element more than its `count`: itself, or one that has twice as much,
- * whose size is in *capacity then. NULL when out of memory: the array is as it was. */
+/* Makes room in an array for one element more than `count`. Returns the array, or one of twice the
+ * capacity and updates *capacity. NULL when out of memory; the array is then unchanged. */
 static inline void *arcp__make_room(void *array, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity) {

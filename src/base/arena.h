@@ -22,7 +22,7 @@ ARCP_MUST_CHECK void *arcp__arena_take(arcp__arena *arena, size_t size);
 /* A copy of `bytes` in the arena, with a NUL behind; data is NULL only when out of memory. */
 arcp_span arcp__arena_copy(arcp__arena *arena, arcp_span bytes);
 
-/* Forgets all pieces, keeps the largest block for reuse. */
+/* Releases all pieces and keeps the largest block for reuse. */
 void arcp__arena_reset(arcp__arena *arena);
 
 void arcp__arena_fini(arcp__arena *arena);

@@ -40,9 +40,8 @@ void arcp__base64_encode(arcp_span bytes, arcp__base64_form form, arcp_buf *out)
     out->size = (size_t)(text - out->data);
 }
 
-/* The value of every byte as a digit, NONE for what is no digit. Made for each call from
- * the alphabet: that costs less than 100 bytes of decoding, and there is no second table
- * to keep in step. */
+/* Fills in the value of each byte as a digit, or NONE. It is made from the alphabet for each call:
+ * that costs less than decoding 100 bytes, and there is no second table to keep in step. */
 static void fill_values(unsigned char values[256], arcp__base64_form form)
 {
     const char *alphabet = form == ARCP__BASE64_STANDARD ? standard : url_safe;
@@ -73,8 +72,8 @@ static arcp_status check(const unsigned char values[256], arcp_span text, arcp__
                        ? arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
                                            "base64: padding in the wrong place at byte %zu", at)
                        : arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
-                                           "base64: byte 0x%02x at byte %zu is no digit", bytes[at],
-                                           at);
+                                           "base64: byte 0x%02x at byte %zu is not a digit",
+                                           bytes[at], at);
         }
     }
     size_t rest = count % 4;

@@ -9,8 +9,8 @@ typedef enum arcp__base64_form { ARCP__BASE64_STANDARD, ARCP__BASE64_URL } arcp_
 
 void arcp__base64_encode(arcp_span bytes, arcp__base64_form form, arcp_buf *out);
 
-/* Appends the decoded bytes. ARCP_E_INVALID_REQUEST with the offset of the first wrong
- * character; `out` is then as it was. */
+/* Appends the decoded bytes. ARCP_E_INVALID_REQUEST with the offset of the first wrong character;
+ * `out` is then unchanged. */
 ARCP_MUST_CHECK arcp_status arcp__base64_decode(arcp_span text, arcp__base64_form form,
                                                 arcp_buf *out, arcp_error *err);
 

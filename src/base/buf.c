@@ -7,14 +7,14 @@
 
 #include "base/alloc.h"
 
-/* Memory that the buffer has grown out of and that spans point into. */
+/* Memory that the buffer has outgrown but that spans still point into. */
 struct arcp_buf_left {
     struct arcp_buf_left *next;
     char *data;
     size_t capacity;
 };
 
-/* The bytes from `from` up to `to`, when the buffer is secret. */
+/* Wipes the bytes from `from` up to `to` if the buffer is secret. */
 static void wipe(arcp_buf *buf, size_t from, size_t to)
 {
     if (buf->secret && from < to) {
@@ -35,7 +35,7 @@ static void free_all_left(arcp_buf *buf)
     }
 }
 
-/* Most buffers have never left any: they are cleared many times for each job. */
+/* Inline, because buffers are cleared many times per job and most have no outgrown memory. */
 static inline void free_left(arcp_buf *buf)
 {
     if (buf->left != NULL) {
@@ -47,8 +47,8 @@ static inline void free_left(arcp_buf *buf)
 void arcp_buf_fini(arcp_buf *buf)
 {
     free_left(buf);
-    /* All of it: writers that reserve and then write, or that shorten `size`, leave bytes behind
-     * the end. */
+    /* Wipe the whole capacity: writers that reserve and then write, or that shorten `size`, leave
+     * bytes behind the end. */
     wipe(buf, 0, buf->capacity);
     arcp__free(buf->data);
     *buf = (arcp_buf){.secret = buf->secret};
@@ -74,8 +74,8 @@ static bool leave(arcp_buf *buf)
     return true;
 }
 
-/* As arcp__realloc. A realloc may move the bytes and give the old ones back as they are: of a
- * secret they are wiped, and where spans point to them they are kept. */
+/* Like arcp__realloc, but the old memory of a secret is wiped before it is freed, and memory that
+ * spans point into is kept. */
 static char *resize(arcp_buf *buf, size_t capacity)
 {
     bool keeps = buf->stays && buf->size != 0;

@@ -1,5 +1,5 @@
-/* Reading the clocks, for what stands around the engine: the engine and what is below it are given
- * the time (tests/tree/symbols.sh). */
+/* Reading the clocks, for code outside the engine: the engine and the folders below it get the time
+ * as an argument (tests/tree/symbols.sh). */
 #ifndef ARCP_BASE_CLOCK_H
 #define ARCP_BASE_CLOCK_H
 

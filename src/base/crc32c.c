@@ -5,7 +5,7 @@
 #include <nmmintrin.h>
 #endif
 
-/* Of each byte: eight steps of the division. */
+/* For each byte, the result of eight steps of the division. */
 static const uint32_t table[256] = {
     0x00000000, 0xf26b8303, 0xe13b70f7, 0x1350f3f4, 0xc79a971f, 0x35f1141c, 0x26a1e7e8, 0xd4ca64eb,
     0x8ad958cf, 0x78b2dbcc, 0x6be22838, 0x9989ab3b, 0x4d43cfd0, 0xbf284cd3, 0xac78bf27, 0x5e133c24,
@@ -52,7 +52,7 @@ uint32_t arcp__crc32c_by_table(uint32_t crc, const void *data, size_t size)
 }
 
 #if defined(__x86_64__)
-/* By the instruction that SSE 4.2 has for it. */
+/* Uses the SSE 4.2 instruction. */
 __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const void *data,
                                                                  size_t size)
 {

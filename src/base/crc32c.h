@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of what `crc` is the checksum of (0: of nothing), followed by `size` bytes.
- * Uses the processor's instruction where there is one. */
+/* Continues the checksum `crc` (0: start) with `size` bytes. Uses the processor's instruction if
+ * there is one. */
 uint32_t arcp__crc32c(uint32_t crc, const void *data, size_t size);
 
-/* The same without the instruction; any processor. */
+/* The same without the instruction, for any processor. */
 uint32_t arcp__crc32c_by_table(uint32_t crc, const void *data, size_t size);
 
 #endif

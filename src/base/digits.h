@@ -1,4 +1,4 @@
-/* Decimal numbers in texts that come from outside. */
+/* Decimal numbers in untrusted text. */
 #ifndef ARCP_BASE_DIGITS_H
 #define ARCP_BASE_DIGITS_H
 
@@ -7,8 +7,8 @@
 
 #include <arcp/span.h>
 
-/* Takes the digits at the beginning of `text` off it. False, and nothing is changed, when there are
- * none or the number does not fit. */
+/* Reads the digits at the beginning of `text` and removes them from it. False, with nothing
+ * changed, when there are none or the number does not fit. */
 static inline bool arcp__digits_take(arcp_span *text, uint64_t *out)
 {
     uint64_t number = 0;
@@ -27,7 +27,7 @@ static inline bool arcp__digits_take(arcp_span *text, uint64_t *out)
     return true;
 }
 
-/* The whole text is a number. */
+/* Reads a text that must consist of digits only. */
 static inline bool arcp__digits_parse(arcp_span text, uint64_t *out)
 {
     uint64_t number = 0;

@@ -1,5 +1,5 @@
-/* Directories and descriptors, for the folders that have files: inline, so that libarcp itself does
- * no I/O. A name that was made or changed is durable when its directory is. */
+/* Directories and descriptors: inline, so that libarcp itself does no I/O. A file name that was
+ * created or changed is durable once its directory was synced. */
 #ifndef ARCP_BASE_DIRECTORY_H
 #define ARCP_BASE_DIRECTORY_H
 
@@ -19,8 +19,8 @@ static inline void arcp__close(int fd)
     }
 }
 
-/* Opens the directory `name` of `at`, which is no symbolic link, to read its entries. NULL and
- * errno. */
+/* Opens the directory `name` below `at`, which must not be a symbolic link, to read its entries.
+ * NULL sets errno. */
 static inline DIR *arcp__directory_entries(int at, const char *name)
 {
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -31,7 +31,7 @@ static inline DIR *arcp__directory_entries(int at, const char *name)
     return entries;
 }
 
-/* The directory that holds `path`. */
+/* The directory that contains `path`. */
 static inline void arcp__directory_of(const char *path, char out[PATH_MAX])
 {
     const char *slash = strrchr(path, '/');
@@ -39,8 +39,8 @@ static inline void arcp__directory_of(const char *path, char out[PATH_MAX])
                    slash == NULL ? "." : path);
 }
 
-/* Syncs the directory that holds `path`: an error number, or 0, also where the file system cannot
- * sync directories. */
+/* Syncs the directory that contains `path`. Returns an error number, or 0; also 0 if the file
+ * system cannot sync directories. */
 static inline int arcp__directory_sync(const char *path)
 {
     char directory[PATH_MAX];

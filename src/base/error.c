@@ -27,7 +27,8 @@ static const status_row *row_of(arcp_status status)
     return at < ARCP_STATUS_COUNT ? &rows[at] : &rows[ARCP_E_INTERNAL_ERROR];
 }
 
-/* One line: control bytes, line feeds too, would let a peer write into a log. */
+/* Makes the message one line of printable UTF-8: control bytes, line feeds among them, would let a
+ * peer forge log lines. */
 static void clean_message(char *message, size_t size)
 {
     size_t keep = arcp__utf8_valid_prefix(arcp_span_make(message, size));
@@ -175,7 +176,7 @@ bool arcp_status_retryable(arcp_status status, bool wanted)
         return false;
     }
     if (status == ARCP_E_INTERNAL_ERROR || row_of(status)->wire == NULL) {
-        return true; /* local conditions travel as INTERNAL_ERROR */
+        return true; /* local conditions are sent as INTERNAL_ERROR */
     }
     return wanted;
 }

@@ -1,4 +1,4 @@
-/* Programs that ours start and people do not: arcp-agent-exec, arcp-bench, ... */
+/* Helper programs that people do not start themselves: arcp-agent-exec, arcp-bench, ... */
 #ifndef ARCP_BASE_LIBEXEC_H
 #define ARCP_BASE_LIBEXEC_H
 
@@ -6,10 +6,10 @@
 
 #include <arcp/buf.h>
 
-/* Looks for the program `name` beside the running program (a build tree), in ../libexec/arcp of it,
- * and where it was installed; never by PATH, nor in the current directory. True: its path and an
- * end of string were appended. False: no directory has it, and their names were appended with
- * commas between them; or memory ran out (out->failed). */
+/* Looks for the program `name` beside the running program (build tree), in ../libexec/arcp relative
+ * to it, and in the installed libexec directory; never by PATH or in the current directory. True:
+ * its path was appended, with a NUL. False: it was not found, and the names of these directories
+ * were appended, separated by commas; or memory ran out (out->failed). */
 ARCP_MUST_CHECK bool arcp__libexec_find(const char *name, arcp_buf *out);
 
 #endif

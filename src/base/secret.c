@@ -37,7 +37,7 @@ arcp_span arcp_secret_reveal(const arcp_secret *secret)
     return arcp_span_make(secret->bytes, secret->size);
 }
 
-/* Runs over all of `candidate` whatever the secret's length is. */
+/* Reads all of `candidate`, whatever the secret's length is. */
 static bool equal(const char *secret, size_t secret_size, arcp_span candidate)
 {
     volatile unsigned char difference = secret_size != candidate.size;

@@ -8,7 +8,7 @@ void arcp__share_fini(arcp__share *share)
     share->total = 0;
 }
 
-/* The heap of deadlines has the earliest first: an amount stands in it as a deadline, negated. */
+/* The heap has the earliest deadline first, so an amount is stored as a negated deadline. */
 bool arcp__share_set(arcp__share *share, arcp__timer *part, uint64_t amount)
 {
     const uint64_t before = arcp__share_of(part);

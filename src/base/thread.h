@@ -1,5 +1,5 @@
-/* Starting a thread of the library: it takes no signals, which belong to the program's own threads.
- * For the folders around the engine: inline, so that libarcp itself starts no thread. */
+/* Starts threads of the library. They block all signals, which the program's own threads handle.
+ * Inline, so that libarcp itself starts no thread. */
 #ifndef ARCP_BASE_THREAD_H
 #define ARCP_BASE_THREAD_H
 
@@ -21,7 +21,7 @@ static inline int arcp__thread_start_sized(pthread_t *out, size_t stack_bytes,
         (void)pthread_attr_setstacksize(&attributes, stack_bytes);
     }
     (void)sigfillset(&all);
-    /* A thread starts with its maker's mask. */
+    /* A new thread inherits the signal mask of its creator. */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     result = pthread_create(out, &attributes, run, user);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);

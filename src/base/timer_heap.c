@@ -77,12 +77,12 @@ void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer)
     }
     size_t at = timer->place - 1;
     timer->place = 0;
-    const arcp__timer_slot gone = heap->slots[at];
+    const arcp__timer_slot removed = heap->slots[at];
     const arcp__timer_slot last = heap->slots[--heap->count];
     if (last.timer == timer) {
         return;
     }
-    if (is_before(&last, &gone)) {
+    if (is_before(&last, &removed)) {
         sift_up(heap, at, last);
     } else {
         sift_down(heap, at, last);

@@ -10,16 +10,16 @@
 
 typedef struct arcp__timer {
     int64_t at_ns; /* on the monotonic clock */
-    size_t place;  /* 1-based place in the heap; 0: not armed */
-    int kind;      /* the owner's meaning */
+    size_t place;  /* 1-based index in the heap; 0: not armed */
+    int kind;      /* for the owner */
     void *owner;
 } arcp__timer;
 
-/* What decides between two timers stands beside their addresses: a way through the heap compares
- * many of them, and their owners are far apart in memory. */
+/* The values that order timers are stored beside their addresses: sifting compares many timers, and
+ * their owners are far apart in memory. */
 typedef struct arcp__timer_slot {
     int64_t at_ns;
-    uint64_t order; /* ties go by arming order */
+    uint64_t order; /* orders equal deadlines by when they were armed */
     arcp__timer *timer;
 } arcp__timer_slot;
 
@@ -33,11 +33,11 @@ typedef struct arcp__timer_heap {
 
 void arcp__timer_heap_fini(arcp__timer_heap *heap);
 
-/* Arms the timer, or moves it when it is armed. ARCP_E_NO_MEMORY leaves it as it was. */
+/* Arms the timer, or moves it when it is armed. On ARCP_E_NO_MEMORY it is unchanged. */
 ARCP_MUST_CHECK arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer,
                                             int64_t at_ns);
 
-/* Disarms; a timer that is not armed is left alone. */
+/* Disarms the timer if it is armed. */
 void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer);
 
 /* The earliest deadline, ARCP_TIME_NEVER when there is none. */

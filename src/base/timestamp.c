@@ -14,7 +14,7 @@ static int64_t days_before(int year, int month)
     return y * 365 + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 - 719468;
 }
 
-/* `count` characters that are known to be digits. */
+/* Reads `count` characters that are known to be digits. */
 static int read_digits(arcp_span text, size_t at, size_t count)
 {
     int value = 0;
@@ -27,9 +27,10 @@ static int read_digits(arcp_span text, size_t at, size_t count)
 static arcp_status refuse(arcp_span text, size_t offset, const char *what, arcp_error *err)
 {
     arcp_span shown = arcp_span_first(text, 48);
-    return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
-                             "\"%.*s\" is no RFC 3339 time in UTC: %s (write 2026-05-13T19:42:13Z)",
-                             (int)shown.size, shown.size == 0 ? "" : shown.data, what);
+    return arcp_error_set_at(
+        err, ARCP_E_INVALID_REQUEST, offset,
+        "\"%.*s\" is not an RFC 3339 time in UTC: %s (expected e.g. 2026-05-13T19:42:13Z)",
+        (int)shown.size, shown.size == 0 ? "" : shown.data, what);
 }
 
 arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error *err)
@@ -39,7 +40,7 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
     for (size_t i = 0; i < sizeof(shape) - 1; i++) {
         bool digit = i < text.size && text.data[i] >= '0' && text.data[i] <= '9';
         if (i >= text.size || (shape[i] == '0' ? !digit : text.data[i] != shape[i])) {
-            return refuse(text, i, "it does not have the form", err);
+            return refuse(text, i, "its form is wrong", err);
         }
     }
     const int year = read_digits(text, 0, 4);

@@ -17,15 +17,15 @@ typedef struct arcp__instant {
     int64_t seconds; /* since 1970 */
     uint32_t ns;     /* of the second, rounded down */
     arcp_span rest;
-    int64_t wall_ns; /* both; ARCP_TIME_NEVER for what 64 bits do not hold, from April 2262 on */
+    int64_t wall_ns; /* since 1970; ARCP_TIME_NEVER when 64 bits are too few, from April 2262 on */
 } arcp__instant;
 
-/* Of a time that is not negative. */
+/* The instant of a time that is not negative. */
 arcp__instant arcp__instant_at(int64_t wall_ns);
 
-/* Reads RFC 3339 with `Z` (lower-case `t`/`z` are refused, `+00:00` too). Second 60 is
- * accepted at 23:59 only and counts as the next second. Years 1970 to 9999.
- * ARCP_E_INVALID_REQUEST with the offset and what would be right. */
+/* Reads RFC 3339 with `Z` (lower-case `t`/`z` are refused, `+00:00` too). Second 60 is accepted at
+ * 23:59 only and counts as the next second. Years 1970 to 9999. ARCP_E_INVALID_REQUEST with the
+ * offset and what is expected. */
 ARCP_MUST_CHECK arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out,
                                                   arcp_error *err);
 

@@ -2,15 +2,16 @@
 
 #define NS_PER_SEC 1000000000
 
-/* What is owed at most: further ones are free, or a peer could be made to wait for ever. */
-#define OWED_NS_MAX ((int64_t)3600 * NS_PER_SEC)
+/* The longest wait that taking tokens in advance may cause; beyond it tokens are free, else a peer
+ * could be made to wait for ever. */
+#define WAIT_NS_MAX ((int64_t)3600 * NS_PER_SEC)
 
 static int64_t token_ns(arcp__token_rate rate)
 {
     return (int64_t)(NS_PER_SEC / rate.per_sec);
 }
 
-/* Until it is full. */
+/* The time until the bucket is full. */
 static int64_t missing_ns(const arcp__token_bucket *bucket, int64_t now_ns)
 {
     return bucket->full_ns > now_ns ? bucket->full_ns - now_ns : 0;
@@ -22,14 +23,14 @@ int64_t arcp__token_bucket_wait_ns(const arcp__token_bucket *bucket, arcp__token
     if (rate.per_sec == 0) {
         return 0;
     }
-    int64_t room_ns = token_ns(rate) * (int64_t)rate.burst;
+    int64_t capacity_ns = token_ns(rate) * (int64_t)rate.burst;
     int64_t wanted_ns = missing_ns(bucket, now_ns) + token_ns(rate);
-    return wanted_ns > room_ns ? wanted_ns - room_ns : 0;
+    return wanted_ns > capacity_ns ? wanted_ns - capacity_ns : 0;
 }
 
 void arcp__token_bucket_take(arcp__token_bucket *bucket, arcp__token_rate rate, int64_t now_ns)
 {
-    if (rate.per_sec == 0 || arcp__token_bucket_wait_ns(bucket, rate, now_ns) > OWED_NS_MAX) {
+    if (rate.per_sec == 0 || arcp__token_bucket_wait_ns(bucket, rate, now_ns) > WAIT_NS_MAX) {
         return;
     }
     bucket->full_ns = now_ns + missing_ns(bucket, now_ns) + token_ns(rate);

@@ -7,7 +7,7 @@ const arcp__turn_limits arcp__turn_of_links = {
     .taker_bytes = 262144,
     .taker_ns = 500000,
 };
-/* A line costs less than a request does, and a program that says much says it in small ones. */
+/* A line costs less than a request, and programs with much output write small lines. */
 const arcp__turn_limits arcp__turn_of_agents = {
     .frames = 2048,
     .taker_frames = 1024,

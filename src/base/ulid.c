@@ -38,7 +38,7 @@ void arcp__ulid_next(arcp__ulid_source *source, int64_t wall_ms, char out[ARCP__
         while (at >= 0 && ++source->tail[at] == 0) {
             at--;
         }
-        if (at < 0) { /* it wrapped around */
+        if (at < 0) { /* the random part has wrapped around */
             source->last_ms++;
             source->random(source->user, source->tail, sizeof(source->tail));
         }

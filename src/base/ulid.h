@@ -9,12 +9,11 @@
 
 #define ARCP__ULID_SIZE 26
 
-/* Where random bits come from: fills `size` bytes from a CSPRNG. Must not fail (a
- * source that can fail aborts the process). */
+/* Fills `size` bytes from a CSPRNG. It must not fail; a source that can fail aborts the process. */
 typedef void (*arcp__random_fn)(void *user, void *out, size_t size);
 
-/* Hands out ids that grow also within one millisecond: there the random part is
- * incremented. One thread at a time. Zero-initialise, then set random and user. */
+/* Makes ids that increase even within one millisecond, in which the random part is incremented. One
+ * thread at a time. Zero-initialise, then set random and user. */
 typedef struct arcp__ulid_source {
     arcp__random_fn random;
     void *user;

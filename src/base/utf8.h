@@ -1,4 +1,4 @@
-/* UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, at most U+10FFFF. */
+/* UTF-8 as in RFC 3629: no overlong forms, no surrogates, at most U+10FFFF. */
 #ifndef ARCP_BASE_UTF8_H
 #define ARCP_BASE_UTF8_H
 
@@ -23,7 +23,7 @@ static inline size_t arcp__utf8_character_size(const unsigned char *at, size_t l
     if (size > left || (at[1] & 0xc0) != 0x80) {
         return 0;
     }
-    /* The second byte rules out overlong forms, surrogates and what is past U+10FFFF. */
+    /* The second byte rules out overlong forms, surrogates and values above U+10FFFF. */
     if ((lead == 0xe0 && at[1] < 0xa0) || (lead == 0xed && at[1] > 0x9f) ||
         (lead == 0xf0 && at[1] < 0x90) || (lead == 0xf4 && at[1] > 0x8f)) {
         return 0;
@@ -34,9 +34,9 @@ static inline size_t arcp__utf8_character_size(const unsigned char *at, size_t l
     return size > 3 && (at[3] & 0xc0) != 0x80 ? 0 : size;
 }
 
-/* Whether a character of three bytes changes how others are shown, or is not to be seen itself:
- * U+200B, the marks, line ends and directions of U+200E to U+2069 (U+202F is a space), U+FEFF. The
- * joiners U+200C and U+200D are letters' and emojis'. */
+/* Whether a character of three bytes changes how others are shown, or is invisible: U+200B, the
+ * marks, line ends and directions of U+200E to U+2069 (U+202F is a space), U+FEFF. The joiners
+ * U+200C and U+200D are not: letters and emojis need them. */
 static inline bool arcp__is_hidden(uint32_t code_point)
 {
     return code_point == 0x200b || code_point == 0x200e || code_point == 0x200f ||
@@ -44,9 +44,9 @@ static inline bool arcp__is_hidden(uint32_t code_point)
            (code_point >= 0x2060 && code_point <= 0x2069) || code_point == 0xfeff;
 }
 
-/* Bytes of the character that `text` begins with when a terminal and a log must not get it as it
- * is, 0 for any other: control characters (U+009B is to a terminal what ESC [ is), and what shows
- * text otherwise than it stands there. `*code_point` is the character. */
+/* The size of the character that `text` begins with if it must not reach a terminal or a log
+ * unchanged, else 0: control characters (a terminal takes U+009B for ESC [) and characters that
+ * change how text is shown. `*code_point` gets the character. */
 static inline size_t arcp__control_size(arcp_span text, uint32_t *code_point)
 {
     const unsigned char *at = (const unsigned char *)text.data;
@@ -55,7 +55,7 @@ static inline size_t arcp__control_size(arcp_span text, uint32_t *code_point)
         return 1;
     }
     if (text.size > 1 && ((at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) ||
-                          (at[0] == 0xd8 && at[1] == 0x9c))) { /* U+061C is a mark of Arabic */
+                          (at[0] == 0xd8 && at[1] == 0x9c))) { /* U+061C: Arabic letter mark */
         *code_point = ((at[0] & 0x1fU) << 6) | (at[1] & 0x3fU);
         return 2;
     }

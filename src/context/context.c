@@ -108,14 +108,14 @@ void arcp__context_sha256(arcp__context *context, arcp_span bytes, uint8_t out[3
     if (EVP_DigestInit_ex2(context->digest, context->sha256, NULL) != 1 ||
         EVP_DigestUpdate(context->digest, bytes.data, bytes.size) != 1 ||
         EVP_DigestFinal_ex(context->digest, out, NULL) != 1) {
-        abort(); /* all that is compared by its hash would be the same */
+        abort(); /* every comparison by hash would report equality */
     }
 }
 
 bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text)
 {
     arcp_buf_clear(&context->scratch);
-    /* Only strings with escapes are copied; each is read a few times at most. */
+    /* Only strings with escapes are copied, and each is read at most four times. */
     if (text.size == 0 || memchr(text.data, '\\', text.size) == NULL) {
         return true;
     }
@@ -128,7 +128,7 @@ arcp_json_limits arcp__context_json_limits(const arcp__context *context, uint64_
                               (uint32_t)context->settings.limits_json_members, (size_t)bytes_max};
 }
 
-/* A text, its index and the copies that are made of it take a multiple of its size. */
+/* A text, its index and the copies made of it take a multiple of its size. */
 #define COPIES_OF_A_TEXT 8u
 #define SMALL_TEXT_BYTES 16384u
 
@@ -144,7 +144,7 @@ bool arcp__context_can_read(arcp__context *context, arcp_span text)
     if (block == NULL) {
         return false;
     }
-    *block = 0; /* so that no compiler takes the allocation away */
+    *block = 0; /* so that the compiler cannot remove the allocation */
     arcp__free((void *)block);
     return true;
 }
@@ -183,9 +183,9 @@ void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)
     writer->out->failed = writer->out->failed || text->failed;
 }
 
-/* ---- buffers whose memory is used again ---- */
+/* ---- pooled buffers ---- */
 
-#define POOLED_BYTES_MAX 4096u /* of one that is kept: long texts are rare */
+#define POOLED_BYTES_MAX 4096u /* a larger buffer is freed: long texts are rare */
 
 arcp_buf arcp__context_take_buf(arcp__context *context)
 {
@@ -206,24 +206,24 @@ void arcp__context_give_buf(arcp__context *context, arcp_buf *buf)
     *buf = (arcp_buf)ARCP_BUF_INIT;
 }
 
-/* ---- what fits into one frame ---- */
+/* ---- frame sizes ---- */
 
-size_t arcp__frame_room(const arcp__context *context)
+size_t arcp__frame_payload_max(const arcp__context *context)
 {
     return (size_t)context->settings.limits_frame_bytes - ARCP__FRAME_HEAD_MAX;
 }
 
 bool arcp__frame_fits_job(const arcp__context *context, size_t accepted_size)
 {
-    return accepted_size + ARCP__CREDENTIALS_MAX <= arcp__frame_room(context);
+    return accepted_size + ARCP__CREDENTIALS_MAX <= arcp__frame_payload_max(context);
 }
 
-size_t arcp__frame_room_of_text(const arcp__context *context)
+size_t arcp__frame_text_max(const arcp__context *context)
 {
-    return (arcp__frame_room(context) - ARCP__REPEATED_MAX) / 6;
+    return (arcp__frame_payload_max(context) - ARCP__REPEATED_MAX) / 6;
 }
 
-/* ---- what is said of stored rows that cannot be read ---- */
+/* ---- errors of stored rows and streams ---- */
 
 arcp_status arcp__row_damaged(const char *what, arcp_span key, arcp_error *err)
 {
@@ -236,10 +236,10 @@ arcp_status arcp__row_out_of_memory(arcp_error *err)
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
-arcp_status arcp__stream_short(const char *prefix, const char *id, const char *unit, uint64_t end,
-                               uint64_t said, arcp_error *err)
+arcp_status arcp__stream_truncated(const char *prefix, const char *id, const char *unit,
+                                   uint64_t end, uint64_t expected, arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_CORRUPT,
                           "the stored stream \"%s%s\" is damaged: it ends after %s %llu of %llu",
-                          prefix, id, unit, (unsigned long long)end, (unsigned long long)said);
+                          prefix, id, unit, (unsigned long long)end, (unsigned long long)expected);
 }

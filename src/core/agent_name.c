@@ -2,7 +2,7 @@
 
 #define PART_BYTES_MAX 128
 
-/* Lower-case letters, digits and `others`, 1 to 128 of them. */
+/* Whether the text is 1 to 128 lower-case letters, digits and characters of `others`. */
 static bool is_part(arcp_span text, const char *others)
 {
     bool is_valid = text.size > 0 && text.size <= PART_BYTES_MAX;

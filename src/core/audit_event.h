@@ -1,4 +1,4 @@
-/* The words of the audit log (audit_event.def). */
+/* The event names of the audit log (audit_event.def). */
 #ifndef ARCP_CORE_AUDIT_EVENT_H
 #define ARCP_CORE_AUDIT_EVENT_H
 
@@ -13,7 +13,7 @@ typedef enum arcp__audit_event {
 
 const char *arcp__audit_event_name(arcp__audit_event event);
 
-/* ARCP__AUDIT_EVENT_COUNT for a word that is none. */
+/* ARCP__AUDIT_EVENT_COUNT for an unknown name. */
 arcp__audit_event arcp__audit_event_from_name(arcp_span name);
 
 #endif

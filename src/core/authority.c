@@ -6,7 +6,7 @@
 
 #define GRACE_NS_MAX ARCP_NS_PER_SEC
 
-/* The instant `duration` (>= 0) after `at`; NEVER when that is beyond what can be said. */
+/* The instant `duration` (>= 0) after `at`; ARCP_TIME_NEVER on overflow. */
 static int64_t after(int64_t at, int64_t duration)
 {
     int64_t sum = 0;
@@ -59,7 +59,8 @@ arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_opt
     if (authority == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for an authority");
     }
-    /* A lease with a budget is never enforced without one, and no child's without its parent's. */
+    /* A lease with a budget is never enforced without counters, nor a child's without its
+     * parent's. */
     arcp_budget *above = parent == NULL ? NULL : parent->budget;
     if (options->budget != NULL) {
         authority->budget = arcp_budget_ref(options->budget);

@@ -1,4 +1,4 @@
-/* What a job holds, inside. Immutable but for the budget's counters. */
+/* The inside of an authority. Immutable, except for the budget's counters. */
 #ifndef ARCP_CORE_AUTHORITY_H
 #define ARCP_CORE_AUTHORITY_H
 
@@ -13,7 +13,7 @@ struct arcp_authority {
     int64_t deadline_mono_ns; /* ARCP_TIME_NEVER without expiry */
     int64_t deadline_wall_ns; /* the same on the wall clock */
     bool model_use_required;
-    arcp_span cwd; /* stands behind the struct */
+    arcp_span cwd; /* its bytes follow the struct */
 };
 
 /* arcp_authority_is_expired, for the gate. [arcp:14-4] [arcp:14-5] */
@@ -22,7 +22,7 @@ static inline bool arcp__authority_is_expired(const arcp_authority *authority, a
     return now.mono_ns >= authority->deadline_mono_ns || now.wall_ns >= authority->deadline_wall_ns;
 }
 
-/* When that will be, on the monotonic clock, if nobody sets the wall clock until then. */
+/* The monotonic time of the expiry, provided that the wall clock is not set before. */
 static inline int64_t arcp__authority_due_mono_ns(const arcp_authority *authority, arcp_time now)
 {
     int64_t due_ns = authority->deadline_wall_ns;

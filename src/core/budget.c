@@ -10,23 +10,23 @@
 #define UNITS_MAX ((arcp_decimal_units)(~(wide)0 >> 1))
 #define NEVER     ((arcp_decimal_units)-1)
 
-/* A report is due when one part in this many of the initial amount has gone. */
+/* A report is due each time that 1/REPORT_PARTS of the initial amount has been spent. */
 #define REPORT_PARTS 20
 
 __extension__ typedef unsigned __int128 wide;
 
-/* One currency's counter: initial - spent - reserved, changed by any thread under a lock of its
- * own. docs/leases.md, Budgets. */
+/* One currency's counter: initial - spent - reserved, changed by any thread under its own lock.
+ * docs/leases.md, Budgets. */
 typedef struct node_counter {
     atomic_bool is_open;         /* something remains; read without the lock */
     atomic_flag is_locked;       /* guards the next three */
     arcp_decimal_units spent;    /* only grows; it saturates at the largest amount */
-    arcp_decimal_units reserved; /* held for calls that are under way */
-    arcp_decimal_units reported; /* spent at the last report; only grows; NEVER: there was none */
+    arcp_decimal_units reserved; /* reserved for calls under way */
+    arcp_decimal_units reported; /* `spent` at the last report; only grows; NEVER: no report yet */
     arcp_decimal_units initial;  /* fixed */
     arcp_span currency;          /* borrowed from the node's lease */
     struct arcp_budget *owner;
-    struct node_counter *up; /* the next one of the currency, in an ancestor; NULL at the top */
+    struct node_counter *up; /* the next counter of the currency, in an ancestor; NULL at the top */
 } node_counter;
 
 struct arcp_budget {
@@ -44,8 +44,8 @@ static arcp_decimal_units left(const node_counter *counter)
     return counter->initial - counter->reserved - counter->spent;
 }
 
-/* What is done with the lock takes some additions: whoever waits is there for that long, unless
- * the holder lost its processor. */
+/* A spin lock: it is held for a few additions only, so waiting is short unless its holder was
+ * preempted. */
 static void lock(node_counter *counter)
 {
     while (atomic_flag_test_and_set_explicit(&counter->is_locked, memory_order_acquire)) {
@@ -59,15 +59,14 @@ static void unlock(node_counter *counter)
     atomic_flag_clear_explicit(&counter->is_locked, memory_order_release);
 }
 
-/* `spent` is what is known to be spent already (after a restart); >= 0. */
+/* `spent` (>= 0) is what was spent before a restart. */
 static void start_counter(node_counter *counter, arcp_decimal initial, arcp_decimal spent)
 {
     atomic_flag_clear(&counter->is_locked);
     counter->initial = initial.units;
     counter->spent = spent.units;
     counter->reserved = 0;
-    /* What was spent before a restart was reported before it, or is not worth a report
-     * by itself. */
+    /* What was spent before a restart was reported then, or was too little for a report. */
     counter->reported = spent.units == 0 ? NEVER : spent.units;
     atomic_init(&counter->is_open, left(counter) > 0);
 }
@@ -80,7 +79,7 @@ static arcp_decimal remaining_of(node_counter *counter)
     return remaining;
 }
 
-/* Whether what is spent is worth a report. [arcp:LA-19] */
+/* Whether a report is due. [arcp:LA-19] */
 static bool is_report_due(const node_counter *counter)
 {
     if (counter->spent <= counter->reported) {
@@ -145,7 +144,7 @@ arcp_budget *arcp_budget_ref(arcp_budget *budget)
 
 void arcp_budget_unref(arcp_budget *budget)
 {
-    /* A loop, not a recursion: the chain is as deep as its caller made it. */
+    /* A loop instead of recursion, because the caller chooses how deep the chain is. */
     while (budget != NULL &&
            atomic_fetch_sub_explicit(&budget->references, 1, memory_order_acq_rel) == 1) {
         arcp_budget *parent = budget->parent;
@@ -236,9 +235,9 @@ bool arcp_budget_is_open(const arcp_budget *budget, arcp_span *currency)
     return true;
 }
 
-/* Gives up to `held` back, never more than is held, and adds `actual` to what is spent, from
- * `first` up to, and without, `end`; returns how many reports were written. A report is written for
- * exactly one caller per crossing: one that has no room leaves the crossing to the next.
+/* Releases `held`, at most what is reserved, and adds `actual` to what is spent, in the counters
+ * from `first` up to, but not including, `end`. Returns the number of reports written. Each due
+ * report is written for exactly one caller; a caller without space for it leaves it to the next.
  * [arcp:LB-8] */
 static size_t settle(node_counter *first, const node_counter *end, arcp_decimal held,
                      arcp_decimal actual, arcp_budget_report *reports, size_t reports_max)

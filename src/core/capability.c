@@ -17,12 +17,12 @@ static const row rows[ARCP__CAPABILITY_COUNT] = {
 #undef ARCP_CAPABILITY
 };
 
-/* The table's separators and arcp__target_kind_has_dots must say the same. */
+/* The table's separators must agree with arcp__target_kind_has_dots. */
 #define ARCP_CAPABILITY(id, name, kind, separators, reserved)                                      \
     _Static_assert(ARCP__TARGET_##kind == ARCP__TARGET_AMOUNT ||                                   \
                        sizeof(separators) - 1 ==                                                   \
                            (ARCP__TARGET_##kind == ARCP__TARGET_TOOL ? 2 : 1),                     \
-                   "a '/' separates everywhere, a '.' in tool names");
+                   "'/' separates everywhere, '.' in tool names");
 #include <arcp/capability.def>
 #undef ARCP_CAPABILITY
 
@@ -52,7 +52,7 @@ static bool is_vendor_name(arcp_span name)
 
 arcp__capability arcp__capability_from_name(arcp_span name)
 {
-    /* The last row, which stands for all vendors, is no name. */
+    /* The last row stands for all vendors and is not a name. */
     for (arcp__capability i = 1; i < ARCP__CAPABILITY_VENDOR; i++) {
         if (rows[i].size == name.size && rows[i].name[0] == name.data[0] &&
             memcmp(rows[i].name, name.data, name.size) == 0) {

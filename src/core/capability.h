@@ -1,7 +1,8 @@
-/* Capabilities: which there are, what their targets look like, what separates segments.
- * The table is <arcp/capability.def>; docs/leases.md, Patterns, draft §9.2. Pure; any thread.
+/* Capabilities: their names, the form of their targets, and the separators of segments. The table
+ * is <arcp/capability.def>; docs/leases.md, Patterns, draft §9.2. Pure; any thread.
  *
- * arcp_capability_is_reserved and arcp_capability_is_valid of <arcp/lease.h> live here. */
+ * arcp_capability_is_reserved and arcp_capability_is_valid of <arcp/lease.h> are implemented
+ * here. */
 #ifndef ARCP_CORE_CAPABILITY_H
 #define ARCP_CORE_CAPABILITY_H
 
@@ -9,7 +10,7 @@
 
 #include <arcp/span.h>
 
-/* Zero is "there is no such capability". */
+/* Zero: not a capability. */
 typedef enum arcp__capability {
     ARCP__CAPABILITY_UNKNOWN = 0,
 #define ARCP_CAPABILITY(id, name, kind, separators, reserved) ARCP__CAPABILITY_##id,
@@ -18,9 +19,9 @@ typedef enum arcp__capability {
     ARCP__CAPABILITY_COUNT
 } arcp__capability;
 
-/* How a target is made canonical. */
+/* The form of a target, which decides how it is made canonical. */
 typedef enum arcp__target_kind {
-    ARCP__TARGET_NONE = 0, /* no capability */
+    ARCP__TARGET_NONE = 0, /* not a capability */
     ARCP__TARGET_PATH,     /* a file's path */
     ARCP__TARGET_URL,
     ARCP__TARGET_TOOL,   /* a name whose segments end at `/` and `.` */
@@ -38,10 +39,10 @@ const char *arcp__capability_name(arcp__capability capability);
 
 arcp__target_kind arcp__capability_kind(arcp__capability capability);
 
-/* Whether its values are patterns: all but cost.budget and unknown ones. */
+/* Whether its values are patterns: true except for cost.budget and unknown capabilities. */
 bool arcp__capability_is_glob(arcp__capability capability);
 
-/* Whether `*` stops at '.' too; it always stops at '/'. */
+/* Whether `*` stops at '.', too; it always stops at '/'. */
 static inline bool arcp__target_kind_has_dots(arcp__target_kind kind)
 {
     return kind == ARCP__TARGET_TOOL;

@@ -4,13 +4,12 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* Every value is kept in -MAX..MAX, one short of what the type holds below, so that a
- * value can always be negated. */
+/* Every value is kept in -MAX..MAX, so that it can always be negated. */
 #define DECIMAL_PLACES 18
 #define DECIMAL_MAX    (~(wide)0 >> 1)
 #define ONE            UINT64_C(1000000000000000000) /* 10^DECIMAL_PLACES */
 
-/* How much of a refused text a message quotes. */
+/* Bytes of a refused text that a message quotes. */
 #define QUOTED_MAX 40
 
 static bool is_digit(char byte)
@@ -26,7 +25,7 @@ static arcp_status refuse(arcp_error *err, arcp_span text, size_t offset, const 
                              reason);
 }
 
-/* value * 10 + digit; false when that is out of range. */
+/* Appends a digit; false when the value is out of range. */
 static bool push_digit(wide *value, unsigned digit)
 {
     const wide bound = DECIMAL_MAX / 10;
@@ -37,7 +36,7 @@ static bool push_digit(wide *value, unsigned digit)
     return true;
 }
 
-/* The first byte at or after `at` that is no digit. */
+/* The index of the first byte from `at` on that is not a digit. */
 static size_t skip_digits(arcp_span text, size_t at)
 {
     while (at < text.size && is_digit(text.data[at])) {
@@ -46,19 +45,20 @@ static size_t skip_digits(arcp_span text, size_t at)
     return at;
 }
 
-/* The pieces of an amount, or of a JSON number (RFC 8259 §6). */
+/* The parts of an amount, or of a JSON number (RFC 8259 §6). */
 typedef struct number_text {
     bool is_negative;
     arcp_span whole;    /* digits before the point */
     arcp_span fraction; /* digits after it, may be empty */
-    int64_t exponent;   /* held within +-EXPONENT_MAX */
+    int64_t exponent;   /* clamped to +-EXPONENT_MAX */
 } number_text;
 
-/* Far beyond what any text can shift back, and far from overflow in sums with sizes. */
+/* Larger than any text could compensate with its digits, and too small to overflow in sums with
+ * sizes. */
 #define EXPONENT_MAX (INT64_C(1) << 60)
 
-/* Adds up digits by their weight in units: digits below one unit only say whether the
- * value has to be rounded up. Returns false when the value is out of range. */
+/* Sums the digits as units; *has_rest says whether there are non-zero digits below one unit.
+ * Returns false when the value is out of range. */
 static bool sum_digits(const number_text *number, wide *value, bool *has_rest)
 {
     const size_t count = number->whole.size + number->fraction.size;
@@ -75,8 +75,8 @@ static bool sum_digits(const number_text *number, wide *value, bool *has_rest)
             return false;
         }
     }
-    /* Zeros that the exponent stands for; the loop ends early because a value that is
-     * not zero runs out of range within 39 digits. */
+    /* Append the zeros of the exponent. The loop is short, because a value that is not zero exceeds
+     * the range within 39 digits. */
     for (int64_t left = first - (int64_t)count + 1; left > 0 && *value != 0; left--) {
         if (!push_digit(value, 0)) {
             return false;
@@ -115,7 +115,7 @@ arcp_status arcp_decimal_parse(arcp_span text, arcp_decimal *out, arcp_error *er
     wide value = 0;
     bool has_rest = false;
     if (!sum_digits(&number, &value, &has_rest)) {
-        return refuse(err, text, 0, "is out of range: at most 1.7e20 can be counted");
+        return refuse(err, text, 0, "is out of range: the largest amount is about 1.7e20");
     }
     out->units = (arcp_decimal_units)value;
     return ARCP_OK;
@@ -178,7 +178,7 @@ arcp_status arcp_decimal_parse_spend(arcp_span json_number, arcp_decimal *out, a
     bool has_rest = false;
     const bool fits = sum_digits(&number, &value, &has_rest);
     if (number.is_negative && (!fits || value != 0 || has_rest)) {
-        return refuse(err, json_number, 0, "is negative: a cost cannot be given back");
+        return refuse(err, json_number, 0, "is negative: a cost must be 0 or more");
     }
     if (!fits) {
         value = DECIMAL_MAX;

@@ -30,7 +30,7 @@ static const struct {
     [ARCP__SHAPE_ID] = {"a non-empty string", TYPE(STRING)},
 };
 
-/* -0 is zero; every other number with a minus sign is below it. */
+/* -0 is not negative; every other number with a minus sign is. */
 static bool is_not_negative(arcp_span number)
 {
     if (number.size == 0 || number.data[0] != '-') {
@@ -45,7 +45,7 @@ static bool is_not_negative(arcp_span number)
     return true;
 }
 
-/* `*number` is set where the shape is a whole number. */
+/* Checks the shape of a value. `*number` is set if the shape is a whole number. */
 static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shape, uint64_t *number)
 {
     if ((shapes[shape].types >> json->nodes[ref].type & 1) == 0) {
@@ -76,7 +76,7 @@ static bool read_hash(arcp_span hex, uint8_t out[32])
                                          (unsigned char)hex.data[2 * at + 1]};
         const int high = arcp__hex_value(digits[0]);
         const int low = arcp__hex_value(digits[1]);
-        /* Upper-case letters have this bit not. */
+        /* Digits and lower-case letters have this bit, upper-case letters do not. */
         is_hash = high >= 0 && low >= 0 && (digits[0] & digits[1] & 0x20) != 0;
         bytes[at] = (uint8_t)(high * 16 + low);
     }
@@ -86,8 +86,8 @@ static bool read_hash(arcp_span hex, uint8_t out[32])
     return is_hash;
 }
 
-/* The value is not null. False when it has another shape than the row wants; its field is as it
- * was then. */
+/* Reads a value, not null, into its field. False when it does not have the row's shape; its field
+ * is then unchanged. */
 static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_json_ref ref,
                  char *field)
 {
@@ -139,7 +139,7 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
     return false;
 }
 
-/* `within` is the member that has the row's object, or NULL. */
+/* `within` is the member whose object contains the row's member, or NULL. */
 static arcp_status refuse(const arcp__decoder *decoder, arcp_json_ref ref, const char *within,
                           const arcp__member *row, arcp_error *err)
 {
@@ -182,7 +182,7 @@ static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const ch
             status == ARCP_OK) {
             status = refuse(decoder, ref, within, row, err);
         }
-        if (row->parts != NULL) { /* without an object they are absent */
+        if (row->parts != NULL) { /* all absent when there is no object */
             assert(within == NULL);
             arcp_status inner =
                 decode(decoder, ref, row->name, row->parts, out, status == ARCP_OK ? err : NULL);

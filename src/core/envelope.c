@@ -1,6 +1,6 @@
 #include "core/envelope.h"
 
-/* What most take without their payload: one allocation where growing took several. */
+/* The size of most envelopes without their payload, to allocate once. */
 #define HEAD_BYTES 320u
 
 static arcp_status read_id(const arcp_json *json, const char *name, arcp_buf *scratch,

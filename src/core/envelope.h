@@ -22,16 +22,15 @@ typedef struct arcp__envelope {
     arcp_json_ref extensions; /* an object, or ARCP_JSON_ABSENT */
 } arcp__envelope;
 
-/* Reads the envelope of a scanned text. `scratch` takes strings that had escapes; it is
- * only appended to, and must have room reserved by the caller for text.size bytes
- * (spans must not move). Optional members that are null count as absent. A payload that
- * is absent is an empty object's equal; one that is no object is refused.
- * ARCP_E_INVALID_REQUEST names the member and what would be right; `out->id` is set as
- * far as it could be read. */
+/* Reads the envelope of a scanned text. Strings with escapes are appended to `scratch`, for which
+ * the caller has reserved text.size bytes, so that spans do not move. Optional members that are
+ * null count as absent. An absent payload counts as an empty object; one that is not an object is
+ * refused. ARCP_E_INVALID_REQUEST names the member and what it must be; `out->id` is set if it
+ * could be read. */
 ARCP_MUST_CHECK arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch,
                                                  arcp__envelope *out, arcp_error *err);
 
-/* What a sender knows of an envelope; empty spans are left out. */
+/* The members of an envelope that is sent; empty spans are left out. */
 typedef struct arcp__envelope_head {
     const char *type;
     arcp_span id;

@@ -88,8 +88,8 @@ const arcp__members *arcp__event_body_members(arcp_event_kind kind)
     return &bodies[kind];
 }
 
-/* When a member is there under both of its names the draft's counts, and the other is not relayed:
- * a reader of the older spelling would see a call that nobody asked the gate about. */
+/* When a member occurs under both names, the draft's counts and the older one is not relayed: a
+ * reader of the older name would see a call that the gate did not check. */
 arcp_status arcp__event_body_read(arcp__decoder *decoder, arcp_event_kind kind, arcp_json_ref body,
                                   arcp__event_body *out, arcp_error *err)
 {
@@ -108,7 +108,7 @@ arcp_status arcp__event_body_read(arcp__decoder *decoder, arcp_event_kind kind, 
     return arcp__decode(decoder, body, &bodies[kind], out, err);
 }
 
-/* The draft's four levels, or NULL. Loggers write them in many ways. */
+/* Maps the level names of common loggers to the draft's four levels; NULL: unknown. */
 static const char *log_level(arcp_span text)
 {
     static const struct {
@@ -128,8 +128,8 @@ static const char *log_level(arcp_span text)
     return NULL;
 }
 
-/* Exactly one of `result` and `error`. Many writers set the one that is not meant to null: that one
- * is as if it were not there, and is not relayed. [arcp:8.2-1] */
+/* A tool_result has exactly one of `result` and `error`. Many writers set the unused one to null,
+ * which then counts as absent and is not relayed. [arcp:8.2-1] */
 static arcp_status check_tool_result(const arcp_json *json, const arcp__event_body *body,
                                      arcp_buf *scratch, arcp_error *err)
 {
@@ -143,12 +143,12 @@ static arcp_status check_tool_result(const arcp_json *json, const arcp__event_bo
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "body has both result and error, must have one of them");
     }
-    arcp__error_payload parsed; /* `retryable` may be missing or against the rules */
+    arcp__error_payload parsed; /* `retryable` may be missing or wrong */
     return arcp__error_payload_parse(json, body->error, scratch, &parsed, err);
 }
 
-/* What a kind demands beyond its table. `rewrite` is set when the body cannot be relayed
- * as it is. */
+/* Checks the rules of a kind beyond its table. `rewrite` is set when the body cannot be relayed
+ * unchanged. */
 static arcp_status check_kind(const arcp_json *json, arcp__event_body *body, arcp_buf *scratch,
                               bool *rewrite, arcp_error *err)
 {
@@ -165,7 +165,7 @@ static arcp_status check_kind(const arcp_json *json, arcp__event_body *body, arc
             arcp_span_equal_cstr(body->phase, "back_pressure") ||
             arcp_span_equal_cstr(body->phase, "credential_rotated")) {
             return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                                  "status phase \"%.*s\" is the runtime's to report",
+                                  "status phase \"%.*s\": only the runtime reports this phase",
                                   (int)body->phase.size, body->phase.data);
         }
     } else if (body->kind == ARCP_EVENT_METRIC) {
@@ -187,7 +187,7 @@ static arcp_status check_kind(const arcp_json *json, arcp__event_body *body, arc
     return ARCP_OK;
 }
 
-/* ---- what cannot be relayed as it is ---- */
+/* ---- bodies that cannot be relayed unchanged ---- */
 
 static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp__event_body *body,
                          arcp_buf *scratch, arcp_buf *out)
@@ -198,7 +198,7 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp
          name = arcp_json_next(json, object, name)) {
         const arcp_json_ref value = name + 1;
         const arcp_span written = arcp_json_string(json, name, scratch);
-        const arcp__member *older = NULL; /* the row whose older spelling it has */
+        const arcp__member *older = NULL; /* the row whose older name it has */
         for (size_t i = 0; i < bodies[kind].count && older == NULL; i++) {
             const arcp__member *row = &bodies[kind].rows[i];
             older = row->older != NULL && arcp_span_equal_cstr(written, row->older) ? row : NULL;
@@ -206,7 +206,7 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp
         const bool is_shadowed =
             older != NULL &&
             arcp_json_member(json, object, arcp_span_cstr(older->name)) != ARCP_JSON_ABSENT;
-        /* The null of a result and an error of which one is meant. */
+        /* The null of the unused one of `result` and `error`. */
         const bool is_unused_half =
             kind == ARCP_EVENT_TOOL_RESULT && arcp_json_is(json, value, ARCP_JSON_NULL) &&
             (value == body->error || (!arcp_json_is_missing(json, body->error) &&
@@ -219,7 +219,7 @@ static void rewrite_body(const arcp_json *json, arcp_json_ref object, const arcp
         arcp_json_name_span(&writer, older == NULL ? written : arcp_span_cstr(older->name));
         if (kind == ARCP_EVENT_TOOL_RESULT && value == body->error &&
             arcp__error_payload_parse(json, value, scratch, &error, NULL) == ARCP_OK) {
-            /* Its code, message and retryable made right. */
+            /* With a corrected code, message and retryable. */
             arcp_json_begin_object(&writer);
             arcp__error_payload_members(&writer, error.status, error.code, error.message,
                                         error.retryable, arcp_json_raw(json, error.details));
@@ -275,7 +275,7 @@ arcp_status arcp__event_check(const arcp_json *json, arcp_span kind_text, arcp_j
     return ARCP_OK;
 }
 
-/* ---- what the runtime says itself ---- */
+/* ---- bodies that the runtime writes ---- */
 
 void arcp__event_write_log(arcp_span level, arcp_span message, arcp_buf *out)
 {

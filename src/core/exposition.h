@@ -1,4 +1,4 @@
-/* Metrics as Prometheus reads them: the text format 0.0.4. */
+/* Metrics in the Prometheus text format 0.0.4. */
 #ifndef ARCP_CORE_EXPOSITION_H
 #define ARCP_CORE_EXPOSITION_H
 
@@ -18,8 +18,7 @@ const char *arcp__metric_name(arcp__metric metric); /* static */
 /* The two lines before a metric's samples. */
 void arcp__exposition_family(arcp_buf *out, arcp__metric metric);
 
-/* Labels come as name and value, in pairs, ended by NULL; NULL alone for none. Values may be
- * any text. */
+/* `labels` has pairs of name and value, ended by NULL; it may be NULL. Values may be any text. */
 void arcp__exposition_u64(arcp_buf *out, const char *name, const char *const *labels,
                           uint64_t value);
 /* `value` is a number as text. */

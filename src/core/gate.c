@@ -6,11 +6,11 @@
 #include "core/target.h"
 #include "json/json_put.h"
 
-/* How much of a target a message quotes, and how many patterns the details list. */
+/* Bytes of a target that a message quotes, and patterns that the details list. */
 #define SHOWN_BYTES_MAX      200
 #define GRANTED_PATTERNS_MAX 32
 
-/* The decision is all zero, and so denied. */
+/* The decision is zeroed, and so denied already. */
 static bool deny(arcp_decision *decision, arcp_status code, arcp_deny_reason reason)
 {
     decision->code = code;
@@ -18,10 +18,10 @@ static bool deny(arcp_decision *decision, arcp_status code, arcp_deny_reason rea
     return false;
 }
 
-/* First the two questions that concern no target in particular. Then: is there a pattern for the
- * target? Normalise, match, and hand back what was matched, so that the caller acts on nothing
- * else. [arcp:7.1-4] [arcp:9.1-1] [arcp:9.3-2] [arcp:9.5-4] [arcp:9.5-5] [arcp:9.6-6] [arcp:9.6-7]
- * [arcp:9.7-1] [arcp:9.7-4] [arcp:9.7-5] [arcp:9.8.3-5] */
+/* Checks expiry and budgets first, which do not depend on the target. Then makes the target
+ * canonical, matches it, and returns the canonical form, so that the caller acts on exactly what
+ * was matched. [arcp:7.1-4] [arcp:9.1-1] [arcp:9.3-2] [arcp:9.5-4] [arcp:9.5-5] [arcp:9.6-6]
+ * [arcp:9.6-7] [arcp:9.7-1] [arcp:9.7-4] [arcp:9.7-5] [arcp:9.8.3-5] */
 bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span capability,
                     arcp_span target, arcp_target_scratch *scratch, arcp_decision *decision)
 {
@@ -32,7 +32,7 @@ bool arcp_authorize(const arcp_authority *authority, arcp_time now, arcp_span ca
     if (arcp__authority_is_expired(authority, now)) {
         return deny(decision, ARCP_E_LEASE_EXPIRED, ARCP_DENY_EXPIRED);
     }
-    /* cost.budget itself can be asked about when it is used up. */
+    /* cost.budget itself can be checked when it is used up. */
     if (authority->budget != NULL && kind != ARCP__CAPABILITY_COST_BUDGET &&
         !arcp_budget_is_open(authority->budget, &decision->currency)) {
         return deny(decision, ARCP_E_BUDGET_EXHAUSTED, ARCP_DENY_BUDGET);
@@ -67,9 +67,9 @@ bool arcp_authorize_delegate(const arcp_authority *authority, arcp_time now, arc
                              arcp_decision *decision)
 {
     const arcp_span capability = ARCP_SPAN_LITERAL("agent.delegate");
-    /* All three spellings are beginnings of name@version. Names are matched where they stand, so
-     * the scratch is free to hold them. One that is too long for a target is cut so that it still
-     * is too long. */
+    /* All three spellings are prefixes of name@version. Names are matched in place, so the scratch
+     * can hold them. One that is too long for a target is truncated so that it is still too
+     * long. */
     const arcp_span parts[] = {name, ARCP_SPAN_LITERAL("@"), version};
     arcp_span full = arcp_span_make(scratch->bytes, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -81,7 +81,7 @@ bool arcp_authorize_delegate(const arcp_authority *authority, arcp_time now, arc
     }
     const arcp_span spellings[] = {full, arcp_span_first(full, name.size),
                                    arcp_span_first(full, name.size + 1)};
-    /* Without a version the first spelling is the third. */
+    /* Without a version the first spelling equals the third. */
     const size_t first = version.size == 0 ? 1 : 0;
     arcp_decision denial = {0};
     for (size_t i = first; i < sizeof spellings / sizeof *spellings; i++) {
@@ -99,7 +99,7 @@ bool arcp_authorize_delegate(const arcp_authority *authority, arcp_time now, arc
     return false;
 }
 
-/* ---- what a decision says to people and to programs ---- */
+/* ---- decisions as text and as JSON ---- */
 
 static const struct {
     const char *name;

@@ -21,7 +21,7 @@ uint32_t arcp__glob_classes_fill(arcp__target_kind kind, const arcp__glob_states
     if (kind == ARCP__TARGET_URL) {
         classes['?'] = ARCP__GLOB_BYTE_QUERY;
     }
-    /* Patterns are UTF-8, where thirteen bytes never occur: there is a class for each. */
+    /* Thirteen byte values never occur in UTF-8, so there are enough classes. */
     uint32_t class_count = ARCP__GLOB_BYTE_FIRST;
     for (size_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < patterns[i].last; k++) {
@@ -49,7 +49,7 @@ void arcp__glob_machine_fill(arcp__glob_machine *machine, uint32_t pattern,
                              const arcp__glob_states *states, const arcp__glob_range *range,
                              const unsigned char classes[256])
 {
-    static const arcp__glob_class seen_as[ARCP__GLOB_BYTE_FIRST] = {
+    static const arcp__glob_class loop_class[ARCP__GLOB_BYTE_FIRST] = {
         [ARCP__GLOB_BYTE_OTHER] = ARCP__GLOB_ORDINARY,
         [ARCP__GLOB_BYTE_SLASH] = ARCP__GLOB_SEPARATOR,
         [ARCP__GLOB_BYTE_DOT] = ARCP__GLOB_SEPARATOR,
@@ -64,7 +64,7 @@ void arcp__glob_machine_fill(arcp__glob_machine *machine, uint32_t pattern,
     for (uint32_t state = range->first; state <= range->last; state++) {
         const uint32_t bit = state - range->first;
         for (uint32_t i = 0; i < ARCP__GLOB_BYTE_FIRST; i++) {
-            if (arcp__glob_loop_takes(states, state, seen_as[i])) {
+            if (arcp__glob_loop_takes(states, state, loop_class[i])) {
                 set_bit(row(machine, ARCP__GLOB_ROW_KEEP + i), bit);
             }
         }
@@ -117,7 +117,7 @@ static bool run_words(const arcp__glob_machine *machine, const unsigned char cla
         const uint64_t *const stepped = machine->rows + (ARCP__GLOB_ROW_STEP + byte_class) * words;
         const uint64_t *const kept = machine->rows + (ARCP__GLOB_ROW_KEEP + fixed) * words;
         const bool is_slash = byte_class == ARCP__GLOB_BYTE_SLASH;
-        uint64_t below = 0; /* the word before, as it was */
+        uint64_t below = 0; /* the previous word, before this step */
         uint64_t any = 0;
         for (size_t i = 0; i < words; i++) {
             const uint64_t word = now[i];

@@ -1,4 +1,5 @@
-/* The general case: all states of a pattern in the bits of a few words.
+/* The general case: a bit-parallel machine, with the states of a pattern in the bits of a few
+ * words.
  *
  * One step per byte, whatever the pattern:
  *   D' = (D << 1) & step[byte]  |  D & keep[kind of byte]  |  (D << 2) & skip, after a '/'
@@ -13,21 +14,21 @@ enum {
     ARCP__GLOB_WORDS_MAX = ARCP__GLOB_STATES_MAX / 64
 };
 
-/* Classes of bytes. Bytes of no machine's literals, and the first few, are fixed; other
- * literals get a class each. */
+/* Classes of bytes. The first few are fixed, the first of them for bytes that are no literal; each
+ * literal byte gets its own class. */
 enum {
     ARCP__GLOB_BYTE_OTHER,
     ARCP__GLOB_BYTE_SLASH,
-    ARCP__GLOB_BYTE_DOT,   /* only where it separates */
+    ARCP__GLOB_BYTE_DOT,   /* only if '.' separates segments */
     ARCP__GLOB_BYTE_QUERY, /* only in URLs */
-    ARCP__GLOB_BYTE_FIRST  /* of those given out */
+    ARCP__GLOB_BYTE_FIRST  /* the first class of a literal */
 };
 
 typedef struct arcp__glob_machine {
     uint32_t pattern;
     uint32_t words; /* per row */
-    /* A state whose loop takes whatever comes, and accepts: no need to read on. UINT32_MAX:
-     * there is none. */
+    /* An accepting state whose loop takes every byte, so that the rest need not be read.
+     * UINT32_MAX: none. */
     uint32_t eager;
     uint32_t reserved;
     /* Rows: start, accept, skip, keep for the four fixed classes, step for each class. */
@@ -42,18 +43,18 @@ enum {
     ARCP__GLOB_ROW_STEP = ARCP__GLOB_ROW_KEEP + ARCP__GLOB_BYTE_FIRST
 };
 
-/* The states of a pattern from `first` to `last`, of which the loops are run; `accept_too`
- * is another accepting state besides `last`, or `last`. */
+/* The states of a pattern that a machine runs, from `first` to `last`; `accept_too` is a second
+ * accepting state, or `last`. */
 typedef struct arcp__glob_range {
     uint32_t first;
     uint32_t last;
     uint32_t accept_too;
 } arcp__glob_range;
 
-/* Bytes of a machine for so many states and classes. */
+/* The size of a machine for this many states and classes, in bytes. */
 size_t arcp__glob_machine_size(const arcp__glob_range *range, uint32_t class_count);
 
-/* Gives each literal byte a class; the number of classes. */
+/* Gives each literal byte a class; returns the number of classes. */
 uint32_t arcp__glob_classes_fill(arcp__target_kind kind, const arcp__glob_states *patterns,
                                  size_t count, unsigned char classes[256]);
 

@@ -1,9 +1,9 @@
-/* One canonical target against a compiled set.
+/* Matches one canonical target against a compiled set.
  *
- * A forward node is visited at most once per target: each segment wildcard leaves only one
- * place where the pattern can go on (the separator that ends the segment), so the place of
- * a node is given by its way from the root. The recursion is as deep as a pattern has
- * segment wildcards. */
+ * A forward node is visited at most once per target: after a segment wildcard the pattern can
+ * continue at one position only (the separator that ends the segment), so a node's path from the
+ * root determines its position in the target. The recursion is as deep as a pattern has segment
+ * wildcards. */
 #include <endian.h>
 
 #include "core/glob_machine.h"
@@ -16,7 +16,7 @@ typedef struct matcher {
     arcp__glob_hit hit;
 } matcher;
 
-/* Eight bytes at a time: earlier bytes are lower. */
+/* Loads eight bytes; earlier bytes are lower. */
 static inline uint64_t load_word(const void *bytes)
 {
     uint64_t word;
@@ -24,7 +24,7 @@ static inline uint64_t load_word(const void *bytes)
     return le64toh(word);
 }
 
-/* Short runs mostly: cheaper than a call. */
+/* Most runs are short, for which this is cheaper than a call of memcmp. */
 static inline bool equal_bytes(const char *a, const unsigned char *label, size_t size)
 {
     const char *b = (const char *)label;
@@ -54,7 +54,7 @@ static arcp__glob_part find_branch(const arcp__glob_set *set, arcp__glob_part pa
         const unsigned index = branches->bytes[byte];
         return index == 0 ? 0 : nodes[index - 1];
     }
-    /* 0x80 in the place of each byte that is the one. */
+    /* `found` has 0x80 in the position of each byte that equals `byte`. */
     const uint64_t sevens = UINT64_C(0x7f7f7f7f7f7f7f7f);
     const uint64_t other = load_word(branches->bytes) ^ (UINT64_C(0x0101010101010101) * byte);
     const uint64_t found = ~(((other & sevens) + sevens) | other | sevens);
@@ -71,7 +71,7 @@ static bool hits(matcher *m, arcp__glob_hit hit)
     return hit != 0;
 }
 
-/* Where the segment that `at` is in ends. */
+/* The end of the segment that contains `at`. */
 static size_t find_separator(const matcher *m, size_t at)
 {
     if (arcp__target_kind_has_dots(m->set->kind)) {
@@ -84,15 +84,16 @@ static size_t find_separator(const matcher *m, size_t at)
     return slash == NULL ? m->size : (size_t)(slash - m->bytes);
 }
 
-/* Whether a wildcard that is not the pattern's last may stand for these bytes. */
+/* Whether the bytes contain the '?' of a URL, which only the last wildcard of a pattern may
+ * match. */
 static bool has_query(const matcher *m, size_t from, size_t to)
 {
     return m->set->kind == ARCP__TARGET_URL && from < to &&
            memchr(m->bytes + from, '?', to - from) != NULL;
 }
 
-/* Goes to the next node of a backward trie whose literals stand before *end and not before
- * `from`; NULL when there is none. */
+/* Goes to a node of a backward trie if its literals end at *end and begin at or after `from`, and
+ * moves *end before them; else NULL. */
 static const arcp__glob_node *walk_back(const matcher *m, arcp__glob_part part, size_t from,
                                         size_t *end)
 {
@@ -118,7 +119,7 @@ static bool match_machines(matcher *m, const arcp__glob_rest *rest, size_t from,
 {
     const unsigned char *classes = arcp__glob_at(m->set, m->set->classes);
     const arcp__glob_candidate *candidates = arcp__glob_at(m->set, rest->machines);
-    /* Which literals are there. One machine is run faster than this is found out. */
+    /* The literals that occur. Not worth it for a single machine. */
     uint64_t marks = rest->machine_count > 1 ? 0 : UINT64_MAX;
     for (size_t at = from; at < to && marks != UINT64_MAX; at++) {
         marks |= arcp__glob_mark((unsigned char)m->bytes[at]);
@@ -135,7 +136,7 @@ static bool match_machines(matcher *m, const arcp__glob_rest *rest, size_t from,
     return false;
 }
 
-/* The rest of the target, from `from` on, by how it ends. */
+/* Matches the rest of the target, from `from` on, by its end. */
 static bool match_rest(matcher *m, arcp__glob_part part, size_t from)
 {
     size_t end = m->size;
@@ -161,7 +162,7 @@ static bool match_rest(matcher *m, arcp__glob_part part, size_t from)
 
 static bool match_from(matcher *m, arcp__glob_part part, size_t at);
 
-/* The segment that begins at `from`, by how it ends and what comes then. */
+/* Matches the segment that begins at `from` by its end, then what follows. */
 static bool match_segments(matcher *m, arcp__glob_part part, size_t from)
 {
     const size_t separator = find_separator(m, from);

@@ -9,16 +9,16 @@ typedef struct parser {
     size_t at;
     unsigned char *literals;
     uint8_t *loops;
-    uint32_t count; /* literals so far; also the state we are at */
+    uint32_t count; /* literals so far; also the current state */
     size_t wildcards;
     bool tail;
 } parser;
 
-/* What stands before the wildcard that comes next. */
+/* What precedes the next wildcard. */
 typedef enum edge {
     EDGE_NONE,
     EDGE_START,
-    EDGE_SLASH,   /* a '/' that segments may begin behind */
+    EDGE_SLASH,   /* a '/' after which segments may begin */
     EDGE_SEGMENTS /* the '/' of `**` between slashes */
 } edge;
 
@@ -39,7 +39,7 @@ static void set_loop(parser *p, uint8_t loop)
     p->wildcards++;
 }
 
-/* Two or more stars, the last of them just before `at`. [arcp:LA-5] */
+/* Reads two or more stars, the last of which is just before `at`. [arcp:LA-5] */
 static edge read_double_star(parser *p, edge before)
 {
     const bool at_end = p->at == p->text.size;
@@ -52,7 +52,7 @@ static edge read_double_star(parser *p, edge before)
         return EDGE_SEGMENTS;
     }
     if (before == EDGE_SEGMENTS && at_end) {
-        /* A row of whole segments at the end is one: take the earlier ones back. */
+        /* Consecutive `**` segments at the end count as one: undo the earlier one. */
         p->count--;
         p->wildcards--;
         before = p->count == 0 ? EDGE_START : EDGE_SLASH;
@@ -73,7 +73,7 @@ static void parse(parser *p)
         const char byte = p->text.data[p->at++];
         if (byte != '*') {
             add_literal(p, (unsigned char)byte);
-            /* What follows the second slash of "://" is a host, and no segment. */
+            /* After the second slash of "://" comes a host, not a segment. */
             const bool is_slash =
                 byte == '/' && (p->at < 3 || memcmp(p->text.data + p->at - 3, "://", 3) != 0);
             before = is_slash ? EDGE_SLASH : EDGE_NONE;
@@ -134,8 +134,8 @@ arcp_span arcp__glob_literal_prefix(arcp_span pattern)
 
 bool arcp__glob_bases_meet(arcp_span a, arcp_span b)
 {
-    /* Where two literal bytes differ first, one side at most may end instead (`/x/` and stars
-     * contain `/x`): the other one goes on. */
+    /* If two literal bytes differ, the patterns have no common target: where they differ at most
+     * one pattern may end instead (`/x/` and stars matches `/x`), but then the other continues. */
     return a.size < b.size ? arcp_span_starts_with(b, a) : arcp_span_starts_with(a, b);
 }
 

@@ -1,11 +1,10 @@
 /* One pattern: its limits, its literal beginning, and its states.
  *
- * The grammar is in glob_set.h. A parsed pattern is a row of literal bytes; between two of
- * them, before the first and behind the last, there may be a loop that takes further bytes.
- * State i means "the first i literals are behind us": a byte leads from i to i + 1 when it
- * is literal i, and stays at i when the loop at i takes it. All loops are of a state to
- * itself, so a set of states is stepped with a few shifts. `**` between slashes is a loop
- * and a literal '/' that may be passed over together.
+ * The grammar is in glob_set.h. A parsed pattern is a sequence of literal bytes; before, between
+ * and after them there may be loops that take further bytes. State i means that the first i
+ * literals were read: a byte leads from i to i + 1 when it is literal i, and stays at i when the
+ * loop at i takes it. Every loop leads from a state to itself, so a set of states is stepped with a
+ * few shifts. `**` between slashes is a loop and a literal '/' that may be skipped together.
  * docs/leases.md, Patterns. Pure; any thread. */
 #ifndef ARCP_CORE_GLOB_PATTERN_H
 #define ARCP_CORE_GLOB_PATTERN_H
@@ -16,32 +15,31 @@
 
 #include "core/capability.h"
 
-/* No limit that a caller sets can be higher. */
+/* The upper bound of a caller's limit. */
 #define ARCP__GLOB_PATTERN_BYTES_MAX 8191
 
-/* Why these bytes are no pattern ("is empty", "contains a NUL byte", "is not UTF-8", "is
- * too long"), or NULL when they are one. Static. */
+/* Why these bytes are not a pattern ("is empty", "contains a NUL byte", "is not UTF-8", "is too
+ * long"); NULL when they are. Static. */
 const char *arcp__glob_pattern_fault(arcp_span pattern);
 
-/* Number of wildcards of a pattern, as the limit counts them: a run of stars is one, and
- * so is a row of whole segments `**`. */
+/* Number of wildcards of a pattern, as the limit counts them: a run of stars counts as one, and so
+ * do consecutive segments `**`. */
 size_t arcp__glob_wildcard_count(arcp_span pattern);
 
 /* The bytes before the first star; borrowed. */
 arcp_span arcp__glob_literal_prefix(arcp_span pattern);
 
-/* Whether two patterns with these literal beginnings can have a target in common; false only
- * when there is none. */
+/* False only if two patterns with these literal prefixes have no target in common. */
 bool arcp__glob_bases_meet(arcp_span a, arcp_span b);
 
 /* Whether the pattern has no star: it matches itself and nothing else. */
 bool arcp__glob_is_literal(arcp_span pattern);
 
-/* What the loop of a state is. SKIP comes with ANY only: whoever arrives at the state (or
- * starts there) is also one state further. */
+/* The loop of a state. SKIP occurs only with ANY: whatever reaches the state (or starts there) also
+ * reaches the next one. */
 enum {
     ARCP__GLOB_LOOP_NONE = 0,
-    ARCP__GLOB_LOOP_SEGMENT = 1, /* `*`: any byte but a separator */
+    ARCP__GLOB_LOOP_SEGMENT = 1, /* `*`: any byte except a separator */
     ARCP__GLOB_LOOP_ANY = 2,     /* `**`: any byte */
     ARCP__GLOB_LOOP_SKIP = 4
 };
@@ -56,10 +54,10 @@ typedef struct arcp__glob_states {
 /* Bytes that arcp__glob_parse needs for a pattern of `size` bytes. */
 #define ARCP__GLOB_ROOM(size) (2 * (size) + 1)
 
-/* Reads a pattern of at least one byte into `room`; *states points there. */
+/* Parses a pattern of at least one byte into `room`, to which *states points. */
 void arcp__glob_parse(arcp_span pattern, unsigned char *room, arcp__glob_states *states);
 
-/* How loops see a byte. */
+/* The classes of bytes that loops distinguish. */
 typedef enum arcp__glob_class {
     ARCP__GLOB_ORDINARY,
     ARCP__GLOB_SEPARATOR,
@@ -75,8 +73,8 @@ static inline arcp__glob_class arcp__glob_class_of(arcp__target_kind kind, unsig
     return byte == '?' && kind == ARCP__TARGET_URL ? ARCP__GLOB_QUERY : ARCP__GLOB_ORDINARY;
 }
 
-/* Whether the loop at `state` takes bytes of the class. A query is only taken by a
- * wildcard that nothing comes after. */
+/* Whether the loop at `state` takes bytes of the class. Only a wildcard at the end of the pattern
+ * takes a query. */
 static inline bool arcp__glob_loop_takes(const arcp__glob_states *states, uint32_t state,
                                          arcp__glob_class byte_class)
 {

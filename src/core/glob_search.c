@@ -11,11 +11,11 @@ enum {
     BUCKETS = 1024,
     SETS_BYTES_MAX = 64 << 20,
     NO_NODE = -1,
-    COVERS_MAX = 16 /* fresh bytes that are remembered while one node is expanded */
+    COVERS_MAX = 16 /* fresh bytes whose shapes are kept while one node is expanded */
 };
 
 typedef struct node {
-    int32_t parent;  /* the node it was reached from; NO_NODE: the child's prefix */
+    int32_t parent;  /* the previous node; NO_NODE: the child's prefix */
     int32_t sibling; /* the next one in the bucket */
     uint32_t state;  /* of the child */
     uint32_t depth;  /* bytes read */
@@ -24,17 +24,17 @@ typedef struct node {
     unsigned char byte;        /* the last one read */
 } node;
 
-/* Which bytes a wildcard has to be tried with. docs/leases.md, Subsets.
+/* The bytes that must be tried for a wildcard. docs/leases.md, Subsets.
  *
- * A byte that is no literal of any pattern in the question ("fresh") keeps only those of
- * the parents' states whose loop takes it; any other byte of the same class keeps these
- * too. So one fresh byte stands for all bytes that lead to no better place in the shape of
- * targets, and separators, which some loops do not take, are tried by themselves. A star is never
- * a literal, so a fresh byte is there wherever a target may have a star. */
+ * A byte that is no literal of any pattern in the question is "fresh": it keeps only the parents'
+ * states whose loop takes it, and any other byte of the same class keeps these, too. So one fresh
+ * byte represents all bytes whose resulting shape allows no more. Separators, which some loops do
+ * not take, are tried separately. A star is never a literal, so there is always a fresh byte where
+ * a target may have a star. */
 typedef struct alphabet {
     unsigned char special[3]; /* separators, and '?' of URLs */
     size_t special_count;
-    unsigned char ordinary[256]; /* fresh ones first, in the order of preference */
+    unsigned char ordinary[256]; /* fresh ones first, in order of preference */
     size_t ordinary_count;
     size_t fresh_count;
 } alphabet;
@@ -46,13 +46,13 @@ typedef struct search {
     alphabet alphabet;
     uint64_t work_max;
     arcp__arena arena; /* the sets */
-    node *nodes;       /* the queue: those from `next` on are waiting */
+    node *nodes;       /* a queue; nodes from `next` on are not expanded yet */
     size_t count;
     size_t capacity;
     size_t next;
     int32_t buckets[BUCKETS];
     arcp__glob_states_set scratch[2];
-    int32_t found; /* the node that fails */
+    int32_t found; /* the node with a counterexample */
     bool too_complex;
     bool no_memory;
 } search;
@@ -97,7 +97,7 @@ static size_t bucket_of(const search *s, const node *n)
     return (size_t)(hash >> 54) % BUCKETS;
 }
 
-/* Whether an earlier node fails whenever this one does. */
+/* Whether an earlier node leads to a counterexample whenever this one does. */
 static bool is_dominated(search *s, size_t bucket, const node *candidate)
 {
     for (int32_t i = s->buckets[bucket]; i != NO_NODE; i = s->nodes[i].sibling) {
@@ -117,7 +117,7 @@ static bool is_over(const search *s)
     return s->found != NO_NODE || s->too_complex || s->no_memory;
 }
 
-/* Adds a node unless it leads nowhere; finds out whether it fails. */
+/* Adds a node unless it cannot lead to a counterexample; checks whether it is one. */
 static void add_node(search *s, node candidate)
 {
     arcp__glob_union *parents = s->parents;
@@ -158,7 +158,7 @@ static void add_node(search *s, node candidate)
     s->count++;
 }
 
-/* Adds the state, and the one behind it when it may be passed over. */
+/* Adds the node, and its successor if its state may be skipped. */
 static void arrive(search *s, node candidate)
 {
     add_node(s, candidate);
@@ -168,7 +168,7 @@ static void arrive(search *s, node candidate)
     }
 }
 
-/* A node read one byte behind the node `from`; its set is in the scratch. */
+/* The node after reading one byte from the node `from`; its set is in the scratch. */
 static node read_byte(search *s, int32_t from, unsigned char byte, arcp__shape shape)
 {
     const node *parent = &s->nodes[from];
@@ -199,7 +199,7 @@ static bool is_covered(search *s, const arcp__shape *covers, size_t count, arcp_
     return false;
 }
 
-/* The loop takes a byte that is no separator: each that a fresh one does not stand for. */
+/* Expands a loop with ordinary bytes: with each that no fresh byte represents. */
 static void expand_ordinary(search *s, int32_t from)
 {
     const arcp__shape before = s->nodes[from].shape;
@@ -228,7 +228,7 @@ static void expand(search *s, int32_t from)
 {
     const node n = s->nodes[from];
     if (n.depth == ARCP_TARGET_BYTES_MAX) {
-        return; /* longer ones are no targets */
+        return; /* longer texts are not targets */
     }
     if (s->child->loops[n.state] != ARCP__GLOB_LOOP_NONE) {
         for (size_t i = 0; i < s->alphabet.special_count; i++) {
@@ -254,7 +254,7 @@ static void expand(search *s, int32_t from)
     }
 }
 
-/* The child's literals up to its first wildcard need no nodes. */
+/* Starts after the child's literals before its first wildcard, which need no nodes. */
 static void begin(search *s)
 {
     const arcp__glob_states *child = s->child;
@@ -285,7 +285,7 @@ static void begin(search *s)
     arrive(s, (node){.parent = NO_NODE, .state = size, .depth = size, .shape = shape, .set = *now});
 }
 
-/* Writes the target that leads to the failing node. */
+/* Writes the target that leads to the node found. */
 static arcp_status write_witness(const search *s, arcp_buf *witness)
 {
     const size_t size = s->nodes[s->found].depth;

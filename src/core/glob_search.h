@@ -1,11 +1,11 @@
-/* The exact search: a canonical target that a pattern matches and a union of others does
- * not, or the certainty that there is none. docs/leases.md, Subsets.
+/* The exact search for a canonical target that a pattern matches and a union of others does not; it
+ * also proves that there is none. docs/leases.md, Subsets.
  *
- * A node is a state of the child, a state of the shape of targets, and the set of states
- * that the parents can be in. Breadth first, so that the first failure is a shortest
- * witness. A node is left out when an earlier one of the same state of the child, whose
- * shape allows as much, has its parents in no other states: that one fails whenever this
- * does. */
+ * A node is a state of the child, a state of the shape of targets, and the set of states that the
+ * parents can be in. The search is breadth first, so that the first witness is a shortest one. A
+ * node is left out when an earlier one has the same state of the child, a shape that allows as
+ * much, and no further states of the parents: a counterexample for the node is then one for the
+ * earlier node. */
 #ifndef ARCP_CORE_GLOB_SEARCH_H
 #define ARCP_CORE_GLOB_SEARCH_H
 

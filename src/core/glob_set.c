@@ -1,11 +1,11 @@
-/* From patterns to a compiled set.
+/* Compiles patterns into a set.
  *
- * Each pattern is an entry: which literals it goes on with, and what the wildcard behind these
- * comes to. Tries are cut from sorted entries, without recursion: a trie is an item of work, which
- * writes one node and leaves an item for each of its branches. The ranges of items that
- * wait are disjoint, so there are never more of them than patterns.
+ * Each pattern is an entry: its next literals, and what the wildcard after them amounts to. Tries
+ * are made from sorted entries without recursion: a work item writes one node and queues an item
+ * for each of its branches. The ranges of queued items are disjoint, so there are never more items
+ * than patterns.
  *
- * The block grows while it is built; parts are named by their offset, because it moves. */
+ * The block grows and moves while it is built, so parts are named by their offsets. */
 #include "core/glob_trie.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@
 enum {
     ALIGNMENT = 8,
     INSERTION_MAX = 16, /* entries that are sorted by insertion */
-    /* How deep the recursion of a match may become; patterns of leases stay far below. */
+    /* The deepest recursion of a match; patterns of leases stay far below. */
     SEGMENTS_MAX = 64
 };
 
@@ -28,21 +28,21 @@ typedef enum ending {
     TAIL,     /* nothing, or '/' and anything */
     SEGMENT,  /* one segment */
     ANYTHING, /* anything */
-    /* By how the rest ends. */
+    /* Sorted by the end of the rest. */
     REST_ANY,   /* anything, then the suffix */
     REST_WHOLE, /* whole segments, then the suffix */
     REST_MACHINE,
-    /* By how the segment ends. */
+    /* Sorted by the end of the segment. */
     SEGMENTED
 } ending;
 
 typedef struct glob_entry {
-    const unsigned char *key; /* the literals this trie is about */
+    const unsigned char *key; /* the literals for this trie */
     uint32_t size;
     uint32_t pattern;
-    uint32_t first;    /* the state that the wildcard behind the literals is at */
-    uint32_t last;     /* the state that the suffix begins at, or that the segment ends at */
-    uint32_t segments; /* wildcards that are behind us, one segment each */
+    uint32_t first;    /* the state of the wildcard after the literals */
+    uint32_t last;     /* the state at which the suffix begins, or the segment ends */
+    uint32_t segments; /* segment wildcards before this one */
     ending ending;
 } glob_entry;
 
@@ -50,10 +50,10 @@ typedef enum trie { TRIE_FORWARD, TRIE_REST, TRIE_SEGMENT } trie;
 
 typedef struct work {
     trie trie;
-    arcp__glob_part slot; /* where the node's part is to be written */
+    arcp__glob_part slot; /* where to write the node's offset */
     size_t low;           /* the range of entries */
     size_t high;
-    uint32_t depth; /* bytes of the keys that stand in the nodes above */
+    uint32_t depth; /* bytes of the keys that the nodes above have */
 } work;
 
 typedef struct builder {
@@ -79,7 +79,7 @@ static void *part_at(const builder *b, arcp__glob_part part)
     return b->block + part;
 }
 
-/* `size` zeroed bytes of the block; 0 when out of memory, and for ever after. */
+/* Takes `size` zeroed bytes of the block; 0 when out of memory, and from then on. */
 static arcp__glob_part take(builder *b, size_t size)
 {
     const size_t begin = b->used;
@@ -104,8 +104,8 @@ static arcp__glob_part take(builder *b, size_t size)
     return (arcp__glob_part)begin;
 }
 
-static void wait_for(builder *b, trie kind, arcp__glob_part slot, size_t low, size_t high,
-                     uint32_t depth)
+static void queue_work(builder *b, trie kind, arcp__glob_part slot, size_t low, size_t high,
+                       uint32_t depth)
 {
     assert(b->waiting_count < b->count);
     b->waiting[b->waiting_count++] =
@@ -119,7 +119,7 @@ static void set_hit(arcp__glob_hit *hit, uint32_t pattern)
     }
 }
 
-/* ---- the keys of entries, and what follows them ---- */
+/* ---- keys of entries, and what follows them ---- */
 
 static uint32_t next_loop(const arcp__glob_states *states, uint32_t state)
 {
@@ -135,8 +135,8 @@ static ending classify_any(arcp__target_kind kind, const arcp__glob_states *stat
     const bool is_whole = (states->loops[first] & ARCP__GLOB_LOOP_SKIP) != 0;
     if (is_whole) {
         first++;
-        /* Whole segments and then a part of one are together anything, where a query is taken by
-         * both of the loops or by neither. */
+        /* Whole segments and then part of one are together anything, if both loops take a query or
+         * neither does. */
         if (states->loops[first] == ARCP__GLOB_LOOP_SEGMENT && !arcp__target_kind_has_dots(kind) &&
             (kind != ARCP__TARGET_URL || first != states->last)) {
             if (first == states->last) {
@@ -159,7 +159,7 @@ static ending classify_any(arcp__target_kind kind, const arcp__glob_states *stat
     return REST_MACHINE;
 }
 
-/* What the wildcard at one->first and all behind it come to. */
+/* Classifies the wildcard at one->first and all that follows it. */
 static ending classify(arcp__target_kind kind, const arcp__glob_states *states, glob_entry *one)
 {
     const uint8_t loop = states->loops[one->first];
@@ -172,7 +172,7 @@ static ending classify(arcp__target_kind kind, const arcp__glob_states *states, 
     if (one->first == states->last) {
         return SEGMENT;
     }
-    /* To the separator behind the literals of the segment, unless another loop comes before. */
+    /* Find the separator after the literals of the segment, unless another loop comes first. */
     uint32_t state = one->first;
     while (state < states->last &&
            arcp__glob_class_of(kind, states->literals[state]) != ARCP__GLOB_SEPARATOR) {
@@ -185,10 +185,10 @@ static ending classify(arcp__target_kind kind, const arcp__glob_states *states, 
     return one->segments == SEGMENTS_MAX ? REST_MACHINE : SEGMENTED;
 }
 
-/* Makes the key the literals up to the next wildcard: of the whole pattern, or from the
- * separator on that ends the segment one->last. */
-static void look_forward(glob_entry *one, arcp__target_kind kind, const arcp__glob_states *states,
-                         bool is_first)
+/* Sets the key to the literals up to the next wildcard: from the beginning of the pattern, or from
+ * the separator at one->last that ends the segment. */
+static void set_forward_key(glob_entry *one, arcp__target_kind kind,
+                            const arcp__glob_states *states, bool is_first)
 {
     const uint32_t state = is_first ? 0 : one->last;
     one->segments = is_first ? 0 : one->segments + 1;
@@ -207,12 +207,12 @@ static void look_forward(glob_entry *one, arcp__target_kind kind, const arcp__gl
             one->last--;
         }
         if ((states->loops[one->last] & ARCP__GLOB_LOOP_SKIP) != 0) {
-            one->last++; /* the '/' may be passed over with the loop */
+            one->last++; /* the '/' may be skipped with the loop */
         }
     }
 }
 
-/* The byte of the key that comes at `depth`: from the front, or from the back. */
+/* The byte of the key at `depth`, from the front or from the back. */
 static inline unsigned char key_byte(const glob_entry *one, bool backward, uint32_t depth)
 {
     return backward ? one->key[one->size - 1 - depth] : one->key[depth];
@@ -269,12 +269,12 @@ static void sort(glob_entry *entries, size_t count, int (*compare)(const void *,
 static void sort_forward(builder *b, size_t low, size_t high, bool is_first)
 {
     for (size_t i = low; i < high; i++) {
-        look_forward(&b->entries[i], b->kind, &b->states[b->entries[i].pattern], is_first);
+        set_forward_key(&b->entries[i], b->kind, &b->states[b->entries[i].pattern], is_first);
     }
     sort(b->entries + low, high - low, compare_forward);
 }
 
-/* The key becomes what the rest of the target ends with, or its segment. */
+/* Sets the keys to the literals at the end of the rest, or of the segment. */
 static void sort_backward(builder *b, size_t low, size_t high)
 {
     for (size_t i = low; i < high; i++) {
@@ -288,9 +288,9 @@ static void sort_backward(builder *b, size_t low, size_t high)
     sort(b->entries + low, high - low, compare_backward);
 }
 
-/* ---- payloads: of the entries from `low` to `high`, whose keys end at the node ---- */
+/* ---- payloads of nodes, from the entries `low` to `high` whose keys end there ---- */
 
-/* Moves the entries whose ending comes before `first` to the front; where the others begin. */
+/* Moves the entries whose ending is before `first` to the front; returns where the others begin. */
 static size_t partition(glob_entry *entries, size_t low, size_t high, ending first)
 {
     for (size_t i = low; i < high; i++) {
@@ -321,16 +321,16 @@ static arcp__glob_part make_ends(builder *b, size_t low, size_t high)
     }
     if (rest < segmented) {
         sort_backward(b, rest, segmented);
-        wait_for(b, TRIE_REST, part + offsetof(arcp__glob_ends, rest), rest, segmented, 0);
+        queue_work(b, TRIE_REST, part + offsetof(arcp__glob_ends, rest), rest, segmented, 0);
     }
     if (segmented < high) {
         sort_backward(b, segmented, high);
-        wait_for(b, TRIE_SEGMENT, part + offsetof(arcp__glob_ends, segments), segmented, high, 0);
+        queue_work(b, TRIE_SEGMENT, part + offsetof(arcp__glob_ends, segments), segmented, high, 0);
     }
     return part;
 }
 
-/* The machine of an entry, and the literals that it cannot do without. */
+/* Makes the machine of an entry, and notes the literals that must occur for it to match. */
 static arcp__glob_candidate make_machine(builder *b, const glob_entry *one)
 {
     const arcp__glob_states *states = &b->states[one->pattern];
@@ -378,7 +378,7 @@ static arcp__glob_part make_rest(builder *b, size_t low, size_t high)
     rest->machines = list;
     for (size_t i = machines; i < high; i++) {
         const arcp__glob_candidate made = make_machine(b, &b->entries[i]);
-        arcp__glob_candidate *const candidates = part_at(b, list); /* where the block is now */
+        arcp__glob_candidate *const candidates = part_at(b, list); /* the block may have moved */
         candidates[i - machines] = made;
     }
     return part;
@@ -402,7 +402,7 @@ static arcp__glob_part make_segment(builder *b, size_t low, size_t high)
     }
     if (next < high) {
         sort_forward(b, next, high, false);
-        wait_for(b, TRIE_FORWARD, part + offsetof(arcp__glob_segment, next), next, high, 0);
+        queue_work(b, TRIE_FORWARD, part + offsetof(arcp__glob_segment, next), next, high, 0);
     }
     return part;
 }
@@ -444,8 +444,8 @@ static arcp__glob_part make_branches(builder *b, trie kind, size_t low, size_t h
         } else {
             branches->bytes[byte] = (unsigned char)(index + 1);
         }
-        wait_for(b, kind, part + (arcp__glob_part)(nodes + index * sizeof(arcp__glob_part)), at,
-                 end, depth);
+        queue_work(b, kind, part + (arcp__glob_part)(nodes + index * sizeof(arcp__glob_part)), at,
+                   end, depth);
         at = end;
     }
     return part;
@@ -456,7 +456,7 @@ static void make_node(builder *b, const work *w)
     const bool backward = w->trie != TRIE_FORWARD;
     const glob_entry *first = &b->entries[w->low];
     const glob_entry *last = &b->entries[w->high - 1];
-    /* How far the keys of the range, which is sorted, agree. */
+    /* The length to which the keys of the sorted range agree. */
     const uint32_t end = first->size < last->size ? first->size : last->size;
     uint32_t depth = w->depth;
     while (depth < end && key_byte(first, backward, depth) == key_byte(last, backward, depth)) {
@@ -491,10 +491,10 @@ static void make_node(builder *b, const work *w)
     *(arcp__glob_part *)part_at(b, w->slot) = part;
 }
 
-/* ---- the whole ---- */
+/* ---- compiling ---- */
 
-/* The builder's own tables, in one allocation: entries, states, waiting work, and the
- * room of the parsed patterns. */
+/* Makes the builder's tables in one allocation: entries, states, queued work, and the parsed
+ * patterns. */
 static void *make_tables(builder *b, const arcp_span *patterns)
 {
     size_t room = 0;
@@ -549,7 +549,7 @@ arcp_status arcp__glob_set_compile(arcp__capability capability, const arcp_span 
     }
     if (tables != NULL) {
         sort_forward(&b, 0, count, true);
-        wait_for(&b, TRIE_FORWARD, offsetof(arcp__glob_set, root), 0, count, 0);
+        queue_work(&b, TRIE_FORWARD, offsetof(arcp__glob_set, root), 0, count, 0);
         while (b.waiting_count > 0 && !b.failed) {
             const work w = b.waiting[--b.waiting_count];
             make_node(&b, &w);
@@ -560,7 +560,7 @@ arcp_status arcp__glob_set_compile(arcp__capability capability, const arcp_span 
         arcp__free(b.block);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for patterns");
     }
-    /* A set lives as long as its lease: give back what was too much. */
+    /* A set lives as long as its lease, so shrink the block to its size. */
     char *fitted = arcp__realloc(b.block, b.used);
     *out = (arcp__glob_set *)(void *)(fitted == NULL ? b.block : fitted);
     return ARCP_OK;

@@ -1,4 +1,4 @@
-/* Cheapest first: what the texts show, then one pass with symbols, then the search. */
+/* The cheapest checks come first: comparing texts, then one symbolic pass, then the search. */
 #include "core/glob_subset.h"
 
 #include <assert.h>
@@ -7,22 +7,23 @@
 #include "core/glob_search.h"
 #include "core/target_shape.h"
 
-/* How many steps one question may take, most of them words of states that are looked at: some
- * nanoseconds each. So many in any case, and so many times all of the parents' words for each
+/* The most steps that one question may take; a step is mostly the check of one word of states and
+ * takes some nanoseconds. WORK_MIN in any case, plus WORK_TIMES all of the parents' words for each
  * pattern of the child. */
 #define WORK_MIN   (UINT64_C(1) << 23)
 #define WORK_TIMES 4
 
-/* Of fewer parents all are taken, and of more those that may meet a pattern of the child, when
- * they are at most one in so many: else a machine of all parents serves all of the child's. */
+/* With fewer than NEAR_AMONG_MIN parents all are used. With more, a machine is made of those that
+ * may meet a pattern of the child if these are at most one in NEAR_PARTS; else one machine of all
+ * parents serves all patterns of the child. */
 #define NEAR_AMONG_MIN 16
 #define NEAR_PARTS     4
 
-/* What takes time besides words of states, in steps. */
+/* The cost of other work, in steps. */
 enum {
-    ROW_WORDS = 4,      /* of a machine, written when it is made */
-    COMPARE_STEPS = 16, /* around one pattern that is compared with a machine */
-    SEARCH_STEPS = 64,  /* around a search */
+    ROW_WORDS = 4,      /* words of a machine that are written per step when it is made */
+    COMPARE_STEPS = 16, /* overhead of comparing one pattern with a machine */
+    SEARCH_STEPS = 64,  /* overhead of a search */
 };
 
 /* Some of the parents as a machine. */
@@ -32,23 +33,23 @@ typedef struct parent_side {
     arcp__glob_word *words;
 } parent_side;
 
-/* One question: what is there for all patterns of the child. */
+/* The state of one question, for all patterns of the child. */
 typedef struct question {
-    const arcp__glob_question *asked;
+    const arcp__glob_question *given;
     arcp__target_kind kind;
-    arcp_span *near;  /* room for the parents; made when it is needed, with the next one */
-    arcp_span *bases; /* the parents' literal beginnings; behind `near` */
+    arcp_span *near;  /* scratch for some of the parents; made on demand, with `bases` */
+    arcp_span *bases; /* the parents' literal prefixes; after `near` */
     parent_side all;
     bool has_all;
     uint64_t work; /* steps taken so far */
     uint64_t work_max;
 } question;
 
-/* Step 1: what the texts show. */
+/* Step 1: comparing texts. */
 
-/* Whether the parent is literal bytes and `**`, and all of the child's strings begin with
- * these bytes. The '/' of a tail may be missing from a string, but then it is the last of
- * the bytes on both sides, and the parent has a tail too. */
+/* Whether the parent is literal bytes and `**`, and all strings of the child begin with these
+ * bytes. The '/' of a tail may be missing from a string, but then it is the last byte on both
+ * sides, and the parent has a tail, too. */
 static bool covers_prefix(arcp_span child_base, arcp_span parent)
 {
     if (parent.data[parent.size - 1] != '*') {
@@ -65,8 +66,8 @@ static bool covers_prefix(arcp_span child_base, arcp_span parent)
 
 static bool is_plainly_within(question *q, arcp_span child)
 {
-    const arcp_span *parents = q->asked->parent;
-    const size_t count = q->asked->parent_count;
+    const arcp_span *parents = q->given->parent;
+    const size_t count = q->given->parent_count;
     const arcp_span base = arcp__glob_literal_prefix(child);
     size_t i = 0;
     while (i < count && !arcp_span_equal(child, parents[i]) && !covers_prefix(base, parents[i])) {
@@ -76,7 +77,7 @@ static bool is_plainly_within(question *q, arcp_span child)
     return i < count;
 }
 
-/* Steps 2 to 4 need parents as a machine. */
+/* Makes a machine of parents for steps 2 to 4. */
 static arcp_status side_init(question *q, parent_side *p, const arcp_span *patterns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -114,9 +115,9 @@ static void swap_sets(arcp__glob_states_set **a, arcp__glob_states_set **b)
     *b = swapped;
 }
 
-/* Steps 2 and 3: the child's pattern read as a string, a wildcard as a symbol that only
- * loops take. A state that is reached is reached by every string of the child's; "no" is
- * no answer. Parents whose literals clash with the child's drop out on the way. */
+/* Steps 2 and 3: the child's pattern is read as a string in which each wildcard is a symbol that
+ * only loops take. A state that is reached is reached by every string of the child, so true is
+ * proof; false is undecided. Parents whose literals differ from the child's drop out on the way. */
 static bool is_within_by_symbols(const question *q, parent_side *p, const arcp__glob_states *child)
 {
     arcp__glob_union *machine = &p->machine;
@@ -131,7 +132,7 @@ static bool is_within_by_symbols(const question *q, parent_side *p, const arcp__
             skipped->count = now->count;
         }
         if (child->loops[state] != ARCP__GLOB_LOOP_NONE) {
-            /* Leaves the states whose loop takes all that this one takes. */
+            /* Keep the states whose loop takes all that this one takes. */
             const bool is_any = (child->loops[state] & ARCP__GLOB_LOOP_ANY) != 0;
             arcp__glob_union_filter(
                 machine, now, machine->keep[is_any ? ARCP__GLOB_SEPARATOR : ARCP__GLOB_ORDINARY]);
@@ -158,9 +159,9 @@ static bool is_within_by_symbols(const question *q, parent_side *p, const arcp__
     }
 }
 
-/* Instead of step 4, when no witness is wanted: a string of the child's in which each wildcard
- * stands for one byte that all kinds of targets may have. True when it is a target that no parent
- * matches; false is no answer. */
+/* Before step 4, when no witness is wanted: tries one string of the child, in which each wildcard
+ * is one byte that all kinds of targets may have. True when it is a target that no parent matches;
+ * false is undecided. */
 static bool sample_is_outside(const question *q, parent_side *p, const arcp__glob_states *child)
 {
     static const unsigned char fill = '1';
@@ -185,13 +186,13 @@ static bool sample_is_outside(const question *q, parent_side *p, const arcp__glo
            !arcp__glob_union_meets(machine, now, machine->accept);
 }
 
-/* The parents that the pattern is compared with: all of them, or `few`, made of those that
- * may meet it. */
+/* Chooses the parents to compare the pattern with: all of them, or `few`, made of those that may
+ * meet it. */
 static arcp_status choose_parents(question *q, arcp_span text, parent_side *few,
                                   parent_side **chosen)
 {
-    const arcp_span *parents = q->asked->parent;
-    const size_t parent_count = q->asked->parent_count;
+    const arcp_span *parents = q->given->parent;
+    const size_t parent_count = q->given->parent_count;
     *chosen = few;
     if (parent_count >= NEAR_AMONG_MIN) {
         if (q->near == NULL) {
@@ -224,8 +225,8 @@ static arcp_status choose_parents(question *q, arcp_span text, parent_side *few,
     return side_init(q, &q->all, parents, parent_count);
 }
 
-/* One pattern of the child. */
-static arcp_status ask(question *q, arcp_span text, arcp__glob_answer *answer, arcp_buf *witness)
+/* Decides one pattern of the child. */
+static arcp_status decide(question *q, arcp_span text, arcp__glob_answer *answer, arcp_buf *witness)
 {
     *answer = ARCP__GLOB_TOO_COMPLEX;
     parent_side few = {.words = NULL};
@@ -238,7 +239,7 @@ static arcp_status ask(question *q, arcp_span text, arcp__glob_answer *answer, a
         p->machine.work = q->work + COMPARE_STEPS + text.size / 4;
         if (is_within_by_symbols(q, p, &child)) {
             *answer = ARCP__GLOB_NONE;
-        } else if (q->asked->skips_witness && sample_is_outside(q, p, &child)) {
+        } else if (q->given->skips_witness && sample_is_outside(q, p, &child)) {
             *answer = ARCP__GLOB_FOUND;
         } else {
             p->machine.work += SEARCH_STEPS; /* step 4 */
@@ -250,24 +251,25 @@ static arcp_status ask(question *q, arcp_span text, arcp__glob_answer *answer, a
     }
     arcp__free(room);
     side_fini(&few);
-    return status == ARCP_E_LIMIT ? ARCP_OK : status; /* too large is too complex */
+    return status == ARCP_E_LIMIT ? ARCP_OK
+                                  : status; /* a machine that is too large counts as too complex */
 }
 
-static void question_init(question *q, const arcp__glob_question *asked,
+static void question_init(question *q, const arcp__glob_question *given,
                           const arcp__lease_work *work)
 {
-    *q = (question){.asked = asked, .kind = arcp__capability_kind(asked->capability)};
+    *q = (question){.given = given, .kind = arcp__capability_kind(given->capability)};
     uint64_t states = 0;
-    for (size_t i = 0; i < asked->parent_count; i++) {
-        states += asked->parent[i].size + 1;
+    for (size_t i = 0; i < given->parent_count; i++) {
+        states += given->parent[i].size + 1;
     }
-    q->work_max = WORK_MIN + WORK_TIMES * (uint64_t)asked->child_count * (states / 64 + 1);
+    q->work_max = WORK_MIN + WORK_TIMES * (uint64_t)given->child_count * (states / 64 + 1);
     if (work != NULL && work->left < q->work_max) {
         q->work_max = work->left;
     }
 }
 
-/* Frees it, and takes its steps. */
+/* Frees the question and takes its steps from `work`. */
 static arcp_status question_end(question *q, arcp_status status, arcp__lease_work *work)
 {
     side_fini(&q->all);
@@ -288,7 +290,7 @@ arcp_status arcp__glob_ask(const arcp__glob_question *asked, arcp__lease_work *w
         if (q.work > q.work_max) {
             answer = ARCP__GLOB_TOO_COMPLEX;
         } else if (!is_plainly_within(&q, asked->child[i])) {
-            status = ask(&q, asked->child[i], &answer, &verdict->witness);
+            status = decide(&q, asked->child[i], &answer, &verdict->witness);
         }
     }
     status = question_end(&q, status, work);
@@ -326,7 +328,7 @@ arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern,
     question_init(&q, &asked, work);
     arcp_buf target = ARCP_BUF_INIT;
     arcp__glob_answer answer = ARCP__GLOB_TOO_COMPLEX;
-    arcp_status status = ask(&q, pattern, &answer, &target);
+    arcp_status status = decide(&q, pattern, &answer, &target);
     status = question_end(&q, status, work);
     *is_dead = status == ARCP_OK && answer == ARCP__GLOB_NONE;
     if (example != NULL && status == ARCP_OK) {

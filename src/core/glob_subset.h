@@ -1,7 +1,7 @@
-/* Is every canonical target that the child's patterns match matched by the parent's?
+/* Decides whether the parent's patterns match every canonical target that the child's match.
  *
- * Sound and complete over canonical targets, bounded in work and memory: beyond the bound
- * the answer is "no", and too_complex says why. docs/leases.md, Subsets. Pure; any thread. */
+ * Sound and complete for canonical targets, and bounded in work and memory: beyond the bound the
+ * answer is "no" with too_complex set. docs/leases.md, Subsets. Pure; any thread. */
 #ifndef ARCP_CORE_GLOB_SUBSET_H
 #define ARCP_CORE_GLOB_SUBSET_H
 
@@ -10,44 +10,43 @@
 #include "core/capability.h"
 #include "core/lease_work.h"
 
-/* How many states of the exact search one child pattern may cost (docs/leases.md, Subsets). */
+/* The most nodes that the exact search may use for one child pattern (docs/leases.md, Subsets). */
 #define ARCP__GLOB_SUBSET_NODES_MAX 20000u
 
 /* Zero-initialise; release the witness with arcp_buf_fini. */
 typedef struct arcp__glob_verdict {
     bool is_subset;     /* false unless proven */
-    bool too_complex;   /* "no" because the bound was reached: no witness */
-    size_t child_index; /* of the first pattern that is not within; meaningful for "no" */
+    bool too_complex;   /* "no" because a bound was reached: there is no witness */
+    size_t child_index; /* of the first pattern that is not within; valid for "no" */
     arcp_buf witness;   /* a canonical target that this pattern matches and no pattern of
                            the parent does; a shortest one */
 } arcp__glob_verdict;
 
-/* Patterns of one glob capability; both arrays hold well-formed ones and either may be empty. */
+/* A question about one glob capability. The patterns must be valid; either array may be empty. */
 typedef struct arcp__glob_question {
     arcp__capability capability;
     const arcp_span *child;
     size_t child_count;
     const arcp_span *parent;
     size_t parent_count;
-    bool skips_witness; /* only yes or no is asked: a "no" is cheaper then */
+    bool skips_witness; /* only yes or no is needed, which makes a "no" cheaper */
 } arcp__glob_question;
 
-/* Decides. The work is bounded for all of the child's patterns together, too: some tenths of a
- * second at the limits of leases; and by `work`, which the steps are taken from (NULL: by the
- * question's own bound only). ARCP_OK and *verdict; or a verdict of "no" and ARCP_E_NO_MEMORY, or
- * ARCP_E_LIMIT when `work` did not suffice. What an earlier call left in verdict->witness is
- * overwritten. */
+/* Decides a question. The work for all patterns of the child together is bounded, too (a few tenths
+ * of a second at the limits of leases), and by `work`, from which the steps are taken (NULL: only
+ * by the question's own bound). ARCP_OK and *verdict; or a verdict of "no" and ARCP_E_NO_MEMORY, or
+ * ARCP_E_LIMIT when `work` did not suffice. The witness of an earlier call is overwritten. */
 ARCP_MUST_CHECK arcp_status arcp__glob_ask(const arcp__glob_question *asked, arcp__lease_work *work,
                                            arcp__glob_verdict *verdict);
 
-/* Whether one pattern is within others, and no witness. `work` and errors as above. */
+/* Decides whether one pattern is within others, without a witness. `work` and errors as above. */
 ARCP_MUST_CHECK arcp_status arcp__glob_is_within(arcp__capability capability, arcp_span pattern,
                                                  const arcp_span *parents, size_t count,
                                                  arcp__lease_work *work, bool *is_within);
 
-/* Whether no canonical target matches the pattern (lint's "dead": written in a form that
- * targets never have, such as `/a/../b` or `HTTPS://h/`). When some do, a shortest one is
- * appended to `example` (may be NULL). `work` and errors as above. */
+/* Decides whether no canonical target matches the pattern (lint's "dead": targets never have its
+ * form, such as `/a/../b` or `HTTPS://h/`). If some do, a shortest one is appended to `example`
+ * (may be NULL). `work` and errors as above. */
 ARCP_MUST_CHECK arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern,
                                                arcp__lease_work *work, bool *is_dead,
                                                arcp_buf *example);

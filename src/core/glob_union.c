@@ -40,10 +40,10 @@ static void add_pattern(arcp__glob_union *u, const arcp__glob_states *states, si
     }
 }
 
-/* Makes the rows for so many states, all of them empty. */
+/* Makes empty rows for this many states. */
 static arcp_status make_rows(arcp__glob_union *u, size_t bits)
 {
-    /* Patterns are UTF-8, where thirteen bytes never occur: the rows can be numbered. */
+    /* Thirteen byte values never occur in UTF-8, so a byte can number the rows. */
     unsigned char literals = 0;
     for (int byte = 0; byte < 256; byte++) {
         if (u->literal[byte] != 0) {
@@ -125,7 +125,7 @@ void arcp__glob_union_start(arcp__glob_union *u, arcp__glob_states_set *out)
     }
 }
 
-/* What comes into the 64 states `at` from themselves and from the 64 below. */
+/* The states reached in word `at` from that word and from the word below it. */
 static uint64_t step_word(const arcp__glob_union *u, uint32_t at, uint64_t bits, uint64_t below,
                           const uint64_t *step, const uint64_t *keep, bool is_slash)
 {

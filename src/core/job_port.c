@@ -16,7 +16,7 @@ void arcp__job_port_end(arcp__job_port *port)
 
 arcp_status arcp__job_gates_check(const arcp__job_gates *gates, arcp_error *err)
 {
-    if (!atomic_load(&gates->are_shut)) {
+    if (!atomic_load(&gates->are_closed)) {
         return ARCP_OK;
     }
     return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
@@ -43,7 +43,7 @@ bool arcp__job_port_authorize(const arcp__job_port *port, arcp_time now, arcp_sp
 {
     arcp_decision *decision = &out->decision;
     *out = (arcp__job_message){.is_decided = false};
-    /* A thread cannot be killed, but it has no authority any more. */
+    /* The agent's thread may still run, but it has no authority any more. */
     if (atomic_load(&port->is_over)) {
         *decision = (arcp_decision){.code = ARCP_E_CLOSED,
                                     .reason = ARCP_DENY_NO_MATCH,
@@ -64,7 +64,7 @@ bool arcp__job_port_authorize(const arcp__job_port *port, arcp_time now, arcp_sp
     return decision->allowed;
 }
 
-/* The place of a call, or the number of them. */
+/* The index of a call; calls->count when it is not there. */
 static size_t find_denied(const arcp__denied_calls *calls, arcp_span call_id)
 {
     size_t at = 0;
@@ -127,7 +127,7 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
     if (read.kind == ARCP_EVENT_TOOL_CALL &&
         !arcp__job_port_authorize(port, now, ARCP_SPAN_LITERAL("tool.call"), read.tool, &scratch,
                                   event->details, out, err)) {
-        if (out->is_decided) { /* else the job is over */
+        if (out->is_decided) { /* else the job has ended */
             arcp_buf_clear(event->out);
             arcp__job_port_refuse(port, read.call_id, err,
                                   event->details->failed ? arcp_span_make(NULL, 0)
@@ -141,7 +141,7 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
         return out->decision.code;
     }
     if (read.kind == ARCP_EVENT_TOOL_CALL) {
-        /* The id is used for a call that passed. */
+        /* The id now names a call that was allowed. */
         const size_t at = find_denied(denied, read.call_id);
         if (at < denied->count) {
             denied->hashes[at] = denied->hashes[--denied->count];

@@ -1,4 +1,4 @@
-/* What a lease is inside: one immutable block, and the compiled patterns. */
+/* The inside of a lease: one immutable block, and the compiled patterns. */
 #ifndef ARCP_CORE_LEASE_H
 #define ARCP_CORE_LEASE_H
 
@@ -20,12 +20,12 @@ typedef struct arcp__lease_capability {
     arcp__glob_set *set; /* owned; NULL for cost.budget and for no patterns */
 } arcp__lease_capability;
 
-/* Arrays and texts stand behind the struct in the same allocation. */
+/* Arrays and texts follow the struct in the same allocation. */
 struct arcp_lease {
     atomic_size_t references;
     arcp__lease_capability *capabilities; /* in the order given */
     size_t count;
-    /* Where each reserved capability is; NULL when the lease does not name it. */
+    /* Each reserved capability; NULL when the lease does not name it. */
     const arcp__lease_capability *reserved[ARCP__CAPABILITY_COUNT];
     const arcp__lease_capability **vendors; /* sorted by name */
     size_t vendor_count;
@@ -39,14 +39,14 @@ struct arcp_lease {
 /* The order of arcp_lease.vendors, for qsort and bsearch. */
 int arcp__lease_compare_vendors(const void *left, const void *right);
 
-/* The vendor's capability of this name, or NULL. */
+/* The vendor capability of this name, or NULL. */
 const arcp__lease_capability *arcp__lease_find_vendor(const arcp_lease *lease, arcp_span name);
 
 /* The capability of this name and kind, or NULL. */
 static inline const arcp__lease_capability *arcp__lease_find(const arcp_lease *lease,
                                                              arcp__capability kind, arcp_span name)
 {
-    /* Neither the unknown nor the vendors' kind has a place of its own. */
+    /* lease->reserved has no entries for the unknown and the vendor kind. */
     return kind == ARCP__CAPABILITY_VENDOR ? arcp__lease_find_vendor(lease, name)
                                            : lease->reserved[kind];
 }

@@ -8,7 +8,7 @@ arcp_status arcp__lease_amount_parse(arcp_span text, arcp__lease_amount *out, ar
     const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
     if (colon == NULL) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "is no currency:amount: there is no ':' in it");
+                              "is not of the form currency:amount: it has no ':'");
     }
     const arcp_span currency = arcp_span_first(text, (size_t)(colon - text.data));
     if (currency.size == 0) {
@@ -26,7 +26,7 @@ arcp_status arcp__lease_amount_parse(arcp_span text, arcp__lease_amount *out, ar
     arcp_error reason = {0};
     arcp_decimal total;
     if (arcp_decimal_parse(arcp_span_from(text, currency.size + 1), &total, &reason) != ARCP_OK) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "has an amount that is wrong: %s",
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "has an invalid amount: %s",
                               reason.message);
     }
     out->currency = currency;

@@ -14,13 +14,13 @@ typedef struct arcp__lease_amount {
     size_t entry; /* of a total: the index of the first entry of its currency */
 } arcp__lease_amount;
 
-/* Splits at the first ':' and reads the amount. The currency has 1 to 64 bytes and no
- * control bytes; it borrows from `text`. ARCP_E_INVALID_REQUEST with a reason that reads
- * on from the entry's name ("has no ':' ..."). */
+/* Splits at the first ':' and reads the amount. The currency has 1 to 64 bytes and no control
+ * bytes; it borrows from `text`. ARCP_E_INVALID_REQUEST with a reason that continues a sentence
+ * whose subject is the entry ("has no currency ..."). */
 ARCP_MUST_CHECK arcp_status arcp__lease_amount_parse(arcp_span text, arcp__lease_amount *out,
                                                      arcp_error *err);
 
-/* Appends an entry of that much. */
+/* Appends an entry with this currency and amount. */
 void arcp__lease_amount_append(arcp_span currency, arcp_decimal amount, arcp_buf *out);
 
 #endif

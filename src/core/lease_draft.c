@@ -1,6 +1,6 @@
-/* From patterns and amounts to a lease: the draft, which checks them, the lease that is compiled
- * from it (one block, then one compiled set per capability), and the public builder, which is a
- * draft with an error of its own. */
+/* Makes leases from patterns and amounts: the draft, which checks them; the lease that is compiled
+ * from it (one block, then one compiled set per capability); and the public builder, a draft with
+ * its own error. */
 #include "core/lease_draft.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 const arcp_lease_limits arcp__lease_unlimited = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
 
-/* How much of a name a message shows. */
+/* The bytes of a name that a message shows. */
 static int shown(arcp_span name)
 {
     return (int)(name.size < 64 ? name.size : 64);
@@ -44,7 +44,7 @@ static arcp_span copy_text(arcp__lease_draft *draft, arcp_span text)
 {
     if (text.size > draft->limits.bytes_max - draft->bytes) {
         draft->status = arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST,
-                                       "the lease's names and patterns are longer than %zu bytes",
+                                       "the lease's names and patterns have more than %zu bytes",
                                        draft->limits.bytes_max);
         return arcp_span_make(NULL, 0);
     }
@@ -65,8 +65,8 @@ size_t arcp__lease_draft_capability(arcp__lease_draft *draft, arcp_span name)
     if (made.kind == ARCP__CAPABILITY_UNKNOWN) {
         draft->status =
             arcp_error_set(draft->err, ARCP_E_INVALID_REQUEST,
-                           "there is no capability \"%.*s\": it is neither reserved nor of the "
-                           "form x-vendor.<vendor>.<cap>",
+                           "unknown capability \"%.*s\": it is neither reserved nor of the form "
+                           "x-vendor.<vendor>.<cap>",
                            shown(name), name.data);
         return 0;
     }
@@ -85,7 +85,7 @@ size_t arcp__lease_draft_capability(arcp__lease_draft *draft, arcp_span name)
     return draft->count++;
 }
 
-/* Names capability, index and reason. */
+/* Fails with the capability, index and reason. */
 static void refuse(arcp__lease_draft *draft, const arcp__draft_capability *capability,
                    const char *reason)
 {
@@ -108,7 +108,7 @@ static void add_amount(arcp__lease_draft *draft, const arcp__draft_capability *c
         arcp__lease_amount *known = &draft->amounts[i];
         if (arcp_span_equal(known->currency, amount.currency)) {
             if (!arcp_decimal_add(known->total, amount.total, &known->total)) {
-                refuse(draft, capability, "makes its currency's sum larger than can be counted");
+                refuse(draft, capability, "makes the sum of its currency too large");
             }
             return;
         }
@@ -195,7 +195,7 @@ void arcp__lease_draft_expiry(arcp__lease_draft *draft, arcp_span text)
     draft->has_expiry = true;
 }
 
-/* Moves a text to the end of the lease's texts. */
+/* Copies a text to the end of the lease's texts. */
 static arcp_span place_text(char **end, arcp_span text)
 {
     if (text.size != 0) {
@@ -206,8 +206,8 @@ static arcp_span place_text(char **end, arcp_span text)
     return placed;
 }
 
-/* The lease without its compiled sets, or NULL. Its size cannot overflow: the draft has all its
- * parts in memory of its own. */
+/* Makes the lease without its compiled sets; NULL when out of memory. Its size cannot overflow,
+ * because the draft has all parts in memory already. */
 static arcp_lease *make_lease(const arcp__lease_draft *draft)
 {
     arcp_lease *lease =
@@ -244,7 +244,7 @@ static arcp_lease *make_lease(const arcp__lease_draft *draft)
               arcp__lease_compare_vendors);
     }
     for (size_t i = 0; i < draft->amount_count; i++) {
-        /* A currency's name is the beginning of the entry that named it first. */
+        /* The currency borrows from the first entry that names it. */
         const arcp__lease_amount *from = &draft->amounts[i];
         const arcp_span entry =
             lease->reserved[ARCP__CAPABILITY_COST_BUDGET]->patterns[from->entry];
@@ -256,7 +256,7 @@ static arcp_lease *make_lease(const arcp__lease_draft *draft)
         lease->has_expiry = true;
         lease->expires_text = place_text(&texts, draft->expires_text);
         lease->expires = draft->expires;
-        /* The digits beyond nanoseconds borrow from the text: follow it to its new place. */
+        /* The digits beyond nanoseconds borrow from the text, which was copied. */
         if (lease->expires.rest.size != 0) {
             const size_t offset = (size_t)(draft->expires.rest.data - draft->expires_text.data);
             lease->expires.rest.data = lease->expires_text.data + offset;
@@ -310,7 +310,7 @@ void arcp_lease_builder_free(arcp_lease_builder *builder)
     }
 }
 
-/* The place of the capability, which is added when it is not there yet. */
+/* The index of the capability, which is added if it is missing. */
 static size_t place_of(arcp__lease_draft *draft, arcp_span capability)
 {
     for (size_t i = 0; i < draft->count; i++) {

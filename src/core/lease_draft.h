@@ -1,8 +1,8 @@
-/* A lease that is being put together, by the JSON reader, the builder, derivation and
- * narrowing. Everything that makes a lease well-formed is checked here and nowhere else.
+/* A lease that is being made, by the JSON reader, the builder, derivation or narrowing. All checks
+ * that a lease is well-formed are made here and nowhere else.
  *
- * The first failure is kept: what is added behind it is left out, and _finish returns it. One
- * thread at a time. */
+ * The first failure is kept: later additions are ignored, and arcp__lease_draft_finish returns it.
+ * One thread at a time. */
 #ifndef ARCP_CORE_LEASE_DRAFT_H
 #define ARCP_CORE_LEASE_DRAFT_H
 
@@ -35,7 +35,7 @@ typedef struct arcp__lease_draft {
     arcp__instant expires;
 } arcp__lease_draft;
 
-/* For what was within its limits when it came in. */
+/* For parts that were within the limits when they were first read. */
 extern const arcp_lease_limits arcp__lease_unlimited;
 
 /* `limits` may be NULL for the defaults. Allocates nothing. */
@@ -43,15 +43,15 @@ void arcp__lease_draft_init(arcp__lease_draft *draft, const arcp_lease_limits *l
                             arcp_error *err);
 void arcp__lease_draft_fini(arcp__lease_draft *draft);
 
-/* Adds a capability the draft does not have yet; its place. */
+/* Adds a capability that the draft does not have yet; returns its index. */
 size_t arcp__lease_draft_capability(arcp__lease_draft *draft, arcp_span name);
-/* Adds a pattern, for cost.budget an amount, to the capability at that place. */
+/* Adds a pattern, or for cost.budget an amount, to the capability with index `at`. */
 void arcp__lease_draft_pattern(arcp__lease_draft *draft, size_t at, arcp_span pattern);
-/* Adds a capability of another lease as it is. */
+/* Adds a capability of another lease unchanged. */
 void arcp__lease_draft_copy(arcp__lease_draft *draft, const arcp__lease_capability *from);
 void arcp__lease_draft_expiry(arcp__lease_draft *draft, arcp_span text);
 
-/* Compiles a lease the caller unrefs, unless something has failed; frees the draft. */
+/* Compiles the lease, which the caller unrefs, unless something has failed; frees the draft. */
 ARCP_MUST_CHECK arcp_status arcp__lease_draft_finish(arcp__lease_draft *draft, arcp_lease **out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Leases for people: why a target is allowed or denied, what is odd about a lease, and how two
- * differ. */
+/* Explanations for people: why a target is allowed or denied, what is suspicious in a lease, and
+ * how two leases differ. */
 #include <arcp/lease_explain.h>
 
 #include "base/alloc.h"
@@ -10,45 +10,56 @@
 #include "core/lease_subset.h"
 #include "json/json_put.h"
 
-/* ---- why ---- */
+/* ---- explain ---- */
 
-/* What an explanation says. Spans borrow from the authority, the question or `suggested`. */
+/* The parts of an explanation. Spans borrow from the authority, the arguments or `suggested`. */
 typedef struct explanation {
     const arcp_authority *authority;
     const arcp_decision *decision;
     arcp_span nearest;  /* empty: the lease has no pattern for the capability */
-    size_t agrees;      /* bytes of the canonical target that agree with it */
-    arcp_buf suggested; /* a pattern that would allow it; empty: none could */
+    size_t agrees;      /* bytes of the canonical target that agree with `nearest` */
+    arcp_buf suggested; /* a pattern that would allow the target; empty: none */
 } explanation;
 
-/* How many bytes of the target agree with the beginning of something the pattern matches.
- * For choosing the nearest pattern only: nothing is decided by it. */
+/* Counts the bytes of the target that agree with the beginning of something the pattern matches.
+ * Only for choosing the nearest pattern: nothing is decided by it. */
 static arcp_status count_agreeing(arcp_span pattern, arcp_span target, arcp__target_kind kind,
                                   size_t *agrees)
 {
     arcp__glob_union machine;
     arcp_status status = arcp__glob_union_init(&machine, &pattern, 1);
-    arcp__glob_word *words =
-        status == ARCP_OK ? arcp__alloc_array(machine.words, 2 * sizeof *words) : NULL;
-    if (words != NULL) {
-        arcp__glob_states_set sets[2] = {{.words = words}, {.words = words + machine.words}};
-        arcp__glob_union_start(&machine, &sets[0]);
-        size_t i = 0;
-        for (; i < target.size && sets[i % 2].count > 0; i++) {
-            const unsigned char byte = (unsigned char)target.data[i];
-            arcp__glob_union_step(&machine, &sets[i % 2], byte, arcp__glob_class_of(kind, byte),
-                                  &sets[(i + 1) % 2]);
-        }
-        *agrees = sets[i % 2].count > 0 ? i : i - 1;
+    if (status != ARCP_OK) {
+        arcp__glob_union_fini(&machine);
+        return status;
     }
-    arcp__glob_union_fini(&machine);
+    arcp__glob_word *words = arcp__alloc_array(machine.words, 2 * sizeof *words);
+    if (words == NULL) {
+        arcp__glob_union_fini(&machine);
+        return ARCP_E_NO_MEMORY;
+    }
+    arcp__glob_states_set now = {.words = words};
+    arcp__glob_states_set then = {.words = words + machine.words};
+    arcp__glob_union_start(&machine, &now);
+    size_t count = 0;
+    for (; count < target.size; count++) {
+        const unsigned char byte = (unsigned char)target.data[count];
+        arcp__glob_union_step(&machine, &now, byte, arcp__glob_class_of(kind, byte), &then);
+        if (then.count == 0) {
+            break;
+        }
+        const arcp__glob_states_set swapped = now;
+        now = then;
+        then = swapped;
+    }
+    *agrees = count;
     arcp__free(words);
-    return words == NULL ? ARCP_E_NO_MEMORY : ARCP_OK;
+    arcp__glob_union_fini(&machine);
+    return ARCP_OK;
 }
 
-/* The narrowest pattern for a canonical target is the target. Where it cannot be written as
- * one (too long, or bytes that are no UTF-8) it is what stands below the last directory
- * that can. */
+/* Suggests the narrowest pattern for a canonical target: the target itself or, if that is not a
+ * valid pattern (too long, or not UTF-8), all that is below its last directory that can be
+ * written. */
 static void suggest(arcp_span canonical, arcp_buf *out)
 {
     const arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
@@ -118,7 +129,7 @@ static void write_text(const explanation *why, arcp_buf *out)
     if (decision->pattern.size > 0) {
         write_line("allowed by", decision->pattern, out);
     } else if (decision->allowed) {
-        arcp_buf_append_cstr(out, "the lease names no models, and this runtime lets any be used\n");
+        arcp_buf_append_cstr(out, "the lease names no models, and this runtime then allows all\n");
     }
     if (why->nearest.size > 0) {
         write_line("nearest", why->nearest, out);
@@ -144,7 +155,7 @@ bool arcp_lease_explain(const arcp_authority *authority, arcp_time now, arcp_spa
     explanation why = {.authority = authority, .decision = &decision, .suggested = ARCP_BUF_INIT};
     arcp_status status = ARCP_OK;
     if (decision.reason == ARCP_DENY_NO_MATCH) {
-        /* The pattern that agrees with the target furthest. */
+        /* Find the pattern that agrees with the most bytes of the target. */
         const arcp__lease_capability *granted =
             arcp__lease_find(authority->lease, arcp__capability_from_name(capability), capability);
         const size_t count = granted == NULL ? 0 : granted->count;
@@ -170,16 +181,17 @@ bool arcp_lease_explain(const arcp_authority *authority, arcp_time now, arcp_spa
     return allowed && !out->failed;
 }
 
-/* ---- what is odd ---- */
+/* ---- lint ---- */
 
-/* What is found is written as it comes. */
+/* A list of findings, written as they come. */
 typedef struct listing {
     arcp_json_writer *writer; /* NULL: lines of text */
     arcp_buf *out;
     size_t count;
 } listing;
 
-/* One finding. `index` is the pattern's place, or SIZE_MAX when it is not about one. */
+/* Writes one finding. `index` is that of the pattern, or SIZE_MAX when it is not about a
+ * pattern. */
 static void report(listing *found, const char *kind, arcp_span capability, size_t index,
                    arcp_span pattern, const char *message)
 {
@@ -212,12 +224,12 @@ static const char *broad_url(arcp_span pattern)
     const size_t begin = mark == NULL ? 0 : (size_t)(mark - pattern.data) + 3;
     if (mark == NULL || begin > arcp__glob_literal_prefix(pattern).size) {
         return arcp__glob_is_literal(pattern) ? NULL
-                                              : "grants URLs of every scheme it can stand for";
+                                              : "grants URLs of every scheme that it matches";
     }
     arcp_span host = arcp_span_from(pattern, begin);
     const char *slash = memchr(host.data, '/', host.size);
     host = slash == NULL ? host : arcp_span_first(host, (size_t)(slash - host.data));
-    /* In brackets there are colons. */
+    /* An address in brackets contains colons. */
     const bool is_bracketed = host.size > 0 && host.data[0] == '[';
     const char *colon = is_bracketed ? NULL : memchr(host.data, ':', host.size);
     host = colon == NULL ? host : arcp_span_first(host, (size_t)(colon - host.data));
@@ -225,14 +237,14 @@ static const char *broad_url(arcp_span pattern)
         return "grants every host";
     }
     if (arcp__glob_is_literal(host)) {
-        return NULL; /* What varies is the port, if anything. */
+        return NULL; /* Only the port varies, if anything. */
     }
     if (arcp_span_ends_with(host, ARCP_SPAN_LITERAL("*"))) {
-        return "also grants hosts whose names go on, such as HOST.evil.org: end the host with / or "
+        return "also grants hosts with longer names, such as HOST.evil.org: end the host with / or "
                ":PORT";
     }
     if (memmem(host.data, host.size, "**", 2) != NULL) {
-        return "** crosses slashes: it also grants other hosts that have the rest in their path";
+        return "** matches slashes: it also grants other hosts that have the rest in their path";
     }
     return NULL;
 }
@@ -253,27 +265,27 @@ static const char *why_broad(arcp__target_kind kind, arcp_span pattern)
         return "also grants the directory itself";
     }
     if (arcp_span_ends_with(pattern, ARCP_SPAN_LITERAL("**"))) {
-        return "also grants siblings whose names go on: put a / before **";
+        return "also grants siblings with longer names: put a / before **";
     }
     return NULL;
 }
 
-/* What was found out about one pattern. */
+/* The findings about one pattern. */
 typedef struct finding {
     bool is_dead;
-    bool is_redundant; /* within the others that are neither */
+    bool is_redundant; /* within the other patterns that are neither dead nor redundant */
 } finding;
 
-/* `rest` has room for all patterns of the capability. */
-static arcp_status look_at_patterns(const arcp__lease_capability *capability, arcp_span *rest,
-                                    finding *findings)
+/* `rest` has space for all patterns of the capability. */
+static arcp_status check_patterns(const arcp__lease_capability *capability, arcp_span *rest,
+                                  finding *findings)
 {
     arcp_status status = ARCP_OK;
     for (size_t i = 0; i < capability->count && status == ARCP_OK; i++) {
         status = arcp__glob_is_dead(capability->kind, capability->patterns[i], NULL,
                                     &findings[i].is_dead, NULL);
     }
-    /* From the back, so that of two equal ones the first stays. */
+    /* From the end, so that the first of two equal patterns stays. */
     for (size_t i = capability->count; i-- > 0 && status == ARCP_OK;) {
         if (findings[i].is_dead) {
             continue;
@@ -299,7 +311,7 @@ static arcp_status lint_capability(const arcp__lease_capability *capability, lis
     finding *findings = arcp__alloc_array(capability->count, sizeof *findings);
     const arcp_status status = rest == NULL || findings == NULL
                                    ? ARCP_E_NO_MEMORY
-                                   : look_at_patterns(capability, rest, findings);
+                                   : check_patterns(capability, rest, findings);
     const arcp__target_kind kind = arcp__capability_kind(capability->kind);
     for (size_t i = 0; i < capability->count && status == ARCP_OK; i++) {
         const arcp_span pattern = capability->patterns[i];
@@ -316,7 +328,7 @@ static arcp_status lint_capability(const arcp__lease_capability *capability, lis
         if (broad != NULL) {
             report(found, "broad", capability->name, i, pattern, broad);
         }
-        /* `*` looks like everything and is not. */
+        /* `*` seems to grant everything but does not. */
         if (kind == ARCP__TARGET_TOOL && arcp_span_equal_cstr(pattern, "*")) {
             report(found, "narrow", capability->name, i, pattern,
                    "does not grant names with dots, such as web.search: ** does");
@@ -359,7 +371,7 @@ size_t arcp_lease_lint(const arcp_lease *lease, arcp_time now, bool as_json, arc
     return found.count;
 }
 
-/* ---- how two differ ---- */
+/* ---- diff ---- */
 
 static void list_violation(listing *list, const arcp_subset_violation *violation)
 {
@@ -385,7 +397,7 @@ static void list_violation(listing *list, const arcp_subset_violation *violation
     arcp_buf_append_byte(list->out, '\n');
 }
 
-/* The first violation of each capability, and the expiry. */
+/* Lists the first violation of each capability, and that of the expiry. */
 static arcp_status list_violations(const arcp_lease *child, const arcp_lease *parent, listing *list)
 {
     const arcp__subset_parent as_written = {.lease = parent};

@@ -1,14 +1,15 @@
-/* A request narrowed by a ceiling: never wider than either (draft §9.2: a runtime may
+/* Narrows a request by a ceiling. The result is never wider than either (draft §9.2: a runtime may
  * narrow what a client requests, never widen it).
  *
- * A pattern that is not within the ceiling is replaced by what it has in common with the ceiling's.
- * Globs are not closed under intersection, so this guesses and then proves. The guesses:
+ * A pattern that is not within the ceiling is replaced by its intersections with the ceiling's
+ * patterns. Globs are not closed under intersection, so an intersection is guessed and then proven
+ * to be within both. The guesses:
  *
- *   1. the other one, when it lies within the first;
- *   2. when one is a literal beginning and `**`, the other's `**` may begin behind it:
+ *   1. the ceiling's pattern, if it is within the request's;
+ *   2. if one is a literal prefix and `**`, the other, with its `**` after that prefix:
  *          /data/{**}.csv       and  /data/reports/{**}
- *   3. segment by segment, where a literal beats a star, the longer of two starred
- *      segments wins, and a `**` at the end takes over the other's rest:
+ *   3. segment by segment: a literal instead of a star, the longer of two segments with stars,
+ *      and for a `**` at the end the rest of the other:
  *          https://{*}/v1/{**}  and  https://api.example.com/{**}
  *
  * (stars in braces, because a comment cannot hold them after a slash). */
@@ -20,13 +21,13 @@
 #include "core/lease_draft.h"
 #include "json/json_put.h"
 
-/* How many pairs of patterns are looked at for what they have in common. A request beyond
- * that loses what was not looked at, which is never wider. */
+/* The most pairs of patterns that are intersected. Beyond that a request loses patterns, which
+ * never makes it wider. */
 #define PAIRS_MAX 4096
 
-/* A pattern of the capability at hand that is in the draft. */
+/* A pattern of the current capability that is in the draft. */
 typedef struct kept_pattern {
-    arcp_span text; /* the draft's */
+    arcp_span text; /* in the draft's memory */
     UT_hash_handle hh;
 } kept_pattern;
 
@@ -34,12 +35,13 @@ typedef struct narrowing {
     const arcp_lease *request;
     const arcp_lease *ceiling;
     arcp__lease_work *work;
-    arcp__lease_draft draft; /* and what has failed */
+    arcp__lease_draft draft; /* its status is that of the narrowing */
     arcp_json_writer report;
-    arcp_span *bases; /* the literal beginnings of the ceiling's patterns; `near` stands behind */
-    arcp_span *near;  /* room for the ceiling's patterns that a pattern may meet */
+    arcp_span
+        *bases; /* literal prefixes of the ceiling's patterns; `near` follows in the same array */
+    arcp_span *near; /* scratch for the ceiling's patterns that may meet a pattern */
     kept_pattern *kept;
-    size_t kept_count; /* so many of the draft's are in the table */
+    size_t kept_count; /* patterns of the draft that are in the table */
     arcp__arena kept_arena;
     bool changed;
     size_t pairs;
@@ -53,7 +55,7 @@ static void fail(narrowing *job, arcp_status status)
                                               : "out of memory for narrowing a lease");
 }
 
-/* Begins a row of the report, up to the open array of what came instead. */
+/* Begins a row of the report, up to the open array of replacements. */
 static void begin_row(narrowing *job, arcp_span capability, arcp_span pattern)
 {
     job->changed = true;
@@ -69,8 +71,8 @@ static void end_row(narrowing *job)
     arcp_json_end_object(&job->report);
 }
 
-/* Puts a replacement into the draft and the report, once. What is in the draft is put into the
- * table only now: most requests get by without, their patterns stay as they are, or fall away. */
+/* Adds a replacement to the draft and the report unless it is there already. The table of the
+ * draft's patterns is filled only here, because most requests need no replacement. */
 static void keep_meet(narrowing *job, size_t at, arcp_span meet)
 {
     kept_pattern *entry = NULL;
@@ -98,7 +100,7 @@ static void keep_meet(narrowing *job, size_t at, arcp_span meet)
     }
 }
 
-/* ---- what two patterns have in common ---- */
+/* ---- intersections of two patterns ---- */
 
 /* The segment at the beginning of `text`, up to a separator. */
 static arcp_span first_segment(arcp_span text, bool has_dots)
@@ -110,7 +112,7 @@ static arcp_span first_segment(arcp_span text, bool has_dots)
     return arcp_span_first(text, size);
 }
 
-/* The third guess; false when the two do not run in parallel. */
+/* The third guess; false when the segments of the two do not correspond. */
 static bool guess_by_segments(arcp_span a, arcp_span b, bool has_dots, arcp_buf *out)
 {
     for (;;) {
@@ -143,7 +145,7 @@ static bool guess_by_segments(arcp_span a, arcp_span b, bool has_dots, arcp_buf 
     }
 }
 
-/* The second guess: `base` must be a literal beginning and `**`. */
+/* The second guess, for a `base` that is a literal prefix and `**`. */
 static bool guess_behind(arcp_span base, arcp_span other, arcp_buf *out)
 {
     const arcp_span beginning = arcp__glob_literal_prefix(base);
@@ -159,37 +161,54 @@ static bool guess_behind(arcp_span base, arcp_span other, arcp_buf *out)
     return true;
 }
 
-/* Adds a pattern within both `a` and `b`, as wide as the guesses allow; nothing when none is known.
- * `a` is not within `b`. Each guess is proven before it is used, so that what comes out is never
- * wider than either. */
+enum { GUESS_CEILING, GUESS_BEHIND_REQUEST, GUESS_BEHIND_CEILING, GUESS_BY_SEGMENTS, GUESSES };
+
+/* Makes a guess at the intersection of the request's `a` and the ceiling's `b`; false: none. */
+static bool make_guess(int number, arcp_span a, arcp_span b, bool has_dots, arcp_buf *out)
+{
+    arcp_buf_clear(out);
+    switch (number) {
+    case GUESS_CEILING:
+        arcp_buf_append(out, b);
+        return true;
+    case GUESS_BEHIND_REQUEST:
+        return guess_behind(a, b, out);
+    case GUESS_BEHIND_CEILING:
+        return guess_behind(b, a, out);
+    default:
+        return guess_by_segments(a, b, has_dots, out);
+    }
+}
+
+/* Whether a guess is within both patterns and matches any target at all. */
+static arcp_status prove_guess(const narrowing *job, arcp__capability kind, arcp_span guess,
+                               arcp_span a, arcp_span b, bool *is_proven)
+{
+    arcp_status status = arcp__glob_is_within(kind, guess, &a, 1, job->work, is_proven);
+    if (status == ARCP_OK && *is_proven) {
+        status = arcp__glob_is_within(kind, guess, &b, 1, job->work, is_proven);
+    }
+    if (status == ARCP_OK && *is_proven) {
+        bool is_dead = true;
+        status = arcp__glob_is_dead(kind, guess, job->work, &is_dead, NULL);
+        *is_proven = !is_dead;
+    }
+    return status;
+}
+
+/* Adds the first guess that is proven to be within both `a` and `b`, if any. `a` is not within `b`.
+ */
 static void add_meet(narrowing *job, size_t at, arcp_span a, arcp_span b, arcp_buf *guess)
 {
     const arcp__capability kind = job->draft.capabilities[at].kind;
     const bool has_dots = arcp__target_kind_has_dots(arcp__capability_kind(kind));
     arcp_status status = ARCP_OK;
     bool is_proven = false;
-    for (int i = 0; i < 4 && status == ARCP_OK && !is_proven; i++) {
-        arcp_buf_clear(guess);
-        bool is_guessed = i == 0;
-        if (i == 0) {
-            arcp_buf_append(guess, b);
-        } else if (i == 3) {
-            is_guessed = guess_by_segments(a, b, has_dots, guess);
-        } else {
-            is_guessed = i == 1 ? guess_behind(a, b, guess) : guess_behind(b, a, guess);
-        }
-        const arcp_span text = arcp_buf_span(guess);
-        bool is_dead = true;
+    for (int i = 0; i < GUESSES && status == ARCP_OK && !is_proven; i++) {
+        const bool is_guessed = make_guess(i, a, b, has_dots, guess);
         status = arcp_buf_status(guess);
         if (status == ARCP_OK && is_guessed) {
-            status = arcp__glob_is_within(kind, text, &a, 1, job->work, &is_proven);
-        }
-        if (status == ARCP_OK && is_proven) {
-            status = arcp__glob_is_within(kind, text, &b, 1, job->work, &is_proven);
-        }
-        if (status == ARCP_OK && is_proven) {
-            status = arcp__glob_is_dead(kind, text, job->work, &is_dead, NULL);
-            is_proven = !is_dead;
+            status = prove_guess(job, kind, arcp_buf_span(guess), a, b, &is_proven);
         }
     }
     if (status != ARCP_OK) {
@@ -201,7 +220,7 @@ static void add_meet(narrowing *job, size_t at, arcp_span a, arcp_span b, arcp_b
 
 /* ---- patterns ---- */
 
-/* The pattern stays, or what it has in common with the ceiling's patterns comes in its place. */
+/* Keeps the pattern, or replaces it by its intersections with the ceiling's patterns. */
 static void narrow_pattern(narrowing *job, size_t at, const arcp__lease_capability *allowed,
                            arcp_span pattern)
 {
@@ -209,7 +228,7 @@ static void narrow_pattern(narrowing *job, size_t at, const arcp__lease_capabili
         fail(job, ARCP_E_LIMIT);
         return;
     }
-    /* The others have nothing to do with this one. */
+    /* Other patterns of the ceiling have no target in common with this one. */
     const arcp_span base = arcp__glob_literal_prefix(pattern);
     size_t near_count = 0;
     for (size_t i = 0; i < allowed->count; i++) {
@@ -241,11 +260,11 @@ static void narrow_pattern(narrowing *job, size_t at, const arcp__lease_capabili
     end_row(job);
 }
 
-/* `allowed` may have no patterns: then everything falls away. */
-static void narrow_patterns(narrowing *job, const arcp__lease_capability *asked,
+/* `allowed` may have no patterns: then all of the request's are removed. */
+static void narrow_patterns(narrowing *job, const arcp__lease_capability *requested,
                             const arcp__lease_capability *allowed)
 {
-    const size_t at = arcp__lease_draft_capability(&job->draft, asked->name);
+    const size_t at = arcp__lease_draft_capability(&job->draft, requested->name);
     job->bases = arcp__alloc_array(allowed->count, 2 * sizeof *job->bases);
     if (job->bases == NULL) {
         fail(job, ARCP_E_NO_MEMORY);
@@ -255,8 +274,8 @@ static void narrow_patterns(narrowing *job, const arcp__lease_capability *asked,
     for (size_t i = 0; i < allowed->count; i++) {
         job->bases[i] = arcp__glob_literal_prefix(allowed->patterns[i]);
     }
-    for (size_t i = 0; i < asked->count && job->draft.status == ARCP_OK; i++) {
-        narrow_pattern(job, at, allowed, asked->patterns[i]);
+    for (size_t i = 0; i < requested->count && job->draft.status == ARCP_OK; i++) {
+        narrow_pattern(job, at, allowed, requested->patterns[i]);
     }
     arcp__free(job->bases);
     HASH_CLEAR(hh, job->kept);
@@ -266,14 +285,14 @@ static void narrow_patterns(narrowing *job, const arcp__lease_capability *asked,
 
 /* ---- limits ---- */
 
-/* Puts the ceiling's amount in the place of the request's (NULL: it had none). */
-static void lower_amount(narrowing *job, size_t at, const arcp__lease_amount *asked,
+/* Replaces the request's amount (NULL: none) by the ceiling's. */
+static void lower_amount(narrowing *job, size_t at, const arcp__lease_amount *requested,
                          const arcp__lease_amount *allowed)
 {
     arcp_buf before = ARCP_BUF_INIT;
     arcp_buf after = ARCP_BUF_INIT;
-    if (asked != NULL) {
-        arcp__lease_amount_append(asked->currency, asked->total, &before);
+    if (requested != NULL) {
+        arcp__lease_amount_append(requested->currency, requested->total, &before);
     }
     arcp__lease_amount_append(allowed->currency, allowed->total, &after);
     begin_row(job, ARCP_SPAN_LITERAL("cost.budget"), arcp_buf_span(&before));
@@ -287,13 +306,14 @@ static void lower_amount(narrowing *job, size_t at, const arcp__lease_amount *as
     arcp_buf_fini(&after);
 }
 
-/* A budget is a limit: every currency that either side names, at the smaller amount, which comes in
- * the place of the first entry of its currency. `asked` is NULL when the request has none. */
-static void narrow_budget(narrowing *job, const arcp__lease_capability *asked)
+/* A budget is a limit: the result has every currency that either side names, with the smaller
+ * amount, in the position of the currency's first entry. `requested` is NULL when the request has
+ * no budget. */
+static void narrow_budget(narrowing *job, const arcp__lease_capability *requested)
 {
     const arcp_lease *request = job->request;
     const arcp_lease *ceiling = job->ceiling;
-    const size_t count = asked == NULL ? 0 : asked->count;
+    const size_t count = requested == NULL ? 0 : requested->count;
     const size_t at = arcp__lease_draft_capability(&job->draft, ARCP_SPAN_LITERAL("cost.budget"));
     for (size_t i = 0; i < count && job->draft.status == ARCP_OK; i++) {
         arcp__lease_amount named;
@@ -301,14 +321,15 @@ static void narrow_budget(narrowing *job, const arcp__lease_capability *asked)
             fail(job, ARCP_E_LIMIT);
             return;
         }
-        job->draft.status = arcp__lease_amount_parse(asked->patterns[i], &named, job->draft.err);
+        job->draft.status =
+            arcp__lease_amount_parse(requested->patterns[i], &named, job->draft.err);
         if (job->draft.status != ARCP_OK) {
             return;
         }
         const arcp__lease_amount *total = arcp__lease_find_amount(request, named.currency);
         const arcp__lease_amount *limit = arcp__lease_find_amount(ceiling, named.currency);
         if (limit == NULL || arcp_decimal_compare(total->total, limit->total) <= 0) {
-            arcp__lease_draft_pattern(&job->draft, at, asked->patterns[i]);
+            arcp__lease_draft_pattern(&job->draft, at, requested->patterns[i]);
         } else if (total->entry == i) {
             lower_amount(job, at, total, limit);
         }
@@ -335,7 +356,7 @@ static void narrow_expiry(narrowing *job)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- narrowing a lease ---- */
 
 static void narrow_all(narrowing *job, const arcp__ceiling *by)
 {
@@ -343,17 +364,18 @@ static void narrow_all(narrowing *job, const arcp__ceiling *by)
     const arcp_lease *request = job->request;
     const arcp_lease *ceiling = job->ceiling;
     for (size_t i = 0; i < request->count && job->draft.status == ARCP_OK; i++) {
-        const arcp__lease_capability *asked = &request->capabilities[i];
-        const arcp__lease_capability *allowed = arcp__lease_find(ceiling, asked->kind, asked->name);
-        if (asked->kind == ARCP__CAPABILITY_COST_BUDGET) {
-            narrow_budget(job, asked);
+        const arcp__lease_capability *requested = &request->capabilities[i];
+        const arcp__lease_capability *allowed =
+            arcp__lease_find(ceiling, requested->kind, requested->name);
+        if (requested->kind == ARCP__CAPABILITY_COST_BUDGET) {
+            narrow_budget(job, requested);
         } else if (allowed == NULL && by->absent_is_open) {
-            arcp__lease_draft_copy(&job->draft, asked);
+            arcp__lease_draft_copy(&job->draft, requested);
         } else {
-            narrow_patterns(job, asked, allowed == NULL ? &nothing : allowed);
+            narrow_patterns(job, requested, allowed == NULL ? &nothing : allowed);
         }
     }
-    /* What the request leaves out and the ceiling limits. */
+    /* Add what the request leaves out and the ceiling limits. */
     if (request->reserved[ARCP__CAPABILITY_COST_BUDGET] == NULL && ceiling->amount_count > 0) {
         narrow_budget(job, NULL);
     }

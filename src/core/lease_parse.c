@@ -3,8 +3,8 @@
 
 #include "json/json_put.h"
 
-/* Scans are bounded by the lease's own limits, not by a frame's. A byte of a pattern takes
- * at most six in JSON (\u0041), and each pattern brings quotes and a comma. */
+/* Scans are bounded by the lease's own limits, not by a frame's. A byte of a pattern takes at most
+ * six in JSON (\u0041), besides quotes and a comma for each pattern. */
 #define JSON_BYTES_PER_BYTE 6
 
 static const char *type_name(const arcp_json *json, arcp_json_ref ref)

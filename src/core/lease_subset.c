@@ -25,14 +25,14 @@ void arcp_subset_violation_format_details(const arcp_subset_violation *violation
     arcp_json_end_object(&writer);
 }
 
-/* How much of a text a reason shows. */
+/* The bytes of a text that a reason shows. */
 static int shown(arcp_span text)
 {
     return (int)(text.size < 80 ? text.size : 80);
 }
 
-/* Fills in a violation but for its witness. The reason is the message of an error, which is one
- * clean line. */
+/* Fills in a violation except its witness. The reason is the message of an error, because that is
+ * one clean line. */
 static void note(arcp_subset_violation *violation, arcp_span capability, arcp_span child_pattern,
                  arcp_deny_reason code, const arcp_error *reason)
 {
@@ -43,13 +43,13 @@ static void note(arcp_subset_violation *violation, arcp_span capability, arcp_sp
     arcp_buf_clear(&violation->witness);
 }
 
-/* The status of a violation that was noted. */
+/* The status to return for a violation that was noted. */
 static arcp_status violated(const arcp_subset_violation *violation)
 {
     return violation->witness.failed ? ARCP_E_NO_MEMORY : ARCP_E_LEASE_SUBSET_VIOLATION;
 }
 
-/* What the child may spend of a currency at most; false when the parent has none of it. */
+/* The most that the child may spend of a currency; false when the parent has no budget of it. */
 static bool find_bound(arcp__subset_parent parent, arcp_span currency, arcp_decimal *bound)
 {
     const arcp__lease_amount *written = arcp__lease_find_amount(parent.lease, currency);
@@ -59,8 +59,8 @@ static bool find_bound(arcp__subset_parent parent, arcp_span currency, arcp_deci
         }
         return written != NULL;
     }
-    /* A parent without cost.budget spends from its ancestors', and so may bound a child by
-     * them. One that has cost.budget has exactly the currencies it names. */
+    /* A parent without cost.budget spends from its ancestors' budgets, which then also bound a
+     * child. One with cost.budget has exactly the currencies that it names. */
     const bool names_budget = parent.lease->reserved[ARCP__CAPABILITY_COST_BUDGET] != NULL;
     return (written != NULL || !names_budget) &&
            arcp_budget_available(parent.holder->budget, currency, bound);
@@ -86,11 +86,11 @@ static arcp_status check_amount(const arcp__lease_capability *capability,
     arcp_error reason = {0};
     if (has_bound) {
         (void)arcp_error_set(&reason, ARCP_E_LEASE_SUBSET_VIOLATION,
-                             "the child asks for %s of %.*s and the parent has %s", wanted,
+                             "the child requests %s of %.*s, but the parent has %s", wanted,
                              shown(amount->currency), amount->currency.data, left);
     } else {
         (void)arcp_error_set(&reason, ARCP_E_LEASE_SUBSET_VIOLATION,
-                             "the child asks for %s of %.*s and the parent has no budget of it",
+                             "the child requests %s of %.*s, but the parent has no budget of it",
                              wanted, shown(amount->currency), amount->currency.data);
     }
     note(violation, capability->name, capability->patterns[amount->entry], ARCP_DENY_BUDGET,
@@ -107,7 +107,7 @@ static void note_pattern(const arcp__lease_capability *capability, bool is_grant
     arcp_error reason = {0};
     if (verdict->too_complex) {
         (void)arcp_error_set(&reason, ARCP_E_LEASE_SUBSET_VIOLATION,
-                             "whether the parent covers \"%.*s\" needs more work than allowed",
+                             "deciding whether the parent covers \"%.*s\" exceeds the allowed work",
                              shown(pattern), pattern.data);
     } else if (!is_granted) {
         (void)arcp_error_set(&reason, ARCP_E_LEASE_SUBSET_VIOLATION,
@@ -142,13 +142,13 @@ static arcp_status check_capability(const arcp_lease *child,
         parent.holder != NULL && !parent.holder->model_use_required) {
         return ARCP_OK; /* The parent may use every model. */
     }
-    const arcp__glob_question asked = {.capability = capability->kind,
-                                       .child = capability->patterns,
-                                       .child_count = capability->count,
-                                       .parent = granted == NULL ? NULL : granted->patterns,
-                                       .parent_count = granted == NULL ? 0 : granted->count};
+    const arcp__glob_question question = {.capability = capability->kind,
+                                          .child = capability->patterns,
+                                          .child_count = capability->count,
+                                          .parent = granted == NULL ? NULL : granted->patterns,
+                                          .parent_count = granted == NULL ? 0 : granted->count};
     arcp__glob_verdict verdict = {0};
-    status = arcp__glob_ask(&asked, parent.work, &verdict);
+    status = arcp__glob_ask(&question, parent.work, &verdict);
     if (status == ARCP_OK && !verdict.is_subset) {
         note_pattern(capability, granted != NULL && granted->count > 0, &verdict, violation);
         status = violated(violation);
@@ -171,7 +171,7 @@ arcp_status arcp__subset_check_part(const arcp_lease *child, size_t part,
     const arcp_span theirs = parent.lease->expires_text;
     arcp_error reason = {0};
     (void)arcp_error_set(&reason, ARCP_E_LEASE_SUBSET_VIOLATION,
-                         "the child would expire after its parent, which does at %.*s",
+                         "the child would expire after its parent, which expires at %.*s",
                          shown(theirs), theirs.data);
     note(violation, ARCP_SPAN_LITERAL("expires_at"), child->expires_text, ARCP_DENY_EXPIRED,
          &reason);
@@ -179,7 +179,7 @@ arcp_status arcp__subset_check_part(const arcp_lease *child, size_t part,
     return violated(violation);
 }
 
-/* All parts up to the first violation. [arcp:9.4-2] */
+/* Checks all parts up to the first violation. [arcp:9.4-2] */
 static arcp_status check(const arcp_lease *child, arcp__subset_parent parent,
                          arcp_subset_violation *violation)
 {
@@ -215,8 +215,9 @@ arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent par
                              violation.capability.data, violation.reason);
     } else if (status != ARCP_OK) {
         (void)arcp_error_set(err, status,
-                             status == ARCP_E_LIMIT ? "comparing the leases takes too much work"
-                                                    : "out of memory for comparing leases");
+                             status == ARCP_E_LIMIT
+                                 ? "comparing the leases exceeds the allowed work"
+                                 : "out of memory for comparing leases");
     }
     arcp_subset_violation_fini(&violation);
     return status;
@@ -234,7 +235,7 @@ arcp_status arcp_lease_assert_subset(const arcp_lease *child, const arcp_lease *
     return status;
 }
 
-/* The lease of a delegated job (§9.4, §10): the request with what it inherits. [arcp:9.4-1]
+/* Makes the lease of a delegated job (§9.4, §10): the request and what it inherits. [arcp:9.4-1]
  * [arcp:9.4-7] [arcp:10-2] [arcp:10-3] [arcp:10-4] */
 arcp_status arcp__lease_derive(const arcp_authority *parent, const arcp_lease *request,
                                arcp__lease_work *work, arcp_lease **out, arcp_buf *details,

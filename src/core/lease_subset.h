@@ -1,4 +1,4 @@
-/* The subset check's parts, shared by subset, derivation and diff. */
+/* The parts of the subset check, shared by subset, derivation and diff. */
 #ifndef ARCP_CORE_LEASE_SUBSET_H
 #define ARCP_CORE_LEASE_SUBSET_H
 
@@ -7,22 +7,22 @@
 #include "core/lease.h"
 #include "core/lease_work.h"
 
-/* What a child is measured against: a lease as it is written, or what a job holds now. */
+/* What a child is compared with: a lease as written, or what a job holds now. */
 typedef struct arcp__subset_parent {
     const arcp_lease *lease;
     const arcp_authority *holder; /* NULL: as written */
-    arcp__lease_work *work;       /* what the request may still cost; NULL: no bound of a request */
+    arcp__lease_work *work;       /* the steps that the request may still take; NULL: unbounded */
 } arcp__subset_parent;
 
-/* One part of a child: a capability by its index, or (`part` is the number of these) its expiry.
+/* Checks one part of a child: a capability by its index or, if `part` is their number, its expiry.
  * ARCP_OK: it is within; ARCP_E_LEASE_SUBSET_VIOLATION with `violation` (never NULL) filled;
  * ARCP_E_NO_MEMORY; ARCP_E_LIMIT when parent.work did not suffice. */
 ARCP_MUST_CHECK arcp_status arcp__subset_check_part(const arcp_lease *child, size_t part,
                                                     arcp__subset_parent parent,
                                                     arcp_subset_violation *violation);
 
-/* All of it. ARCP_E_LEASE_SUBSET_VIOLATION with the details (may be NULL) of the first violation.
- */
+/* Checks all parts. ARCP_E_LEASE_SUBSET_VIOLATION with the details (may be NULL) of the first
+ * violation. */
 ARCP_MUST_CHECK arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent parent,
                                                 arcp_buf *details, arcp_error *err);
 
@@ -32,11 +32,11 @@ ARCP_MUST_CHECK arcp_status arcp__lease_derive(const arcp_authority *parent,
                                                arcp_lease **out, arcp_buf *details,
                                                arcp_error *err);
 
-/* What a request is narrowed by. */
+/* The ceiling that a request is narrowed by. */
 typedef struct arcp__ceiling {
     const arcp_lease *lease;
     bool absent_is_open;
-    bool closes_models;     /* a request that does not name model.use gets [] in any case */
+    bool closes_models;     /* a request that does not name model.use always gets [] */
     arcp__lease_work *work; /* may be NULL */
 } arcp__ceiling;
 

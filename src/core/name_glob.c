@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* Greedy with one point of return: the last star only. */
+/* Greedy; backtracks to the last star only. */
 bool arcp__name_glob_matches(const char *glob, arcp_span name)
 {
     const char *star = NULL;

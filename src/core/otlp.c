@@ -7,7 +7,7 @@
 
 #include "json/json_put.h"
 
-/* Of a span's flags: the low byte is W3C's, where 1 is "sampled". */
+/* Flags of a span. The low byte has W3C's trace flags, of which 1 is "sampled". */
 #define FLAG_SAMPLED       0x001u
 #define FLAG_REMOTE_KNOWN  0x100u
 #define FLAG_PARENT_REMOTE 0x200u
@@ -49,7 +49,8 @@ static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribut
     arcp_json_end_array(writer);
 }
 
-/* JSON's numbers are too small for nanoseconds in many readers: they go as text. */
+/* Many JSON readers cannot represent nanoseconds exactly as numbers, so they are written as
+ * text. */
 static void write_instant(arcp_json_writer *writer, const char *name, int64_t wall_ns)
 {
     char digits[24];

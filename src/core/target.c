@@ -1,19 +1,19 @@
-/* Which form of a target is canonical: paths and names here, URLs in target_url.c. */
+/* The canonical form of targets: paths and names here, URLs in target_url.c. */
 #include "core/target.h"
 
 #include "base/utf8.h"
 #include "core/target_scan.h"
 #include "core/target_url.h"
 
-/* ---- paths: lexical, as bytes. Empty and `.` segments go, `..` takes the one before it ---- */
+/* ---- paths, as bytes: empty and `.` segments are removed, `..` removes the one before it ---- */
 
-/* A '/' or a '.' right behind a '/', and NUL. */
+/* Odd: a '/' or a '.' directly after a '/', and NUL. */
 static inline arcp__scan_bytes is_odd_in_path(arcp__scan_bytes bytes, arcp__scan_bytes before)
 {
     return (bytes == 0) | ((before == '/') & ((bytes == '/') | (bytes == '.')));
 }
 
-/* The next segment that is not empty, from *at on; empty at the end. */
+/* The next non-empty segment from *at on; empty at the end. */
 static inline arcp_span next_segment(arcp_span target, size_t *at)
 {
     while (*at < target.size && target.data[*at] == '/') {
@@ -69,15 +69,15 @@ static arcp_deny_reason canonical_path(arcp_span target, bool has_cwd, char *byt
     return ARCP_DENY_NONE;
 }
 
-/* ---- names of tools, agents, models and whatever vendors name: the bytes as they are ---- */
+/* ---- names (of tools, agents, models, and vendors' targets): unchanged bytes ---- */
 
-/* Bytes that are not printable ASCII, and a '.' behind a '/'. */
+/* Odd: bytes that are not printable ASCII, and a '.' after a '/'. */
 static inline arcp__scan_bytes is_odd_in_name(arcp__scan_bytes bytes, arcp__scan_bytes before)
 {
     return (bytes < 0x20) | (bytes == 0x7f) | ((bytes == '.') & (before == '/'));
 }
 
-/* A name is canonical as it is, or denied. [arcp:9.7-2] */
+/* A name is either canonical as it is or denied. [arcp:9.7-2] */
 static arcp_deny_reason check_name(arcp_span target)
 {
     if (!arcp__utf8_is_valid(target)) {
@@ -98,7 +98,7 @@ static arcp_deny_reason check_name(arcp_span target)
 
 /* ---- all kinds ---- */
 
-/* What most targets are: canonical as they come. One look at each byte. */
+/* Whether the target is canonical already, as most are. One pass over its bytes. */
 static bool is_plain(arcp__target_kind kind, arcp_span target)
 {
     const char first = target.data[0];
@@ -126,7 +126,7 @@ arcp_deny_reason arcp__target_canonicalise(arcp__capability capability, arcp_spa
         *canonical = target;
         return ARCP_DENY_NONE;
     }
-    /* The rest, and whatever has to be denied: with every check in its order. */
+    /* All others, with every check in its documented order. */
     if (memchr(target.data, '\0', target.size) != NULL) {
         return ARCP_DENY_NUL;
     }

@@ -2,11 +2,11 @@
 
 #include "base/hex.h"
 
-/* Reading 0 is the segment as written, reading r is what reading r - 1 decodes to; of the
- * last one only whether it would decode to something else matters.
+/* Reading 0 is the segment as written, reading r is reading r - 1 decoded once. Of the last reading
+ * only whether decoding would change it matters.
  *
- * For each reading five bits say what of an escape has been seen (nothing, a '%', or
- * ESCAPE_DIGIT + the first digit), and three bits what the current component is so far. */
+ * For each reading, five bits are the state of an escape (none, after '%', or ESCAPE_DIGIT + the
+ * first digit), and three bits the state of the current component. */
 enum {
     READINGS = 5,
     ESCAPE_BITS = 5,
@@ -21,8 +21,8 @@ enum {
     COMPONENT_DOT = 1,
     COMPONENT_DOT_DOT = 2,
     COMPONENT_OTHER = 3,
-    COMPONENT_ENDS_IN_E0 = 4, /* with 80 to 9f behind it, overlong for three bytes */
-    COMPONENT_ENDS_IN_F0 = 5  /* with 80 to 8f behind it, overlong for four */
+    COMPONENT_ENDS_IN_E0 = 4, /* followed by 80 to 9f: overlong in three bytes */
+    COMPONENT_ENDS_IN_F0 = 5  /* followed by 80 to 8f: overlong in four bytes */
 };
 
 _Static_assert(COMPONENT_SHIFT + COMPONENT_BITS * READINGS == ARCP__ESCAPE_BITS,
@@ -49,7 +49,7 @@ static bool is_dots(unsigned component)
     return component == COMPONENT_DOT || component == COMPONENT_DOT_DOT;
 }
 
-/* Tells the component of one reading about a byte. */
+/* Feeds a byte to the component of one reading. */
 static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte)
 {
     const unsigned component = get_component(*state, reading);
@@ -77,12 +77,12 @@ static bool feed_component(uint64_t *state, unsigned reading, unsigned char byte
 
 static bool feed_reading(uint64_t *state, unsigned reading, unsigned char byte);
 
-static bool pass_on(uint64_t *state, unsigned reading, unsigned char byte)
+static bool feed_next(uint64_t *state, unsigned reading, unsigned char byte)
 {
     return reading + 1 == READINGS || feed_reading(state, reading + 1, byte);
 }
 
-/* What was begun is no escape after all: it goes to the next reading as it is. */
+/* What looked like an escape is none: it goes to the next reading unchanged. */
 static bool give_up_escape(uint64_t *state, unsigned reading)
 {
     const unsigned escape = get_escape(*state, reading);
@@ -93,9 +93,9 @@ static bool give_up_escape(uint64_t *state, unsigned reading)
     if (reading == 0) {
         return false;
     }
-    return pass_on(state, reading, '%') &&
+    return feed_next(state, reading, '%') &&
            (escape == ESCAPE_PERCENT ||
-            pass_on(state, reading, (unsigned char)"0123456789abcdef"[escape - ESCAPE_DIGIT]));
+            feed_next(state, reading, (unsigned char)"0123456789abcdef"[escape - ESCAPE_DIGIT]));
 }
 
 /* The depth of the recursion is the number of readings. */
@@ -113,7 +113,7 @@ static bool feed_reading(uint64_t *state, unsigned reading, unsigned char byte)
     if (escape >= ESCAPE_DIGIT && digit >= 0) {
         set_escape(state, reading, ESCAPE_NONE);
         const unsigned value = (escape - ESCAPE_DIGIT) * 16 + (unsigned)digit;
-        return reading + 1 < READINGS && pass_on(state, reading, (unsigned char)value);
+        return reading + 1 < READINGS && feed_next(state, reading, (unsigned char)value);
     }
     if (!give_up_escape(state, reading)) {
         return false;
@@ -122,7 +122,7 @@ static bool feed_reading(uint64_t *state, unsigned reading, unsigned char byte)
         set_escape(state, reading, ESCAPE_PERCENT);
         return true;
     }
-    return pass_on(state, reading, byte);
+    return feed_next(state, reading, byte);
 }
 
 bool arcp__escape_feed(uint64_t *state, unsigned char byte)
@@ -131,7 +131,7 @@ bool arcp__escape_feed(uint64_t *state, unsigned char byte)
     if ((*state & escapes) != 0 || byte == '%') {
         return feed_reading(state, 0, byte);
     }
-    /* It reads the same however often it is decoded. */
+    /* Outside escapes a byte is the same in every reading. */
     for (unsigned reading = 0; reading < READINGS; reading++) {
         if (!feed_component(state, reading, byte)) {
             return false;

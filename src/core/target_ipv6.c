@@ -4,7 +4,7 @@
 
 typedef enum place {
     AT_START,
-    AFTER_FIRST_COLON, /* which must be the first of two */
+    AFTER_FIRST_COLON, /* a second colon must follow */
     AFTER_TWO_COLONS,
     AFTER_COLON,
     IN_GROUP,
@@ -27,7 +27,7 @@ typedef union address {
     };
 } address;
 
-/* How many groups may be written: "::" stands for at least one. */
+/* The most groups that may be written: "::" stands for at least one. */
 static unsigned groups_max(const address *a)
 {
     return a->is_shortened ? GROUPS - 1 : GROUPS;
@@ -50,7 +50,7 @@ static bool begin_group(address *a, unsigned char byte)
     }
     a->place = IN_GROUP;
     a->digits = 1;
-    /* A dotted quad takes the room of two groups. */
+    /* A dotted quad takes two groups. */
     a->value = a->groups + 2U <= groups_max(a) ? add_to_octet(0, 0, byte) : NOT_AN_OCTET;
     return true;
 }
@@ -143,12 +143,12 @@ bool arcp__ipv6_covers(uint32_t a, uint32_t b)
 {
     const address wide = {.state = a};
     const address narrow = {.state = b};
-    /* An octet, or a group that may still be one: a smaller value leaves at least as much room, but
-     * nothing follows a zero. */
+    /* For an octet, or a group that may still become one, a smaller value can be followed by at
+     * least as much, except that nothing follows a zero. */
     const bool value_covers = narrow.value == NOT_AN_OCTET || narrow.value == wide.value ||
                               (wide.value != NOT_AN_OCTET && wide.value != 0 &&
                                (narrow.value == 0 || wide.value < narrow.value));
-    /* Behind "::" there may be fewer groups than would have had room. */
+    /* After "::" fewer groups than possible are valid, too. */
     return wide.place == narrow.place && wide.is_shortened == narrow.is_shortened &&
            wide.octets == narrow.octets && wide.digits <= narrow.digits &&
            (wide.groups == narrow.groups || (wide.is_shortened && wide.groups < narrow.groups)) &&

@@ -1,6 +1,5 @@
-/* One quick look at each byte of a target, sixteen at a time: is there anything that needs
- * a closer one? With the vectors of the compiler, which every machine has instructions or
- * a substitute for. */
+/* A quick pass over the bytes of a target, sixteen at a time, that finds whether any needs a closer
+ * look. It uses the compiler's vector types, which work on every machine. */
 #ifndef ARCP_CORE_TARGET_SCAN_H
 #define ARCP_CORE_TARGET_SCAN_H
 
@@ -11,7 +10,7 @@
 
 enum { ARCP__SCAN_BYTES = 16 };
 
-/* Signed, so that bytes beyond ASCII are below all others. Comparisons give -1 or 0. */
+/* Signed, so that bytes above ASCII compare below all others. Comparisons give -1 or 0. */
 typedef signed char arcp__scan_bytes __attribute__((vector_size(ARCP__SCAN_BYTES)));
 
 static inline arcp__scan_bytes arcp__scan_load(const char *bytes)
@@ -21,9 +20,8 @@ static inline arcp__scan_bytes arcp__scan_load(const char *bytes)
     return loaded;
 }
 
-/* Whether `is_odd` is 0 for all bytes but the first. It is given sixteen bytes, and the
- * sixteen that come one byte before each of them. A target that is shorter is read as if
- * letters followed. */
+/* Whether `is_odd` is 0 for all bytes except the first. It gets sixteen bytes, and for each the
+ * byte before it. A shorter target is padded with letters. */
 static inline __attribute__((always_inline)) bool
 arcp__scan_is_even(arcp_span target,
                    arcp__scan_bytes (*is_odd)(arcp__scan_bytes bytes, arcp__scan_bytes before))

@@ -5,27 +5,27 @@
 
 #include <string.h>
 
-/* Where in the target we are: the lowest four bits of a state. What else counts stands
- * above them and differs by place. */
+/* The place in the target: the lowest four bits of a state. The meaning of the other bits depends
+ * on the place. */
 typedef enum place {
     PLACE_DEAD = 0,
     PLACE_START = 1,
     /* Paths and names. */
     PLACE_ROOT,    /* the '/' at the beginning of a path */
-    PLACE_BETWEEN, /* behind any other '/' */
+    PLACE_BETWEEN, /* after any other '/' */
     PLACE_DOT,     /* a segment that is "." so far */
     PLACE_DOT_DOT,
-    PLACE_INSIDE, /* any other segment; of names also which UTF-8 bytes must come */
+    PLACE_INSIDE, /* any other segment; for names with the UTF-8 bytes that must follow */
     /* URLs. */
-    PLACE_SCHEME, /* and how much of a known one it is */
-    PLACE_COLON,  /* the places from here to PLACE_PORT know the kind of scheme */
+    PLACE_SCHEME, /* with the prefix of a known scheme */
+    PLACE_COLON,  /* from here to PLACE_PORT with the kind of scheme */
     PLACE_SLASH,
     PLACE_AUTHORITY,
     PLACE_HOST,
     PLACE_IPV6,
     PLACE_IPV6_END,
-    PLACE_PORT, /* digits and value */
-    PLACE_PATH, /* and the state of the segment; queries are marked */
+    PLACE_PORT, /* with digits and value */
+    PLACE_PATH, /* with the state of the segment, or the mark of a query */
     PLACE_COUNT
 } place;
 
@@ -53,7 +53,7 @@ static arcp__shape make(place at, arcp__url_scheme scheme, uint64_t value)
     return (uint64_t)at | (uint64_t)scheme << KIND_SHIFT | value << VALUE_SHIFT;
 }
 
-/* Segments: the part that paths and names share. */
+/* Segments of paths and names. */
 
 static arcp__shape step_into_segment(place from, unsigned char byte)
 {
@@ -63,14 +63,14 @@ static arcp__shape step_into_segment(place from, unsigned char byte)
     return PLACE_INSIDE;
 }
 
-/* UTF-8 (RFC 3629): how many continuation bytes must come, and from where to where the
- * next one may be. */
+/* UTF-8 (RFC 3629): the number of continuation bytes that must follow, and the range of the next
+ * one. */
 static uint64_t expect(unsigned count, unsigned char low, unsigned char high)
 {
     return count | (uint64_t)low << 2 | (uint64_t)high << 10;
 }
 
-/* What the first byte of a character of several bytes asks for; 0: there is no such. */
+/* What must follow the first byte of a multi-byte character; 0: not a first byte. */
 static uint64_t expect_behind(unsigned char byte)
 {
     if (byte >= 0xc2 && byte <= 0xdf) {
@@ -111,8 +111,8 @@ static arcp__shape step_name(arcp__shape shape, unsigned char byte)
 
 /* URLs. */
 
-/* How much of a scheme with a meaning of its own has been read: the value at PLACE_SCHEME.
- * 0 is a scheme that has none. */
+/* The prefixes of known schemes; their index is the value at PLACE_SCHEME. 0: not a known
+ * scheme. */
 static const char *const scheme_prefixes[] = {"",    "h", "ht", "htt", "http", "https", "w",   "ws",
                                               "wss", "f", "ft", "ftp", "fi",   "fil",   "file"};
 enum { SCHEME_PREFIXES = sizeof scheme_prefixes / sizeof scheme_prefixes[0] };
@@ -182,7 +182,7 @@ static arcp__shape make_query(unsigned digits)
     return make(PLACE_PATH, ARCP__URL_OTHER, (uint64_t)digits << 1 | QUERY);
 }
 
-/* What comes behind an authority that may end. */
+/* Steps past an authority that may end here. */
 static arcp__shape step_behind_authority(arcp__url_scheme scheme, unsigned char byte)
 {
     if (byte == '/') {
@@ -268,7 +268,7 @@ static arcp__shape step_url(arcp__shape shape, unsigned char byte)
     return from == PLACE_DEAD ? ARCP__SHAPE_DEAD : step_host(shape, byte);
 }
 
-/* Paths, whose places say all. */
+/* Paths: the place is the whole state. */
 static arcp__shape step_path(place from, unsigned char byte)
 {
     if (byte == '/' && (from == PLACE_START || from == PLACE_INSIDE)) {
@@ -305,10 +305,10 @@ bool arcp__shape_is_target(arcp__target_kind kind, arcp__shape shape)
     }
     const bool may_end =
         at == PLACE_HOST || at == PLACE_IPV6_END || (at == PLACE_PORT && port_value(shape) != 0);
-    return may_end && scheme_of(shape) != ARCP__URL_HTTP; /* whose path cannot be missing */
+    return may_end && scheme_of(shape) != ARCP__URL_HTTP; /* whose path must not be empty */
 }
 
-/* Both are at the same place. */
+/* `a` and `b` have the same place. */
 static bool url_covers(arcp__shape a, arcp__shape b)
 {
     const place at = place_of(a);
@@ -319,7 +319,7 @@ static bool url_covers(arcp__shape a, arcp__shape b)
         return (value_of(a) & QUERY) == (value_of(b) & QUERY) &&
                arcp__shape_is_widest(ARCP__TARGET_URL, a);
     }
-    /* The schemes without a meaning of their own allow all that the others do behind them. */
+    /* Unknown schemes allow everything that known ones allow after them. */
     if (scheme_of(a) != ARCP__URL_OTHER && scheme_of(a) != scheme_of(b)) {
         return false;
     }
@@ -342,7 +342,7 @@ bool arcp__shape_covers(arcp__target_kind kind, arcp__shape a, arcp__shape b)
     if (kind == ARCP__TARGET_URL) {
         return place_of(a) == place_of(b) && url_covers(a, b);
     }
-    /* Inside a segment the next one may begin, and dots mean nothing any more. */
+    /* Inside a segment the next one may begin, and dots have no special meaning. */
     return a == PLACE_INSIDE && value_of(b) == 0 && place_of(b) != PLACE_START;
 }
 

@@ -1,8 +1,8 @@
-/* Which strings are canonical targets, byte by byte: the same rules as target.h, as a
- * deterministic machine. The subset question is asked about these strings only, so its
- * search runs this machine beside the patterns (docs/leases.md, Subsets).
+/* A deterministic machine that accepts exactly the canonical targets, byte by byte, by the rules of
+ * target.h. Subset questions concern only these strings, so the search runs this machine beside the
+ * patterns (docs/leases.md, Subsets).
  *
- * The length limit of targets is the caller's. Pure; any thread. */
+ * The caller checks the length limit of targets. Pure; any thread. */
 #ifndef ARCP_CORE_TARGET_SHAPE_H
 #define ARCP_CORE_TARGET_SHAPE_H
 
@@ -13,7 +13,7 @@
 /* A state; equal numbers are equal states. */
 typedef uint64_t arcp__shape;
 
-/* Nothing read yet, and the state that no canonical target goes through. */
+/* The initial state, and the state after which no canonical target is possible. */
 #define ARCP__SHAPE_START UINT64_C(1)
 #define ARCP__SHAPE_DEAD  UINT64_C(0)
 
@@ -22,15 +22,15 @@ arcp__shape arcp__shape_step(arcp__target_kind kind, arcp__shape shape, unsigned
 /* Whether what was read is a canonical target. */
 bool arcp__shape_is_target(arcp__target_kind kind, arcp__shape shape);
 
-/* True only when every string that makes a target of `b` makes one of `a`. `b` has read at
+/* True only if every string that completes `b` to a target completes `a` to one. `b` has read at
  * least one byte. */
 bool arcp__shape_covers(arcp__target_kind kind, arcp__shape a, arcp__shape b);
 
-/* Equal for states of which one covers the other. */
+/* A value that is equal for two states if one covers the other. */
 uint64_t arcp__shape_family(arcp__target_kind kind, arcp__shape shape);
 
-/* True only when the state, reached by an ordinary byte, covers every state that any byte
- * but '/', '?' and the kind's separators could have led to instead. */
+/* True only if the state, reached by an ordinary byte, covers every state that another byte could
+ * have led to instead, except '/', '?' and the kind's separators. */
 bool arcp__shape_is_widest(arcp__target_kind kind, arcp__shape shape);
 
 #endif

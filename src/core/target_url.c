@@ -1,7 +1,7 @@
-/* URLs: scheme://authority, then path and query as they are but for dot segments.
+/* URLs: scheme://authority, then path and query, unchanged except for dot segments.
  *
- * Nothing is decoded for the canonical form. What a server may decode is looked at only to
- * refuse what could then lead somewhere else than the text says (target_escape.c). */
+ * Nothing is decoded for the canonical form. Escapes are checked only to deny a path that a server
+ * could decode to another place than the text says (target_escape.c). */
 #include "core/target_url.h"
 #include "base/hex.h"
 #include "core/target_scan.h"
@@ -43,7 +43,7 @@ static bool is_lower_host_byte(char byte)
     return index < sizeof allowed && allowed[index];
 }
 
-/* Past the digits of a valid port, or `at` when there is none. */
+/* The index after the digits of a valid port; `at` when there is none. */
 static size_t skip_port(arcp_span target, size_t at)
 {
     unsigned long value = 0;
@@ -58,16 +58,16 @@ static size_t skip_port(arcp_span target, size_t at)
     return value >= 1 && value <= PORT_MAX ? end : at;
 }
 
-/* What needs a closer look behind the authority: bytes that URLs cannot contain, '\\', '%'
- * and '#' (and '$', which stands between them), and a '.' behind a '/'. */
+/* Odd after the authority: bytes that URLs cannot contain, '\\', '%' and '#' (and '$', which is
+ * between them), and a '.' after a '/'. */
 static inline arcp__scan_bytes is_odd(arcp__scan_bytes bytes, arcp__scan_bytes before)
 {
     return (bytes < 0x21) | (bytes == 0x7f) | ((bytes >= '#') & (bytes <= '%')) | (bytes == '\\') |
            ((bytes == '.') & (before == '/'));
 }
 
-/* In most a scheme in lower case, "://", a host and perhaps a port; of those without an authority
- * that is looked at here nothing is said. */
+/* Recognises the common form: a lower-case scheme, "://", a host and perhaps a port; false for all
+ * others. */
 bool arcp__target_url_is_plain(arcp_span target)
 {
     size_t host = sizeof("https://") - 1;
@@ -101,7 +101,7 @@ bool arcp__target_url_is_plain(arcp_span target)
            arcp__scan_is_even(arcp_span_from(target, at), is_odd);
 }
 
-/* A URL cut up; spans of the target. */
+/* The parts of a URL, as spans of the target. */
 typedef struct url {
     arcp_span scheme;
     arcp_span host;
@@ -116,10 +116,10 @@ static char to_lower(char byte)
     return byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
 }
 
-/* Cuts the scheme off; false when the target does not begin with one and a ':'. [arcp:LA-8] */
+/* Reads the scheme; false when the target does not begin with one and a ':'. [arcp:LA-8] */
 static bool read_scheme(arcp_span target, url *out)
 {
-    char lower[5] = {0}; /* those with a meaning fit */
+    char lower[5] = {0}; /* known schemes fit */
     size_t size = 0;
     for (; size < target.size; size++) {
         const char byte = to_lower(target.data[size]);
@@ -165,7 +165,7 @@ static bool read_authority(arcp_span authority, url *out)
                                                skip_port(out->port, 1) == out->port.size));
 }
 
-/* The part of `text` before the first byte that is one of three. */
+/* The part of `text` before the first of three bytes. */
 static arcp_span before_any(arcp_span text, char a, char b, char c)
 {
     size_t size = 0;
@@ -176,7 +176,7 @@ static arcp_span before_any(arcp_span text, char a, char b, char c)
     return arcp_span_first(text, size);
 }
 
-static arcp_deny_reason cut_up(arcp_span target, url *out)
+static arcp_deny_reason split(arcp_span target, url *out)
 {
     for (size_t i = 0; i < target.size; i++) {
         const unsigned char byte = (unsigned char)target.data[i];
@@ -213,7 +213,7 @@ static arcp_deny_reason cut_up(arcp_span target, url *out)
     return ARCP_DENY_NONE;
 }
 
-/* The segment of `path` that begins at *at, which is then behind its '/'. */
+/* The segment of `path` that begins at *at; *at is moved after its '/'. */
 static arcp_span take_segment(arcp_span path, size_t *at)
 {
     const arcp_span segment = before_any(arcp_span_from(path, *at), '/', '/', '/');
@@ -235,7 +235,7 @@ static bool hides_dots(arcp_span segment)
     return !arcp__escape_may_end(state);
 }
 
-/* Whether the path has dot segments, and whether it may. */
+/* Finds whether the path has dot segments, and checks that it may. */
 static arcp_deny_reason check_segments(const url *parts, bool *has_dots)
 {
     bool has_empty = false;
@@ -281,7 +281,7 @@ static void put_lower(writer *out, arcp_span bytes)
     }
 }
 
-/* RFC 3986 §5.2.4, for a path without empty segments but perhaps the last. */
+/* Resolves dot segments (RFC 3986 §5.2.4) in a path in which only the last segment may be empty. */
 static void put_resolved(writer *out, arcp_span path)
 {
     const size_t root = out->size;
@@ -306,7 +306,7 @@ static void put_resolved(writer *out, arcp_span path)
 arcp_deny_reason arcp__target_url(arcp_span target, char *scratch, arcp_span *canonical)
 {
     url parts = {.kind = ARCP__URL_OTHER};
-    arcp_deny_reason reason = cut_up(target, &parts);
+    arcp_deny_reason reason = split(target, &parts);
     if (reason != ARCP_DENY_NONE) {
         return reason;
     }
@@ -331,7 +331,7 @@ arcp_deny_reason arcp__target_url(arcp_span target, char *scratch, arcp_span *ca
     }
     put(&out, parts.query);
     if (out.size > ARCP_TARGET_BYTES_MAX) {
-        /* The '/' of an empty path was one byte too much. */
+        /* Adding the '/' of an empty path exceeded the limit. */
         return ARCP_DENY_TOO_LONG;
     }
     const arcp_span result = arcp_span_make(out.bytes, out.size);

@@ -1,6 +1,6 @@
 #include "core/trace.h"
 
-/* Hex digits that are not all zero. */
+/* Whether the text is hex digits that are not all zero. */
 static bool is_nonzero_hex(arcp_span text)
 {
     bool nonzero = false;
@@ -40,7 +40,7 @@ bool arcp__trace_id_parse(arcp_span text, char out[ARCP__TRACE_ID_SIZE])
         return false;
     }
     for (size_t at = 0; at < digits.size; at++) {
-        out[at] = (char)(digits.data[at] | 0x20); /* in lower case; digits have this bit */
+        out[at] = (char)(digits.data[at] | 0x20); /* lower case; digits have this bit already */
     }
     return true;
 }

@@ -1,5 +1,4 @@
-/* Trace context (§11): 32 lower-case hex digits on the wire, W3C traceparent for
- * agents. */
+/* Trace context (§11): 32 lower-case hex digits on the wire, a W3C traceparent for agents. */
 #ifndef ARCP_CORE_TRACE_H
 #define ARCP_CORE_TRACE_H
 
@@ -7,7 +6,7 @@
 
 #include <arcp/span.h>
 
-#include "base/hex.h" /* for the ids that are made */
+#include "base/hex.h" /* for formatting ids */
 
 #define ARCP__TRACE_ID_SIZE    32
 #define ARCP__SPAN_ID_SIZE     16
@@ -20,7 +19,7 @@ bool arcp__trace_id_parse(arcp_span text, char out[ARCP__TRACE_ID_SIZE]);
 /* Whether `text` is a well-formed traceparent of version 00 with non-zero ids. */
 bool arcp__traceparent_is_valid(arcp_span text);
 
-/* Of a valid traceparent: whether its caller records the trace. */
+/* Whether the caller that sent a valid traceparent records the trace. */
 bool arcp__traceparent_is_sampled(arcp_span text);
 
 /* Writes 00-<trace id>-<span id>-01. */

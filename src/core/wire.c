@@ -21,7 +21,7 @@ static bool is_vendor(arcp_span text)
     return arcp_span_starts_with(text, prefix) && text.size > prefix.size;
 }
 
-/* The kind of an event goes into its record as it is: a name, never JSON. */
+/* An event's kind is written into its record unescaped, so only name characters are valid. */
 static bool is_vendor_kind(arcp_span text)
 {
     for (size_t at = 0; at < text.size; at++) {

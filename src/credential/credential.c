@@ -1,26 +1,26 @@
 /* The life of one upstream value (§9.8.2, §14).
  *
- *                 DONE                    its job ended, or nobody wants it
- *   INTENT  ---------------->  LIVE  ---------------------------------->  REVOKING --> gone
+ *                 DONE                    its job ended, or no job wants it
+ *   INTENT  ---------------->  LIVE  ---------------------------------->  REVOKING --> row deleted
  *     |                                                                      ^
- *     |  REFUSED: gone                  UNKNOWN, or a restart                |
+ *     |  REFUSED: row deleted           UNKNOWN, or a restart                |
  *     +----------------------------------------------------------------------+
  *
- * What is durable when, so that kill -9 anywhere leaves no value that nobody knows of:
- *   1. INTENT is durable before the upstream is asked, under the alias that it is asked
- *      with. Killed here, the alias is revoked at restart, whether there was an answer or not.
+ * What is durable when, so that no kill -9 leaves a value that is not recorded:
+ *   1. INTENT, with the alias of the request, is durable before the upstream is called. After a
+ *      kill here the restart revokes the alias, whether the upstream answered or not.
  *   2. LIVE, with the upstream's id and the sealed value, is durable in the batch that makes
- *      the job durable, before anybody sees either.
- *   3. REVOKING is written with the job's last record; the row goes only after the upstream
- *      said that the value is dead. Killed in between, it is revoked again, which upstreams
- *      answer like the first time or with "unknown".
- * A request that was given up on, or that a killed runtime sent, may still reach the
- * upstream: "unknown alias" counts only when the upstream was asked about it
- * credentials.settle_sec after it was asked for the value.
+ *      the job durable, before either is shown.
+ *   3. REVOKING is written with the job's last record; the row is deleted only after the
+ *      upstream confirmed the revocation. After a kill in between the value is revoked again,
+ *      which upstreams answer like the first time or with "unknown".
+ * A request that timed out, or that a killed runtime sent, may still reach the upstream. "Unknown
+ * alias" therefore counts as revoked only when the revocation was requested at least
+ * credentials.settle_sec after the value.
  *
- * A job has one id for its credential; each attempt to rotate it is another row with an alias
- * of its own, which is asked for once. After a restart no id is asked for again. Revocations go on
- * for ever, with growing pauses; after credentials.stuck_after of them the credential is reported
+ * A job has one id for its credential; each attempt to rotate it is another row with its own alias,
+ * which is requested once. After a restart no id is requested again. Failed revocations are retried
+ * for ever, with growing pauses; after credentials.stuck_after attempts the credential is reported
  * as stuck. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void forget(arcp__credentials *credentials, arcp__credential *credential)
     arcp__credential_free(credentials, credential);
 }
 
-/* ---- taking back ---- */
+/* ---- revocation ---- */
 
 /* [arcp:9.8.2-6] [arcp:14-15] */
 static void mark_stuck(arcp__credentials *credentials, arcp__credential *credential)
@@ -113,7 +113,7 @@ static void revoke(arcp__credentials *credentials, arcp__credential *credential)
     }
 }
 
-/* Nobody needs it any more. While it is being asked for, the answer is what revokes it. */
+/* No job needs it any more. While it is being requested, the result of the request revokes it. */
 static void abandon(arcp__credentials *credentials, arcp__credential *credential)
 {
     credential->slot = NULL;
@@ -123,7 +123,7 @@ static void abandon(arcp__credentials *credentials, arcp__credential *credential
 }
 
 /* [arcp:9.8.2-4] */
-void arcp__credential_take_back(arcp__credentials *credentials, arcp__credential_slot *slot)
+void arcp__credential_release(arcp__credentials *credentials, arcp__credential_slot *slot)
 {
     arcp__credential *const both[] = {slot->live, slot->replacement};
     slot->live = NULL;
@@ -140,7 +140,8 @@ void arcp__credentials_restored(arcp__credentials *credentials)
 {
     for (arcp__credential *at = credentials->all; at != NULL; at = at->hh.next) {
         if (at->state == ARCP__CREDENTIAL_INTENT) {
-            at->asked_wall_ns = credentials->context->now.wall_ns; /* at the latest */
+            at->requested_wall_ns =
+                credentials->context->now.wall_ns; /* it was requested before now */
         }
         abandon(credentials, at);
     }
@@ -153,7 +154,7 @@ static void revoke_answered(arcp__credentials *credentials, arcp__credential *cr
     const bool was_issued = result->outcome == ARCP_PROVISION_DONE ||
                             credential->sealed.size != 0 || credential->upstream_id.size != 0;
     const int64_t settled_ns =
-        credential->asked_wall_ns + (int64_t)settings->credentials_settle_sec * ARCP_NS_PER_SEC;
+        credential->requested_wall_ns + (int64_t)settings->credentials_settle_sec * ARCP_NS_PER_SEC;
     if (result->outcome == ARCP_PROVISION_DONE ||
         (result->outcome == ARCP_PROVISION_ABSENT &&
          (was_issued || credential->call_wall_ns >= settled_ns))) {
@@ -184,10 +185,10 @@ static void revoke_answered(arcp__credentials *credentials, arcp__credential *cr
     arcp__credential_store(credentials, credential);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 /* [arcp:9.8-1] */
-void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential_wish *wish,
+void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential_spec *spec,
                           arcp__credential_slot *slot)
 {
     char id[ARCP__ID_SIZE];
@@ -197,25 +198,25 @@ void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential
     if (is_first) {
         arcp__context_make_id(credentials->context, "cred_", id);
     } else {
-        /* Each attempt has an alias of its own: the one before may be in doubt, and its alias is
-         * then still being revoked. */
+        /* Each attempt has its own alias: the outcome of the previous one may be unknown, and its
+         * alias is then still being revoked. */
         memcpy(id, live->id, sizeof id);
-        generation = ++live->asked;
+        generation = ++live->last_generation;
     }
     arcp__credential *credential = arcp__credential_new(credentials, id, generation);
     if (credential == NULL) {
         return;
     }
-    (void)snprintf(credential->job_id, sizeof credential->job_id, "%s", wish->job_id);
-    (void)snprintf(credential->session_id, sizeof credential->session_id, "%s", wish->session_id);
-    (void)snprintf(credential->trace_id, sizeof credential->trace_id, "%.32s", wish->trace_id);
+    (void)snprintf(credential->job_id, sizeof credential->job_id, "%s", spec->job_id);
+    (void)snprintf(credential->session_id, sizeof credential->session_id, "%s", spec->session_id);
+    (void)snprintf(credential->trace_id, sizeof credential->trace_id, "%.32s", spec->trace_id);
     credential->provisioner = arcp__credential_copy(
         credentials, credential, arcp_span_cstr(credentials->options->provisioner));
     credential->principal =
-        arcp__credential_copy(credentials, credential, arcp_span_cstr(wish->principal));
-    credential->agent = arcp__credential_copy(credentials, credential, wish->agent_name);
-    credential->traceparent = arcp__credential_copy(credentials, credential, wish->traceparent);
-    if (!arcp__credential_limit(credentials, credential, wish->lease, wish->budget)) {
+        arcp__credential_copy(credentials, credential, arcp_span_cstr(spec->principal));
+    credential->agent = arcp__credential_copy(credentials, credential, spec->agent_name);
+    credential->traceparent = arcp__credential_copy(credentials, credential, spec->traceparent);
+    if (!arcp__credential_limit(credentials, credential, spec->lease, spec->budget)) {
         arcp__credential_free(credentials, credential);
         return;
     }
@@ -227,7 +228,7 @@ void arcp__credential_ask(arcp__credentials *credentials, const arcp__credential
     audit(credentials, credential, "asked", is_first ? NULL : "rotation");
 }
 
-void arcp__credential_give(arcp__credential_slot *from, arcp__credential_slot *job)
+void arcp__credential_move(arcp__credential_slot *from, arcp__credential_slot *job)
 {
     if (from->live != NULL) {
         job->live = from->live;
@@ -246,7 +247,7 @@ void arcp__credential_due(arcp__credentials *credentials, arcp__timer *timer)
     } else if (credential->state == ARCP__CREDENTIAL_REVOKING) {
         arcp__credential_call(credentials, credential, ARCP__PROVISION_REVOKE);
     } else if (slot != NULL && slot->lease != NULL && slot->replacement == NULL) {
-        const arcp__credential_wish wish = {
+        const arcp__credential_spec spec = {
             .job_id = credential->job_id,
             .session_id = credential->session_id,
             .principal = credential->principal.data,
@@ -256,11 +257,11 @@ void arcp__credential_due(arcp__credentials *credentials, arcp__timer *timer)
             .lease = slot->lease,
             .budget = slot->budget,
         };
-        arcp__credential_ask(credentials, &wish, slot);
+        arcp__credential_ask(credentials, &spec, slot);
     }
 }
 
-/* ---- what was issued ---- */
+/* ---- issued values ---- */
 
 static bool is_clean(arcp_span text, size_t size_max)
 {
@@ -271,7 +272,7 @@ static bool is_clean(arcp_span text, size_t size_max)
     return clean;
 }
 
-/* Never the same value for two jobs (§9.8.2). [arcp:9.8.2-3] [arcp:14-9] */
+/* Two jobs must never have the same value (§9.8.2). [arcp:9.8.2-3] [arcp:14-9] */
 static bool is_new(const arcp__credentials *credentials, const arcp__credential *credential)
 {
     for (const arcp__credential *at = credentials->all; at != NULL; at = at->hh.next) {
@@ -283,7 +284,7 @@ static bool is_new(const arcp__credentials *credentials, const arcp__credential 
     return true;
 }
 
-/* Why the answer cannot be used; NULL when it can. */
+/* Takes an issued value. Returns why it cannot be used; NULL when it can. */
 static const char *take_issued(arcp__credentials *credentials, arcp__credential *credential,
                                const arcp_provision_result *result)
 {
@@ -294,16 +295,16 @@ static const char *take_issued(arcp__credentials *credentials, arcp__credential 
             arcp__credential_copy(credentials, credential, result->upstream_id);
     }
     if (result->value.size == 0 || !is_clean(result->value, ARCP_CREDENTIAL_VALUE_MAX)) {
-        return "the upstream's answer has no usable value";
+        return "the upstream's response has no usable value";
     }
     if (result->endpoint.size == 0 || !is_clean(result->endpoint, ARCP_CREDENTIAL_TEXT_MAX) ||
         !is_clean(result->scheme, ARCP_CREDENTIAL_TEXT_MAX) ||
         !is_clean(result->profile, ARCP_CREDENTIAL_TEXT_MAX) || !id_is_clean) {
-        return "the upstream's answer has no usable endpoint, scheme, profile or id";
+        return "the upstream's response has no usable endpoint, scheme, profile or id";
     }
     arcp__context_sha256(credentials->context, result->value, credential->fingerprint);
     if (!is_new(credentials, credential)) {
-        return "the upstream gave a value that another job has";
+        return "the upstream returned a value that another job already has";
     }
     credential->has_fingerprint = true;
     arcp_buf sealed = ARCP_BUF_INIT;
@@ -362,7 +363,7 @@ static void plan_usage(arcp__credentials *credentials, arcp__credential *credent
     }
 }
 
-/* The job has a new value: everybody who may is told, then the old one goes (§9.8.2).
+/* The job has a new value: those who may see it are notified, then the old one is revoked (§9.8.2).
  * [arcp:9.8.2-9] */
 static void rotated(arcp__credentials *credentials, arcp__credential *credential, bool replaced)
 {
@@ -371,7 +372,7 @@ static void rotated(arcp__credentials *credentials, arcp__credential *credential
     char body[256];
     slot->live = credential;
     slot->replacement = NULL;
-    /* `details` stands last in the body: arcp__credential_reveal_rotated adds to both. */
+    /* `details` is the last member of the body: arcp__credential_reveal_rotated appends to both. */
     const int size =
         snprintf(body, sizeof body,
                  "{\"phase\":\"credential_rotated\",\"message\":\"%s\",\"id\":\"%s\","
@@ -405,7 +406,7 @@ static void issue_answered(arcp__credentials *credentials, arcp__credential *cre
     }
     arcp__credential_store(credentials, credential);
     uint64_t every = credentials->context->settings.credentials_rotate_sec;
-    /* In time before it ends by itself. */
+    /* Rotate after three quarters of the value's own lifetime. */
     const uint64_t before_end = result->lifetime_sec - result->lifetime_sec / 4;
     if (before_end != 0 && (every == 0 || before_end < every)) {
         every = before_end;
@@ -422,10 +423,10 @@ static void issue_answered(arcp__credentials *credentials, arcp__credential *cre
     }
 }
 
-/* ---- what was spent with it (§9.6) ----
+/* ---- spending (§9.6) ----
  *
- * A counter says at least what the upstream counted. The agent may report its costs as well; of
- * the upstream's figure only what goes beyond these reports is charged. */
+ * A budget is charged at least what the upstream counted. The agent may report its costs as well;
+ * only the part of the upstream's figure beyond these reports is charged. */
 
 /* [arcp:9.6-13] [arcp:14-7] */
 static void usage_answered(arcp__credentials *credentials, arcp__credential *credential,
@@ -462,7 +463,7 @@ void arcp__credential_note_spend(const arcp__credentials *credentials,
     }
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 void arcp__credential_answered(arcp__credentials *credentials, const arcp_provision_result *result)
 {
@@ -495,14 +496,15 @@ arcp_status arcp__credential_translate(const arcp__credentials *credentials,
         return ARCP_OK;
     }
     const arcp_json_ref details = arcp_json_member(json, error, ARCP_SPAN_LITERAL("details"));
-    arcp_upstream_error seen = {.struct_size = sizeof seen, .text = arcp_json_raw(json, error)};
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && seen.http_status == 0; i++) {
+    arcp_upstream_error upstream = {.struct_size = sizeof upstream,
+                                    .text = arcp_json_raw(json, error)};
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && upstream.http_status == 0; i++) {
         uint64_t status = 0;
         if (arcp_json_u64(json, arcp_json_member(json, details, arcp_span_cstr(names[i])),
                           &status) &&
             status < 1000) {
-            seen.http_status = (int)status;
+            upstream.http_status = (int)status;
         }
     }
-    return options->translate(options->user, &seen);
+    return options->translate(options->user, &upstream);
 }

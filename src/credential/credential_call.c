@@ -1,6 +1,6 @@
-/* What an upstream is asked for: which jobs get a credential and with which limits (§9.8.3), and
- * the calls to the provisioner, each of which is a span (docs/tracing.md). What their answers mean
- * is in credential.c. */
+/* Requests to the upstream: which jobs get a credential and with which limits (§9.8.3), and the
+ * calls to the provisioner, each of which is a trace span (docs/tracing.md). credential.c handles
+ * their results. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -13,9 +13,9 @@
 
 /* ---- limits ---- */
 
-/* What the upstream's cap is to be, as text: the least that remains in the job's tree; "" without a
- * budget in the cap's currency. False: there is nothing left to spend.
- * [arcp:9.8.2-11] [arcp:9.8.3-2] */
+/* The spending cap for the upstream, as text: the least that remains in the job's tree; "" without
+ * a budget in the cap's currency. False: nothing is left to spend. [arcp:9.8.2-11]
+ * [arcp:9.8.3-2] */
 static bool read_budget(const arcp__credentials *credentials, const arcp_budget *budget,
                         char out[ARCP_DECIMAL_TEXT_MAX])
 {
@@ -33,15 +33,15 @@ static bool read_budget(const arcp__credentials *credentials, const arcp_budget 
     return true;
 }
 
-/* The models of the terms that the lease allows, into `out` (may be NULL); how many.
- * [arcp:9.7-3] [arcp:9.8.3-3] [arcp:LA-21] */
+/* Writes the models of the terms that the lease allows to `out` (may be NULL); returns their
+ * number. [arcp:9.7-3] [arcp:9.8.3-3] [arcp:LA-21] */
 static size_t allowed_models(const arcp__credentials *credentials, const arcp_lease *lease,
                              arcp_span *out)
 {
     const arcp_provisioner_terms *terms = credentials->options->terms;
     const arcp__context *context = credentials->context;
     arcp_authority *authority = NULL;
-    /* For the lease's names alone: expiry and budget have their own limits. */
+    /* Only the lease's names count here: expiry and budget have their own limits. */
     arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
     arcp_error error = {0};
     options.now = context->now;
@@ -58,7 +58,7 @@ static size_t allowed_models(const arcp__credentials *credentials, const arcp_le
         arcp_target_scratch scratch;
         arcp_decision decision;
         const arcp_span model = arcp_span_cstr(terms->models[i]);
-        /* A used-up budget is no matter of names: read_budget looks at it. */
+        /* A used-up budget does not forbid a name; read_budget checks it. */
         if (arcp_authorize_model(authority, context->now, model, &scratch, &decision) ||
             decision.reason == ARCP_DENY_BUDGET) {
             if (out != NULL) {
@@ -74,7 +74,7 @@ static size_t allowed_models(const arcp__credentials *credentials, const arcp_le
 /* [arcp:7.1-5] [arcp:9.8.2-10] */
 bool arcp__credential_is_wanted(const arcp__credentials *credentials,
                                 const arcp__credential_viewer *viewer,
-                                const arcp__credential_wish *wish)
+                                const arcp__credential_spec *spec)
 {
     const arcp_provisioner_terms *terms = credentials->options->terms;
     char budget[ARCP_DECIMAL_TEXT_MAX];
@@ -85,10 +85,10 @@ bool arcp__credential_is_wanted(const arcp__credentials *credentials,
     }
     bool is_for_agent = terms->agent_count == 0;
     for (size_t i = 0; i < terms->agent_count && !is_for_agent; i++) {
-        is_for_agent = arcp__name_glob_matches(terms->agents[i], wish->agent_name);
+        is_for_agent = arcp__name_glob_matches(terms->agents[i], spec->agent_name);
     }
-    return is_for_agent && read_budget(credentials, wish->budget, budget) &&
-           (terms->model_count == 0 || allowed_models(credentials, wish->lease, NULL) != 0);
+    return is_for_agent && read_budget(credentials, spec->budget, budget) &&
+           (terms->model_count == 0 || allowed_models(credentials, spec->lease, NULL) != 0);
 }
 
 /* [arcp:9.8.3-1] [arcp:9.8.3-4] */
@@ -115,7 +115,8 @@ bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *cr
             return false;
         }
     }
-    /* What the upstream enforces, as the client is told (§9.8.3). [arcp:9.8.1-6] [arcp:9.8.3-6] */
+    /* The limits that the upstream enforces, as shown to the client (§9.8.3). [arcp:9.8.1-6]
+     * [arcp:9.8.3-6] */
     arcp_buf text = ARCP_BUF_INIT;
     arcp_json_writer writer = arcp__put_begin(&text);
     if ((terms->enforces & ARCP_ENFORCES_BUDGET) != 0 && credential->budget[0] != '\0') {
@@ -151,7 +152,7 @@ void arcp__credential_call(arcp__credentials *credentials, arcp__credential *cre
                            arcp__provision_verb verb)
 {
     if (credential->call_id != 0) {
-        return; /* its answer decides what comes next */
+        return; /* its result decides what comes next */
     }
     credential->call_id = ++credentials->next_call_id;
     credential->verb = verb;
@@ -161,7 +162,7 @@ void arcp__credential_call(arcp__credentials *credentials, arcp__credential *cre
         arcp__context_no_memory(credentials->context);
         return;
     }
-    /* What is asked for is written down first; what is taken back was written down before. */
+    /* A request must be durable first; for a revocation the intent is durable already. */
     const bool durable = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE;
     arcp__effect_push(credentials->log, NULL,
                       &(arcp__effect){.kind = ARCP__EFFECT_PROVISION, .id = credential->call_id},
@@ -182,11 +183,11 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
     HASH_FIND(hh_call, credentials->calls, &call_id, sizeof(call_id), credential);
     assert(credential != NULL);
     const arcp__provision_verb verb = credential->verb;
-    /* Whose value is named. */
+    /* The credential whose value the request names. */
     const arcp__credential *named = verb == ARCP__PROVISION_ISSUE ? NULL : credential;
     credential->call_wall_ns = now_wall_ns;
     if (verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE) {
-        credential->asked_wall_ns = now_wall_ns;
+        credential->requested_wall_ns = now_wall_ns;
     }
     if (verb == ARCP__PROVISION_ROTATE) {
         named = credential->slot == NULL ? NULL : credential->slot->live;
@@ -219,11 +220,11 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
     };
     if (named != NULL) {
         out->upstream_id = named->upstream_id;
-        arcp_buf_clear(&credentials->asking);
-        credentials->asking.secret = true;
+        arcp_buf_clear(&credentials->request_value);
+        credentials->request_value.secret = true;
         if (named->sealed.size != 0 &&
-            arcp__credential_unseal(credentials, named, &credentials->asking)) {
-            out->value = arcp_buf_span(&credentials->asking);
+            arcp__credential_unseal(credentials, named, &credentials->request_value)) {
+            out->value = arcp_buf_span(&credentials->request_value);
         }
     }
     if (credential->expires_at[0] != '\0') {
@@ -234,9 +235,9 @@ arcp__provision_verb arcp__credential_request(arcp__credentials *credentials, ui
     return verb;
 }
 
-void arcp__credential_asked(arcp__credentials *credentials)
+void arcp__credential_request_sent(arcp__credentials *credentials)
 {
-    arcp_buf_clear(&credentials->asking);
+    arcp_buf_clear(&credentials->request_value);
 }
 
 arcp__credential *arcp__credential_end_call(arcp__credentials *credentials,

@@ -1,6 +1,6 @@
-/* Credentials as objects and in the store: a row of the table CREDENTIALS from before the upstream
- * is asked until it said that the value is dead. docs/credentials.md describes it for `arcp
- * credentials` and for people with sqlite3. */
+/* Credentials as objects and as rows of the table CREDENTIALS, from before the upstream is called
+ * until it confirmed the revocation. docs/credentials.md describes the rows for `arcp credentials`
+ * and for people with sqlite3. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static const arcp__member rows[] = {
     {MEMBER(id, "id", ID), .required = true},
     {MEMBER(generation, "generation", POSITIVE), .required = true},
     {MEMBER(state_name, "state", STRING), .required = true},
-    {MEMBER(asked_wall_ns, "asked_at", INSTANT), .required = true},
+    {MEMBER(requested_wall_ns, "asked_at", INSTANT), .required = true},
     {MEMBER(provisioner, "provisioner", TEXT)},
     {MEMBER(job_id, "job_id", ID)},
     {MEMBER(session_id, "session_id", ID)},
@@ -88,9 +88,9 @@ arcp__credential *arcp__credential_new(arcp__credentials *credentials, const cha
     }
     (void)snprintf(credential->id, sizeof(credential->id), "%s", id);
     credential->generation = generation;
-    credential->asked = generation;
+    credential->last_generation = generation;
     arcp__credential_alias(id, generation, credential->alias);
-    credential->asked_wall_ns = credentials->context->now.wall_ns;
+    credential->requested_wall_ns = credentials->context->now.wall_ns;
     assert(arcp__credential_find(credentials, credential->alias) == NULL);
     HASH_ADD_KEYPTR(hh, credentials->all, credential->alias, strlen(credential->alias), credential);
     if (!ARCP__HASH_ADDED(credential)) {
@@ -122,7 +122,7 @@ void arcp__credentials_fini(arcp__credentials *credentials)
         next = at->hh.next;
         arcp__credential_free(credentials, at);
     }
-    arcp_buf_fini(&credentials->asking);
+    arcp_buf_fini(&credentials->request_value);
 }
 
 /* ---- in the store ---- */
@@ -166,7 +166,7 @@ arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_
             *text = arcp__credential_copy(credentials, credential, *text);
         }
     }
-    credential->expires_at[0] = '\0'; /* nothing is asked for again */
+    credential->expires_at[0] = '\0'; /* it is not requested again */
     credential->state = (arcp__credential_state)state;
     credentials->stuck_count += credential->is_stuck ? 1 : 0;
     return ARCP_OK;

@@ -1,8 +1,9 @@
-/* Who sees a credential (§9.8.1, §14): sessions of the submitter's principal that negotiated
- * the feature, authenticated, over a link that nobody else reads; and the job's agent.
+/* Who may see a credential (§9.8.1, §14): the job's agent, and authenticated sessions of the
+ * submitter's principal that negotiated the feature, over a link whose traffic nobody else can
+ * read.
  *
- * What is stored and replayed has no value in it. It is put in when a frame leaves, as long
- * as it is live: after its revocation the same frame leaves without. */
+ * Stored and replayed records contain no value. It is added when a frame is sent, as long as it is
+ * live: after its revocation the same frame is sent without it. */
 #include "credential/credential_state.h"
 #include "log/log.h"
 #include "json/json_put.h"
@@ -72,7 +73,7 @@ void arcp__credentials_reveal(const arcp__credentials *credentials,
     arcp__credentials_write(credentials, viewer, slot, &writer);
     arcp_json_end_object(&writer);
     if (!member.failed && member.size > 2) {
-        /* The payload, an object that is not empty, ends the frame: `...}}`. */
+        /* The frame ends with the payload, a non-empty object: `...}}`. */
         frame->secret = true;
         frame->size -= 2;
         arcp_buf_append_byte(frame, ',');
@@ -84,7 +85,7 @@ void arcp__credentials_reveal(const arcp__credentials *credentials,
 
 /* ---- rotations ---- */
 
-/* The value that a record tells of, when it is live. */
+/* The credential whose rotation the record reports, if it is live; else NULL. */
 static const arcp__credential *read_rotated(const arcp__credentials *credentials, arcp_span record)
 {
     static const char mark[] = "\"body\":{\"phase\":\"credential_rotated\"";
@@ -141,7 +142,7 @@ bool arcp__credential_reveal_rotated(const arcp__credentials *credentials,
     arcp_json_quote(arcp_buf_span(&value), &quoted);
     is_readable = is_readable && !quoted.failed;
     if (is_readable) {
-        /* `...,"details":{...}}}}`: details, body, payload and record end here. */
+        /* The record ends `...,"details":{...}}}}`: details, body, payload, record. */
         out->secret = true;
         arcp_buf_append(out, arcp_span_from(arcp_span_first(record, record.size - 4), skip));
         arcp_buf_append_cstr(out, ",\"value\":");

@@ -1,4 +1,4 @@
-/* The life of an engine, and its figures. What it is told is in input.c. */
+/* The life of an engine and its statistics. Its inputs are in input.c. */
 #include "engine/state.h"
 
 arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine **out,
@@ -71,7 +71,7 @@ void arcp__engine_free(arcp__engine *engine)
     }
     engine->context.closing = true;
     for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
-        arcp__share_fini(&engine->jobs.kept[what]); /* before what is in it */
+        arcp__share_fini(&engine->jobs.kept[what]); /* before its jobs are freed */
     }
     arcp__restore_free(engine);
     drop_effects(engine);
@@ -103,10 +103,10 @@ void arcp__engine_clear_agents(arcp__engine *engine)
     arcp__agents_clear(&engine->jobs);
 }
 
-void arcp__engine_visit_hosts(const arcp__engine *engine, void (*visit)(void *user, void *host),
-                              void *user)
+void arcp__engine_for_each_host(const arcp__engine *engine, void (*each)(void *user, void *host),
+                                void *user)
 {
-    arcp__agents_visit_hosts(&engine->jobs, visit, user);
+    arcp__agents_for_each_host(&engine->jobs, each, user);
 }
 
 arcp_status arcp__engine_add_policy(arcp__engine *engine, const arcp__policy *policy,
@@ -120,9 +120,9 @@ void arcp__engine_clear_policies(arcp__engine *engine)
     arcp__policies_clear(&engine->jobs);
 }
 
-void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn ask, void *user)
+void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn decide, void *user)
 {
-    engine->jobs.submit_policy = ask;
+    engine->jobs.submit_policy = decide;
     engine->jobs.submit_policy_user = user;
 }
 
@@ -164,12 +164,12 @@ bool arcp__engine_has_failed(const arcp__engine *engine)
     return engine->context.failed;
 }
 
-/* So many attempts in a row, some 13 s: not the store that stumbles once. */
-#define HOPELESS_FAILURES 6u
+/* Treat the store as lost after this many failures in a row (about 13 s). */
+#define STORE_LOST_FAILURES 6u
 
-bool arcp__engine_is_hopeless(const arcp__engine *engine)
+bool arcp__engine_store_is_lost(const arcp__engine *engine)
 {
-    return engine->log->failures > HOPELESS_FAILURES;
+    return engine->log->failures > STORE_LOST_FAILURES;
 }
 
 bool arcp__engine_is_finished(const arcp__engine *engine)
@@ -181,9 +181,9 @@ bool arcp__engine_is_finished(const arcp__engine *engine)
         engine->sessions.links != NULL || arcp__effect_is_ready(engine->log)) {
         return false;
     }
-    /* What could not be stored was shown to nobody: the next start finds what it would find
+    /* What could not be stored was never shown to a peer: the next start finds what it would find
      * after a crash. */
-    return arcp__engine_is_hopeless(engine) ||
+    return arcp__engine_store_is_lost(engine) ||
            (arcp__log_is_durable(engine->log) && engine->credentials.calls == NULL);
 }
 

@@ -22,7 +22,7 @@ static void dump_engine(const arcp__engine *engine, arcp__dump *dump)
     arcp__put_u64(&writer, "idempotency_keys", engine->jobs.key_count);
     arcp__put_u64(&writer, "credentials_stuck", engine->credentials.stuck_count);
     arcp__put_u64(&writer, "undelivered_records",
-                  engine->sessions.mail_end - engine->sessions.mail_first);
+                  engine->sessions.notification_end - engine->sessions.notification_first);
     arcp__put_u64(&writer, "timers", context->timers.count);
     if (deadline != ARCP_TIME_NEVER) {
         arcp__put_i64(&writer, "next_timer_in_ms", (deadline - dump->now.mono_ns) / ARCP_NS_PER_MS);

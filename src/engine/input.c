@@ -1,9 +1,10 @@
-/* The inputs, but for those of a restart (restore.c). Each has three steps: note the time, one call
- * down, settle (deliver mail until there is none). Nothing below calls any of these three.
+/* The inputs, except those of a restart (restore.c). Each has three steps: set the time, make one
+ * call down, settle (deliver queued messages until there are none). The layers below call none of
+ * these three.
  *
- * When an allocation fails in the middle, the engine has failed for good: what the input began may
- * be half done, so no later input is looked at, no batch and no effect leaves the engine, and its
- * links are closed. Its owner starts another one from the store. */
+ * When an allocation fails during an input, the engine has failed for good: the input may be half
+ * done, so later inputs are ignored, no batch is handed out, and the only effects are log lines and
+ * the closes of its links. The owner starts a new engine from the store. */
 #include "engine/state.h"
 
 bool arcp__engine_begin(arcp__engine *engine, arcp_time now)
@@ -15,19 +16,20 @@ bool arcp__engine_begin(arcp__engine *engine, arcp_time now)
 void arcp__engine_settle(arcp__engine *engine)
 {
     do {
-        arcp__mail_deliver(&engine->sessions);
-        arcp__jobs_end_over(&engine->jobs);
-        arcp__sessions_take_turns(&engine->sessions);
-        /* Not only when a batch is done: a store that stalls finishes none. */
+        arcp__notifications_deliver(&engine->sessions);
+        arcp__jobs_end_over_limit(&engine->jobs);
+        arcp__sessions_run_scheduled(&engine->sessions);
+        /* After every input and not only after a commit, because a store that stalls commits
+         * nothing. */
         arcp__jobs_update_pressure(&engine->jobs);
-    } while ((engine->sessions.mail_end != 0 || engine->jobs.over_limit != NULL) &&
+    } while ((engine->sessions.notification_end != 0 || engine->jobs.over_limit != NULL) &&
              !engine->context.failed);
     if (engine->restore == NULL && !engine->context.closing) {
-        arcp__jobs_forget_oldest(&engine->jobs);
+        arcp__jobs_evict_oldest(&engine->jobs);
     }
 }
 
-/* ---- what links bring ---- */
+/* ---- links ---- */
 
 arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
                                  const arcp__link_options *options)
@@ -82,7 +84,7 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
         arcp__link_disconnect(&engine->sessions, link);
         arcp__engine_settle(engine);
     } else {
-        arcp__link_gone(link);
+        arcp__link_disconnect_failed(link);
     }
 }
 
@@ -109,7 +111,7 @@ void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refus
     }
 }
 
-/* ---- what agents bring ---- */
+/* ---- agents ---- */
 
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message)
@@ -120,20 +122,20 @@ void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *
     }
 }
 
-/* What an agent says or does shows that it runs: a host that is slow, or far away, may tell of its
- * start later. */
-static bool hear(arcp__engine *engine, arcp_time now, arcp__job *job)
+/* Any input from an agent shows that it runs, even when its host, which may be slow or remote,
+ * reports the start later. */
+static bool begin_agent_input(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
-    const bool goes_on = arcp__engine_begin(engine, now);
-    if (goes_on && job->agent_state == ARCP__AGENT_STARTING) {
+    const bool is_alive = arcp__engine_begin(engine, now);
+    if (is_alive && job->agent_state == ARCP__AGENT_STARTING) {
         arcp__job_agent_started(&engine->jobs, job, ARCP_OK, arcp_span_make(NULL, 0));
     }
-    return goes_on;
+    return is_alive;
 }
 
 void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
 {
-    if (hear(engine, now, job)) {
+    if (begin_agent_input(engine, now, job)) {
         arcp__job_agent_line(&engine->jobs, job, text);
         arcp__engine_settle(engine);
     }
@@ -141,7 +143,7 @@ void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job
 
 void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
-    if (hear(engine, now, job)) {
+    if (begin_agent_input(engine, now, job)) {
         arcp__job_fail_with(&engine->jobs, job, ARCP_E_INTERNAL_ERROR,
                             "the agent wrote a line longer than limits.agent_line_bytes");
         arcp__engine_settle(engine);
@@ -150,7 +152,7 @@ void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp_
 
 void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span bytes)
 {
-    if (hear(engine, now, job)) {
+    if (begin_agent_input(engine, now, job)) {
         arcp__job_plain_output(&engine->jobs, job, bytes);
         arcp__engine_settle(engine);
     }
@@ -159,17 +161,17 @@ void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *j
 void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
                             arcp_span text)
 {
-    if (hear(engine, now, job)) {
+    if (begin_agent_input(engine, now, job)) {
         arcp__job_emit_log(&engine->jobs, job, level, text);
         arcp__engine_settle(engine);
     }
 }
 
-void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job,
-                             const arcp__job_message *message)
+void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *job,
+                                const arcp__job_message *message)
 {
-    if (hear(engine, now, job)) {
-        arcp__job_agent_says(&engine->jobs, job, message);
+    if (begin_agent_input(engine, now, job)) {
+        arcp__job_agent_message(&engine->jobs, job, message);
         arcp__engine_settle(engine);
     }
 }
@@ -177,13 +179,13 @@ void arcp__engine_agent_says(arcp__engine *engine, arcp_time now, arcp__job *job
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit)
 {
-    if (hear(engine, now, job)) {
+    if (begin_agent_input(engine, now, job)) {
         arcp__job_agent_exited(&engine->jobs, job, exit);
         arcp__engine_settle(engine);
     }
 }
 
-/* ---- what the store and the provisioner bring ---- */
+/* ---- store and provisioner ---- */
 
 void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_id,
                             arcp_status status)
@@ -216,9 +218,9 @@ arcp__provision_verb arcp__engine_provision_request(arcp__engine *engine, uint64
     return arcp__credential_request(&engine->credentials, call_id, out);
 }
 
-void arcp__engine_provision_asked(arcp__engine *engine)
+void arcp__engine_provision_sent(arcp__engine *engine)
 {
-    arcp__credential_asked(&engine->credentials);
+    arcp__credential_request_sent(&engine->credentials);
 }
 
 void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
@@ -232,9 +234,9 @@ void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
 
 /* ---- time ---- */
 
-/* How long peers have, when no job is left, to take what they were not sent yet: above all how
- * the last jobs ended. */
-#define LAST_WORDS_NS (5 * ARCP_NS_PER_SEC)
+/* How long links have, once no job is left, to send the last events, above all how the last jobs
+ * ended. */
+#define DRAIN_NS (5 * ARCP_NS_PER_SEC)
 
 static void finish_stopping(arcp__engine *engine)
 {
@@ -244,9 +246,9 @@ static void finish_stopping(arcp__engine *engine)
     if (!engine->stopped) {
         engine->stopped = true;
         arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
-                          engine->context.now.mono_ns + LAST_WORDS_NS);
+                          engine->context.now.mono_ns + DRAIN_NS);
     }
-    arcp__links_stop(&engine->sessions, engine->last_words_are_over);
+    arcp__links_stop(&engine->sessions, engine->drain_is_over);
 }
 
 static void dispatch(arcp__engine *engine, arcp__timer *timer)
@@ -264,31 +266,31 @@ static void dispatch(arcp__engine *engine, arcp__timer *timer)
         arcp__credential_due(&engine->credentials, timer);
         break;
     case ARCP__TIMER_SWEEP:
-        /* Once a minute; when there is more than an input may take, soon again. */
+        /* Once a minute; again at once when one input could not do all of it. */
         arcp__context_arm(
             &engine->context, timer, ARCP__TIMER_SWEEP, engine,
             arcp__context_after_ms(&engine->context, arcp__jobs_sweep(&engine->jobs) ? 1 : 60000));
         break;
     case ARCP__TIMER_STORE_RETRY:
-        break; /* the log looks at it when a batch is taken */
+        break; /* arcp__log_take checks it */
     case ARCP__TIMER_SHUTDOWN:
-        engine->last_words_are_over = engine->stopped;
+        engine->drain_is_over = engine->stopped;
         arcp__jobs_fail(&engine->jobs, "the runtime is stopping");
         break;
     }
 }
 
-/* How far the wall clock may go its own way before expiries are looked at. */
+/* How far the wall clock may move against the monotonic clock before expiries are checked. */
 #define WALL_STEP_NS (100 * ARCP_NS_PER_MS)
 
-/* Timers run on the monotonic clock; when the wall clock is set, expiries are looked at.
- * Slewing is not worth a look at every job. */
+/* Timers run on the monotonic clock, so expiries are checked when the wall clock is set. A clock
+ * that is only slewed does not justify going through all jobs. */
 static void watch_wall_clock(arcp__engine *engine)
 {
     int64_t ahead_ns = 0;
     int64_t moved_ns = 0;
     if (engine->restore != NULL) {
-        return; /* no job ends before its stream is known */
+        return; /* no job may end before its stream is restored */
     }
     if (__builtin_sub_overflow(engine->context.now.wall_ns, engine->context.now.mono_ns,
                                &ahead_ns) ||
@@ -297,7 +299,7 @@ static void watch_wall_clock(arcp__engine *engine)
         return;
     }
     engine->wall_ahead_ns = ahead_ns;
-    arcp__jobs_follow_wall_clock(&engine->jobs);
+    arcp__jobs_wall_clock_set(&engine->jobs);
     arcp__engine_settle(engine);
 }
 
@@ -314,7 +316,7 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
         dispatch(engine, timer);
         arcp__engine_settle(engine);
     }
-    arcp__links_leave(&engine->sessions);
+    arcp__links_close_finished(&engine->sessions);
     finish_stopping(engine);
 }
 
@@ -323,56 +325,57 @@ void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
-    int64_t over_ns = now.mono_ns;
+    int64_t deadline_ns = now.mono_ns;
     if (!engine->context.stopping) {
         engine->context.stopping = true;
         arcp__admissions_refuse(&engine->jobs, "the runtime is stopping");
-        over_ns =
+        deadline_ns =
             arcp__context_after_sec(&engine->context, engine->context.settings.shutdown_grace_sec);
     }
-    arcp__refusals_tell(&engine->sessions);
+    arcp__refusals_report(&engine->sessions);
     arcp__context_arm(&engine->context, &engine->shutdown_timer, ARCP__TIMER_SHUTDOWN, engine,
-                      over_ns);
+                      deadline_ns);
     finish_stopping(engine);
     arcp__engine_settle(engine);
 }
 
-/* ---- what is to be done ---- */
+/* ---- batches and effects ---- */
 
-/* What the owner was handed at the last call is over. */
-static void take_back(arcp__engine *engine)
+/* The owner is done with the effect of the last call. */
+static void release_handed(arcp__engine *engine)
 {
-    arcp__effect_take_back(engine->log);
-    arcp__sessions_take_back(&engine->sessions);
-    arcp__job_forgotten_by_owner(&engine->jobs);
+    arcp__effect_recycle(engine->log);
+    arcp__sessions_frame_sent(&engine->sessions);
+    arcp__job_forget_done(&engine->jobs);
 }
 
 const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
 {
     if (!arcp__log_is_failing(engine->log)) {
-        if (!arcp__engine_is_restored(engine) || /* half of a restart is not to be kept */
-            arcp__batch_gathered(engine->log) == 0) {
+        if (!arcp__engine_is_restored(
+                engine) || /* a restart that is half done must not be stored */
+            arcp__batch_pending(engine->log) == 0) {
             return NULL;
         }
-        /* Rows and indexes of what changed go with the batch that shows it. */
+        /* Rows and indexes go into the batch that shows the change. */
         arcp__jobs_store_due(&engine->jobs);
         arcp__sessions_write_indexes(&engine->sessions);
     }
     return engine->context.failed ? NULL : arcp__log_take(engine->log);
 }
 
-size_t arcp__engine_gathered(const arcp__engine *engine)
+size_t arcp__engine_pending_changes(const arcp__engine *engine)
 {
-    return arcp__batch_gathered(engine->log);
+    return arcp__batch_pending(engine->log);
 }
 
 bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
-    take_back(engine);
+    release_handed(engine);
     if (arcp__engine_begin(engine, now)) {
         arcp__engine_settle(engine);
     }
-    /* Going through the sessions may queue something. */
+    /* Making the sessions' frames may queue further effects. */
     do {
         if (arcp__effect_next_line(engine->log, out)) {
             return true;
@@ -395,6 +398,6 @@ bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
 
 bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)
 {
-    take_back(engine);
+    release_handed(engine);
     return !engine->context.failed && arcp__job_next_forgotten(&engine->jobs, out);
 }

@@ -1,17 +1,17 @@
-/* Taking up what the store holds after a restart.
+/* Restoring the engine from the store after a restart.
  *
- *   1. rows       sessions, jobs and keys as their tables say; observers, and what jobs have
- *                 spent, wait for step 2
- *   2. observers  who gets which job's records; authorities, parents before children
- *   3. indexes    each session's numbers (its stream "x:") are read
- *   4. tails      where the streams of running jobs and of sessions' own records end, and
- *                 that every other stream holds what a row or an index says it holds
- *   5. ends       jobs that were running end as INTERNAL_ERROR, once, numbered and stored
- *                 like any other end; every credential that is in the books is revoked
+ *   1. rows       sessions, jobs and keys are made from their tables; observers, and what jobs
+ *                 have spent, are kept for step 2
+ *   2. observers  which session gets which job's records; authorities, parents before children
+ *   3. indexes    each session's event numbers are read (its stream "x:")
+ *   4. tails      the ends of the streams of running jobs and of sessions' own records are read;
+ *                 every other stream is checked to hold what a row or an index says it holds
+ *   5. ends       jobs that were running end as INTERNAL_ERROR, once, numbered and stored like any
+ *                 other end; every stored credential is revoked
  *
- * Steps 3 and 4 are READ effects; arcp__engine_is_restored says when all is done. What
- * cannot be taken up whole is not taken up: a session whose numbers are not all known would
- * give the same number twice. arcp__engine_restore_status says so, and nothing goes on. */
+ * Steps 3 and 4 are READ effects; arcp__engine_is_restored says when all is done. When something
+ * cannot be restored completely, the restore fails (arcp__engine_restore_status): a session whose
+ * numbers are not all known would give the same number twice. */
 #include "engine/state.h"
 
 #define PAGE_RECORDS 4096u
@@ -19,9 +19,9 @@
 
 typedef enum read_kind {
     READ_INDEX,
-    READ_TAIL,  /* all that the stream holds beyond what is known of it */
-    READ_COUNT, /* what is known of it, but for its bytes; then its tail */
-    READ_END    /* only whether it holds that much */
+    READ_TAIL,  /* the records after those that rows and indexes speak of */
+    READ_COUNT, /* known records whose bytes are not counted yet; then the tail */
+    READ_END    /* only checks that it holds what is known of it */
 } read_kind;
 
 typedef struct restore_read {
@@ -36,7 +36,7 @@ typedef struct restore_read {
 typedef struct arcp__restore {
     restore_read *reads;
     bool is_tailing;    /* step 4 has begun */
-    arcp_error failure; /* what is stored cannot be taken up */
+    arcp_error failure; /* why the restore fails */
 } arcp__restore;
 
 static arcp__restore *restore_of(arcp__engine *engine)
@@ -51,7 +51,8 @@ static arcp__restore *restore_of(arcp__engine *engine)
 arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
                                      arcp_span value, arcp_error *err)
 {
-    if (restore_of(engine) == NULL) { /* from the first row on nothing is forgotten or written */
+    if (restore_of(engine) ==
+        NULL) { /* from the first row on nothing expires and no batch is taken */
         return arcp__row_out_of_memory(err);
     }
     if (table == ARCP_STORE_SUBSCRIPTIONS) {
@@ -89,12 +90,12 @@ arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table tabl
 
 static void take_page(void *user, void *owner, const arcp__page *page);
 
-static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, arcp__stream *stream,
-                uint64_t from)
+static void start_read(arcp__engine *engine, read_kind kind, arcp__session *session,
+                       arcp__stream *stream, uint64_t from)
 {
-    restore_read *asked = arcp__alloc(sizeof(*asked));
+    restore_read *request = arcp__alloc(sizeof(*request));
     char index[ARCP__SESSION_KEY_SIZE];
-    if (asked == NULL) {
+    if (request == NULL) {
         arcp__context_no_memory(&engine->context);
         return;
     }
@@ -103,25 +104,25 @@ static void ask(arcp__engine *engine, read_kind kind, arcp__session *session, ar
     } else {
         arcp__session_index_key(session, index);
     }
-    *asked = (restore_read){.kind = kind, .session = session, .stream = stream, .from = from};
-    DL_APPEND(engine->restore->reads, asked);
-    asked->read =
-        arcp__read_ask(engine->log, arcp_span_cstr(stream != NULL ? stream->key : index), from,
-                       kind == READ_END ? 1 : PAGE_RECORDS, PAGE_BYTES, take_page, engine, asked);
+    *request = (restore_read){.kind = kind, .session = session, .stream = stream, .from = from};
+    DL_APPEND(engine->restore->reads, request);
+    request->read = arcp__read_start(
+        engine->log, arcp_span_cstr(stream != NULL ? stream->key : index), from,
+        kind == READ_END ? 1 : PAGE_RECORDS, PAGE_BYTES, take_page, engine, request);
 }
 
-static void read_free(arcp__engine *engine, restore_read *asked)
+static void read_free(arcp__engine *engine, restore_read *request)
 {
-    DL_DELETE(engine->restore->reads, asked);
-    arcp__read_forget(engine->log, &asked->read);
-    if (asked->stream != NULL) {
-        arcp__stream_unref(engine->log, asked->stream);
+    DL_DELETE(engine->restore->reads, request);
+    arcp__read_end(engine->log, &request->read);
+    if (request->stream != NULL) {
+        arcp__stream_unref(engine->log, request->stream);
     }
-    arcp__free(asked);
+    arcp__free(request);
 }
 
-/* The store's answer for what comes after all that a row or an index speaks of: it begins
- * there, because streams of records are dropped whole but never trimmed. */
+/* Checks the page after the last record that a row or an index speaks of. It must begin exactly
+ * there, because streams of records are dropped whole and never trimmed. */
 static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first, size_t count)
 {
     if (first == stream->next) {
@@ -129,32 +130,32 @@ static bool is_whole(arcp__engine *engine, arcp__stream *stream, uint64_t first,
     }
     if (first == 0 && count == 0 && stream->owner == NULL &&
         arcp_span_starts_with(arcp_span_cstr(stream->key), ARCP_SPAN_LITERAL("j:"))) {
-        stream->is_gone = true; /* the job was forgotten; see arcp__sessions_catch_up */
+        stream->was_dropped = true; /* the job was evicted; see arcp__sessions_catch_up */
         return true;
     }
     if (first < stream->next) {
-        (void)arcp__stream_short("", stream->key, "record", first, stream->next,
-                                 &engine->restore->failure);
+        (void)arcp__stream_truncated("", stream->key, "record", first, stream->next,
+                                     &engine->restore->failure);
     } else {
         (void)arcp__row_damaged("stream", arcp_span_cstr(stream->key), &engine->restore->failure);
     }
     return false;
 }
 
-/* Records of a stream: what it has is counted, and the rest of it asked for. */
-static void take_records(arcp__engine *engine, const restore_read *asked, const arcp__page *page)
+/* Counts the bytes of a page of records and requests the next page. */
+static void take_records(arcp__engine *engine, const restore_read *request, const arcp__page *page)
 {
-    arcp__stream *stream = asked->stream;
+    arcp__stream *stream = request->stream;
     const uint64_t end = page->first + page->count;
-    const bool is_known = asked->kind == READ_COUNT;
+    const bool is_known = request->kind == READ_COUNT;
     uint64_t bytes = 0;
-    if (is_known && (page->first != asked->from || page->count == 0)) {
-        (void)arcp__stream_short("", stream->key, "record", asked->from, stream->next,
-                                 &engine->restore->failure);
+    if (is_known && (page->first != request->from || page->count == 0)) {
+        (void)arcp__stream_truncated("", stream->key, "record", request->from, stream->next,
+                                     &engine->restore->failure);
         return;
     }
     if ((!is_known && !is_whole(engine, stream, page->first, page->count)) || page->count == 0 ||
-        asked->kind == READ_END) {
+        request->kind == READ_END) {
         return;
     }
     for (size_t at = 0; at < page->count; at++) {
@@ -163,44 +164,45 @@ static void take_records(arcp__engine *engine, const restore_read *asked, const 
     if (stream->owner != NULL) {
         arcp__job_count_bytes(stream->owner, bytes);
     } else {
-        stream->bytes += bytes; /* a session's own, or a job's that was forgotten */
+        stream->bytes += bytes; /* a session's own, or of an evicted job */
     }
     if (is_known && end < stream->next) {
-        ask(engine, READ_COUNT, NULL, stream, end);
+        start_read(engine, READ_COUNT, NULL, stream, end);
         return;
     }
     stream->next = end;
-    ask(engine, READ_TAIL, NULL, stream, end);
+    start_read(engine, READ_TAIL, NULL, stream, end);
 }
 
 static void take_page(void *user, void *owner, const arcp__page *page)
 {
     arcp__engine *engine = user;
-    restore_read *asked = owner;
+    restore_read *request = owner;
     arcp_error *failure = &engine->restore->failure;
     if (page->status != ARCP_OK && failure->status == ARCP_OK) {
         (void)arcp_error_set(failure, page->status, "the store cannot be read");
     }
-    if (failure->status == ARCP_OK && asked->kind != READ_INDEX) {
-        take_records(engine, asked, page);
+    if (failure->status == ARCP_OK && request->kind != READ_INDEX) {
+        take_records(engine, request, page);
     } else if (failure->status == ARCP_OK &&
-               arcp__session_restore_index(&engine->sessions, asked->session, page->first,
+               arcp__session_restore_index(&engine->sessions, request->session, page->first,
                                            page->records, page->count, failure) == ARCP_OK &&
                page->count != 0) {
-        ask(engine, READ_INDEX, asked->session, NULL, arcp__session_index_next(asked->session));
+        start_read(engine, READ_INDEX, request->session, NULL,
+                   arcp__session_index_next(request->session));
     }
-    read_free(engine, asked);
+    read_free(engine, request);
 }
 
 /* ---- the steps ---- */
 
-/* Of a session's own stream, or one that only an index speaks of. */
+/* Reads the end of a session's own stream, or of one that only an index speaks of. */
 static void read_end(void *user, arcp__stream *stream, bool is_own)
 {
-    ask(user, is_own ? READ_TAIL : READ_END, NULL, stream, stream->next);
+    start_read(user, is_own ? READ_TAIL : READ_END, NULL, stream, stream->next);
 }
 
-/* The next step when the reads of the current one are answered. */
+/* Takes the next step when all reads of the current one are done. */
 static void advance(arcp__engine *engine)
 {
     arcp__restore *restore = engine->restore;
@@ -209,15 +211,17 @@ static void advance(arcp__engine *engine)
     }
     if (!restore->is_tailing) {
         restore->is_tailing = true;
-        arcp__sessions_visit_streams(&engine->sessions, read_end, engine);
+        arcp__sessions_for_each_stream(&engine->sessions, read_end, engine);
         for (const arcp__job *job = engine->jobs.all; job != NULL; job = job->hh.next) {
             arcp__stream *stream = job->stream;
             if (!arcp__job_has_ended(job)) {
-                /* What no index counts of it, which is all when they were trimmed, and its tail. */
+                /* The part that no index counts (all of it when the indexes were trimmed), then its
+                 * tail. */
                 const bool is_counted = stream->counted >= stream->next;
-                ask(engine, is_counted ? READ_TAIL : READ_COUNT, NULL, stream, stream->counted);
+                start_read(engine, is_counted ? READ_TAIL : READ_COUNT, NULL, stream,
+                           stream->counted);
             } else if (stream->next != 0) {
-                ask(engine, READ_END, NULL, stream, stream->next);
+                start_read(engine, READ_END, NULL, stream, stream->next);
             }
         }
     }
@@ -249,7 +253,7 @@ void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
     (void)!arcp__sessions_restore_observers(&engine->sessions, &engine->restore->failure);
     for (arcp__session *at = arcp__session_next(&engine->sessions, NULL); at != NULL;
          at = arcp__session_next(&engine->sessions, at)) {
-        ask(engine, READ_INDEX, at, NULL, 0);
+        start_read(engine, READ_INDEX, at, NULL, 0);
     }
     advance(engine);
     arcp__engine_settle(engine);

@@ -1,4 +1,5 @@
-/* What drives contexts, log, credentials, jobs and sessions. Private to src/engine. */
+/* The engine's own state around the context, log, credentials, jobs and sessions. Private to
+ * src/engine. */
 #ifndef ARCP_ENGINE_STATE_H
 #define ARCP_ENGINE_STATE_H
 
@@ -25,17 +26,17 @@ struct arcp__engine {
     arcp__credentials credentials;
     arcp__jobs jobs;
     arcp__sessions sessions;
-    struct arcp__restore *restore; /* while a restart is being taken up */
-    int64_t wall_ahead_ns; /* wall minus monotonic clock, when expiries were last looked at */
+    struct arcp__restore *restore; /* NULL when no restart is in progress */
+    int64_t wall_ahead_ns;         /* wall minus monotonic clock when expiries were last checked */
     arcp__timer sweep_timer, shutdown_timer;
     bool stopped;
-    bool last_words_are_over; /* peers had their time to take what was said last */
+    bool drain_is_over; /* links had DRAIN_NS to send the last events */
 };
 
 /* ---- input.c: what each input begins and ends with ---- */
 /* False when the engine has failed. */
 bool arcp__engine_begin(arcp__engine *engine, arcp_time now);
-/* Mail is delivered until there is none, and what follows from it is done. */
+/* Delivers queued messages and does what follows from them, until there is nothing left to do. */
 void arcp__engine_settle(arcp__engine *engine);
 
 /* ---- restore.c ---- */

@@ -1,9 +1,9 @@
-/* One question belongs to one side at a time: the authenticator, then the verifier that is asked,
- * then the authenticator again with the answer. Only the list of answered ones is shared between
- * threads, and it has a lock; the verifiers and all counts are the loop's.
+/* A question has one owner at a time: the authenticator, then the verifier that checks it, then the
+ * authenticator again with the answer. Only the list of answered questions is shared between
+ * threads, under a lock; verifiers and counts are used on the loop's thread only.
  *
- * A verifier that was replaced stays until its last question has come back; what it refuses
- * is then put to the verifiers of now. */
+ * A verifier that was replaced stays until its last question is answered; a token that it refuses
+ * is then passed to the current verifiers. */
 #include "identity/identity.h"
 
 #include <pthread.h>
@@ -21,20 +21,20 @@
 typedef struct entry {
     struct entry *next;
     arcp_token_verifier *verifier; /* owned */
-    size_t open;                   /* questions that it has */
+    size_t open;                   /* its questions without an answer */
     bool is_retired;
 } entry;
 
 struct arcp_token_question {
-    arcp__authenticator *authenticator; /* counted; NULL: `answered` is told */
+    arcp__authenticator *authenticator; /* referenced; NULL: `answered` is called */
     arcp_token_question *prev, *next;
-    entry *asked;
+    entry *current;
     arcp_secret *token;
     uint64_t auth_id;
     int64_t wall_ns;
-    arcp_status status; /* the answer; of refusals the one that promises most */
+    arcp_status status; /* the last answer */
     bool is_anonymous;
-    bool was_unsure; /* some verifier could not tell */
+    bool is_undecided; /* some verifier could not decide */
     char principal[ARCP_PRINCIPAL_BYTES_MAX];
     size_t principal_size;
     char peer[64];
@@ -46,7 +46,7 @@ struct arcp_token_question {
 struct arcp__authenticator {
     arcp__authenticator_owner owner;
     pthread_mutex_t mutex;
-    arcp_token_question *answered; /* under the lock, as the next */
+    arcp_token_question *answered; /* under the lock, like is_closed */
     bool is_closed;
     atomic_uint refs;
     size_t open, open_max;
@@ -132,13 +132,13 @@ static void add_why(arcp_token_question *question, const char *verifier, const c
 
 static void keep_answer(arcp_token_question *question, const arcp_token_answer *answer)
 {
-    const char *verifier = question->asked->verifier->ops->name;
+    const char *verifier = question->current->verifier->ops->name;
     if (answer->struct_size != sizeof(*answer)) {
-        question->was_unsure = true;
+        question->is_undecided = true;
         question->status = ARCP_E_UNAUTHENTICATED;
-        add_why(question, verifier, "its answer did not begin as ARCP_TOKEN_ANSWER_INIT");
+        add_why(question, verifier, "its answer was not initialised with ARCP_TOKEN_ANSWER_INIT");
     } else if (answer->status != ARCP_OK) {
-        question->was_unsure = question->was_unsure || answer->status == ARCP_E_INTERNAL_ERROR;
+        question->is_undecided = question->is_undecided || answer->status == ARCP_E_INTERNAL_ERROR;
         question->status = ARCP_E_UNAUTHENTICATED;
         add_why(question, verifier, answer->why);
     } else if (answer->principal.size == 0 || answer->principal.size > ARCP_PRINCIPAL_BYTES_MAX ||
@@ -146,7 +146,7 @@ static void keep_answer(arcp_token_question *question, const arcp_token_answer *
                arcp__has_control_byte(answer->principal)) {
         question->status = ARCP_E_UNAUTHENTICATED;
         add_why(question, verifier,
-                "the principal's name is empty, too long or has characters that no name has");
+                "the principal's name is empty, too long, not UTF-8 or has control characters");
     } else {
         question->status = ARCP_OK;
         question->is_anonymous = answer->is_anonymous;
@@ -168,7 +168,7 @@ void arcp_token_question_answer(arcp_token_question *question, const arcp_token_
     if (!is_closed) {
         keep_answer(question, answer);
         DL_APPEND(authenticator->answered, question);
-        /* Under the lock: what it wakes is there until the authenticator is closed. */
+        /* Under the lock: the owner may be woken only until the authenticator is closed. */
         authenticator->owner.wake(authenticator->owner.user);
     }
     (void)pthread_mutex_unlock(&authenticator->mutex);
@@ -231,17 +231,17 @@ arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
     return ARCP_OK;
 }
 
-/* ---- asking ---- */
+/* ---- passing questions to verifiers ---- */
 
-static void put_to(arcp_token_question *question, entry *to)
+static void pass_to(arcp_token_question *question, entry *to)
 {
-    question->asked = to;
+    question->current = to;
     to->open++;
     to->verifier->ops->ask(to->verifier, question);
 }
 
-static void tell(const arcp__authenticator *authenticator, uint64_t auth_id, arcp_status status,
-                 arcp_span principal, bool is_anonymous)
+static void report(const arcp__authenticator *authenticator, uint64_t auth_id, arcp_status status,
+                   arcp_span principal, bool is_anonymous)
 {
     authenticator->owner.answered(authenticator->owner.user, auth_id, status, principal,
                                   is_anonymous);
@@ -251,7 +251,7 @@ void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_i
                              const char *peer, int64_t wall_ns)
 {
     if (authenticator->entries == NULL) {
-        tell(authenticator, auth_id, ARCP_E_UNAUTHENTICATED, arcp_span_make(NULL, 0), false);
+        report(authenticator, auth_id, ARCP_E_UNAUTHENTICATED, arcp_span_make(NULL, 0), false);
         return;
     }
     const bool is_full = authenticator->open >= authenticator->open_max;
@@ -259,8 +259,8 @@ void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_i
     if (question == NULL) {
         authenticator->owner.refused(
             authenticator->owner.user, peer,
-            is_full ? "too many others are being verified" : "out of memory", true);
-        tell(authenticator, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
+            is_full ? "too many tokens are being verified" : "out of memory", true);
+        report(authenticator, auth_id, ARCP_E_INTERNAL_ERROR, arcp_span_make(NULL, 0), false);
         return;
     }
     question->auth_id = auth_id;
@@ -268,13 +268,13 @@ void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_i
     question->authenticator = authenticator;
     (void)atomic_fetch_add(&authenticator->refs, 1);
     authenticator->open++;
-    put_to(question, authenticator->entries);
+    pass_to(question, authenticator->entries);
 }
 
-/* Refused by one verifier: the next one, or the end. */
-static void go_on(arcp__authenticator *authenticator, arcp_token_question *question)
+/* After an answer: passes a refused token to the next verifier, or reports the result. */
+static void advance(arcp__authenticator *authenticator, arcp_token_question *question)
 {
-    entry *from = question->asked;
+    entry *from = question->current;
     entry *next = from->is_retired ? authenticator->entries : from->next;
     from->open--;
     if (from->is_retired && from->open == 0) {
@@ -282,18 +282,18 @@ static void go_on(arcp__authenticator *authenticator, arcp_token_question *quest
         entry_free(from);
     }
     if (question->status != ARCP_OK && next != NULL) {
-        put_to(question, next);
+        pass_to(question, next);
         return;
     }
     arcp_status status = question->status;
     if (status != ARCP_OK) {
-        status = question->was_unsure ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
+        status = question->is_undecided ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
         authenticator->owner.refused(authenticator->owner.user, question->peer, question->why,
-                                     question->was_unsure);
+                                     question->is_undecided);
     }
     authenticator->open--;
-    tell(authenticator, question->auth_id, status,
-         arcp_span_make(question->principal, question->principal_size), question->is_anonymous);
+    report(authenticator, question->auth_id, status,
+           arcp_span_make(question->principal, question->principal_size), question->is_anonymous);
     question_free(question);
 }
 
@@ -313,7 +313,7 @@ bool arcp__authenticator_take(arcp__authenticator *authenticator)
     while (questions != NULL) {
         arcp_token_question *question = questions;
         questions = question->next;
-        go_on(authenticator, question);
+        advance(authenticator, question);
     }
     return any;
 }

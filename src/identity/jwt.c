@@ -1,5 +1,5 @@
-/* The signature is verified before the claims are even decoded, and the header is looked at
- * only for what must agree with the key: a token chooses nothing. RFC 7519 §7.2, RFC 8725. */
+/* The signature is verified before the claims are decoded, and the header is only checked against
+ * the key: a token cannot choose its algorithm or key. RFC 7519 §7.2, RFC 8725. */
 #include "identity/jwt.h"
 
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "base/base64.h"
 #include "base/options.h"
 
-/* The end of the year 9999: what is later was not written in seconds. */
+/* The end of the year 9999: later dates are not in seconds. */
 #define SECONDS_MAX 253402300799u
 
 typedef struct jwt_parts {
-    arcp_span header, claims, signature; /* as they stand in the token */
+    arcp_span header, claims, signature; /* as in the token */
     arcp_span signed_text;               /* header.claims */
 } jwt_parts;
 
@@ -88,7 +88,7 @@ static bool split(arcp_span token, jwt_parts *out)
     return out->header.size != 0 && out->claims.size != 0;
 }
 
-/* Decodes a part and indexes it: it must be a JSON object. `text` holds what `json` shows. */
+/* Decodes a part, which must be a JSON object. `json` indexes `text`. */
 static arcp_status read_object(arcp_span part, arcp_buf *text, arcp_json *json, const char *wrong,
                                arcp_error *err)
 {
@@ -136,21 +136,21 @@ static arcp_status check_header(const arcp__jwt_rules *rules, const arcp_json *j
         return arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "its alg is not %s", algorithm);
     }
     if (member(json, "crit") != ARCP_JSON_ABSENT) {
-        return refuse(err, "its header has crit");
+        return refuse(err, "its header has crit, which is not supported");
     }
     if (type != ARCP_JSON_ABSENT && !is_token_type(json, type)) {
         return refuse(err, "its typ is not JWT or at+jwt");
     }
     if (rules->key_id != NULL &&
         !arcp_json_string_equals(json, member(json, "kid"), arcp_span_cstr(rules->key_id))) {
-        return refuse(err, "its kid names another key");
+        return refuse(err, "its kid is not the configured key id");
     }
     return ARCP_OK;
 }
 
 /* ---- claims ---- */
 
-/* A NumericDate (RFC 7519 §2) as whole seconds and whether there was more than that. */
+/* Reads a NumericDate (RFC 7519 §2) as whole seconds; `has_more` says whether it has a fraction. */
 static bool read_date(const arcp_json *json, arcp_json_ref ref, uint64_t *seconds, bool *has_more)
 {
     const arcp_decimal_units one = (arcp_decimal_units)1000000000 * 1000000000;
@@ -174,7 +174,7 @@ static arcp_status check_dates(const arcp__jwt_rules *rules, const arcp_json *js
     uint64_t seconds = 0;
     bool has_more = false;
     if (!read_date(json, member(json, "exp"), &seconds, &has_more)) {
-        return refuse(err, "its exp is missing or no time in seconds");
+        return refuse(err, "its exp is missing or not a time in seconds");
     }
     if (now >= seconds + rules->leeway_sec) {
         return refuse(err, "it has expired");
@@ -184,7 +184,7 @@ static arcp_status check_dates(const arcp__jwt_rules *rules, const arcp_json *js
         return ARCP_OK;
     }
     if (!read_date(json, not_before, &seconds, &has_more)) {
-        return refuse(err, "its nbf is no time in seconds");
+        return refuse(err, "its nbf is not a time in seconds");
     }
     if (now + rules->leeway_sec < seconds + (has_more ? 1 : 0)) {
         return refuse(err, "it is not valid yet");
@@ -192,7 +192,7 @@ static arcp_status check_dates(const arcp__jwt_rules *rules, const arcp_json *js
     return ARCP_OK;
 }
 
-/* A text, or a list of texts, with ours among them (RFC 7519 §4.1.3). */
+/* Whether `aud`, a string or an array of strings, includes ours (RFC 7519 §4.1.3). */
 static bool has_audience(const arcp_json *json, arcp_json_ref audience, arcp_span ours)
 {
     if (arcp_json_is(json, audience, ARCP_JSON_STRING)) {
@@ -220,13 +220,13 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
     arcp_json_ref audience = member(json, "aud");
     if (rules->issuer != NULL &&
         !arcp_json_string_equals(json, member(json, "iss"), arcp_span_cstr(rules->issuer))) {
-        return refuse(err, "its iss is another issuer");
+        return refuse(err, "its iss is not the configured issuer");
     }
     if (rules->audience == NULL && audience != ARCP_JSON_ABSENT) {
         return refuse(err, "it has an aud, and no audience is configured");
     }
     if (rules->audience != NULL && !has_audience(json, audience, arcp_span_cstr(rules->audience))) {
-        return refuse(err, "its aud is for somebody else");
+        return refuse(err, "its aud does not include the configured audience");
     }
     arcp_buf scratch = ARCP_BUF_INIT;
     arcp_json_ref ref = member(json, rules->principal_claim);
@@ -235,22 +235,23 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
     if (scratch.failed || principal->failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     } else if (name.size == 0) {
-        status = arcp_error_set(err, ARCP_E_UNAUTHENTICATED, "it has no text in %.64s",
-                                rules->principal_claim);
+        status =
+            arcp_error_set(err, ARCP_E_UNAUTHENTICATED,
+                           "its claim %.64s is missing or not a string", rules->principal_claim);
     }
     arcp_buf_fini(&scratch);
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole token ---- */
 
-/* `text` and `json` have room for a part, `signature` for the third. */
+/* `text`, `json` and `signature` are empty buffers to work in. */
 static arcp_status check_parts(const arcp__jwt_rules *rules, const jwt_parts *parts,
                                int64_t now_wall_ns, arcp_json *json, arcp_buf *text,
                                arcp_buf *signature, arcp_buf *principal, arcp_error *err)
 {
     arcp_status status =
-        read_object(parts->header, text, json, "its header is no JSON object in base64url", err);
+        read_object(parts->header, text, json, "its header is not a JSON object in base64url", err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -260,14 +261,14 @@ static arcp_status check_parts(const arcp__jwt_rules *rules, const jwt_parts *pa
     }
     status = arcp__base64_decode(parts->signature, ARCP__BASE64_URL, signature, NULL);
     if (status != ARCP_OK) {
-        return status == ARCP_E_NO_MEMORY ? status : refuse(err, "its signature is no base64url");
+        return status == ARCP_E_NO_MEMORY ? status : refuse(err, "its signature is not base64url");
     }
     if (!arcp__jwt_key_verify(rules->key, parts->signed_text, arcp_buf_span(signature))) {
         return refuse(err, "its signature is wrong");
     }
     arcp_buf_clear(text);
-    status =
-        read_object(parts->claims, text, json, "its claims are no JSON object in base64url", err);
+    status = read_object(parts->claims, text, json, "its claims are not a JSON object in base64url",
+                         err);
     return status == ARCP_OK ? check_claims(rules, json, now_wall_ns, principal, err) : status;
 }
 
@@ -279,7 +280,7 @@ arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64
         return refuse(err, "it is too large for a JWT");
     }
     if (token.size == 0 || !split(token, &parts)) {
-        return refuse(err, "it is no JWT");
+        return refuse(err, "it is not a JWT");
     }
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf text = ARCP_BUF_INIT;

@@ -1,26 +1,26 @@
-/* JSON Web Tokens in compact form: is it one of ours, and whose? No clock. */
+/* Verifies JSON Web Tokens in compact form and reads their principal. No clock. */
 #ifndef ARCP_IDENTITY_JWT_H
 #define ARCP_IDENTITY_JWT_H
 
 #include <arcp/buf.h>
 #include <arcp/token.h>
 
-/* A key of one algorithm, and whether a signature is its (RFC 7515, RFC 7518). */
+/* A key for one algorithm, to verify signatures (RFC 7515, RFC 7518). */
 typedef struct arcp__jwt_key arcp__jwt_key;
 
-/* HS256: the secret; else a public key or certificate in PEM. ARCP_E_USAGE says what is
- * wrong with it, without showing any of it. */
+/* `bytes`: the secret for HS256, else a public key or certificate in PEM. ARCP_E_USAGE says what is
+ * wrong with the key, without showing any of it. */
 ARCP_MUST_CHECK arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes,
                                               arcp__jwt_key **out, arcp_error *err);
 ARCP_MUST_CHECK arcp_status arcp__jwt_key_read(arcp_jwt_algorithm algorithm, const char *path,
                                                arcp__jwt_key **out, arcp_error *err);
 void arcp__jwt_key_free(arcp__jwt_key *key); /* NULL is accepted */
 
-/* "HS256": as it stands in a token's header. */
+/* The algorithm as in a token's header, for example "HS256". */
 const char *arcp__jwt_key_algorithm(const arcp__jwt_key *key);
 
-/* Whether `signature`, as a token has it, was made over `text` by this key's owner. False
- * for everything that goes wrong. */
+/* Whether `signature`, in the form of a token, is a valid signature of `text` by this key. False
+ * for any error. */
 bool arcp__jwt_key_verify(const arcp__jwt_key *key, arcp_span text, arcp_span signature);
 
 /* Strings are owned; see arcp_jwt_options. */

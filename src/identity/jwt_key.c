@@ -1,5 +1,5 @@
-/* The algorithm belongs to the key and is never taken from a token, so a public key cannot
- * be used as a secret, and "none" is no algorithm (RFC 8725 §3.1, §3.2). */
+/* The algorithm belongs to the key and is never taken from a token, so a public key cannot be used
+ * as a secret, and "none" is never accepted (RFC 8725 §3.1, §3.2). */
 #include "identity/jwt.h"
 
 #include <openssl/core_names.h>
@@ -44,14 +44,15 @@ const char *arcp__jwt_key_algorithm(const arcp__jwt_key *key)
     return names[key->algorithm];
 }
 
-/* ---- taking a key in ---- */
+/* ---- making a key ---- */
 
 static arcp_status take_secret(arcp__jwt_key *key, arcp_span bytes, arcp_error *err)
 {
     if (memmem(bytes.data, bytes.size, "-----BEGIN", 10) != NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "HS256 needs a shared secret, and this is a PEM file: for a public "
-                              "key the algorithm is RS256 or ES256");
+        return arcp_error_set(
+            err, ARCP_E_USAGE,
+            "HS256 needs a shared secret, but this is a PEM file: for a public key use "
+            "RS256 or ES256");
     }
     if (bytes.size < SECRET_BYTES_MIN) {
         return arcp_error_set(err, ARCP_E_USAGE,
@@ -62,8 +63,8 @@ static arcp_status take_secret(arcp__jwt_key *key, arcp_span bytes, arcp_error *
     return key->secret == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
-/* A public key, or a certificate's; never a private one: whoever verifies must not be able
- * to sign. */
+/* Reads a public key, or that of a certificate; never a private key: a verifier must not be able to
+ * sign. */
 static EVP_PKEY *read_public(arcp_span pem)
 {
     BIO *bio = BIO_new_mem_buf(pem.data, (int)pem.size);
@@ -83,19 +84,20 @@ static EVP_PKEY *read_public(arcp_span pem)
 static arcp_status take_public(arcp__jwt_key *key, arcp_span bytes, arcp_error *err)
 {
     if (memmem(bytes.data, bytes.size, "PRIVATE KEY-----", 16) != NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "this file has a private key: give the public one (openssl pkey "
-                              "-pubout), a verifier must not be able to sign");
+        return arcp_error_set(
+            err, ARCP_E_USAGE,
+            "this file has a private key, but a verifier must not be able to sign: use "
+            "the public key (openssl pkey -pubout)");
     }
     EVP_PKEY *found = key->public_key = read_public(bytes);
     if (found == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "%s needs a public key or certificate in PEM, and this is none",
+                              "%s needs a public key or certificate in PEM, which this is not",
                               names[key->algorithm]);
     }
     if (key->algorithm == ARCP_JWT_RS256) {
         if (EVP_PKEY_get_base_id(found) != EVP_PKEY_RSA) {
-            return arcp_error_set(err, ARCP_E_USAGE, "RS256 needs an RSA key, this one is another");
+            return arcp_error_set(err, ARCP_E_USAGE, "RS256 needs an RSA key, which this is not");
         }
         if (EVP_PKEY_get_bits(found) < RSA_BITS_MIN) {
             return arcp_error_set(err, ARCP_E_USAGE,
@@ -110,8 +112,7 @@ static arcp_status take_public(arcp__jwt_key *key, arcp_span bytes, arcp_error *
         strcmp(group, "prime256v1") != 0) {
         ERR_clear_error();
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "ES256 needs a key on the curve P-256, this one "
-                              "is another");
+                              "ES256 needs a key on the curve P-256, which this is not");
     }
     return ARCP_OK;
 }
@@ -123,7 +124,7 @@ arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes, arc
         return arcp_error_set(err, ARCP_E_USAGE, "the algorithm must be HS256, RS256 or ES256");
     }
     if (bytes.size > KEY_FILE_BYTES_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE, "a key of more than %u bytes is none",
+        return arcp_error_set(err, ARCP_E_USAGE, "the key has more than %u bytes",
                               KEY_FILE_BYTES_MAX);
     }
     arcp__jwt_key *key = arcp__alloc(sizeof(*key));

@@ -1,5 +1,5 @@
-/* The verifiers that need no key: tokens that are known beforehand (a table, or a file with one),
- * everybody, and a function of the program's. */
+/* The verifiers that need no key: configured tokens (a table, or a file with one), anonymous
+ * access, and a function of the embedding program. */
 #include "identity/identity.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ typedef struct table_verifier {
     arcp_token_verifier base;
     table_row *rows;
     size_t count;
-    size_t token_bytes_min; /* which a hash does not tell */
+    size_t token_bytes_min; /* kept because the rows have only hashes */
 } table_verifier;
 
 /* ---- the table ---- */
@@ -47,7 +47,7 @@ static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
         }
     }
     if (token.size == 0) {
-        answer.why = "there is none";
+        answer.why = "the token is empty";
     } else if (found == NULL) {
         answer.why = "it is not in the table";
     } else {
@@ -175,10 +175,11 @@ static arcp_status read_lines(table_verifier *table, const char *path, arcp_span
     return status;
 }
 
-/* Not by stdio, whose memory nobody wipes. */
+/* Does not use stdio, whose buffers are not wiped. */
 static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits for no FIFO's writer */
+    int file =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not wait for the writer of a FIFO */
     if (file < 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,
                               strerror(errno));
@@ -216,9 +217,9 @@ arcp_status arcp_token_verifier_new_file(const char *path, arcp_token_verifier *
     return table == NULL ? status : hand_out(table, status, out);
 }
 
-/* ---- everybody ---- */
+/* ---- anonymous access ---- */
 
-/* A principal of its own: anonymous sessions see nothing of each other. */
+/* Each anonymous session gets its own principal, so that they see nothing of each other. */
 static void ask_anonymous(arcp_token_verifier *base, arcp_token_question *question)
 {
     arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;

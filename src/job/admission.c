@@ -1,11 +1,11 @@
-/* Admissions: orders that are not jobs yet.
+/* Admissions: orders that wait to become jobs.
  *
- * Most orders become a job in the input that brought them. Some cannot: a credential has to be
- * asked for first (§9.8.2: it is issued before job.accepted), or a delegation's job.accepted would
- * come between a submit and its answer (docs/protocol.md, Sessions). Until then there is no job
- * that anybody could see, only a place in its principal's count of running jobs. Everything that
- * can change meanwhile (agents, limits, the parent, the lease's end) is looked at again when the
- * job is made, which is when its submitter says so. */
+ * Most orders become a job within the input that brought them. Some cannot: a credential must be
+ * requested first (§9.8.2: it is issued before job.accepted), or a delegation's job.accepted would
+ * come between a submit and its response (docs/protocol.md, Sessions). Until then no job is
+ * visible; the admission only counts as a running job of its principal. Everything that can change
+ * meanwhile (agents, limits, the parent, the lease's expiry) is checked again when the job is made,
+ * which the submitter starts. */
 #include "job/job_state.h"
 
 /* NULL when out of memory. */
@@ -17,44 +17,44 @@ static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *o
         arcp__context_no_memory(jobs->context);
         return NULL;
     }
-    arcp__job_order *kept = &admission->order;
+    arcp__job_order *own = &admission->order;
     const int64_t now_ns = jobs->context->now.wall_ns;
-    *kept = *order;
-    kept->admission = admission;
-    kept->lease = arcp_lease_ref(order->lease);
-    kept->asked_agent = arcp_span_cstr(order->agent->text);
-    kept->trace = &admission->trace;
-    kept->trace_id = arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE);
+    *own = *order;
+    own->admission = admission;
+    own->lease = arcp_lease_ref(order->lease);
+    own->requested_agent = arcp_span_cstr(order->agent->text);
+    own->trace = &admission->trace;
+    own->trace_id = arcp_span_make(admission->trace_id, ARCP__TRACE_ID_SIZE);
     admission->trace = *order->trace;
     memcpy(admission->trace_id, order->trace_id.data, ARCP__TRACE_ID_SIZE);
     admission->credential.owner = admission;
     arcp__context_make_id(jobs->context, "job_", admission->job_id);
     admission->created_wall_ns = now_ns - now_ns % ARCP_NS_PER_MS;
-    DL_APPEND2(kept->submitter->admissions, admission, own_previous, own_next);
-    kept->submitter->admission_count++;
-    DL_APPEND2(kept->principal->admissions, admission, peer_previous, peer_next);
-    kept->principal->running_jobs++;
+    DL_APPEND2(own->submitter->admissions, admission, own_previous, own_next);
+    own->submitter->admission_count++;
+    DL_APPEND2(own->principal->admissions, admission, peer_previous, peer_next);
+    own->principal->running_jobs++;
     DL_APPEND2(jobs->admissions, admission, previous, next);
     jobs->running++;
     arcp_buf body = ARCP_BUF_INIT;
-    if (kept->parent != NULL) {
-        kept->parent->admissions++;
-        arcp__job_pin(kept->parent);
+    if (own->parent != NULL) {
+        own->parent->admissions++;
+        arcp__job_pin(own->parent);
         arcp_json_compact(order->json, order->body, &body);
     }
     admission->body = arcp_buf_span(&body);
     arcp_span print = {(const char *)order->fingerprint, order->key.size == 0 ? 0 : 32};
     arcp_span *const texts[] = {
-        &kept->asked_agent, &kept->agent_name, &kept->tracestate, &kept->key,      &print,
-        &kept->delegate_id, &kept->reply_to,   &kept->input,      &admission->body};
-    bool is_kept = !body.failed;
+        &own->requested_agent, &own->agent_name, &own->tracestate, &own->key,       &print,
+        &own->delegate_id,     &own->reply_to,   &own->input,      &admission->body};
+    bool is_copied = !body.failed;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         *texts[i] = arcp__arena_copy(&admission->texts, *texts[i]);
-        is_kept = is_kept && texts[i]->data != NULL;
+        is_copied = is_copied && texts[i]->data != NULL;
     }
-    kept->fingerprint = (const uint8_t *)print.data;
+    own->fingerprint = (const uint8_t *)print.data;
     arcp_buf_fini(&body);
-    if (!is_kept) {
+    if (!is_copied) {
         arcp__context_no_memory(jobs->context);
         arcp__admission_free(jobs, admission);
         return NULL;
@@ -89,8 +89,8 @@ void arcp__admission_free(arcp__jobs *jobs, arcp__admission *admission)
     DL_DELETE2(jobs->admissions, admission, previous, next);
     DL_DELETE2(submitter->admissions, admission, own_previous, own_next);
     submitter->admission_count--;
-    arcp__credential_take_back(jobs->credentials, &admission->credential);
-    while (admission->key_waiters != NULL) { /* the key is nobody's now, or a job's */
+    arcp__credential_release(jobs->credentials, &admission->credential);
+    while (admission->key_waiters != NULL) { /* the key is free now, or a job has it */
         arcp__submitter *waiter = admission->key_waiters;
         stop_waiting(waiter);
         waiter->ops->ready(jobs->user, waiter);
@@ -110,7 +110,7 @@ void arcp__admission_free(arcp__jobs *jobs, arcp__admission *admission)
     arcp__free(admission);
 }
 
-/* A job that gets a credential has to wait for it: nothing of it is to be seen until then.
+/* A job that gets a credential must wait for it and must not be visible until then.
  * [arcp:9.8.2-1] */
 bool arcp__admission_is_needed(arcp__jobs *jobs, const arcp__job_order *order, bool waits_for_turn,
                                arcp_buf *notes, arcp__admission **out)
@@ -120,9 +120,9 @@ bool arcp__admission_is_needed(arcp__jobs *jobs, const arcp__job_order *order, b
     arcp_budget *budget = NULL;
     if ((jobs->credentials->options->terms == NULL && !waits_for_turn) ||
         arcp_budget_new(order->lease, above, &budget, NULL) != ARCP_OK) {
-        return false; /* what is wrong with a budget is said when the job is made */
+        return false; /* a bad budget is reported when the job is made */
     }
-    arcp__credential_wish wish = {.job_id = "",
+    arcp__credential_spec spec = {.job_id = "",
                                   .session_id = order->submitter->session_id,
                                   .principal = order->principal->name,
                                   .trace_id = "",
@@ -131,13 +131,13 @@ bool arcp__admission_is_needed(arcp__jobs *jobs, const arcp__job_order *order, b
                                   .lease = order->lease,
                                   .budget = budget};
     const bool needs_credential =
-        arcp__credential_is_wanted(jobs->credentials, &order->submitter->viewer, &wish);
+        arcp__credential_is_wanted(jobs->credentials, &order->submitter->viewer, &spec);
     if (needs_credential || waits_for_turn) {
         arcp__admission *admission = admission_new(jobs, order, notes);
         if (admission != NULL && needs_credential) {
-            wish.job_id = admission->job_id;
-            wish.trace_id = admission->trace_id;
-            arcp__credential_ask(jobs->credentials, &wish, &admission->credential);
+            spec.job_id = admission->job_id;
+            spec.trace_id = admission->trace_id;
+            arcp__credential_ask(jobs->credentials, &spec, &admission->credential);
         } else if (admission != NULL) {
             arcp__admission_provisioned(jobs, admission, NULL);
         }
@@ -184,7 +184,7 @@ arcp__admission *arcp__submitter_ready_child(const arcp__submitter *submitter)
     return at;
 }
 
-void arcp__submitter_leave(arcp__jobs *jobs, arcp__submitter *submitter)
+void arcp__submitter_fini(arcp__jobs *jobs, arcp__submitter *submitter)
 {
     stop_waiting(submitter);
     while (submitter->admissions != NULL) {

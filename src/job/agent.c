@@ -1,15 +1,13 @@
-/* What the runtime tells an agent: its start, answers to its lines, to stop, to die; and what goes
- * with it: when it is gone, its owner is told to forget it, and what its job needed while it was
- * live is freed. */
+/* What the runtime sends to an agent (its start, replies to its lines, cancel and kill), and its
+ * release: after its exit the host forgets it, and job->live is freed. */
 #include "job/job_state.h"
 
-/* What most job.start lines take without their input: one allocation where growing took
- * several. */
+/* The size of most job.start lines without their input, to allocate once. */
 #define START_BYTES 448u
 
-void arcp__agent_say(arcp__jobs *jobs, arcp__job *job, arcp_buf *line)
+void arcp__agent_send_line(arcp__jobs *jobs, arcp__job *job, arcp_buf *line)
 {
-    /* An answer means that what was said is durable: it waits for the batch. */
+    /* A reply means that the agent's line is durable, so it waits for the batch. */
     arcp__effect_push(jobs->log, &job->live->agent_port,
                       &(arcp__effect){.kind = ARCP__EFFECT_AGENT_LINE, .job = job}, line, true);
 }
@@ -25,7 +23,7 @@ void arcp__agent_reply(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to, arc
     arcp_buf_append_cstr(&line, ",\"payload\":");
     arcp_buf_append(&line, payload);
     arcp_buf_append_byte(&line, '}');
-    arcp__agent_say(jobs, job, &line);
+    arcp__agent_send_line(jobs, job, &line);
 }
 
 void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to,
@@ -42,7 +40,8 @@ void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_t
 
 /* ---- start ---- */
 
-/* Most jobs have those of the job before. */
+/* Writes the array of feature names, which is cached: most jobs have the features of the previous
+ * job. */
 static void write_features(arcp__jobs *jobs, arcp_feature_set features, arcp_json_writer *writer)
 {
     arcp_buf *text = &jobs->features_text;
@@ -115,14 +114,14 @@ void arcp__job_start(arcp__jobs *jobs, arcp__job *job)
     live->input = NULL;
     arcp__effect_push(jobs->log, &live->agent_port,
                       &(arcp__effect){.kind = ARCP__EFFECT_START_AGENT, .job = job}, &line, true);
-    arcp__job_pin(job); /* the agent's, until FORGET_AGENT */
+    arcp__job_pin(job); /* the agent's pin, until FORGET_AGENT */
     jobs->live_agents++;
     arcp__agent_enter(job, ARCP__AGENT_STARTING);
     if (live->max_runtime_sec != 0) {
         arcp__context_arm(jobs->context, &live->runtime_timer, jobs->timer_kind, job,
                           arcp__context_after_sec(jobs->context, live->max_runtime_sec));
     }
-    /* Also where expiry ends nothing: it is logged. */
+    /* Armed also when expiry does not end the job, because it is logged. */
     arcp__context_arm(jobs->context, &live->expiry_timer, jobs->timer_kind, job,
                       arcp_authority_deadline_mono_ns(live->authority));
 }
@@ -137,15 +136,15 @@ static const char *const reason_names[] = {
     [ARCP__CANCEL_SHUTDOWN] = "shutdown",
 };
 
-/* Behind the open batch, like START_AGENT: an agent is never told to stop before it was told to
- * start. One that runs does not have to wait for a store that cannot write. */
+/* A cancel waits for the open batch, like START_AGENT, so that it never overtakes the start. The
+ * cancel of a running agent does not wait while the store fails. */
 static bool waits_for_store(const arcp__jobs *jobs, const arcp__job *job)
 {
     return !arcp__log_is_failing(jobs->log) || job->agent_state != ARCP__AGENT_RUNNING;
 }
 
-/* Nothing new is told while nothing can be stored, but an agent that runs is stopped all the
- * same: whoever fills the disk must not outlive its lease by that. */
+/* While nothing can be stored no other effect is released, but running agents are stopped: an agent
+ * that fills the disk must not outlive its lease by doing so. */
 static bool stops_running_agent(const arcp__effect *effect)
 {
     return (effect->kind == ARCP__EFFECT_CANCEL_AGENT || effect->kind == ARCP__EFFECT_KILL_AGENT) &&
@@ -172,7 +171,7 @@ void arcp__agent_cancel(arcp__jobs *jobs, arcp__job *job, arcp__cancel_reason re
             arcp_json_quote(arcp_span_cstr(job->live->cancel_message), &line);
         }
         arcp_buf_append_format(&line, ",\"grace_ms\":%llu}}", (unsigned long long)grace_ms);
-        job->stop = ARCP__AGENT_STOP_ASKED;
+        job->stop = ARCP__AGENT_STOP_SENT;
         arcp__effect_push(jobs->log, &job->live->agent_port,
                           &(arcp__effect){.kind = ARCP__EFFECT_CANCEL_AGENT,
                                           .job = job,
@@ -197,36 +196,36 @@ void arcp__agent_kill(arcp__jobs *jobs, arcp__job *job)
     }
 }
 
-/* ---- gone ---- */
+/* ---- release ---- */
 
-void arcp__agent_over(arcp__jobs *jobs, arcp__job *job)
+void arcp__agent_queue_release(arcp__jobs *jobs, arcp__job *job)
 {
     if (job->is_over) {
         return;
     }
     arcp__job_pin(job);
     job->is_over = true;
-    job->next_over = NULL;
-    if (jobs->over_last == NULL) {
-        jobs->over_first = job;
+    job->next_release = NULL;
+    if (jobs->release_last == NULL) {
+        jobs->release_first = job;
     } else {
-        jobs->over_last->next_over = job;
+        jobs->release_last->next_release = job;
     }
-    jobs->over_last = job;
+    jobs->release_last = job;
 }
 
 void arcp__agent_forget(arcp__jobs *jobs, arcp__job *job)
 {
     jobs->live_agents--;
-    arcp__agent_enter(job, ARCP__AGENT_GONE);
+    arcp__agent_enter(job, ARCP__AGENT_EXITED);
     arcp__context_disarm(jobs->context, &job->live->grace_timer);
-    /* Lines for it that still wait for their batch have no reader any more, and must not be
-     * handed out after its owner let go of the job. */
+    /* Lines for it that still wait for their batch have no reader any more and must not be handed
+     * out after the host has freed the agent. */
     arcp__port_drop(jobs->log, &job->live->agent_port);
-    arcp__agent_over(jobs, job);
+    arcp__agent_queue_release(jobs, job);
 }
 
-static void release_if_over(arcp__jobs *jobs, arcp__job *job)
+static void release_if_ended(arcp__jobs *jobs, arcp__job *job)
 {
     if (arcp__job_has_ended(job)) {
         arcp__job_release_live(jobs, job);
@@ -236,30 +235,30 @@ static void release_if_over(arcp__jobs *jobs, arcp__job *job)
 
 bool arcp__job_next_forgotten(arcp__jobs *jobs, arcp__effect *out)
 {
-    while (jobs->over_first != NULL) {
-        arcp__job *job = jobs->over_first;
-        jobs->over_first = job->next_over;
-        jobs->over_last = jobs->over_first == NULL ? NULL : jobs->over_last;
+    while (jobs->release_first != NULL) {
+        arcp__job *job = jobs->release_first;
+        jobs->release_first = job->next_release;
+        jobs->release_last = jobs->release_first == NULL ? NULL : jobs->release_last;
         job->is_over = false;
-        if (job->agent_state == ARCP__AGENT_GONE) {
+        if (job->agent_state == ARCP__AGENT_EXITED) {
             jobs->forgetting = job;
             *out = (arcp__effect){.kind = ARCP__EFFECT_FORGET_AGENT, .job = job};
-            arcp__job_unpin(job); /* the list's: the agent's own is still there */
+            arcp__job_unpin(job); /* the list's pin; the agent's pin remains */
             return true;
         }
-        release_if_over(jobs, job);
+        release_if_ended(jobs, job);
     }
     return false;
 }
 
-void arcp__job_forgotten_by_owner(arcp__jobs *jobs)
+void arcp__job_forget_done(arcp__jobs *jobs)
 {
     arcp__job *job = jobs->forgetting;
     if (job != NULL) {
         jobs->forgetting = NULL;
         arcp__agent_enter(job, ARCP__AGENT_RELEASED);
         job->live->host = NULL;
-        release_if_over(jobs, job); /* and the agent's pin */
+        release_if_ended(jobs, job); /* and the agent's pin */
     }
 }
 
@@ -267,6 +266,6 @@ void arcp__jobs_forget_agents(arcp__jobs *jobs)
 {
     arcp__effect none;
     do {
-        arcp__job_forgotten_by_owner(jobs);
+        arcp__job_forget_done(jobs);
     } while (arcp__job_next_forgotten(jobs, &none));
 }

@@ -1,6 +1,6 @@
-/* What an agent says: the line protocol (man/arcp-agent.7), one JSON object or plain text per line,
- * and what comes through its port (core/job_port.h), gate, budget and events; and what becomes of
- * what its credentials tell. */
+/* Input from an agent: its lines (man/arcp-agent.7; one JSON object or plain text each) and
+ * messages from its port (core/job_port.h), which uses the gate and the budgets; and events of its
+ * credential. */
 #include "job/job_state.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #define CHUNK_NEEDS                                                                                \
     "a result chunk needs data (a string), encoding (utf8 or base64) and more (true or false)"
 
-/* An agent that ended its job has this long to go by itself. */
+/* After its result or error an agent has this long to exit by itself. */
 #define WIND_DOWN_MS 5000u
 
 typedef struct line {
@@ -49,9 +49,9 @@ static const arcp__member result_rows[] = {
 static const arcp__members line_members = ARCP__MEMBERS(line_rows);
 static const arcp__members chunk_members = ARCP__MEMBERS(chunk_rows);
 
-/* ---- through its port ---- */
+/* ---- messages from its port ---- */
 
-/* Whether a counter of the job or above it is below zero. */
+/* Whether a counter of the job or of an ancestor is below zero. */
 static bool is_overdrawn(const arcp__job *job)
 {
     const arcp_budget *budget = arcp_authority_budget(job->live->authority);
@@ -66,12 +66,12 @@ static bool is_overdrawn(const arcp__job *job)
     return false;
 }
 
-/* What follows a spend, after its metric: reports, rows, the end of the job where the operator
- * wants that. */
+/* What follows a spend, after its metric: reports, rows and, if so configured, the end of the
+ * job. */
 static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *reports, size_t count)
 {
     for (size_t at = 0; at < count; at++) {
-        arcp__job *counted = job; /* the one of the chain whose counters these are */
+        arcp__job *counted = job; /* the job or ancestor whose counters these are */
         while (counted != NULL && counted->budget != reports[at].budget) {
             counted = counted->parent;
         }
@@ -84,16 +84,17 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
             arcp__job_store_with_batch(jobs, at, ARCP__ROW_SPENT);
         }
     }
-    /* Reports are debounced, so they cannot be asked. */
+    /* Reports are debounced, so the counters are checked instead. */
     if (jobs->context->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL &&
         is_overdrawn(job)) {
         arcp__job_fail_with(jobs, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
     }
 }
 
-void arcp__job_decided(arcp__jobs *jobs, const arcp__job *job, const arcp_decision *decision)
+void arcp__job_record_decision(arcp__jobs *jobs, const arcp__job *job,
+                               const arcp_decision *decision)
 {
-    const bool is_shut = decision->code == ARCP_E_INTERNAL_ERROR; /* though the lease allows it */
+    const bool audit_fails = decision->code == ARCP_E_INTERNAL_ERROR; /* the lease allows it */
     const bool is_denied = decision->code != ARCP_OK;
     if (is_denied) {
         jobs->metrics.denial_count++;
@@ -104,8 +105,8 @@ void arcp__job_decided(arcp__jobs *jobs, const arcp__job *job, const arcp_decisi
                                     .decision = is_denied ? "denied" : "allowed",
                                     .who = arcp__job_who(job),
                                     .code = decision->code,
-                                    .rule = is_shut ? "audit.on_failure: deny" : "lease",
-                                    .reason = is_denied && !is_shut
+                                    .rule = audit_fails ? "audit.on_failure: deny" : "lease",
+                                    .reason = is_denied && !audit_fails
                                                   ? arcp_deny_reason_name(decision->reason)
                                                   : NULL,
                                     .capability = decision->capability,
@@ -113,19 +114,19 @@ void arcp__job_decided(arcp__jobs *jobs, const arcp__job *job, const arcp_decisi
                                     .pattern = decision->pattern});
 }
 
-/* What came through a port of the job. */
-static void hear(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
+/* Handles a message from the job's port. */
+static void take_message(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
 {
-    if (message->unit.size != 0) { /* also after the job's end */
+    if (message->unit.size != 0) { /* costs count after the job's end, too */
         arcp__credential_note_spend(jobs->credentials, &job->live->credential, message->unit,
                                     message->amount);
         arcp__job_note_cost(jobs, job, message->unit, message->amount);
     }
     const bool is_denial = message->decision.code != ARCP_OK;
-    /* A grant was used, whether the job has ended or not; unless it is forgotten already, and
-     * was shown to nobody. */
+    /* A grant is recorded even after the job's end, because it was used; but not once the job is
+     * removed. */
     if (message->is_decided && (is_denial ? !arcp__job_has_ended(job) : job->principal != NULL)) {
-        arcp__job_decided(jobs, job, &message->decision);
+        arcp__job_record_decision(jobs, job, &message->decision);
     }
     if (arcp__job_has_ended(job)) {
         return;
@@ -139,17 +140,17 @@ static void hear(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *mess
     }
 }
 
-void arcp__job_agent_says(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
+void arcp__job_agent_message(arcp__jobs *jobs, arcp__job *job, const arcp__job_message *message)
 {
-    hear(jobs, job, message);
+    take_message(jobs, job, message);
     if (!arcp__job_has_ended(job)) {
         arcp__job_after_denial(jobs, job, message->decision.code);
     }
 }
 
-/* ---- its lines ---- */
+/* ---- lines ---- */
 
-/* False when what is required is not there, or is something else. */
+/* False when a required member is missing or has the wrong type. */
 static bool read_members(arcp__jobs *jobs, arcp_json_ref object, const arcp__members *members,
                          line *in)
 {
@@ -166,7 +167,7 @@ static void reply_status(arcp__jobs *jobs, arcp__job *job, const line *in, arcp_
     if (in->id.size != 0) {
         arcp__agent_reply_error(jobs, job, in->id, error, arcp__details(details));
     } else if (status == ARCP_E_INVALID_REQUEST) {
-        /* Nobody waits for the error: it must not be lost. */
+        /* No reply is wanted; the log keeps the error from being lost. */
         arcp__job_emit_log(jobs, job, "error", arcp_span_cstr(error->message));
     }
     arcp__job_after_denial(jobs, job, status);
@@ -224,7 +225,7 @@ static void take_event(arcp__jobs *jobs, arcp__job *job, line *in)
     arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
     arcp__job_message message;
     arcp_error error = {0};
-    arcp_buf text = ARCP_BUF_INIT; /* details, or the answer */
+    arcp_buf text = ARCP_BUF_INIT; /* details, or the reply */
     const arcp__job_port_event event = {.kind = in->kind,
                                         .json = &jobs->context->json,
                                         .body = in->body,
@@ -240,9 +241,9 @@ static void take_event(arcp__jobs *jobs, arcp__job *job, line *in)
         return;
     }
     arcp__job_port_spend(&job->live->port, &message, reports);
-    hear(jobs, job, &message);
+    take_message(jobs, job, &message);
     if (status == ARCP_OK && in->id.size != 0 && arcp_span_equal_cstr(in->kind, "metric")) {
-        /* The answer to a metric says what is left, where something is counted. */
+        /* The reply to a metric says what is left of the budgets, if there are any. */
         arcp_buf_clear(&text);
         arcp_json_writer writer = arcp__put_begin(&text);
         arcp__budget_write_available(job, &writer);
@@ -265,7 +266,7 @@ static void take_authorize(arcp__jobs *jobs, arcp__job *job, line *in)
     const bool is_allowed =
         arcp__job_port_authorize(&job->live->port, jobs->context->now, in->capability, in->target,
                                  &scratch, &details, &message, &error);
-    hear(jobs, job, &message);
+    take_message(jobs, job, &message);
     if (is_allowed) {
         arcp__agent_reply(jobs, job, in->id, ARCP_SPAN_LITERAL("{\"allow\":true}"));
     } else {
@@ -283,7 +284,7 @@ static void take_result(arcp__jobs *jobs, arcp__job *job, line *in)
     if (arcp_json_is(json, in->summary, ARCP_JSON_STRING)) {
         arcp_json_compact(json, in->summary, &summary);
     }
-    job->said_end = true;
+    job->result_sent = true;
     arcp__job_succeed(jobs, job, arcp_buf_span(&result), arcp_buf_span(&summary));
     arcp__context_give_buf(jobs->context, &result);
     arcp__context_give_buf(jobs->context, &summary);
@@ -294,13 +295,14 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
 {
     arcp__error_payload payload;
     arcp_error error = {0};
-    job->said_end = true;
+    job->result_sent = true;
     if (arcp__error_payload_parse(&jobs->context->json, in->payload, &jobs->context->scratch,
                                   &payload, &error) != ARCP_OK) {
         arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR, "the agent's job.error has no code");
         return;
     }
-    /* Only the fifteen codes travel: anything else an agent throws is INTERNAL_ERROR. */
+    /* Only the draft's fifteen codes are sent: any other code of an agent becomes
+     * INTERNAL_ERROR. */
     bool known = arcp_status_is_wire_code(payload.code);
     if (!known) {
         char message[128];
@@ -327,11 +329,11 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
     arcp_buf_fini(&details);
 }
 
-/* What a job takes that has not ended. */
+/* The lines that a job takes until it has ended. */
 static const struct {
     const char *type;
     arcp__members members;
-    const char *needs; /* said when members that are required are not there */
+    const char *needs; /* the error when required members are missing */
     void (*take)(arcp__jobs *jobs, arcp__job *job, line *in);
 } lines[] = {
     {"job.event", ARCP__MEMBERS(event_rows), "", take_event},
@@ -377,7 +379,7 @@ static void take_json_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
     arcp_status status = arcp__context_can_read(jobs->context, text)
                              ? arcp_json_scan(json, text, &limits, &error)
                              : ARCP_E_NO_MEMORY;
-    if (status == ARCP_E_NO_MEMORY) { /* its agent chose its size */
+    if (status == ARCP_E_NO_MEMORY) { /* the agent chose the size */
         arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
                             "there is no memory for a line of this size");
         return;
@@ -391,7 +393,7 @@ static void take_json_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
     if (read_members(jobs, ARCP_JSON_ROOT, &line_members, &in)) {
         dispatch(jobs, job, &in);
     }
-    if (arcp__job_has_ended(job) && job->said_end && job->agent_state == ARCP__AGENT_RUNNING &&
+    if (arcp__job_has_ended(job) && job->result_sent && job->agent_state == ARCP__AGENT_RUNNING &&
         job->live->grace_timer.place == 0) {
         arcp__context_arm(jobs->context, &job->live->grace_timer, jobs->timer_kind, job,
                           arcp__context_after_ms(jobs->context, WIND_DOWN_MS));
@@ -412,14 +414,14 @@ void arcp__job_agent_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
     }
 }
 
-/* ---- what its credentials tell ---- */
+/* ---- events of its credential ---- */
 
 static void credential_answered(void *user, void *owner, const arcp_error *error)
 {
     arcp__admission_provisioned(user, owner, error);
 }
 
-/* Everybody who may see it is told, and so is the agent. [arcp:9.8.2-8] */
+/* Notifies those who may see the value, and the agent. [arcp:9.8.2-8] */
 static void credential_rotated(void *user, void *owner, arcp_span body)
 {
     arcp__jobs *jobs = user;
@@ -432,7 +434,7 @@ static void credential_rotated(void *user, void *owner, arcp_span body)
         arcp__credentials_write(jobs->credentials, NULL, &job->live->credential, &writer);
         arcp_json_end_object(&writer);
         arcp_buf_append_byte(&text, '}');
-        arcp__agent_say(jobs, job, &text);
+        arcp__agent_send_line(jobs, job, &text);
     }
 }
 

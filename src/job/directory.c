@@ -1,27 +1,27 @@
-/* The directory: principals and their jobs, agents and their versions, and how fast one principal
- * may submit, and be refused: a token bucket each (limits.submits_per_sec,
- * limits.refusals_per_sec).
+/* The directory: principals and their jobs, agents and their versions. Each principal has two token
+ * buckets, which limit how fast it may submit (limits.submits_per_sec) and be refused
+ * (limits.refusals_per_sec).
  *
- * A submit past its bucket is refused. A refusal past its bucket is given, or an answer would be
- * missing, but its link is not read until there is a token: what it sends meanwhile costs nothing,
- * neither a record nor a line of a log.
+ * A submit without a token is refused. A refusal without a token is still sent, because each
+ * request gets a response, but its link is not read until there is a token: what the peer sends
+ * meanwhile costs neither a record nor a log line.
  *
- * Who goes and comes back finds the buckets as they were: a principal of which nothing else is left
- * stays until both are full. */
+ * Reconnecting does not refill the buckets: an idle principal, which has nothing but its buckets,
+ * is kept until both are full. */
 #include "job/job_state.h"
 
-/* Principals that stay for their buckets alone; of more the one that left first goes. */
-#define STAYING_MAX 1024u
+/* The most idle principals that are kept; beyond that the one that became idle first is freed. */
+#define IDLE_MAX 1024u
 
 /* ---- principals ---- */
 
-/* The principal has a session or a job again, or is freed. */
+/* The principal is in use again, or is being freed. */
 static void unlist(arcp__jobs *jobs, arcp__principal *principal)
 {
-    if (principal->is_staying) {
-        principal->is_staying = false;
-        DL_DELETE2(jobs->staying, principal, staying_previous, staying_next);
-        jobs->staying_count--;
+    if (principal->is_idle) {
+        principal->is_idle = false;
+        DL_DELETE2(jobs->idle, principal, idle_previous, idle_next);
+        jobs->idle_count--;
     }
 }
 
@@ -63,7 +63,8 @@ static void principal_free(arcp__jobs *jobs, arcp__principal *principal)
     arcp__free(principal);
 }
 
-/* Principals exist as long as something of theirs does, and until their buckets are full. */
+/* A principal exists as long as it has a session, a job or a key, and until its buckets are
+ * full. */
 void arcp__principal_maybe_free(arcp__jobs *jobs, arcp__principal *principal)
 {
     const int64_t now_ns = jobs->context->now.mono_ns;
@@ -76,20 +77,20 @@ void arcp__principal_maybe_free(arcp__jobs *jobs, arcp__principal *principal)
         principal_free(jobs, principal);
         return;
     }
-    if (!principal->is_staying) {
-        principal->is_staying = true;
-        DL_APPEND2(jobs->staying, principal, staying_previous, staying_next);
-        jobs->staying_count++;
+    if (!principal->is_idle) {
+        principal->is_idle = true;
+        DL_APPEND2(jobs->idle, principal, idle_previous, idle_next);
+        jobs->idle_count++;
     }
-    if (jobs->staying_count > STAYING_MAX) {
-        principal_free(jobs, jobs->staying); /* another one: this one came last */
+    if (jobs->idle_count > IDLE_MAX) {
+        principal_free(jobs, jobs->idle); /* the oldest, not this one, which was just added */
     }
 }
 
 void arcp__principals_sweep(arcp__jobs *jobs)
 {
-    for (arcp__principal *at = jobs->staying, *next = NULL; at != NULL; at = next) {
-        next = at->staying_next;
+    for (arcp__principal *at = jobs->idle, *next = NULL; at != NULL; at = next) {
+        next = at->idle_next;
         arcp__principal_maybe_free(jobs, at);
     }
 }
@@ -127,7 +128,7 @@ int64_t arcp__principal_refused(arcp__jobs *jobs, arcp__principal *principal)
     return arcp__token_bucket_wait_ns(&principal->refusals, rate, jobs->context->now.mono_ns);
 }
 
-/* Moves the jobs to the front, without the holes of those that were dropped. */
+/* Moves the jobs to the front, closing the holes of dropped jobs. */
 static void close_holes(arcp__principal *principal)
 {
     size_t to = 0;
@@ -155,8 +156,8 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
         return false;
     }
     principal->jobs = grown;
-    /* Ids grow with time; only what is restored after a restart, or had to wait for a
-     * credential, comes later than its id says. */
+    /* Ids grow with time; only a job that is restored after a restart, or that waited for a
+     * credential, is added later than its id says. */
     size_t at = principal->job_count++;
     bool is_newest = strcmp(principal->newest_job, job->id) < 0;
     if (is_newest) {
@@ -203,7 +204,7 @@ static arcp__agent_version *find_version(const arcp__jobs *jobs, arcp_span name,
     return at;
 }
 
-/* The version of this name that stands for it; NULL: there is none. */
+/* The default version of this name; NULL: the name is unknown. */
 static arcp__agent_version *find_default(const arcp__jobs *jobs, arcp_span name)
 {
     arcp__agent_version *first = NULL;
@@ -227,12 +228,52 @@ static void version_free(arcp__agent_version *version)
     arcp__free(version);
 }
 
+/* Makes a version and lists it behind the others of its name. NULL when out of memory. */
+static arcp__agent_version *version_new(arcp__jobs *jobs, const arcp__agent_registration *agent,
+                                        arcp_buf *text)
+{
+    arcp__agent_version *version = arcp__alloc(sizeof *version);
+    if (version == NULL) {
+        return NULL;
+    }
+    version->name = arcp__copy_cstr(agent->name.data, agent->name.size);
+    version->version = arcp__copy_cstr(agent->version.data, agent->version.size);
+    version->cwd = arcp__copy_cstr(agent->cwd.data, agent->cwd.size);
+    version->text = arcp_buf_take_cstr(text);
+    if (version->name == NULL || version->version == NULL || version->cwd == NULL ||
+        version->text == NULL) {
+        version_free(version);
+        return NULL;
+    }
+    arcp__agent_version *last = NULL; /* of its name, else of all */
+    for (arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
+        if (last == NULL || strcmp(at->name, version->name) == 0 ||
+            strcmp(last->name, version->name) != 0) {
+            last = at;
+        }
+    }
+    arcp__agent_version **place = last == NULL ? &jobs->agents : &last->next;
+    version->next = *place;
+    *place = version;
+    return version;
+}
+
+static bool replace_cwd(arcp__agent_version *version, arcp_span cwd)
+{
+    char *copy = arcp__copy_cstr(cwd.data, cwd.size);
+    if (copy != NULL) {
+        arcp__free(version->cwd);
+        version->cwd = copy;
+    }
+    return copy != NULL;
+}
+
 arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registration *agent,
                                  arcp_error *err)
 {
     arcp_buf text = ARCP_BUF_INIT;
     arcp_span name;
-    arcp_span version;
+    arcp_span version_text;
     arcp_buf_append(&text, agent->name);
     if (agent->version.size != 0) {
         arcp_buf_append_byte(&text, '@');
@@ -240,49 +281,28 @@ arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registratio
     }
     arcp_status status = arcp_buf_status(&text);
     if (status == ARCP_OK) {
-        status = arcp__agent_name_parse(arcp_buf_span(&text), &name, &version, err);
+        status = arcp__agent_name_parse(arcp_buf_span(&text), &name, &version_text, err);
     }
-    if (status != ARCP_OK) {
-        arcp_buf_fini(&text);
-        return status;
-    }
-    arcp__agent_version *made = arcp__alloc(sizeof(*made));
-    if (made != NULL) {
-        made->name = arcp__copy_cstr(agent->name.data, agent->name.size);
-        made->version = arcp__copy_cstr(agent->version.data, agent->version.size);
-        made->cwd = arcp__copy_cstr(agent->cwd.data, agent->cwd.size);
-        made->text = arcp_buf_take_cstr(&text);
+    if (status == ARCP_OK) {
+        arcp__agent_version *former_default = find_default(jobs, agent->name);
+        arcp__agent_version *version = find_version(jobs, agent->name, agent->version);
+        if (version == NULL) {
+            version = version_new(jobs, agent, &text);
+        } else if (!replace_cwd(version, agent->cwd)) {
+            version = NULL;
+        }
+        if (version == NULL) {
+            status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        } else {
+            version->host = agent->host;
+            if (agent->is_default && former_default != NULL) {
+                former_default->is_default = false;
+            }
+            version->is_default = version->is_default || agent->is_default;
+        }
     }
     arcp_buf_fini(&text);
-    if (made == NULL || made->name == NULL || made->version == NULL || made->cwd == NULL ||
-        made->text == NULL) {
-        if (made != NULL) {
-            version_free(made);
-        }
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    arcp__agent_version *known = find_version(jobs, agent->name, agent->version);
-    arcp__agent_version *chosen = find_default(jobs, agent->name);
-    if (known != NULL) { /* again, with another host or directory */
-        char *cwd = known->cwd;
-        known->cwd = made->cwd;
-        made->cwd = cwd;
-        version_free(made);
-    } else { /* behind the others of its name */
-        arcp__agent_version **end = chosen == NULL ? &jobs->agents : &chosen->next;
-        while (*end != NULL && (chosen == NULL || strcmp((*end)->name, made->name) == 0)) {
-            end = &(*end)->next;
-        }
-        made->next = *end;
-        *end = made;
-        known = made;
-    }
-    known->host = agent->host;
-    if (agent->is_default && chosen != NULL) {
-        chosen->is_default = false;
-    }
-    known->is_default = known->is_default || agent->is_default;
-    return ARCP_OK;
+    return status;
 }
 
 void arcp__agents_clear(arcp__jobs *jobs)
@@ -294,25 +314,25 @@ void arcp__agents_clear(arcp__jobs *jobs)
     }
 }
 
-static void visit_host(const arcp__job *job, void (*visit)(void *user, void *host), void *user)
+static void each_host(const arcp__job *job, void (*each)(void *user, void *host), void *user)
 {
-    if (job->live != NULL && job->live->host != NULL) { /* until FORGET_AGENT was handed out */
-        visit(user, job->live->host);
+    if (job->live != NULL && job->live->host != NULL) { /* until FORGET_AGENT is done */
+        each(user, job->live->host);
     }
 }
 
-void arcp__agents_visit_hosts(const arcp__jobs *jobs, void (*visit)(void *user, void *host),
-                              void *user)
+void arcp__agents_for_each_host(const arcp__jobs *jobs, void (*each)(void *user, void *host),
+                                void *user)
 {
     for (const arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
-        visit(user, at->host);
+        each(user, at->host);
     }
     for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
-        visit_host(job, visit, user);
+        each_host(job, each, user);
     }
-    /* Some of these are kept no longer, and their FORGET_AGENT is still to be handed out. */
-    for (const arcp__job *job = jobs->over_first; job != NULL; job = job->next_over) {
-        visit_host(job, visit, user);
+    /* Some of these are no longer in jobs->all, but their FORGET_AGENT was not handed out yet. */
+    for (const arcp__job *job = jobs->release_first; job != NULL; job = job->next_release) {
+        each_host(job, each, user);
     }
 }
 

@@ -1,12 +1,12 @@
-/* Idempotency keys (§7.2): which job a principal's key has made, until the key is forgotten.
+/* Idempotency keys (§7.2): which job was made under a principal's key, until the key expires.
  *
- * While its job is known a key stands in the job's row, and its answer is the job's. A job
- * that is forgotten first leaves both to the key, which has a row of its own from then on.
+ * While its job exists, a key is part of the job's row, and the job holds the response. When the
+ * job is removed first, the key takes over the response and gets a row of its own.
  *
- * No key goes before its time: a retry would run a second job. What is bounded instead is how many
- * are made: a principal may have as many keys as there is room left for, and as many bytes of
- * answers, so that there is always room for the next principal. One that has more is refused until
- * keys expire (docs/decisions/0014-shares.md). */
+ * No key is removed before it expires: a retry would run a second job. Instead the number of keys
+ * is bounded: a principal may have at most as many keys, and as many bytes of responses, as are
+ * still free, so that there is always some left for the next principal. Beyond that its submits are
+ * refused until keys expire (docs/decisions/0014-shares.md). */
 #include "job/job_state.h"
 
 #include "base/hex.h"
@@ -29,7 +29,7 @@ arcp_span arcp__idempotency_accepted(const arcp__idempotency *entry)
     return arcp_span_cstr(entry->job != NULL ? entry->job->accepted : entry->accepted);
 }
 
-/* Nobody finds it any more. */
+/* Removes the key from the table and frees it. */
 static void forget(arcp__jobs *jobs, arcp__idempotency *entry)
 {
     if (entry->hh.tbl != NULL) {
@@ -59,7 +59,7 @@ static void row_key(arcp__jobs *jobs, const arcp__idempotency *entry, char out[6
 
 typedef struct key_row {
     arcp_span key;
-    arcp_span job_id; /* not in the job's own row */
+    arcp_span job_id; /* absent in the job's own row */
     uint8_t fingerprint[32];
     int64_t expires_at;
     arcp_json_ref accepted;
@@ -97,7 +97,7 @@ static void delete_row(arcp__jobs *jobs, arcp__idempotency *entry)
 
 /* ---- the table ---- */
 
-/* Not in the table yet. NULL when out of memory. */
+/* The key is not in the table yet. NULL when out of memory. */
 static arcp__idempotency *entry_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span key,
                                     const char *job_id, const uint8_t fingerprint[32],
                                     int64_t expires_wall_ns)
@@ -119,8 +119,8 @@ static arcp__idempotency *entry_new(arcp__jobs *jobs, arcp__principal *principal
     return entry;
 }
 
-/* The one of two with the same key that is forgotten later is the one that counts: the other
- * had expired when it was made. */
+/* Adds the key to the table. When two entries share a key, the one that expires later wins: the
+ * other had expired when the later one was made. */
 static void add(arcp__jobs *jobs, arcp__idempotency *entry)
 {
     arcp__idempotency *other = NULL;
@@ -130,7 +130,7 @@ static void add(arcp__jobs *jobs, arcp__idempotency *entry)
         return;
     }
     if (other != NULL) {
-        entry->has_row = entry->has_row || other->has_row; /* it has the same name */
+        entry->has_row = entry->has_row || other->has_row; /* both have the same row key */
         forget(jobs, other);
     }
     HASH_ADD_KEYPTR(hh, jobs->keys, entry->key, entry->key_size, entry);
@@ -167,7 +167,7 @@ void arcp__idempotency_add(arcp__jobs *jobs, arcp__job *job, arcp_span key,
     add(jobs, entry);
 }
 
-void arcp__idempotency_take_back(arcp__jobs *jobs, arcp__job *job)
+void arcp__idempotency_remove(arcp__jobs *jobs, arcp__job *job)
 {
     if (job->idempotency != NULL) {
         forget(jobs, job->idempotency);
@@ -189,9 +189,9 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
     arcp_json_end_object(writer);
 }
 
-/* ---- those that have expired ---- */
+/* ---- expiry ---- */
 
-bool arcp__idempotency_sweep(arcp__jobs *jobs)
+bool arcp__idempotency_expire(arcp__jobs *jobs)
 {
     for (unsigned count = 0; jobs->oldest_key != NULL; count++) {
         arcp__idempotency *oldest = jobs->oldest_key;
@@ -199,7 +199,7 @@ bool arcp__idempotency_sweep(arcp__jobs *jobs)
         if (oldest->expires_wall_ns > jobs->context->now.wall_ns) {
             return false;
         }
-        if (count == ARCP__FORGOTTEN_AT_ONCE) {
+        if (count == ARCP__REMOVED_AT_ONCE) {
             return true;
         }
         delete_row(jobs, oldest);
@@ -209,9 +209,10 @@ bool arcp__idempotency_sweep(arcp__jobs *jobs)
     return false;
 }
 
-/* ---- room for more ---- */
+/* ---- limits ---- */
 
-/* The settings that bound keys: what a principal has of it, and all have. */
+/* The setting whose limit one more key would exceed; NULL: none. What a principal has counts twice:
+ * as part of all keys and as its own. */
 static const char *full(const arcp__jobs *jobs, const arcp__principal *principal, uint64_t bytes)
 {
     const arcp_settings *settings = &jobs->context->settings;
@@ -228,26 +229,25 @@ arcp_status arcp__idempotency_check(arcp__jobs *jobs, const arcp__principal *pri
 {
     const char *limit = full(jobs, principal, bytes);
     if (limit != NULL) {
-        (void)arcp__idempotency_sweep(jobs);
+        (void)arcp__idempotency_expire(jobs);
         limit = full(jobs, principal, bytes);
     }
     if (limit == NULL) {
         return ARCP_OK;
     }
     arcp_buf_append_format(details, "{\"limit\":\"%s\"", limit);
-    if (jobs->oldest_key != NULL) { /* when there may be room */
+    if (jobs->oldest_key != NULL) { /* the earliest time at which a key expires */
         const int64_t left_ns = jobs->oldest_key->expires_wall_ns - jobs->context->now.wall_ns;
         const int64_t left_ms = left_ns <= 0 ? 1 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
         arcp_buf_append_format(details, ",\"retry_after_ms\":%lld", (long long)left_ms);
     }
     arcp_buf_append_byte(details, '}');
-    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                          "there is no room for another idempotency key (%s)", limit);
+    return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "too many idempotency keys (%s)", limit);
 }
 
-/* ---- without its job ---- */
+/* ---- keys of removed jobs ---- */
 
-void arcp__idempotency_outlive(arcp__jobs *jobs, arcp__job *job)
+void arcp__idempotency_detach(arcp__jobs *jobs, arcp__job *job)
 {
     arcp__idempotency *entry = job->idempotency;
     if (entry == NULL) {
@@ -310,7 +310,7 @@ arcp_status arcp__idempotency_restore_of_job(arcp__jobs *jobs, const arcp_json *
 void arcp__idempotency_restored(arcp__jobs *jobs)
 {
     DL_SORT2(jobs->oldest_key, by_expiry, older, newer);
-    (void)arcp__idempotency_sweep(jobs);
+    (void)arcp__idempotency_expire(jobs);
 }
 
 arcp_status arcp__idempotency_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)

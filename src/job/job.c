@@ -1,5 +1,5 @@
-/* A job as an object: made and listed, dropped and freed; who follows it; its children; and which
- * numbers the session that it runs on gave to its records. */
+/* A job as an object: its creation, removal, observers and children, and the numbers that its
+ * session gave to its records. */
 #include "job/job_state.h"
 
 arcp__job *arcp__job_find(const arcp__jobs *jobs, arcp_span id)
@@ -9,7 +9,7 @@ arcp__job *arcp__job_find(const arcp__jobs *jobs, arcp_span id)
     return job;
 }
 
-void arcp__job_note_head(arcp__job *job)
+void arcp__job_format_head(arcp__job *job)
 {
     const arcp_span pieces[] = {ARCP_SPAN_LITERAL(",\"trace_id\":\""),
                                 arcp_span_cstr(job->trace_id),
@@ -67,7 +67,7 @@ arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span
     }
     job->live = arcp__alloc(sizeof(*job->live));
     job->principal = principal;
-    job->pins = 1; /* the table's */
+    job->pins = 1; /* the table's pin */
     if (id.size != 0) {
         memcpy(job->id, id.data, id.size);
     } else {
@@ -142,11 +142,11 @@ static void leave_parent(arcp__job *job)
 
 void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
 {
-    arcp__job_keep_no_longer(jobs, job);
-    arcp__idempotency_take_back(jobs, job);
+    arcp__job_unkeep(jobs, job);
+    arcp__idempotency_remove(jobs, job);
     if (job->live != NULL) {
-        arcp__credential_take_back(jobs->credentials, &job->live->credential);
-        disarm_live(jobs, job->live); /* its memory stays as long as somebody holds the job */
+        arcp__credential_release(jobs->credentials, &job->live->credential);
+        disarm_live(jobs, job->live); /* its memory stays until the last unpin */
     }
     arcp__context_disarm(jobs->context, &job->keep_timer);
     while (job->observers != NULL) {
@@ -171,7 +171,7 @@ void arcp__job_drop(arcp__jobs *jobs, arcp__job *job)
     arcp__job_unpin(job);
 }
 
-/* ---- what a job holds ---- */
+/* ---- a job's lease, budget and bytes ---- */
 
 /* [arcp:6.6-6] [arcp:7.6-10] [arcp:7.6-11] [arcp:14-1] [arcp:14-2] */
 bool arcp__job_is_visible_to(const arcp__jobs *jobs, const arcp__job *job,
@@ -271,7 +271,7 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     return ARCP_OK;
 }
 
-/* ---- who follows it ---- */
+/* ---- observers ---- */
 
 void arcp__job_observe(arcp__job *job, arcp__observer *observer)
 {
@@ -294,7 +294,7 @@ void arcp__job_unobserve(arcp__jobs *jobs, arcp__observer *observer)
         job->submitter->live_jobs -= arcp__job_has_ended(job) ? 0 : 1;
         job->submitter = NULL;
         job->owner = NULL;
-        arcp__job_hold(jobs, job, false);
+        arcp__job_set_owner_behind(jobs, job, false);
     }
 }
 
@@ -327,11 +327,10 @@ void arcp__job_note_owner_run(arcp__jobs *jobs, arcp__job *job, uint64_t job_fir
     job->owner_runs[job->owner_run_count++] = (arcp__owner_run){seq, position, count};
 }
 
-/* The first position whose number in the owning session is above `owner_seq`. */
 uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq)
 {
     if (owner_seq == 0 || job->owner_run_count == 0 || owner_seq < job->owner_runs[0].first_seq) {
-        return 0; /* rather more than less */
+        return 0; /* rather too many records than too few */
     }
     for (size_t at = 0; at < job->owner_run_count; at++) {
         const arcp__owner_run *run = &job->owner_runs[at];
@@ -345,7 +344,6 @@ uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq)
     return job->stream->next;
 }
 
-/* The number below which everything before `position` lies; 0 before the first. */
 uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
 {
     uint64_t seq = 0;
@@ -365,7 +363,7 @@ uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
 void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job)
 {
     const bool wanted =
-        !arcp__job_has_ended(job) && (job->is_held || job->is_ahead || jobs->agents_paused);
+        !arcp__job_has_ended(job) && (job->owner_is_behind || job->is_ahead || jobs->agents_paused);
     if (wanted == job->paused || job->agent_state != ARCP__AGENT_RUNNING ||
         jobs->context->closing) {
         return;
@@ -374,12 +372,12 @@ void arcp__job_update_pressure(arcp__jobs *jobs, arcp__job *job)
         .kind = wanted ? ARCP__EFFECT_PAUSE_AGENT : ARCP__EFFECT_RESUME_AGENT, .job = job};
     arcp__effect_push(jobs->log, &job->live->agent_port, &effect, NULL, false);
     job->paused = wanted;
-    jobs->metrics.agent_pauses += wanted && (job->is_held || jobs->agents_paused);
+    jobs->metrics.agent_pauses += wanted && (job->owner_is_behind || jobs->agents_paused);
 }
 
-void arcp__job_hold(arcp__jobs *jobs, arcp__job *job, bool is_held)
+void arcp__job_set_owner_behind(arcp__jobs *jobs, arcp__job *job, bool is_behind)
 {
-    job->is_held = is_held;
+    job->owner_is_behind = is_behind;
     arcp__job_update_pressure(jobs, job);
 }
 

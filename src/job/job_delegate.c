@@ -1,10 +1,9 @@
-/* Delegation (§10): an agent hands a part of its lease to a child job.
+/* Delegation (§10): an agent gives a part of its lease to a child job.
  *
- * The check that the user's report found missing elsewhere happens here, on the only path
- * to a child: agent.delegate must cover the agent, and the child's lease is derived from
- * what the parent holds at this moment, or the delegation is refused with a witness. The
- * child then runs under that lease like any other job. One that gets a credential of its own
- * is made when that was issued (admission.c). */
+ * Every child is checked here: agent.delegate must cover the agent, and the child's lease must be
+ * derivable from what the parent holds at this moment, else the delegation is refused with a
+ * witness. The child then runs under that lease like any other job. A child that gets its own
+ * credential is made when that was issued (admission.c). */
 #include "job/job_state.h"
 
 #include <stdio.h>
@@ -13,16 +12,16 @@
 
 #define DELEGATE_ID_MAX 256u /* bytes; the rest is cut off */
 
-/* What is asked for, into the order. */
+/* Reads the delegate body into the order. */
 static arcp_status read_body(const arcp_json *json, arcp_json_ref body, arcp_buf *scratch,
                              arcp__job_order *order, arcp_error *err)
 {
     arcp__event_body asked;
     arcp__decoder decoder = {.json = json, .scratch = scratch, .where = "body"};
     arcp_status status = arcp__event_body_read(&decoder, ARCP_EVENT_DELEGATE, body, &asked, err);
-    order->asked_agent = asked.agent;
+    order->requested_agent = asked.agent;
     order->json = json;
-    order->asked_input = asked.input;
+    order->requested_input = asked.input;
     order->lease_request = asked.lease_request;
     order->lease_constraints = asked.lease_constraints;
     order->body = body;
@@ -34,10 +33,10 @@ static arcp_status read_body(const arcp_json *json, arcp_json_ref body, arcp_buf
 static arcp_status over_limit(const char *limit, arcp_buf *details, arcp_error *err)
 {
     arcp_buf_append_format(details, "{\"limit\":\"%s\"}", limit);
-    return arcp_error_set(err, ARCP_E_LEASE_SUBSET_VIOLATION, "the delegation is over %s", limit);
+    return arcp_error_set(err, ARCP_E_LEASE_SUBSET_VIOLATION, "the delegation exceeds %s", limit);
 }
 
-/* What is left of the parent's time, rounded up; 0 when it has no deadline. */
+/* The seconds left until the parent's deadline, rounded up; 0 when it has none. */
 static uint64_t runtime_left(const arcp__jobs *jobs, const arcp__job *parent)
 {
     if (parent->live->runtime_timer.place == 0) {
@@ -47,26 +46,26 @@ static uint64_t runtime_left(const arcp__jobs *jobs, const arcp__job *parent)
     return left <= 0 ? 1 : (uint64_t)((left + ARCP_NS_PER_SEC - 1) / ARCP_NS_PER_SEC);
 }
 
-/* What is asked for, as far as it is allowed; the caller unrefs order->lease. [arcp:9.4-3]
- * [arcp:9.8.2-12] [arcp:LA-13] [arcp:DR-1] [arcp:DR-5] */
+/* Checks the order and narrows its lease to what is allowed; the caller unrefs order->lease.
+ * [arcp:9.4-3] [arcp:9.8.2-12] [arcp:LA-13] [arcp:DR-1] [arcp:DR-5] */
 static arcp_status check(arcp__jobs *jobs, arcp__job *parent, arcp__job_order *order,
                          arcp_buf *notes, arcp_buf *details, arcp_error *err)
 {
     const arcp_settings *settings = &jobs->context->settings;
     const arcp_authority *authority = parent->live->authority;
-    arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err);
+    arcp_status status = arcp__agent_resolve(jobs, order->requested_agent, &order->agent, err);
     if (status != ARCP_OK) {
         return status;
     }
     order->agent_name = arcp_span_cstr(order->agent->name);
-    /* agent.delegate covers the resolved agent; expiry and budgets come first, as everywhere. A
-     * grant is recorded with the delegation. */
+    /* agent.delegate must cover the resolved agent; expiry and budgets are checked first, as for
+     * every operation. A grant is audited with the delegation. */
     arcp_target_scratch scratch;
     arcp_decision decision;
     if (!arcp_authorize_delegate(authority, jobs->context->now, order->agent_name,
                                  arcp_span_cstr(order->agent->version), &scratch, &decision)) {
         arcp__decision_error(authority, &decision, details, err);
-        arcp__job_decided(jobs, parent, &decision);
+        arcp__job_record_decision(jobs, parent, &decision);
         return err->status;
     }
     if (parent->depth >= settings->limits_delegation_depth) {
@@ -81,8 +80,7 @@ static arcp_status check(arcp__jobs *jobs, arcp__job *parent, arcp__job_order *o
                               "too many running jobs (limits.jobs_per_principal)");
     }
     if (parent->submitter == NULL) {
-        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                              "the session that the job ran on is gone");
+        return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the job's session has ended");
     }
     arcp_lease *request = NULL;
     arcp_lease *derived = NULL;
@@ -113,7 +111,7 @@ static void audit(arcp__jobs *jobs, const arcp__job *parent, const arcp__job *ch
                                     .who = arcp__job_who(made ? child : parent),
                                     .code = status,
                                     .rule = "agent.delegate, lease of the parent",
-                                    .target = order->asked_agent,
+                                    .target = order->requested_agent,
                                     .lease = made ? child->live->lease : NULL,
                                     .parent_lease = parent->live->lease,
                                     .more = {{"delegate_id", order->delegate_id},
@@ -155,7 +153,7 @@ static void emit_delegate(arcp__jobs *jobs, arcp__job *parent, const arcp__job *
     arcp_buf_fini(&event);
 }
 
-/* The child exists: everybody is told, and it starts when it is durable. [arcp:DR-6] */
+/* Announces the new child and starts it; both take effect when it is durable. [arcp:DR-6] */
 static void begin(arcp__jobs *jobs, arcp__job *parent, arcp__job *child,
                   const arcp__job_order *order)
 {
@@ -192,7 +190,7 @@ void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     if (arcp_json_scan(&json, admission->body, &limits, &error) == ARCP_OK &&
         read_body(&json, ARCP_JSON_ROOT, &scratch, &order, &error) == ARCP_OK) {
-        order.asked_agent = admission->order.asked_agent;
+        order.requested_agent = admission->order.requested_agent;
         order.delegate_id = admission->order.delegate_id;
         order.max_runtime_sec = runtime_left(jobs, parent);
         (void)arcp__job_admit(jobs, admission, &order, &answer, &error);
@@ -249,7 +247,7 @@ arcp_status arcp__job_delegate(arcp__jobs *jobs, arcp__job *parent, const arcp_j
     arcp_buf input = ARCP_BUF_INIT;
     arcp_buf notes = ARCP_BUF_INIT;
     arcp__trace_of_child(jobs, parent, &trace);
-    arcp_json_compact(json, order.asked_input, &input);
+    arcp_json_compact(json, order.requested_input, &input);
     arcp__context_check_text(jobs->context, &input);
     order.input = input.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&input);
     arcp__admission *admission = NULL;

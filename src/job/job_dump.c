@@ -3,7 +3,7 @@
 static const char *const agent_states[] = {[ARCP__AGENT_NONE] = "none",
                                            [ARCP__AGENT_STARTING] = "starting",
                                            [ARCP__AGENT_RUNNING] = "running",
-                                           [ARCP__AGENT_GONE] = "gone",
+                                           [ARCP__AGENT_EXITED] = "gone",
                                            [ARCP__AGENT_RELEASED] = "released"};
 
 /* So many children whose ends a job waits for are named. */
@@ -26,13 +26,13 @@ static void dump_waits(const arcp__jobs *jobs, const arcp__job *job, arcp_json_w
         arcp__dump_wait(writer,
                         arcp__job_has_ended(job) ? "its agent's exit" : "its agent's next line");
         break;
-    case ARCP__AGENT_GONE:
+    case ARCP__AGENT_EXITED:
         arcp__dump_wait(writer, "its host to let go of the agent");
         break;
     case ARCP__AGENT_RELEASED:
         break;
     }
-    if (job->is_held) {
+    if (job->owner_is_behind) {
         arcp__dump_wait(writer, "room in session %s (limits.unsent_bytes): its agent is not read",
                         job->session_id);
     }
@@ -94,7 +94,7 @@ static void dump_admission(const arcp__admission *admission, arcp__dump *dump)
         return;
     }
     arcp__put_cstr(&writer, "job", admission->job_id);
-    arcp__put_string(&writer, "agent", order->asked_agent);
+    arcp__put_string(&writer, "agent", order->requested_agent);
     arcp__put_cstr(&writer, "principal", order->principal->name);
     arcp__put_cstr(&writer, "session", order->submitter->session_id);
     if (order->parent != NULL) {

@@ -1,7 +1,7 @@
 /* How a job ends (§7.3, §8.4): with job.result or job.error, exactly once.
  *
- * Everything that can end a job (the agent's own word, its exit, a cancel (§7.4), a deadline, its
- * lease's expiry, the parent, the runtime's stop) comes through finish(), which asks the table of
+ * Every end (the agent's result or error, its exit, a cancel (§7.4), a deadline, the lease's
+ * expiry, the parent's end, the runtime's stop) goes through finish(), which checks the table of
  * transitions (job_lifecycle.c): the first one wins. */
 #include "job/job_state.h"
 
@@ -12,8 +12,8 @@
 
 /* ---- the end ---- */
 
-/* The waiting parent's answer: {job_id, final_status, result? | error?}, from the child's
- * terminal payload. */
+/* Sends the waiting parent its reply, {job_id, final_status, result? | error?}, made from the
+ * child's terminal payload. */
 static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *child,
                         arcp_span terminal)
 {
@@ -21,7 +21,8 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     arcp_buf payload = ARCP_BUF_INIT;
     if (arcp_json_scan(&json, terminal, &limits, NULL) != ARCP_OK) {
-        arcp__context_no_memory(jobs->context); /* it is JSON: the runtime wrote it */
+        arcp__context_no_memory(
+            jobs->context); /* it is valid JSON, so only memory can be missing */
         arcp_json_fini(&json);
         return;
     }
@@ -61,22 +62,22 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     if (!arcp__job_status_may_become(job->status, status)) {
         return;
     }
-    const bool is_over = job->over_limit != NULL;
-    if (is_over && status == ARCP_JOB_SUCCESS) {
-        return; /* not all that it said is there */
+    const bool is_over_limit = job->over_limit != NULL;
+    if (is_over_limit && status == ARCP_JOB_SUCCESS) {
+        return; /* some of its records were discarded */
     }
-    if (payload->size > arcp__frame_room(jobs->context)) {
+    if (payload->size > arcp__frame_payload_max(jobs->context)) {
         arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR,
                        ARCP_SPAN_LITERAL("the result is too large for one frame "
                                          "(limits.frame_bytes): it can be sent in chunks"),
                        true, ARCP__FRAME_LIMIT);
         return;
     }
-    /* What the runtime says of an end always has room. */
-    const bool is_bounded = !is_over && (job->said_end || status == ARCP_JOB_SUCCESS);
+    /* The runtime's own terminal records are stored whatever their size. */
+    const bool is_bounded = !is_over_limit && (job->result_sent || status == ARCP_JOB_SUCCESS);
     arcp__context_check_text(jobs->context, payload);
     if (!arcp__job_emit_terminal(jobs, job, type, arcp_buf_span(payload), is_bounded)) {
-        return; /* there is no room for what it said: it ends with that (job_record.c) */
+        return; /* the record exceeds a limit: that ends the job (job_record.c) */
     }
     arcp__job_live *live = job->live;
     arcp__job_enter(job, status);
@@ -93,8 +94,8 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     if (job->submitter != NULL) {
         job->submitter->live_jobs--;
     }
-    arcp__credential_take_back(jobs->credentials, &live->credential);
-    arcp__job_store_with_batch(jobs, job, ARCP__ROW_WHOLE); /* when its end has its number */
+    arcp__credential_release(jobs->credentials, &live->credential);
+    arcp__job_store_with_batch(jobs, job, ARCP__ROW_WHOLE); /* written when its end is numbered */
     arcp__budget_delete_row(jobs, job);
     for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
         at->ops->ended(jobs->user, at);
@@ -118,7 +119,7 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
         arcp__agent_enter(job, ARCP__AGENT_RELEASED);
     }
     if (!arcp__job_has_agent(job)) {
-        arcp__agent_over(jobs, job);
+        arcp__agent_queue_release(jobs, job);
     }
 }
 
@@ -171,17 +172,17 @@ void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_spa
     }
     arcp_error cancelled = {0};
     if (job->cancelling) {
-        /* It was asked to stop, and that was acknowledged: whatever ends it now. */
-        const char *said = job->live->cancel_message;
+        /* Its cancellation was acknowledged, so it ends as cancelled whatever the cause. */
+        const char *reason = job->live->cancel_message;
         code = arcp_error_set(&cancelled, ARCP_E_CANCELLED, "the job was cancelled%s%s",
-                              said == NULL ? "" : ": ", said == NULL ? "" : said);
+                              reason == NULL ? "" : ": ", reason == NULL ? "" : reason);
         message = arcp_span_cstr(cancelled.message);
         retryable = false;
         details = arcp_span_make(NULL, 0);
     }
     arcp_buf payload = ARCP_BUF_INIT;
     write_error(jobs, job, &payload, code, message, retryable, details);
-    if (payload.size > arcp__frame_room(jobs->context)) {
+    if (payload.size > arcp__frame_payload_max(jobs->context)) {
         arcp_buf_clear(&payload);
         message = arcp_span_first(message, arcp__utf8_cut(message, ARCP__REPEATED_MAX));
         write_error(jobs, job, &payload, code, message, retryable, ARCP__FRAME_LIMIT);
@@ -189,7 +190,7 @@ void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_spa
     job->end_code = code;
     finish(jobs, job, final_status(code), "job.error", &payload);
     arcp_buf_fini(&payload);
-    if (!job->said_end) {
+    if (!job->result_sent) {
         arcp__agent_cancel(jobs, job, stop_reason(job, code), 0);
     }
 }
@@ -200,7 +201,7 @@ void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, con
                    arcp_status_is_retryable_by_default(code), arcp_span_make(NULL, 0));
 }
 
-/* The result of a job that streamed for a session that cannot get chunks. */
+/* Writes the result of a job that sent chunks, for a session without result_chunk. */
 static bool write_inline(arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
 {
     arcp_span bytes = arcp_buf_span(&job->live->inline_result);
@@ -237,7 +238,7 @@ void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
                             "the agent sent an inline result after result chunks");
         return;
     }
-    if (job->chunks == ARCP__CHUNKS_OPEN) { /* it ended without `more: false` [arcp:8.4-7] */
+    if (job->chunks == ARCP__CHUNKS_OPEN) { /* no chunk had `more: false` [arcp:8.4-7] */
         job->chunks = ARCP__CHUNKS_ENDED;
         arcp__job_emit_chunk(jobs, job, ARCP_SPAN_LITERAL("\"\""), false, false);
     }
@@ -298,8 +299,8 @@ static void expiry_due(arcp__jobs *jobs, arcp__job *job)
         return;
     }
     bool ends = jobs->context->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE;
-    if (!job->expiry_told) {
-        job->expiry_told = true;
+    if (!job->expiry_logged) {
+        job->expiry_logged = true;
         arcp__context_disarm(jobs->context, &job->live->expiry_timer);
         arcp__audit(jobs->log, &(arcp__audit_line){.event = ARCP__AUDIT_EXPIRY,
                                                    .decision = ends ? "ended" : "denied",
@@ -314,12 +315,11 @@ static void expiry_due(arcp__jobs *jobs, arcp__job *job)
     }
 }
 
-/* The wall clock was set: what is due by it now, and when the rest is. */
-void arcp__jobs_follow_wall_clock(arcp__jobs *jobs)
+void arcp__jobs_wall_clock_set(arcp__jobs *jobs)
 {
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
-        if (arcp__job_has_ended(job) || job->expiry_told || job->live->authority == NULL) {
+        if (arcp__job_has_ended(job) || job->expiry_logged || job->live->authority == NULL) {
             continue;
         }
         if (arcp_authority_is_expired(job->live->authority, jobs->context->now)) {
@@ -349,8 +349,8 @@ void arcp__job_due(arcp__jobs *jobs, arcp__timer *timer)
     }
 }
 
-/* What follows once the agent has its answer: an expired lease ends the job, and so does a
- * used-up budget, where the operator wants that. [arcp:9.6-8] [arcp:9.6-9] [arcp:LB-9] */
+/* After the agent has its reply: an expired lease or a used-up budget ends the job if so
+ * configured. [arcp:9.6-8] [arcp:9.6-9] [arcp:LB-9] */
 void arcp__job_after_denial(arcp__jobs *jobs, arcp__job *job, arcp_status code)
 {
     if (code == ARCP_E_LEASE_EXPIRED) {
@@ -361,7 +361,7 @@ void arcp__job_after_denial(arcp__jobs *jobs, arcp__job *job, arcp_status code)
     }
 }
 
-/* ---- several ---- */
+/* ---- all jobs ---- */
 
 void arcp__jobs_fail(arcp__jobs *jobs, const char *message)
 {
@@ -371,15 +371,15 @@ void arcp__jobs_fail(arcp__jobs *jobs, const char *message)
     }
 }
 
-void arcp__jobs_end_over(arcp__jobs *jobs)
+void arcp__jobs_end_over_limit(arcp__jobs *jobs)
 {
     while (jobs->over_limit != NULL) {
         arcp__job *job = jobs->over_limit;
         jobs->over_limit = job->next_over_limit;
-        if (job->principal != NULL) { /* else it was forgotten meanwhile */
+        if (job->principal != NULL) { /* else it was removed meanwhile */
             char message[96];
             char details[64];
-            (void)snprintf(message, sizeof(message), "what the job said is more than %s",
+            (void)snprintf(message, sizeof(message), "the job's output exceeds %s",
                            job->over_limit);
             (void)snprintf(details, sizeof(details), "{\"limit\":\"%s\"}", job->over_limit);
             arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, arcp_span_cstr(message), true,
@@ -391,13 +391,13 @@ void arcp__jobs_end_over(arcp__jobs *jobs)
 
 void arcp__jobs_fini(arcp__jobs *jobs)
 {
-    arcp__jobs_committed(jobs);        /* closing: none waits any more */
-    while (jobs->over_limit != NULL) { /* pinned; a failed engine ends none of them */
+    arcp__jobs_committed(jobs);        /* closing: no job stays listed as ahead */
+    while (jobs->over_limit != NULL) { /* pinned; only a failed engine has any left */
         arcp__job *job = jobs->over_limit;
         jobs->over_limit = job->next_over_limit;
         arcp__job_unpin(job);
     }
-    arcp__jobs_store_due(jobs); /* nothing is written any more: it lets go of them */
+    arcp__jobs_store_due(jobs); /* writes nothing now, but unpins the jobs */
     for (arcp__job *job = jobs->all, *next = NULL; job != NULL; job = next) {
         next = job->hh.next;
         if (arcp__job_has_agent(job)) {
@@ -416,7 +416,7 @@ void arcp__jobs_fini(arcp__jobs *jobs)
 
 bool arcp__jobs_sweep(arcp__jobs *jobs)
 {
-    const bool has_more = arcp__idempotency_sweep(jobs);
+    const bool has_more = arcp__idempotency_expire(jobs);
     if (!has_more) {
         arcp__principals_sweep(jobs);
     }

@@ -1,25 +1,26 @@
 #include "job/job_state.h"
 
-/* The legal transitions of a job's status (§7.3). What is not here does not happen; no row leaves a
- * terminal status, so that a job ends exactly once, whatever races. [arcp:7.3-1] */
+/* The legal transitions of a job's status (§7.3). No row leaves a terminal status, so a job ends
+ * exactly once, whatever races. [arcp:7.3-1] */
 static const struct {
     arcp_job_status from, to;
 } rows[] = {
     /* The agent runs: `status` running is recorded. */
     {ARCP_JOB_PENDING, ARCP_JOB_RUNNING},
-    /* Never started: it could not be; its lease expired, or the runtime stopped or restarted. */
+    /* Before its agent runs: the start failed, its lease expired, or the runtime stopped or
+     * restarted. */
     {ARCP_JOB_PENDING, ARCP_JOB_ERROR},
-    /* By its client, or because its parent ended. */
+    /* Its client cancelled it, or its parent ended. */
     {ARCP_JOB_PENDING, ARCP_JOB_CANCELLED},
-    /* max_runtime_sec counts from the acceptance. */
+    /* max_runtime_sec passed, which counts from the acceptance. */
     {ARCP_JOB_PENDING, ARCP_JOB_TIMED_OUT},
     /* job.result, or exit status 0. */
     {ARCP_JOB_RUNNING, ARCP_JOB_SUCCESS},
     /* job.error, another exit, LEASE_EXPIRED, BUDGET_EXHAUSTED, a limit, stop or restart. */
     {ARCP_JOB_RUNNING, ARCP_JOB_ERROR},
-    /* By its client, because its parent ended, or by the agent's own CANCELLED. */
+    /* Its client cancelled it, its parent ended, or the agent reported CANCELLED. */
     {ARCP_JOB_RUNNING, ARCP_JOB_CANCELLED},
-    /* max_runtime_sec, or the agent's own TIMEOUT. */
+    /* max_runtime_sec passed, or the agent reported TIMEOUT. */
     {ARCP_JOB_RUNNING, ARCP_JOB_TIMED_OUT},
 };
 
@@ -39,10 +40,10 @@ bool arcp__agent_state_may_become(arcp__agent_state from, arcp__agent_state to)
     case ARCP__AGENT_NONE:
         return to == ARCP__AGENT_STARTING || to == ARCP__AGENT_RELEASED;
     case ARCP__AGENT_STARTING:
-        return to == ARCP__AGENT_RUNNING || to == ARCP__AGENT_GONE;
+        return to == ARCP__AGENT_RUNNING || to == ARCP__AGENT_EXITED;
     case ARCP__AGENT_RUNNING:
-        return to == ARCP__AGENT_GONE;
-    case ARCP__AGENT_GONE:
+        return to == ARCP__AGENT_EXITED;
+    case ARCP__AGENT_EXITED:
         return to == ARCP__AGENT_RELEASED;
     case ARCP__AGENT_RELEASED:
         return false;

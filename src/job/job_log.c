@@ -1,15 +1,15 @@
-/* What the operator is told of a job: a line when it starts, one when it ends, and what goes wrong
- * in between, all with the same fields; how it ended, for the audit log; and the figures. */
+/* Log lines and metrics of jobs: a line when a job starts, one when it ends and one for each
+ * problem in between, all with the same fields; and the audit line of its end. */
 #include "job/job_state.h"
 
 #include <stdio.h>
 
-/* An agent may spend in any number of currencies, which may have any name. Those beyond the limits
- * are left out; `cost` of an audit line, which is text there, is never cut within its JSON. */
+/* An agent may spend in any number of currencies with any names. Those beyond the limits are left
+ * out, so that `cost`, which an audit line has as text, is never truncated within its JSON. */
 #define COSTS_MAX       8u
 #define COSTS_BYTES_MAX 1024u
 
-/* ---- figures ---- */
+/* ---- metrics ---- */
 
 static arcp__agent_metrics *agent_of(arcp__job_metrics *metrics, const char *agent_text)
 {
@@ -35,8 +35,9 @@ void arcp__metrics_job_began(arcp__jobs *jobs, arcp__job *job)
     job->live->metrics->live++;
 }
 
-/* Where the currency is summed up; `max` when there is no room for it, or when its name cannot be
- * shown: what is behind a NUL would not be, and there would be two of one name. */
+/* The index at which the currency is summed up; `max` when the array is full, or when the name is
+ * too long or contains a NUL, behind which it would be truncated: two currencies would then show
+ * the same name. */
 static size_t sum_of(arcp__currency_sum *sums, size_t *count, size_t max, arcp_span currency)
 {
     size_t at = 0;
@@ -55,7 +56,7 @@ static size_t sum_of(arcp__currency_sum *sums, size_t *count, size_t max, arcp_s
     return at;
 }
 
-/* Beyond the largest decimal a sum stays where it is. */
+/* A sum that would exceed the largest decimal stays as it is. */
 void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, arcp_decimal amount)
 {
     arcp__job_metrics *metrics = &jobs->metrics;
@@ -67,7 +68,7 @@ void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, a
         live->costs = arcp__alloc_array(COSTS_MAX, sizeof(*live->costs));
     }
     if (live->costs == NULL) {
-        return; /* of a figure for people; budgets have their own counters */
+        return; /* only for display; budgets have their own counters */
     }
     at = sum_of(live->costs, &live->cost_count, COSTS_MAX, currency);
     if (at < COSTS_MAX) {

@@ -1,4 +1,4 @@
-/* What comes of an agent but its lines: that it runs, chunks of a result, the output of a plain
+/* Input from an agent other than its lines: its start, chunks of a result, the output of a plain
  * program, and its exit. */
 #include "job/job_state.h"
 
@@ -14,7 +14,7 @@ void arcp__job_agent_started(arcp__jobs *jobs, arcp__job *job, arcp_status statu
                              arcp_span message)
 {
     if (job->agent_state != ARCP__AGENT_STARTING) {
-        return; /* it was heard of before */
+        return; /* its start is known already */
     }
     if (status != ARCP_OK) {
         arcp__agent_forget(jobs, job);
@@ -69,13 +69,13 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
     job->live->result_size += size;
     if (!arcp__job_streams(job)) {
         if (is_base64) {
-            /* It was checked: only memory can be missing, which is looked at below. */
+            /* The data was checked: only memory can be missing, which is checked below. */
             (void)(arcp__base64_decode(data, ARCP__BASE64_STANDARD, &job->live->inline_result,
                                        err) == ARCP_OK);
         } else {
             arcp_buf_append(&job->live->inline_result, data);
         }
-        if (job->live->inline_result.failed) { /* its agent chose its size */
+        if (job->live->inline_result.failed) { /* the agent chose the size */
             return violation(jobs, job, "there is no memory for a result of this size", err);
         }
         if (job->live->inline_result.size > jobs->context->settings.limits_frame_bytes) {
@@ -115,11 +115,11 @@ static void plain_chunk(arcp__jobs *jobs, arcp__job *job, size_t size, bool more
     arcp_buf_consume(&job->live->plain_output, size);
 }
 
-/* However it has to be escaped. */
+/* At most so much text, and no more than fits a frame when escaped. */
 static size_t text_max(const arcp__jobs *jobs, size_t most)
 {
-    const size_t room = arcp__frame_room_of_text(jobs->context);
-    return room < most ? room : most;
+    const size_t fits = arcp__frame_text_max(jobs->context);
+    return fits < most ? fits : most;
 }
 
 static size_t plain_chunk_max(const arcp__jobs *jobs)
@@ -128,7 +128,7 @@ static size_t plain_chunk_max(const arcp__jobs *jobs)
     return text_max(jobs, limit < PLAIN_CHUNK_MAX ? (size_t)limit : PLAIN_CHUNK_MAX);
 }
 
-/* As much as fits a chunk without cutting a character. */
+/* The number of bytes that fit a chunk without cutting a character. */
 static size_t plain_piece(const arcp__jobs *jobs, const arcp__job *job)
 {
     size_t most = plain_chunk_max(jobs);
@@ -146,7 +146,7 @@ void arcp__job_plain_output(arcp__jobs *jobs, arcp__job *job, arcp_span bytes)
     job->output = job->output == ARCP__OUTPUT_LINES ? ARCP__OUTPUT_PLAIN : job->output;
     arcp_buf_append(output, bytes);
     arcp__context_check_text(jobs->context, output);
-    /* Keep a little back, so that a character is not cut between two chunks. */
+    /* The last bytes stay in the buffer, so that a character is not cut between two chunks. */
     while (!arcp__job_has_ended(job) && !output->failed &&
            output->size >
                (job->chunks != ARCP__CHUNKS_NONE ? 4 : text_max(jobs, PLAIN_INLINE_MAX))) {
@@ -204,12 +204,12 @@ static void fail_exit(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *
     arcp_json_end_object(&writer);
     if (!exit->by_signal && exit->code == 0) {
         (void)snprintf(message, sizeof(message),
-                       "the agent ended without a result after a line that is no JSON");
+                       "the agent ended without a result after a line that is not valid JSON");
     } else {
         (void)snprintf(message, sizeof(message), "the agent ended with %s %d",
                        exit->by_signal ? "signal" : "exit status", exit->code);
     }
-    if (!job->cancelling) { /* who was asked to stop may end as it likes */
+    if (!job->cancelling) { /* a cancelled agent may exit with any status */
         arcp__job_log(jobs, ARCP__LOG_WARN, job, message);
     }
     arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, arcp_span_cstr(message), true,

@@ -1,12 +1,12 @@
-/* Records of a job (§8): appended once to its stream, told to its observers.
+/* Records of a job (§8): appended once to its stream and reported to its observers.
  *
- * How much a job may say is bounded: limits.job_bytes of records as they are stored, together with
- * its principal's other jobs limits.principal_bytes, and no event that is too large for a frame.
- * A record that has no room is not stored, nothing follows it, and its job ends as INTERNAL_ERROR
- * with details.limit (arcp__jobs_end_over). It ends when the input has been carried out, because
- * the code that emits a record goes on with the job. That end is stored whatever its size; it is
- * the runtime's own and short, as all are but what an agent says itself. Before a job ends for the
- * others of its principal, those that have ended are forgotten. */
+ * A job's output is bounded: limits.job_bytes for its stored records, limits.principal_bytes for
+ * those of all jobs of its principal, and limits.frame_bytes for each event. A record beyond a
+ * limit is not stored, nothing follows it, and the job ends as INTERNAL_ERROR with details.limit
+ * (arcp__jobs_end_over_limit). The job ends only after the current input, because the code that
+ * emits a record continues to use the job. That terminal record is stored whatever its size: the
+ * runtime's own records are short. Before a job ends because of its principal's limit, the
+ * principal's ended jobs are evicted. */
 #include "job/job_state.h"
 
 #include "base/timestamp.h"
@@ -15,21 +15,23 @@
 
 #define PIECES_MAX 6u /* of a record's payload */
 
-/* It said more than the setting allows: it ends with the input at hand. Once. */
-static void note_over(arcp__jobs *jobs, arcp__job *job, const char *limit)
+/* Marks the job to be ended after this input because its output exceeds the limit; to be called
+ * once. */
+static void mark_over_limit(arcp__jobs *jobs, arcp__job *job, const char *limit)
 {
     job->over_limit = limit;
     LL_PREPEND2(jobs->over_limit, job, next_over_limit);
     arcp__job_pin(job);
 }
 
-/* Whether the job may say so many bytes more. Ended jobs go when the input has been carried out. */
+/* Whether a record of so many bytes is within the limits. Ended jobs are evicted after the
+ * input. */
 static bool has_room(arcp__jobs *jobs, arcp__job *job, uint64_t bytes)
 {
     const arcp_settings *settings = &jobs->context->settings;
     const uint64_t limit = settings->limits_principal_bytes;
     if (job->stream->bytes + bytes > settings->limits_job_bytes) {
-        note_over(jobs, job, "limits.job_bytes");
+        mark_over_limit(jobs, job, "limits.job_bytes");
         return false;
     }
     if (limit == 0 || job->principal->stored_bytes + bytes <= limit) {
@@ -39,12 +41,12 @@ static bool has_room(arcp__jobs *jobs, arcp__job *job, uint64_t bytes)
     if (arcp__kept_at_least(jobs, job->principal) + bytes <= limit) {
         return true;
     }
-    note_over(jobs, job, "limits.principal_bytes");
+    mark_over_limit(jobs, job, "limits.principal_bytes");
     return false;
 }
 
-/* False when out of memory, or when it is `is_bounded` and the job has said too much: then it ends
- * as that. */
+/* False when out of memory or, if `is_bounded`, when the record exceeds a limit, which ends the
+ * job. */
 static bool emit(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_feature feature,
                  const arcp_span *pieces, size_t count, bool is_bounded)
 {
@@ -96,10 +98,10 @@ void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_feature feature
     char ts[ARCP__TIMESTAMP_SIZE + 9] = "\",\"ts\":\"";
     arcp__timestamp_format(jobs->context->now.wall_ns, ts + 8);
     if (arcp__job_has_ended(job) || job->over_limit != NULL) {
-        return; /* nothing follows the terminal record, nor what was too much but that */
+        return; /* nothing follows the terminal record; after an exceeded limit only that follows */
     }
-    if (body.size > arcp__frame_room(jobs->context)) {
-        note_over(jobs, job, "limits.frame_bytes");
+    if (body.size > arcp__frame_payload_max(jobs->context)) {
+        mark_over_limit(jobs, job, "limits.frame_bytes");
         return;
     }
     const arcp_span pieces[] = {
@@ -138,8 +140,8 @@ void arcp__job_emit_log(arcp__jobs *jobs, arcp__job *job, const char *level, arc
 {
     arcp_buf body = arcp__context_take_buf(jobs->context);
     arcp__event_write_log(arcp_span_cstr(level), text, &body);
-    if (body.size > arcp__frame_room(jobs->context)) {
-        text = arcp_span_first(text, arcp__utf8_cut(text, arcp__frame_room_of_text(jobs->context)));
+    if (body.size > arcp__frame_payload_max(jobs->context)) {
+        text = arcp_span_first(text, arcp__utf8_cut(text, arcp__frame_text_max(jobs->context)));
         arcp_buf_clear(&body);
         arcp__event_write_log(arcp_span_cstr(level), text, &body);
     }

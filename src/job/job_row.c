@@ -1,17 +1,16 @@
-/* A job in the store's table JOBS: what a restart and a listing need to know of it, written
- * when it is made and when it ends (a listing reads memory); and, while it runs, what it has spent,
- * in a small row beside its own that is written at most once a batch, so that a restart finds every
- * counter as the last durable metric left it. */
+/* Rows of the table JOBS. A job's row is written when the job is made and when it ends; a restart
+ * reads it. While the job runs, what it has spent is in a second, small row, written at most once
+ * per batch, so that a restart finds every counter as the last durable metric left it. */
 #include "job/job_state.h"
 
-/* What most take: one allocation where growing took several. */
+/* the size of most rows, to allocate once */
 #define ROW_BYTES        768u
 #define OVERDUE_TURN_NS  (10 * ARCP_NS_PER_MS)
-#define RECORD_BYTES_MAX (UINT64_C(1) << 50) /* of one job: more fits no disk */
+#define RECORD_BYTES_MAX (UINT64_C(1) << 50) /* of one job: a larger number is damage */
 #define DEPTH_MAX        256u                /* of delegation */
 #define SPENT_SUFFIX     "/spent"
 
-/* The refs are of what is written and read by others. */
+/* The members of type arcp_json_ref are written and read by other functions. */
 typedef struct job_row {
     arcp_span status, session_id, principal, result_id;
     int64_t ended_at; /* 0: it has not ended */
@@ -20,7 +19,8 @@ typedef struct job_row {
     arcp_json_ref accepted, spent, trace, idempotency;
 } job_row;
 
-/* What job.accepted said (id, agent, lease, when, trace, parent) is in the row as it was said. */
+/* The row contains the payload of job.accepted (id, agent, lease, time, trace, parent)
+ * unchanged. */
 typedef struct accepted_row {
     arcp_span agent, trace_id, parent_job_id;
     int64_t accepted_at;
@@ -58,7 +58,7 @@ static const arcp__member accepted_rows[] = {
 };
 static const arcp__members accepted_members = ARCP__MEMBERS(accepted_rows);
 
-/* ---- what it has spent ---- */
+/* ---- spending ---- */
 
 static arcp_span spent_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)])
 {
@@ -68,7 +68,7 @@ static arcp_span spent_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof
     return arcp_span_cstr(out);
 }
 
-/* The member "spent": {"USD":"1.5"}; nothing for a job without counters. */
+/* Writes the member "spent", {"USD":"1.5"}; nothing for a job without counters. */
 static void write_spent(const arcp__job *job, arcp_json_writer *writer)
 {
     const arcp_budget *budget = job->budget;
@@ -146,9 +146,9 @@ void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
                    .features = job->features};
     const bool has_ended = arcp__job_has_ended(job);
     if (has_ended) {
-        /* When everything that its session gets of the job has numbers, the row has the first and
-         * the last: with them a restart knows what the session's index, once it was acknowledged
-         * and trimmed, says no more. */
+        /* When all records of the job are numbered in its session, the row stores the first and the
+         * last number: a restart needs them once the session's index was acknowledged and
+         * trimmed. */
         const size_t count = job->owner == NULL ? 0 : job->owner_run_count;
         const arcp__owner_run *last = count == 0 ? NULL : &job->owner_runs[count - 1];
         if (last != NULL && last->first_position + last->count == job->stream->next) {
@@ -212,9 +212,9 @@ void arcp__jobs_store_due(arcp__jobs *jobs)
     }
 }
 
-/* ---- over a restart ---- */
+/* ---- restart ---- */
 
-/* What the member "spent" of a row says, for later; the last row that says it counts. */
+/* Keeps the member "spent" of a row until the authorities are restored; the last row wins. */
 static bool keep_spent(const arcp_json *row, arcp_json_ref spent, arcp__job *job)
 {
     const arcp_span text = arcp_json_raw(row, spent);
@@ -255,8 +255,8 @@ static void restore_end(arcp__jobs *jobs, const job_row *row, arcp__job *job)
     const int64_t keep_ns =
         (int64_t)jobs->context->settings.jobs_keep_terminal_sec * ARCP_NS_PER_SEC;
     const int64_t age_ns = now_ns - job->ended_wall_ns;
-    /* Those that became due while nothing ran go some at a time. */
-    const int64_t turn = 1 + (int64_t)(jobs->kept[ARCP__KEPT_JOBS].total / ARCP__FORGOTTEN_AT_ONCE);
+    /* Jobs that became due while no runtime ran are removed a limited number at a time. */
+    const int64_t turn = 1 + (int64_t)(jobs->kept[ARCP__KEPT_JOBS].total / ARCP__REMOVED_AT_ONCE);
     const int64_t left_ns = keep_ns > age_ns ? keep_ns - age_ns : turn * OVERDUE_TURN_NS;
     arcp__job_keep(jobs, job, jobs->context->now.mono_ns + left_ns);
 }
@@ -266,11 +266,11 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     const arcp_json *json = &jobs->context->json;
     arcp_buf *scratch = &jobs->context->scratch;
     job_row row = {0};
-    accepted_row said = {0};
+    accepted_row shown = {0};
     if (!arcp__decode_row(json, scratch, ARCP_JSON_ROOT, &job_members, &row) ||
-        !arcp__decode_row(json, scratch, row.accepted, &accepted_members, &said) ||
+        !arcp__decode_row(json, scratch, row.accepted, &accepted_members, &shown) ||
         arcp_job_status_from_wire(row.status) == ARCP_JOB_STATUS_COUNT || key.size == 0 ||
-        key.size >= ARCP__ID_SIZE || row.bytes > RECORD_BYTES_MAX || said.trace_id.size != 32) {
+        key.size >= ARCP__ID_SIZE || row.bytes > RECORD_BYTES_MAX || shown.trace_id.size != 32) {
         return arcp__row_damaged("job", key, err);
     }
     arcp__principal *principal = arcp__principal_get(jobs, row.principal);
@@ -281,31 +281,30 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     job->agent_state = ARCP__AGENT_RELEASED;
     job->status = arcp_job_status_from_wire(row.status);
     job->features = (arcp_feature_set)row.features;
-    job->created_wall_ns = said.accepted_at;
-    memcpy(job->trace_id, said.trace_id.data, said.trace_id.size);
-    if (!copy_id(job->session_id, row.session_id) || !copy_id(job->parent_id, said.parent_job_id) ||
-        !copy_id(job->result_id, row.result_id)) {
+    job->created_wall_ns = shown.accepted_at;
+    memcpy(job->trace_id, shown.trace_id.data, shown.trace_id.size);
+    if (!copy_id(job->session_id, row.session_id) ||
+        !copy_id(job->parent_id, shown.parent_job_id) || !copy_id(job->result_id, row.result_id)) {
         return arcp__row_damaged("job", key, err);
     }
     const arcp_span accepted = arcp_json_raw(json, row.accepted);
-    job->agent_text = arcp__copy_cstr(said.agent.data, said.agent.size);
+    job->agent_text = arcp__copy_cstr(shown.agent.data, shown.agent.size);
     job->accepted = arcp__copy_cstr(accepted.data, accepted.size);
     if (job->agent_text == NULL || job->accepted == NULL) {
         return arcp__row_out_of_memory(err);
     }
     const bool has_ended = arcp__job_has_ended(job);
     arcp_status status = ARCP_OK;
-    job->lease = piece_of(json, row.accepted, said.lease);
-    job->constraints = piece_of(json, row.accepted, said.lease_constraints);
-    /* Of a job that has ended, the lease is only shown, as it was written, unless it has counters.
-     */
+    job->lease = piece_of(json, row.accepted, shown.lease);
+    job->constraints = piece_of(json, row.accepted, shown.lease_constraints);
+    /* The lease of an ended job is only shown, as it was written, unless it has counters. */
     if (!has_ended || row.spent != ARCP_JSON_ABSENT) {
         arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
-        limits.patterns_max = SIZE_MAX; /* it was accepted under limits that may be others now */
+        limits.patterns_max = SIZE_MAX; /* it was accepted under limits that may have changed */
         limits.bytes_max = SIZE_MAX;
         arcp_lease *lease = NULL;
         status =
-            arcp_lease_from_json(json, said.lease, said.lease_constraints, &limits, &lease, err);
+            arcp_lease_from_json(json, shown.lease, shown.lease_constraints, &limits, &lease, err);
         job->live->lease = lease;
     }
     if (status == ARCP_OK && row.spent != ARCP_JSON_ABSENT && !keep_spent(json, row.spent, job)) {
@@ -317,7 +316,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     if (status != ARCP_OK) {
         return status;
     }
-    arcp__job_note_head(job);
+    arcp__job_format_head(job);
     arcp__trace_restore(jobs, json, row.trace, job);
     if (has_ended) {
         restore_end(jobs, &row, job);
@@ -325,7 +324,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     return ARCP_OK;
 }
 
-/* In key order: what a job has spent comes behind its own row. */
+/* Rows come in key order: what a job has spent comes behind its own row. */
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
@@ -337,14 +336,14 @@ arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *e
     arcp__job *job = arcp__job_find(jobs, arcp_span_first(key, key.size - size));
     const arcp_json_ref spent = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("spent"));
     if (job == NULL || !arcp_json_is(json, spent, ARCP_JSON_OBJECT)) {
-        return ARCP_OK; /* of no job that could have been restored, or without counters */
+        return ARCP_OK; /* the job was not restored, or has no counters */
     }
     job->has_spent_row = true;
     return keep_spent(json, spent, job) ? ARCP_OK : arcp__row_out_of_memory(err);
 }
 
-/* A job's authority under its parent's: ids grow with time, so that no damaged row makes a
- * circle. */
+/* Makes a job's authority below its parent's. A parent's id must be older, so that damaged rows
+ * cannot form a cycle. */
 static void restore_authority(arcp__jobs *jobs, arcp__job *job, unsigned depth)
 {
     arcp__job *parent = arcp__job_find(jobs, arcp_span_cstr(job->parent_id));
@@ -369,7 +368,8 @@ static void restore_spent(arcp__jobs *jobs, const arcp__job *job)
     const arcp_json_limits limits = {8, 1000000, UINT32_MAX - 1};
     if (arcp_json_scan(json, text, &limits, NULL) != ARCP_OK ||
         !arcp__context_prepare_scratch(jobs->context, text)) {
-        arcp__context_no_memory(jobs->context); /* it is JSON: this wrote it from a scanned row */
+        arcp__context_no_memory(
+            jobs->context); /* it is valid JSON, so only memory can be missing */
         return;
     }
     for (size_t at = 0; at < arcp_budget_count(job->budget); at++) {

@@ -1,17 +1,17 @@
-/* From an order to a job, or to the reason why there is none: of submits (§7.1, §7.2), and of all
- * orders that had to wait.
+/* Makes a job of an order, or refuses it: for submits (§7.1, §7.2), and for all orders that had to
+ * wait.
  *
- * The idempotency key is looked up before every check that depends on time or registry, so that a
- * retry gets its job back although a default version changed or an expiry passed. A refused order
- * leaves nothing behind, not its key either. A job that gets a credential is made when that was
- * issued (admission.c). */
+ * The idempotency key is looked up before every check that depends on the time or the registered
+ * agents, so that a retry gets its job even after a default version changed or an expiry passed. A
+ * refused order leaves nothing behind, not even its key. A job that gets a credential is made when
+ * that was issued (admission.c). */
 #include "job/job_state.h"
 
 #include <stdio.h>
 
-#define ACCEPTED_BYTES 256u /* most have less */
+#define ACCEPTED_BYTES 256u /* enough for most */
 
-/* ---- the lease that is asked for ---- */
+/* ---- the requested lease ---- */
 
 /* [arcp:9.5-3] [arcp:LB-7] */
 arcp_status arcp__job_read_lease(const arcp__jobs *jobs, const arcp__job_order *order,
@@ -38,7 +38,7 @@ arcp_status arcp__job_read_lease(const arcp__jobs *jobs, const arcp__job_order *
 
 /* ---- making a job ---- */
 
-/* Where it came to stand. */
+/* Writes the text and returns its position. */
 static arcp__piece write_piece(arcp_json_writer *writer, arcp_buf *text)
 {
     arcp__write_formatted(writer, text);
@@ -77,14 +77,14 @@ static void write_accepted(arcp__jobs *jobs, arcp__job *job, arcp_json_writer *w
     arcp_json_end_object(writer);
 }
 
-/* What is empty stays NULL. */
+/* Copies a text; an empty one becomes NULL. */
 static bool copy_any(char **to, arcp_span text)
 {
     *to = text.size == 0 ? NULL : arcp__copy_cstr(text.data, text.size);
     return *to != NULL || text.size == 0;
 }
 
-/* What the order says, and where its agent works. */
+/* Copies the order into the job and sets its agent's working directory. */
 static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arcp__job *job)
 {
     arcp__job_live *live = job->live;
@@ -118,7 +118,7 @@ static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arc
     return live->cwd != NULL;
 }
 
-/* Everything that the order says, in a job that has only its id and its stream. */
+/* Completes a job that has only its id and its stream. */
 static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__job *job,
                         arcp_buf *details, arcp_error *err)
 {
@@ -134,7 +134,7 @@ static arcp_status fill(arcp__jobs *jobs, const arcp__job_order *order, arcp__jo
     (void)arcp_buf_reserve(&accepted, ACCEPTED_BYTES);
     arcp_json_writer_init(&writer, &accepted);
     write_accepted(jobs, job, &writer);
-    /* A copy has no more bytes than it needs: jobs are kept long after they ended. */
+    /* Copied to its exact size: jobs are kept long after they ended. */
     const size_t size = accepted.size;
     job->accepted = accepted.failed ? NULL : arcp__copy_cstr(accepted.data, size);
     arcp__context_give_buf(jobs->context, &accepted);
@@ -176,7 +176,7 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
         arcp__job_drop(jobs, job);
         return NULL;
     }
-    arcp__job_note_head(job);
+    arcp__job_format_head(job);
     arcp__job_store(jobs, job);
     arcp__metrics_job_began(jobs, job);
     return job;
@@ -187,7 +187,7 @@ arcp__job *arcp__job_create(arcp__jobs *jobs, const arcp__job_order *order, arcp
 /* A request may only use what was negotiated (§6.2). [arcp:6.2-4] */
 static arcp_status check_features(const arcp__job_order *order, arcp_error *err)
 {
-    const arcp_span agent = order->asked_agent;
+    const arcp_span agent = order->requested_agent;
     const struct {
         bool used;
         arcp_feature feature;
@@ -211,13 +211,13 @@ static arcp_status check_features(const arcp__job_order *order, arcp_error *err)
     return ARCP_OK;
 }
 
-/* What can be said before anything is made. [arcp:7.1-1] */
+/* The checks before anything is made. [arcp:7.1-1] */
 static arcp_status check(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *details,
                          arcp_error *err)
 {
     const arcp_settings *settings = &jobs->context->settings;
     const arcp__submitter *submitter = order->submitter;
-    arcp_status status = arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err);
+    arcp_status status = arcp__agent_resolve(jobs, order->requested_agent, &order->agent, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -235,14 +235,14 @@ static arcp_status check(arcp__jobs *jobs, arcp__job_order *order, arcp_buf *det
     } else if (settings->limits_principal_bytes != 0 &&
                arcp__kept_at_least(jobs, order->principal) >= settings->limits_principal_bytes) {
         limit = "limits.principal_bytes";
-        what = "the principal's running jobs have said too much";
+        what = "the principal's running jobs have stored too much";
     }
     if (limit != NULL) {
         arcp_buf_append_format(details, "{\"limit\":\"%s\"}", limit);
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "%s (%s)", what, limit);
     }
     if (order->key.size != 0) {
-        /* Before a credential is asked for; how long the answer is is not known yet. */
+        /* Checked before a credential is requested; the size of the response is not known yet. */
         status = arcp__idempotency_check(jobs, order->principal, 0, details, err);
     }
     if (status == ARCP_OK && jobs->context->stopping) {
@@ -281,7 +281,7 @@ arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
     arcp_buf notes = ARCP_BUF_INIT;
     arcp_status status = check(jobs, order, &answer->details, err);
     if (status == ARCP_OK) {
-        arcp_json_compact(order->json, order->asked_input, &input);
+        arcp_json_compact(order->json, order->requested_input, &input);
         order->input = input.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&input);
         status = arcp__policy_apply(jobs, order, &notes, &answer->details, err);
     }
@@ -302,7 +302,7 @@ arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
     return outcome;
 }
 
-/* What may have changed while it waited. */
+/* Checks what may have changed while the order waited. */
 static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_error *err)
 {
     const arcp__job *parent = order->parent;
@@ -321,7 +321,7 @@ static arcp_status check_again(arcp__jobs *jobs, arcp__job_order *order, arcp_er
                               "the lease expired while its credential was being provisioned");
     }
     arcp_status status = arcp__audit_check(jobs->log, err);
-    return status == ARCP_OK ? arcp__agent_resolve(jobs, order->asked_agent, &order->agent, err)
+    return status == ARCP_OK ? arcp__agent_resolve(jobs, order->requested_agent, &order->agent, err)
                              : status;
 }
 
@@ -335,7 +335,7 @@ arcp__job_outcome arcp__job_admit(arcp__jobs *jobs, arcp__admission *admission,
         arcp__span_refused(jobs, admission, err->status);
         return ARCP__JOB_REFUSED;
     }
-    arcp__credential_give(&admission->credential, &answer->job->live->credential);
+    arcp__credential_move(&admission->credential, &answer->job->live->credential);
     answer->is_narrowed = admission->notes.size != 0;
     arcp__policy_audit(jobs, answer->job, &admission->notes);
     return ARCP__JOB_MADE;

@@ -1,6 +1,6 @@
-/* Policy: ceilings that an operator sets for principals and agents, and what the program
- * that embeds the runtime says. A lease is narrowed by every row that matches, never widened
- * (guide A; docs/protocol.md, Authority); of submits and delegations alike. */
+/* Policy: ceilings that an operator sets for principals and agents, and the submit policy of a
+ * program that embeds the runtime. Every matching row narrows a lease; none widens it (guide A;
+ * docs/protocol.md, Authority). This holds for submits and delegations. */
 #include "job/job_state.h"
 
 #include "base/timestamp.h"
@@ -52,7 +52,7 @@ void arcp__policies_clear(arcp__jobs *jobs)
     jobs->policy_count = 0;
 }
 
-/* A ceiling that only says "until then". */
+/* Makes a ceiling that has only an expiry. */
 static arcp_status lifetime_ceiling(const arcp__jobs *jobs, uint64_t seconds, arcp_lease **out,
                                     arcp_error *err)
 {
@@ -72,8 +72,8 @@ static arcp_status lifetime_ceiling(const arcp__jobs *jobs, uint64_t seconds, ar
     return arcp_lease_build(builder, out, err);
 }
 
-/* Narrows the order's lease by a ceiling of the row. What falls away is to be told when the job has
- * an id: rule NUL dropped NUL. */
+/* Narrows the order's lease by a ceiling of the row. What is removed goes to the notes, because the
+ * audit line needs the job's id: rule NUL dropped NUL. */
 static arcp_status narrow(const arcp__jobs *jobs, const arcp__policy_row *row,
                           const arcp__ceiling *ceiling, arcp__job_order *order, arcp_buf *notes,
                           arcp_error *err)
@@ -99,8 +99,8 @@ static arcp_status narrow(const arcp__jobs *jobs, const arcp__policy_row *row,
 
 /* ---- the program's own policy ---- */
 
-/* What it answered is used if it is within what it was asked about; what it left out and
- * limits (budgets, expiry, models) stays. */
+/* Takes the lease that the program returned if it is within the lease it was given; budgets, expiry
+ * and models that it left out stay limited. */
 static arcp_status take_answer(arcp__jobs *jobs, const arcp_lease *answered, arcp__job_order *order,
                                arcp_error *err)
 {
@@ -117,8 +117,8 @@ static arcp_status take_answer(arcp__jobs *jobs, const arcp_lease *answered, arc
     }
     if (status != ARCP_OK) {
         arcp__effect_log(jobs->log, ARCP__LOG_ERROR,
-                         "the submit policy answered with a lease that is not within the one it "
-                         "was asked about: %s",
+                         "the submit policy returned a lease that is not within the one it was "
+                         "given: %s",
                          why.message);
         return arcp_error_set(err, ARCP_E_INTERNAL_ERROR, "the runtime's submit policy failed");
     }
@@ -141,8 +141,9 @@ static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
         .max_runtime_sec = order->max_runtime_sec,
     };
     const arcp_lease *answered = NULL;
-    arcp_error said = {.details = details};
-    arcp_status status = jobs->submit_policy(jobs->submit_policy_user, &request, &answered, &said);
+    arcp_error refusal = {.details = details};
+    arcp_status status =
+        jobs->submit_policy(jobs->submit_policy_user, &request, &answered, &refusal);
     if (status == ARCP_OK) {
         arcp_buf_clear(details);
     }
@@ -150,11 +151,12 @@ static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
         status = take_answer(jobs, answered, order, err);
     } else if (status != ARCP_OK) {
         bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
-        (void)arcp_error_copy(err, &said);
-        if (said.status != status || !has_code || said.message[0] == '\0') {
+        (void)arcp_error_copy(err, &refusal);
+        if (refusal.status != status || !has_code || refusal.message[0] == '\0') {
             (void)arcp_error_set(err, has_code ? status : ARCP_E_INTERNAL_ERROR, "%s",
-                                 said.message[0] == '\0' ? "refused by the runtime's submit policy"
-                                                         : said.message);
+                                 refusal.message[0] == '\0'
+                                     ? "refused by the runtime's submit policy"
+                                     : refusal.message);
         }
         status = err->status;
     }
@@ -167,8 +169,8 @@ arcp_status arcp__lease_too_complex(arcp_buf *details, arcp_error *err)
     arcp_buf_clear(details);
     arcp_buf_append_cstr(details, "{\"reason\":\"TOO_COMPLEX\"}");
     return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                          "the lease takes more work than one request may cause "
-                          "(limits.lease_steps): ask for fewer or simpler patterns");
+                          "checking the lease exceeds limits.lease_steps: request fewer or simpler "
+                          "patterns");
 }
 
 /* [arcp:LA-1] */
@@ -218,7 +220,7 @@ void arcp__policy_audit(arcp__jobs *jobs, const arcp__job *job, const arcp_buf *
 {
     arcp__context_check_text(jobs->context, notes);
     if (notes->failed) {
-        return; /* the last of them may not have its end */
+        return; /* the last note may be truncated */
     }
     for (size_t at = 0; at < notes->size;) {
         const char *rule = notes->data + at;

@@ -1,15 +1,14 @@
-/* Traces (§11): where jobs stand in them (what a submit brings, and what agents, children and the
- * provisioner are given), and spans.
+/* Traces (§11): a job's place in its trace (what a submit brings, and what agents, children and the
+ * provisioner get), and spans.
  *
- * Without spans of its own the runtime hands on what it was given, unchanged. With spans, each
- * job has one, and whatever is done for the job stands below it. A trace that its caller does
- * not record is not recorded here.
+ * Without spans of its own the runtime passes on the context that it got, unchanged. With spans,
+ * each job has one, which is the parent of everything done for the job. A trace that its caller
+ * does not record is not recorded here either.
  *
- * A span is made when it is over: a job's, and the session's part in a submitted job (from
- * the submit to the job's end, the job's span and all others below it). Those of calls to the
- * provisioner are in credential/credential_call.c. A span says who and how it ended, never what an
- * agent or an upstream said, and has a bounded size. One that finds no memory is counted and
- * nothing else. */
+ * A span is made when it ends: one for a job, and one for the session's part in a submitted job
+ * (from the submit to the job's end; the parent of the job's span). Spans of calls to the
+ * provisioner are in credential/credential_call.c. A span names its subjects and the outcome but
+ * contains no text of an agent or an upstream, and its size is bounded. */
 #include "job/job_state.h"
 
 #include <stdio.h>
@@ -24,7 +23,7 @@
 #define TEXT_MAX         256u
 #define ATTRIBUTES_MAX   12u
 
-/* What a message brings; both may be empty. */
+/* The trace context of a message; both may be empty. */
 typedef struct trace_context {
     arcp_span traceparent, tracestate;
 } trace_context;
@@ -47,9 +46,9 @@ static const arcp__member rows[] = {
 };
 static const arcp__members members = ARCP__MEMBERS(rows);
 
-/* ---- where a job stands ---- */
+/* ---- a job's place in its trace ---- */
 
-/* An id that is not all zero. */
+/* Makes an id that is not all zero. */
 static void make_id(arcp__context *context, uint8_t *out, size_t size)
 {
     arcp__context_random(context, out, size);
@@ -65,41 +64,41 @@ static void put_own(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE],
     out[ARCP__TRACEPARENT_SIZE] = '\0';
 }
 
-/* Of a traceparent: its span's id. */
+/* The span id of a traceparent. */
 static arcp_span span_id_of(const char *traceparent)
 {
     return arcp_span_make(traceparent + 36, ARCP__SPAN_ID_SIZE);
 }
 
-/* `asked_by` is a valid traceparent, or empty. */
-static void begin(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE], arcp_span asked_by,
+/* `parent` is a valid traceparent, or empty. */
+static void begin(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE], arcp_span parent,
                   arcp__trace *out)
 {
     uint8_t bytes[8];
     *out = (arcp__trace){.began_wall_ns = jobs->context->now.wall_ns};
     out->is_recorded =
-        jobs->makes_spans && (asked_by.size == 0 || arcp__traceparent_is_sampled(asked_by));
+        jobs->makes_spans && (parent.size == 0 || arcp__traceparent_is_sampled(parent));
     if (out->is_recorded) {
-        if (asked_by.size != 0) {
-            memcpy(out->parent_id, span_id_of(asked_by.data).data, ARCP__SPAN_ID_SIZE);
+        if (parent.size != 0) {
+            memcpy(out->parent_id, span_id_of(parent.data).data, ARCP__SPAN_ID_SIZE);
         }
         make_id(jobs->context, bytes, sizeof(bytes));
         arcp__hex_format(bytes, sizeof(bytes), out->session_id);
         put_own(jobs, trace_id, out->traceparent);
-    } else if (asked_by.size != 0) {
-        assert(asked_by.size < sizeof(out->traceparent));
-        memcpy(out->traceparent, asked_by.data, asked_by.size);
+    } else if (parent.size != 0) {
+        assert(parent.size < sizeof(out->traceparent));
+        memcpy(out->traceparent, parent.data, parent.size);
     } else {
-        /* Nobody asked for it by a span of theirs, and there will be none of ours: one that is the
-         * same for everything of the trace. */
+        /* Neither the caller nor the runtime has a span: use an id that is the same for the whole
+         * trace. */
         const uint64_t hash = arcp__hash_bytes(trace_id, ARCP__TRACE_ID_SIZE) | 1;
         memcpy(bytes, &hash, sizeof(bytes));
         arcp__traceparent_format(trace_id, bytes, out->traceparent);
     }
 }
 
-/* The trace that an envelope names, and its context, whose traceparent is valid or empty; false: it
- * names no trace. */
+/* Reads the trace that an envelope names and its context, whose traceparent is valid or empty.
+ * False: it names no trace. */
 static bool read_ids(arcp__context *context, const arcp__envelope *envelope,
                      char trace_id[ARCP__TRACE_ID_SIZE], trace_context *out)
 {
@@ -111,7 +110,7 @@ static bool read_ids(arcp__context *context, const arcp__envelope *envelope,
         out->traceparent = envelope->trace_id;
     }
     const bool is_named = arcp__trace_id_parse(envelope->trace_id, trace_id);
-    /* A context of another trace than the envelope's is none. */
+    /* A context of another trace than the envelope's is ignored. */
     if (!arcp__traceparent_is_valid(out->traceparent) ||
         !arcp__trace_id_parse(out->traceparent, of_parent) ||
         (is_named && memcmp(of_parent, trace_id, sizeof(of_parent)) != 0)) {
@@ -122,11 +121,11 @@ static bool read_ids(arcp__context *context, const arcp__envelope *envelope,
     return true;
 }
 
-void arcp__trace_asked(arcp__context *context, const arcp__envelope *envelope,
-                       char trace_id[ARCP__TRACE_ID_SIZE])
+void arcp__trace_requested(arcp__context *context, const arcp__envelope *envelope,
+                           char trace_id[ARCP__TRACE_ID_SIZE])
 {
-    trace_context asked;
-    if (!read_ids(context, envelope, trace_id, &asked)) {
+    trace_context requested;
+    if (!read_ids(context, envelope, trace_id, &requested)) {
         trace_id[0] = '\0';
     }
 }
@@ -135,14 +134,14 @@ void arcp__trace_asked(arcp__context *context, const arcp__envelope *envelope,
 void arcp__trace_read(arcp__jobs *jobs, const arcp__envelope *envelope,
                       char trace_id[ARCP__TRACE_ID_SIZE], arcp__trace *out, arcp_span *tracestate)
 {
-    trace_context asked;
-    if (!read_ids(jobs->context, envelope, trace_id, &asked)) {
+    trace_context requested;
+    if (!read_ids(jobs->context, envelope, trace_id, &requested)) {
         uint8_t bytes[ARCP__TRACE_ID_SIZE / 2];
         make_id(jobs->context, bytes, sizeof(bytes));
         arcp__hex_format(bytes, sizeof(bytes), trace_id);
     }
-    *tracestate = arcp_span_first(asked.tracestate, TRACESTATE_MAX);
-    begin(jobs, trace_id, asked.traceparent, out);
+    *tracestate = arcp_span_first(requested.tracestate, TRACESTATE_MAX);
+    begin(jobs, trace_id, requested.traceparent, out);
 }
 
 /* [arcp:11-2] */
@@ -159,7 +158,7 @@ void arcp__trace_of_child(arcp__jobs *jobs, const arcp__job *parent, arcp__trace
     }
 }
 
-/* ---- over a restart ---- */
+/* ---- restart ---- */
 
 void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer)
 {
@@ -170,7 +169,7 @@ void arcp__trace_write_row(const arcp__trace *trace, arcp_json_writer *writer)
     }
 }
 
-/* An id of ours, or none. */
+/* Whether the text is a span id, or empty. */
 static bool is_id(const char *text)
 {
     return text[0] == '\0' || strlen(text) == ARCP__SPAN_ID_SIZE;
@@ -191,7 +190,7 @@ void arcp__trace_restore(arcp__jobs *jobs, const arcp_json *row, arcp_json_ref s
 
 /* ---- spans ---- */
 
-/* A span in the making: attributes and where its texts are kept. */
+/* A span that is being made, with its attributes and their texts. */
 typedef struct draft {
     arcp__otlp_span span;
     arcp__otlp_attribute attributes[ATTRIBUTES_MAX];
@@ -234,7 +233,7 @@ static void add_lease(draft *out, const arcp_lease *lease)
     }
 }
 
-/* As a lease writes it: USD:3.75. [arcp:11-3] */
+/* Adds what remains of the budget, written as in a lease: USD:3.75. [arcp:11-3] */
 static void add_budget(draft *out, const arcp_budget *budget)
 {
     size_t count = budget == NULL ? 0 : arcp_budget_count(budget);
@@ -254,19 +253,19 @@ static void add_budget(draft *out, const arcp_budget *budget)
 
 /* ---- jobs ---- */
 
-/* What a job's spans say; one that was refused is not a job yet. */
+/* What the spans of a job, or of a refused admission, say. */
 typedef struct subject {
     const arcp__trace *trace;
     const char *trace_id, *session_id, *job_id, *parent_job_id;
     arcp_span tracestate, agent;
     const arcp_lease *lease;   /* may be NULL */
     const arcp_budget *budget; /* may be NULL */
-    const char *status;        /* as the wire calls it */
+    const char *status;        /* its name on the wire */
     arcp_status code;          /* of an error */
     bool is_error;
 } subject;
 
-/* A span with what all spans of a job say, or, if it is the job's own, with all that is known. */
+/* Makes a span of a job; the job's own span has all attributes, others only the common ones. */
 static void emit(arcp__jobs *jobs, const subject *about, const arcp__otlp_span *span, bool is_own)
 {
     draft out = {.span = *span};
@@ -350,7 +349,7 @@ void arcp__span_refused(arcp__jobs *jobs, const arcp__admission *admission, arcp
                               .tracestate = order->tracestate,
                               .session_id = order->submitter->session_id,
                               .job_id = admission->job_id,
-                              .agent = order->asked_agent,
+                              .agent = order->requested_agent,
                               .parent_job_id = order->parent == NULL ? NULL : order->parent->id,
                               .lease = order->lease,
                               .status = "refused",

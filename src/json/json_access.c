@@ -17,7 +17,7 @@ static uint32_t hex4(const char *digits)
 
 arcp_span arcp__json_read(arcp__json_reader *reader)
 {
-    /* The others (quote, backslash, slash) stand for themselves. */
+    /* The other escapes (quote, backslash, slash) stand for themselves. */
     static const char meant[128] = {
         ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
     const char *start = reader->at;

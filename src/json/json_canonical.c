@@ -1,5 +1,5 @@
-/* Exact numbers, taken apart without ever computing their value; and the canonical form: equal
- * values have equal text, different ones never do. */
+/* Exact numbers, split into parts without computing their value; and the canonical form: two values
+ * are equal if, and only if, their canonical texts are. */
 #include <arcp/json.h>
 
 #include <stdlib.h>
@@ -7,17 +7,17 @@
 #include "base/alloc.h"
 #include "json/json_parts.h"
 
-/* Exponents of so many digits, and any shift added to one, fit 64 bits. */
+/* An exponent of this many digits, with any shift added, fits 64 bits. */
 #define SMALL_EXPONENT_DIGITS 18
 
-/* Objects of at most so many members are sorted by insertion. */
+/* Objects with at most this many members are sorted by insertion. */
 #define INSERTION_MAX 16u
 
 /* ---- numbers ---- */
 
-/* The value is 0.digits * 10^(written exponent + shift) with its sign, the digits being an
- * integer: `digits` is what stands between the first and the last digit that is not zero,
- * with a point in it perhaps. Spans borrow from the literal. */
+/* A number is digits * 10^(exponent + shift), with its sign: `digits` is the literal from the first
+ * to the last non-zero digit, read as an integer although a point may be in it. Spans borrow from
+ * the literal. */
 typedef struct number_parts {
     bool negative;      /* never for zero */
     arcp_span digits;   /* empty for zero */
@@ -31,7 +31,7 @@ static bool is_zero_or_point(char byte)
     return byte == '0' || byte == '.';
 }
 
-/* Takes apart a literal that was scanned before. */
+/* Splits a literal that was scanned before. */
 static number_parts read_number(arcp_span literal)
 {
     bool negative = literal.data[0] == '-';
@@ -73,7 +73,7 @@ static number_parts read_number(arcp_span literal)
     return number;
 }
 
-/* Exponent and shift together; false when that could leave 64 bits. */
+/* The sum of exponent and shift; false when it might not fit 64 bits. */
 static bool small_exponent(const number_parts *number, int64_t *out)
 {
     if (number->exponent.size > SMALL_EXPONENT_DIGITS) {
@@ -87,8 +87,8 @@ static bool small_exponent(const number_parts *number, int64_t *out)
     return true;
 }
 
-/* The sum of an exponent of more than 18 digits and the shift: on paper, from the right.
- * The sign is the exponent's, which is far larger. */
+/* Appends the sum of an exponent of more than 18 digits and the shift, digit by digit from the
+ * right. The sign is the exponent's, which is far larger. */
 static void append_large_exponent(const number_parts *number, arcp_buf *out)
 {
     if (number->exponent_negative) {
@@ -124,9 +124,9 @@ static void append_large_exponent(const number_parts *number, arcp_buf *out)
     }
 }
 
-/* Appends the one spelling of the value: -digits'e'exponent, the digits without zeros at
- * either end, the exponent left out when it is 0; `0` for zero. As long as the literal
- * plus 12 bytes at most, whatever the exponent. */
+/* Appends the one spelling of the value: -digits'e'exponent, the digits without zeros at either
+ * end, the exponent left out when it is 0; `0` for zero. At most 12 bytes longer than the literal,
+ * whatever the exponent. */
 static void append_number(arcp_span literal, arcp_buf *out)
 {
     number_parts number = read_number(literal);
@@ -158,7 +158,7 @@ bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out)
     }
     number_parts number = read_number(arcp_json_raw(json, ref));
     int64_t exponent = 0;
-    /* Below 0 there would be digits behind the point; 10^20 is past the end anyway. */
+    /* A negative exponent leaves digits behind the point; 10^20 does not fit. */
     if (number.negative || !small_exponent(&number, &exponent) || exponent < 0 || exponent > 19) {
         return false;
     }
@@ -184,10 +184,10 @@ bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out)
 typedef struct form {
     const arcp_json *json;
     arcp_buf *out;
-    uint32_t *names; /* of the objects that are being written, the innermost last */
+    uint32_t *names; /* names of the objects being written, the innermost last */
     size_t count;
     size_t capacity;
-    uint32_t *owned; /* names, once they are more than `few` */
+    uint32_t *owned; /* `names`, once they do not fit `few` */
     uint32_t few[32];
     uint32_t depth;
     bool too_deep;
@@ -202,7 +202,7 @@ static int by_name(const void *a, const void *b, void *user)
                                       arcp_json_raw(f->json, *(const uint32_t *)b));
 }
 
-/* The names from f->names[base] on. */
+/* Sorts the names from f->names[base] on. */
 static void sort_names(form *f, size_t base)
 {
     size_t count = f->count - base;
@@ -247,7 +247,7 @@ static void append_string(form *f, arcp_json_ref ref)
 {
     arcp_span raw = arcp_json_raw(f->json, ref);
     if ((f->json->nodes[ref].flags & ARCP__JSON_ESCAPED) == 0) {
-        arcp_buf_append(f->out, raw); /* what needs no escape has none */
+        arcp_buf_append(f->out, raw); /* without escapes it is canonical already */
         return;
     }
     arcp_buf_append_byte(f->out, '"');

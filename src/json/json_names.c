@@ -1,14 +1,13 @@
-/* Objects of a few members, which nearly all are, cost one multiplication per name: a
- * filter of 64 bits says of most names that nothing like them was there before. Larger
- * ones go through a hash table under the process's key, so that nobody outside can choose
- * names that collide. */
+/* Finds duplicate member names. Small objects, which nearly all are, cost one multiplication per
+ * name: a filter of 64 bits shows that most names are new. Larger objects use a hash table under
+ * the process's key, so that a peer cannot choose names that collide. */
 #include <arcp/json.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "json/json_parts.h"
 
-/* Up to here the worst that chosen names can do is comparing all pairs. */
+/* Up to this size comparing all pairs, the worst case, is cheap enough. */
 #define SMALL_MAX 16u
 
 typedef struct name_slot {
@@ -47,7 +46,7 @@ static arcp_status refuse_duplicate(const arcp_json *json, uint32_t name, arcp_e
 
 /* ---- few members ---- */
 
-/* Eight bytes of a name and its size; equal for equal names that have no escapes. */
+/* Mixes up to eight bytes of a name with its size; equal for equal names without escapes. */
 static uint64_t fingerprint(const arcp_json *json, const arcp_json_node *name)
 {
     uint64_t word = 0;

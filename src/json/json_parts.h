@@ -1,5 +1,5 @@
-/* What the files of this folder have for each other: the inside of strings (reading those of a text
- * that was scanned before, and writing), and the check of names. */
+/* Shared by the files of src/json: reading and writing the contents of strings, and the check for
+ * duplicate names. */
 #ifndef ARCP_JSON_JSON_PARTS_H
 #define ARCP_JSON_JSON_PARTS_H
 
@@ -29,19 +29,19 @@ arcp_span arcp__json_read(arcp__json_reader *reader);
  * both with their quotes. */
 int arcp__json_compare_strings(arcp_span a, arcp_span b);
 
-/* Appends `text` with the shortest escape for whatever must have one; what is not UTF-8
- * becomes U+FFFD, byte by byte. No quotes around it. */
+/* Appends `text` without quotes, with the shortest escapes where they are needed; each byte that is
+ * not UTF-8 becomes U+FFFD. */
 void arcp__json_append_escaped(arcp_span text, arcp_buf *out);
 
 /* ---- member names that occur twice in one object ---- */
 
-/* Checks `object`, whose members are the last nodes of the index. ARCP_E_INVALID_REQUEST
- * for a name that occurs twice after unescaping and for more than `members_max` members,
- * with the offset of the name that is too much; ARCP_E_NO_MEMORY. Linear in the members. */
+/* Checks `object`, whose members are the last nodes of the index. ARCP_E_INVALID_REQUEST for a name
+ * that occurs twice after unescaping and for more than `members_max` members, with the offset of
+ * the offending name; ARCP_E_NO_MEMORY. Linear in the members. */
 ARCP_MUST_CHECK arcp_status arcp__json_check_names(arcp_json *json, arcp_json_ref object,
                                                    uint32_t members_max, arcp_error *err);
 
-/* Frees what the check keeps in json->workspace. */
+/* Frees json->workspace, which the check uses. */
 void arcp__json_names_fini(arcp_json *json);
 
 #endif

@@ -1,5 +1,5 @@
-/* Runs of plain characters: printable ASCII but quote and backslash, which stand for
- * themselves in a JSON string and need no second look. */
+/* Runs of plain characters: printable ASCII except quote and backslash, which stand for themselves
+ * in a JSON string. */
 #ifndef ARCP_JSON_JSON_PLAIN_H
 #define ARCP_JSON_JSON_PLAIN_H
 
@@ -17,7 +17,7 @@ static inline bool arcp__json_is_plain(unsigned char byte)
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
 
-/* `size` bytes, at most 8, the first one lowest. */
+/* Loads `size` bytes, at most 8, the first one lowest. */
 static inline uint64_t arcp__json_word(const unsigned char *at, size_t size)
 {
     uint64_t word = 0;
@@ -28,8 +28,9 @@ static inline uint64_t arcp__json_word(const unsigned char *at, size_t size)
 #define ARCP__JSON_ONES  UINT64_C(0x0101010101010101)
 #define ARCP__JSON_HIGHS UINT64_C(0x8080808080808080)
 
-/* The high bit of each byte that is not plain. Borrows can set bits of bytes behind such a byte
- * too, never before it: 0 says that all are plain, and the lowest bit which one is not. */
+/* Sets the high bit of each byte that is not plain. Borrows may also set bits of bytes behind such
+ * a byte, but never before it: 0 means that all are plain, and the lowest bit marks the first that
+ * is not. */
 static inline uint64_t arcp__json_stops(uint64_t word)
 {
     const uint64_t quote = word ^ (ARCP__JSON_ONES * '"');
@@ -39,14 +40,14 @@ static inline uint64_t arcp__json_stops(uint64_t word)
     return stops & ARCP__JSON_HIGHS;
 }
 
-/* The first of the bytes from `at` on that is not plain, or so many as are looked at. */
+/* The number of plain bytes from `at` on, up to ARCP__JSON_STEP. */
 #if defined(__SSE2__) && !defined(ARCP__JSON_PLAIN_GENERIC)
 #define ARCP__JSON_STEP 16u
 
 static inline unsigned arcp__json_step(const unsigned char *at)
 {
     const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-    /* As signed numbers those from 0x80 on are below 0x20 too. */
+    /* As signed numbers the bytes from 0x80 on are below 0x20, too. */
     const __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
     const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
     const __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
@@ -76,7 +77,7 @@ static inline const unsigned char *arcp__json_skip_plain(const unsigned char *at
         }
     }
     if (at < end && size >= ARCP__JSON_STEP) {
-        /* With bytes before it that are plain, as is known. */
+        /* Step over the last bytes again; those before `at` are known to be plain. */
         const unsigned char *last = end - ARCP__JSON_STEP;
         return last + arcp__json_step(last);
     }
@@ -86,7 +87,7 @@ static inline const unsigned char *arcp__json_skip_plain(const unsigned char *at
     return at;
 }
 
-/* Short texts, as names are, without a loop: two words that may have bytes in common. */
+/* Short texts, such as names, are checked without a loop, as two words that may overlap. */
 static inline bool arcp__json_is_all_plain(const unsigned char *at, size_t size)
 {
     if (size > 16) {

@@ -1,10 +1,10 @@
-/* Objects by fewer calls: a member's name with its value. */
+/* Shorthand for writing objects: each call writes a member's name and value. */
 #ifndef ARCP_JSON_JSON_PUT_H
 #define ARCP_JSON_JSON_PUT_H
 
 #include <arcp/json.h>
 
-/* A writer behind what `out` has, in an object. */
+/* A writer that appends an object to `out`, with the object begun. */
 static inline arcp_json_writer arcp__put_begin(arcp_buf *out)
 {
     arcp_json_writer writer;

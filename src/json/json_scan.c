@@ -1,11 +1,11 @@
 /* The scanner: one pass over the text, no recursion, one node per value and name.
  *
- * Every function takes the place where it starts and returns the place behind what it
- * read, or NULL when it refused (scan.status says why): so the place stays in a register
- * all the way. A container's node is written when it opens and completed when it closes;
- * the stack of open containers is threaded through the nodes' `next` members, so that
- * nesting costs no memory of its own and no depth can exhaust the machine's stack. Names
- * are compared when an object closes, with its nodes at hand (json_names.c). */
+ * Every function takes the position where it starts and returns the position after what it read, or
+ * NULL for an error (in scan.status), so that the position stays in a register. A container's node
+ * is written when it opens and completed when it closes; the stack of open containers is threaded
+ * through the nodes' `next` members, so that nesting costs no memory of its own and no depth can
+ * exhaust the machine's stack. Names are compared when an object closes, with its nodes at hand
+ * (json_names.c). */
 #include <arcp/json.h>
 
 #include "base/alloc.h"
@@ -28,7 +28,7 @@ typedef struct scan {
     arcp_error *err;
 } scan;
 
-/* ---- refusing ---- */
+/* ---- errors ---- */
 
 static __attribute__((cold, noinline)) const unsigned char *refuse(scan *s, const unsigned char *at,
                                                                    const char *what)
@@ -39,7 +39,7 @@ static __attribute__((cold, noinline)) const unsigned char *refuse(scan *s, cons
     return NULL;
 }
 
-/* Something else was expected than what stands at `at`. */
+/* An error: not what is expected was found at `at`. */
 static __attribute__((cold, noinline)) const unsigned char *
 refuse_found(scan *s, const unsigned char *at, const char *expected)
 {
@@ -80,7 +80,7 @@ static __attribute__((cold, noinline)) bool grow(scan *s)
     return true;
 }
 
-/* Adds the node of what stands from `start` to `at`; returns `at`. */
+/* Adds a node for the text from `start` to `at`; returns `at`. */
 static inline const unsigned char *add_node(scan *s, arcp_json_type type, uint8_t flags,
                                             const unsigned char *start, const unsigned char *at)
 {
@@ -118,7 +118,7 @@ static inline const unsigned char *skip_space(scan *s, const unsigned char *at)
 
 /* ---- strings ---- */
 
-/* The value of \uXXXX at `at`, -1 when that is not there. */
+/* The value of \uXXXX at `at`; -1 when there is none. */
 static int32_t unicode_escape(const scan *s, const unsigned char *at)
 {
     if (s->end - at < 6 || at[0] != '\\' || at[1] != 'u') {
@@ -135,7 +135,7 @@ static int32_t unicode_escape(const scan *s, const unsigned char *at)
     return value;
 }
 
-/* At a backslash. */
+/* Starts at a backslash. */
 static const unsigned char *scan_escape(scan *s, const unsigned char *at)
 {
     if (s->end - at < 2) {
@@ -170,8 +170,8 @@ static const unsigned char *scan_escape(scan *s, const unsigned char *at)
     return at + 12;
 }
 
-/* In a string, at a byte that is neither plain nor the closing quote: past it, and past
- * all like it that follow. */
+/* Starts in a string at a byte that is neither plain nor the closing quote, and skips it and all
+ * non-ASCII characters that follow. */
 static const unsigned char *scan_special(scan *s, const unsigned char *at, uint8_t *flags)
 {
     if (*at == '\\') {
@@ -191,7 +191,7 @@ static const unsigned char *scan_special(scan *s, const unsigned char *at, uint8
     return at;
 }
 
-/* At the opening quote. */
+/* Starts at the opening quote. */
 static const unsigned char *scan_string(scan *s, const unsigned char *start)
 {
     uint8_t flags = 0;
@@ -221,7 +221,7 @@ static inline const unsigned char *scan_digits(scan *s, const unsigned char *at,
     return at == start ? refuse_found(s, at, what) : at;
 }
 
-/* At a minus sign or a digit. */
+/* Starts at a minus sign or a digit. */
 static const unsigned char *scan_number(scan *s, const unsigned char *start)
 {
     const unsigned char *at = *start == '-' ? start + 1 : start;
@@ -309,8 +309,8 @@ static const unsigned char *scan_name(scan *s, const unsigned char *at)
     return at + 1;
 }
 
-/* At an opening bracket: up to where the first element's or member's value begins. An
- * empty container is closed at once, *opened is false then. */
+/* Starts at an opening bracket; returns where the first element's or member's value begins. An
+ * empty container is closed at once, and *opened is then false. */
 static const unsigned char *open_container(scan *s, const unsigned char *at, bool *opened)
 {
     if (s->depth >= s->limits->depth_max) {
@@ -339,7 +339,7 @@ static const unsigned char *open_container(scan *s, const unsigned char *at, boo
     return is_object ? scan_name(s, at) : at;
 }
 
-/* One value that is no container, or an empty one, with all brackets that open before it. */
+/* Scans one value that is no container or an empty one, and all brackets that open before it. */
 static const unsigned char *scan_value(scan *s, const unsigned char *at)
 {
     for (;;) {
@@ -364,8 +364,8 @@ static const unsigned char *scan_value(scan *s, const unsigned char *at)
     }
 }
 
-/* After a value: the brackets that close behind it, then a comma; or the end of the
- * outermost value (no parent is left then). */
+/* After a value: scans the brackets that close, then a comma; or reaches the end of the outermost
+ * value (there is no parent then). */
 static const unsigned char *scan_after_value(scan *s, const unsigned char *at)
 {
     while (s->parent != NO_PARENT) {

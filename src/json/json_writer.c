@@ -18,7 +18,7 @@ static bool is_space(unsigned char byte)
 void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out)
 {
     arcp_span raw = arcp_json_raw(json, ref);
-    if (!json->has_space || raw.size == 0) { /* nothing, for what is absent */
+    if (!json->has_space || raw.size == 0) { /* an absent value is empty */
         arcp_buf_append(out, raw);
         return;
     }
@@ -82,8 +82,8 @@ void arcp__json_append_escaped(arcp_span text, arcp_buf *out)
     arcp_buf_append(out, arcp_span_make((const char *)run, (size_t)(end - run)));
 }
 
-/* Usually nothing needs an escape: then this is the only time that the buffer grows. `before`
- * and `after` are what stands there besides the quotes; NUL: nothing. */
+/* Usually nothing needs an escape, and the buffer grows only here. `before` and `after` are written
+ * around the quotes; NUL: nothing. */
 static inline void append_quoted(char before, arcp_span text, char after, arcp_buf *out)
 {
     if (text.size > SIZE_MAX - 4 || !arcp_buf_reserve(out, text.size + 4)) {
@@ -133,7 +133,7 @@ static uint64_t level_bit(const arcp_json_writer *writer)
     return UINT64_C(1) << (writer->depth - 1);
 }
 
-/* What separates the next value or name from what stands before it; NUL: nothing. */
+/* The separator before the next value or name; NUL: none. */
 static inline char separator(arcp_json_writer *writer)
 {
     if (writer->after_name) {

@@ -1,5 +1,5 @@
-/* Audit lines: one per decision that matters, as a JSON object without its place in the
- * chain, which whoever writes the log adds (src/audit). */
+/* Audit lines: one JSON object per audited decision. The writer of the audit log (src/audit) adds
+ * the line's place in the chain. */
 #include "log/log_state.h"
 
 #include <arcp/lease_subset.h>
@@ -7,9 +7,9 @@
 #include "core/trace.h"
 #include "json/json_put.h"
 
-/* What a peer chose is cut here: a line's size is bounded whatever was asked for. */
+/* Texts that a peer chose are cut, so that a line's size is bounded. */
 #define TEXT_MAX   1024u
-#define LINE_BYTES 512u /* most lines have less */
+#define LINE_BYTES 512u /* enough for most lines */
 
 static void write_text(arcp_json_writer *writer, const char *name, arcp_span text)
 {
@@ -83,14 +83,14 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
                       false);
 }
 
-/* ---- a log that cannot be written ---- */
+/* ---- an audit log that cannot be written ---- */
 
 void arcp__audit_update_gates(arcp__log *log)
 {
     const arcp_settings *settings = &log->context->settings;
     const bool must_record = settings->audit_on_failure == ARCP_AUDIT_DENY;
     atomic_store(&log->gates.must_record, must_record);
-    atomic_store(&log->gates.are_shut, log->audit_failing && must_record);
+    atomic_store(&log->gates.are_closed, log->audit_failing && must_record);
     atomic_store(&log->gates.grants_are_logged, settings->audit_grants == ARCP_CHOICE_TRUE);
 }
 

@@ -1,10 +1,9 @@
-/* The log as a whole, and its batches: what must be durable before it is seen.
+/* The log as a whole and its batches: what must be durable before it is shown.
  *
- * Everything that an input changes goes into the one open batch; effects that show the
- * change carry its id and wait. The owner takes the batch when the store has room; while
- * it is being written the next one fills (group commit). Spans of event records point into
- * stream chunks, which are not forgotten before their batch is durable; everything else is
- * copied into the batch's arena. */
+ * Everything that an input changes goes into the one open batch; effects that show the change carry
+ * its id and wait. The owner takes the batch when the store can accept one; while it is being
+ * written the next one fills (group commit). Spans of event records point into stream chunks, which
+ * are kept until their batch is durable; everything else is copied into the batch's arena. */
 #include "log/log_state.h"
 
 #define OP_BYTES 32u /* of an operation, besides its key and value */
@@ -26,7 +25,7 @@ void arcp__log_free(arcp__log *log)
     }
     arcp__context_disarm(log->context, &log->retry_timer);
     arcp__effect_drop_all(log);
-    arcp__batch *lists[] = {log->open_batch, log->batches, log->batch_free};
+    arcp__batch *lists[] = {log->open_batch, log->batches, log->free_batches};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         for (arcp__batch *batch = lists[i], *next = NULL; batch != NULL; batch = next) {
             next = batch->next;
@@ -44,7 +43,7 @@ bool arcp__log_is_failing(const arcp__log *log)
     return log->failures != 0;
 }
 
-/* ---- the batch that is being filled ---- */
+/* ---- the open batch ---- */
 
 static arcp__batch *open_batch(arcp__log *log)
 {
@@ -52,9 +51,9 @@ static arcp__batch *open_batch(arcp__log *log)
     if (batch != NULL) {
         return batch;
     }
-    batch = log->batch_free;
+    batch = log->free_batches;
     if (batch != NULL) {
-        LL_DELETE(log->batch_free, batch);
+        LL_DELETE(log->free_batches, batch);
         batch->next = NULL;
     } else {
         batch = arcp__alloc(sizeof *batch);
@@ -135,7 +134,7 @@ uint64_t arcp__batch_open_id(const arcp__log *log)
     return log->next_batch_id;
 }
 
-size_t arcp__batch_gathered(const arcp__log *log)
+size_t arcp__batch_pending(const arcp__log *log)
 {
     const arcp__batch *batch = log->open_batch;
     return batch == NULL ? 0 : batch->store.count + batch->touches;
@@ -158,18 +157,18 @@ size_t arcp__queued_bytes(const arcp__log *log, const arcp__queued *queued)
     return older + (queued->open_id > log->committed_id ? queued->open_bytes : 0);
 }
 
-/* ---- batches on their way ---- */
+/* ---- taken batches ---- */
 
 const arcp_store_batch *arcp__log_take(arcp__log *log)
 {
     arcp__batch *batch = log->batches;
     if (arcp__log_is_failing(log)) {
-        /* The same ones go again, one at a time. */
+        /* The same batches are written again, one at a time. */
         if (batch == NULL || batch->taken || log->retry_timer.place != 0) {
             return NULL;
         }
     } else {
-        if (arcp__batch_gathered(log) == 0) {
+        if (arcp__batch_pending(log) == 0) {
             return NULL;
         }
         batch = log->open_batch;
@@ -182,17 +181,18 @@ const arcp_store_batch *arcp__log_take(arcp__log *log)
 
 bool arcp__log_is_durable(const arcp__log *log)
 {
-    return log->batches == NULL && arcp__batch_gathered(log) == 0;
+    return log->batches == NULL && arcp__batch_pending(log) == 0;
 }
 
-/* True when the store has begun to fail with this batch. */
+/* Notes a failed attempt and plans the next one. True when it is the first. */
 static bool fail(arcp__log *log)
 {
     const bool begins = !arcp__log_is_failing(log);
     log->failures++;
     if (begins) {
-        arcp__effect_log(log, ARCP__LOG_ERROR,
-                         "the store cannot write: nothing new is shown to any peer until it can");
+        arcp__effect_log(
+            log, ARCP__LOG_ERROR,
+            "the store cannot be written: nothing new is shown to any peer until it can");
     }
     unsigned shift = log->failures < 6 ? log->failures : 6;
     arcp__context_arm(log->context, &log->retry_timer, log->options.retry_timer, NULL,
@@ -202,18 +202,21 @@ static bool fail(arcp__log *log)
 
 arcp__commit arcp__log_committed(arcp__log *log, uint64_t batch_id, arcp_status status)
 {
-    arcp__batch *batch = log->batches;
-    const bool is_first = batch != NULL && batch->store.id == batch_id;
-    if (!is_first || status != ARCP_OK) {
-        /* A batch behind one that failed was not written either, and goes again. One that the
-         * store did not even take fails while those before it are still on their way. */
-        LL_SEARCH_SCALAR(log->batches, batch, store.id, batch_id);
-        if (batch == NULL) {
-            return ARCP__COMMIT_PENDING;
-        }
-        batch->taken = false;
-        const bool fails = status != ARCP_OK && (is_first || !arcp__log_is_failing(log));
-        return fails && fail(log) ? ARCP__COMMIT_BEGAN_TO_FAIL : ARCP__COMMIT_PENDING;
+    arcp__batch *batch = NULL;
+    LL_SEARCH_SCALAR(log->batches, batch, store.id, batch_id);
+    if (batch == NULL) {
+        return ARCP__COMMIT_PENDING;
+    }
+    const bool is_oldest = batch == log->batches;
+    const bool has_failed = status != ARCP_OK;
+    batch->taken = false;
+    if (has_failed || !is_oldest) {
+        /* The batch is written again, and so is each one behind a failed one. One that the store
+         * did not accept begins a failure while older ones are still being written; during a
+         * failure only the oldest counts as another attempt. */
+        const bool is_attempt = is_oldest || !arcp__log_is_failing(log);
+        return has_failed && is_attempt && fail(log) ? ARCP__COMMIT_BEGAN_TO_FAIL
+                                                     : ARCP__COMMIT_PENDING;
     }
     log->committed_id = batch_id;
     log->queue_bytes -= batch->bytes;
@@ -222,12 +225,11 @@ arcp__commit arcp__log_committed(arcp__log *log, uint64_t batch_id, arcp_status 
     batch->store.count = 0;
     batch->touches = 0;
     batch->bytes = 0;
-    batch->taken = false;
-    LL_PREPEND(log->batch_free, batch);
+    LL_PREPEND(log->free_batches, batch);
     arcp__streams_committed(log);
     if (arcp__log_is_failing(log) && log->batches == NULL) {
         log->failures = 0;
-        arcp__effect_log(log, ARCP__LOG_WARN, "the store can write again");
+        arcp__effect_log(log, ARCP__LOG_WARN, "the store can be written again");
     }
     arcp__effects_release_committed(log);
     return ARCP__COMMIT_DONE;

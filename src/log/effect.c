@@ -1,4 +1,4 @@
-/* Effects: each waits for nothing or for a batch, and goes out in order. */
+/* Effects: each is ready at once or waits for a batch, and they are handed out in order. */
 #include "log/log_state.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@ static void recycle(arcp__log *log, arcp__pending_effect *pending)
 {
     arcp__context_give_buf(log->context, &pending->text);
     arcp_buf_fini(&pending->fields);
-    LL_PREPEND(log->effect_free, pending);
+    LL_PREPEND(log->free_effects, pending);
 }
 
 static void enter(arcp__pending_effect **queue, arcp__pending_effect *pending)
@@ -31,13 +31,13 @@ static void leave(arcp__pending_effect *pending)
 arcp__pending_effect *arcp__effect_push(arcp__log *log, arcp__port *port,
                                         const arcp__effect *effect, arcp_buf *text, bool durable)
 {
-    arcp__pending_effect *pending = log->effect_free;
+    arcp__pending_effect *pending = log->free_effects;
     if (pending != NULL) {
-        log->effect_free = pending->next;
+        log->free_effects = pending->next;
     } else {
         pending = arcp__alloc(sizeof *pending);
     }
-    if (pending == NULL || (text != NULL && text->failed)) { /* nothing that is cut goes out */
+    if (pending == NULL || (text != NULL && text->failed)) { /* a truncated text must not be sent */
         arcp__context_no_memory(log->context);
         arcp__free(pending);
         if (text != NULL) {
@@ -118,8 +118,8 @@ void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *
     *fields = (arcp_buf)ARCP_BUF_INIT;
 }
 
-/* What the owner was handed at the last call is over. */
-static void take_back(arcp__log *log, arcp__pending_effect **handed)
+/* The owner is done with the effect of the last call. */
+static void recycle_handed(arcp__log *log, arcp__pending_effect **handed)
 {
     if (*handed != NULL) {
         recycle(log, *handed);
@@ -127,9 +127,9 @@ static void take_back(arcp__log *log, arcp__pending_effect **handed)
     }
 }
 
-void arcp__effect_take_back(arcp__log *log)
+void arcp__effect_recycle(arcp__log *log)
 {
-    take_back(log, &log->handed);
+    recycle_handed(log, &log->handed);
 }
 
 static bool hand_out(arcp__pending_effect *pending, arcp__pending_effect **handed,
@@ -148,7 +148,7 @@ static bool hand_out(arcp__pending_effect *pending, arcp__pending_effect **hande
 
 bool arcp__effect_next_line(arcp__log *log, arcp__effect *out)
 {
-    take_back(log, &log->handed_line);
+    recycle_handed(log, &log->handed_line);
     return hand_out(log->lines, &log->handed_line, out);
 }
 
@@ -176,17 +176,17 @@ static void drop(arcp__log *log, arcp__pending_effect *pending)
 
 void arcp__effect_drop_all(arcp__log *log)
 {
-    arcp__effect_take_back(log);
-    take_back(log, &log->handed_line);
+    arcp__effect_recycle(log);
+    recycle_handed(log, &log->handed_line);
     arcp__pending_effect **queues[] = {&log->lines, &log->ready, &log->waiting};
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) {
         while (*queues[i] != NULL) {
             drop(log, *queues[i]);
         }
     }
-    while (log->effect_free != NULL) {
-        arcp__pending_effect *pending = log->effect_free;
-        log->effect_free = pending->next;
+    while (log->free_effects != NULL) {
+        arcp__pending_effect *pending = log->free_effects;
+        log->free_effects = pending->next;
         arcp__free(pending);
     }
 }
@@ -226,10 +226,10 @@ void arcp__port_drop(arcp__log *log, arcp__port *port)
     }
 }
 
-/* ---- reads of the store that are under way, and whom their answers are for ---- */
+/* ---- reads of the store that are under way ---- */
 
-arcp__read *arcp__read_ask(arcp__log *log, arcp_span stream, uint64_t from, size_t count_max,
-                           size_t bytes_max, arcp__read_done_fn done, void *user, void *owner)
+arcp__read *arcp__read_start(arcp__log *log, arcp_span stream, uint64_t from, size_t count_max,
+                             size_t bytes_max, arcp__read_done_fn done, void *user, void *owner)
 {
     arcp__read *read = arcp__alloc(sizeof *read);
     arcp_buf key = ARCP_BUF_INIT;
@@ -250,7 +250,7 @@ arcp__read *arcp__read_ask(arcp__log *log, arcp_span stream, uint64_t from, size
     return read;
 }
 
-void arcp__read_forget(arcp__log *log, arcp__read **read)
+void arcp__read_end(arcp__log *log, arcp__read **read)
 {
     if (*read != NULL) {
         DL_DELETE2(log->reads, *read, previous, next);
@@ -261,7 +261,7 @@ void arcp__read_forget(arcp__log *log, arcp__read **read)
 
 void arcp__read_answered(arcp__log *log, uint64_t id, const arcp__page *page)
 {
-    const arcp__read *read = NULL; /* answers come in order: most often it is the first */
+    const arcp__read *read = NULL; /* results mostly come in order: usually it is the first */
     DL_SEARCH_SCALAR2(log->reads, read, id, id, next);
     if (read != NULL) {
         read->done(read->user, read->owner, page);

@@ -5,7 +5,7 @@ static void dump_batch(const arcp__log *log, const arcp__batch *batch, arcp__dum
 {
     arcp_json_writer writer;
     const bool is_open = batch == log->open_batch;
-    if ((is_open && arcp__batch_gathered(log) == 0) ||
+    if ((is_open && arcp__batch_pending(log) == 0) ||
         !arcp__dump_begin(dump, ARCP__DUMP_BATCH, &writer)) {
         return;
     }

@@ -1,4 +1,4 @@
-/* What a log's lists hold. Private to src/log. */
+/* The members of a log's lists. Private to src/log. */
 #ifndef ARCP_LOG_LOG_STATE_H
 #define ARCP_LOG_LOG_STATE_H
 
@@ -9,8 +9,8 @@
 
 struct arcp__pending_effect {
     arcp__effect effect;
-    arcp__port *port;                              /* NULL: it goes to none */
-    arcp__pending_effect **queue;                  /* that it stands in */
+    arcp__port *port;                              /* NULL: none */
+    arcp__pending_effect **queue;                  /* the queue that it is in */
     uint64_t batch_id;                             /* wait until this one is durable; 0: now */
     arcp_buf text;                                 /* owned */
     arcp_buf fields;                               /* owned */
@@ -26,33 +26,33 @@ struct arcp__read {
 };
 
 struct arcp__batch {
-    arcp_store_batch store; /* what the owner sees */
+    arcp_store_batch store; /* as the owner gets it */
     arcp_store_op *ops;
     size_t op_capacity;
     arcp__arena arena;
-    size_t touches; /* what else waits for it */
+    size_t touches; /* things other than operations that wait for it */
     size_t bytes;
     bool taken;
     arcp__batch *next;
 };
 
-/* Records in memory, which never move. */
+/* Records in memory. They never move. */
 struct arcp__chunk {
     arcp__chunk *next; /* newer */
     uint64_t first;    /* position of the first record */
-    uint64_t batch_id; /* the newest batch that has records of it, or of the one before it */
+    uint64_t batch_id; /* the newest batch with a record of this chunk or of an older one */
     uint32_t count;
-    uint32_t used;     /* by records */
-    uint32_t capacity; /* of bytes */
+    uint32_t used;     /* bytes of records */
+    uint32_t capacity; /* size of `bytes` */
     char bytes[];      /* records from the front, the end of each from the back */
 };
 
-/* Moves what waited for batches up to the committed one. */
+/* Makes the effects ready that waited for the committed batch or an earlier one. */
 void arcp__effects_release_committed(arcp__log *log);
-/* As arcp__batch_add; key and value live until the batch is durable. */
+/* Like arcp__batch_add, but key and value are borrowed until the batch is durable. */
 void arcp__batch_add_borrowed(arcp__log *log, const arcp_store_op *op);
-/* Frees streams whose last batch is durable now, and keeps what all others have in memory within
- * its bound. */
+/* Frees unreferenced streams whose last batch is durable now, and frees old records of other
+ * streams until all fit TAILS_BYTES_MAX. */
 void arcp__streams_committed(arcp__log *log);
 
 #endif

@@ -4,10 +4,12 @@
  * without reading the store; older ones are read back. A chunk's bytes never move. */
 #include "log/log_state.h"
 
+#include <assert.h>
+
 #define CHUNK_BYTES_MIN 1024u
 #define CHUNK_BYTES_MAX 65536u
 #define TAIL_BYTES_MAX  1048576u  /* of one stream */
-#define TAILS_BYTES_MAX 67108864u /* of all: those that were quiet longest go first */
+#define TAILS_BYTES_MAX 67108864u /* of all: the least recently appended are freed first */
 
 arcp__stream *arcp__stream_new(arcp__log *log, const char *prefix, arcp_span id)
 {
@@ -32,8 +34,8 @@ static void drop_oldest(arcp__log *log, arcp__stream *stream)
     stream->oldest = chunk->next;
     stream->tail_bytes -= chunk->capacity;
     log->tail_bytes -= chunk->capacity;
-    if (stream->peeked == chunk) {
-        stream->peeked = NULL;
+    if (stream->last_found == chunk) {
+        stream->last_found = NULL;
     }
     arcp__free(chunk);
     if (stream->oldest == NULL) {
@@ -69,7 +71,7 @@ void arcp__stream_unref(arcp__log *log, arcp__stream *stream)
             log, (arcp_store_op){.kind = ARCP_STORE_DROP, .key = arcp_span_cstr(stream->key)});
     }
     if (!closing && stream->newest != NULL && stream->newest->batch_id > log->committed_id) {
-        /* The batch that is on its way borrows these bytes. */
+        /* A batch that is not durable yet borrows these bytes. */
         LL_PREPEND2(log->dying, stream, next_dying);
     } else {
         stream_free(log, stream);
@@ -87,8 +89,10 @@ void arcp__streams_committed(arcp__log *log)
             at = &stream->next_dying;
         }
     }
-    /* The one that was quiet longest is durable before all others. */
+    /* The least recently appended stream is durable before all others. */
     while (log->tail_bytes > TAILS_BYTES_MAX && log->tails->oldest->batch_id <= log->committed_id) {
+        /* A dying stream is freed by its newest chunk's batch, so it must not lose that chunk. */
+        assert(log->tails->refs != 0 || log->tails->oldest->next != NULL);
         drop_oldest(log, log->tails);
     }
 }
@@ -100,7 +104,7 @@ static size_t place_of_end(const arcp__chunk *chunk, uint32_t index)
     return chunk->capacity - (size_t)(index + 1) * sizeof(uint32_t);
 }
 
-/* Where the record ends. */
+/* The offset at which the record ends. */
 static uint32_t read_end(const arcp__chunk *chunk, uint32_t index)
 {
     uint32_t end = 0;
@@ -108,7 +112,7 @@ static uint32_t read_end(const arcp__chunk *chunk, uint32_t index)
     return end;
 }
 
-/* Where the next record of so many bytes goes; NULL when out of memory. */
+/* The chunk for the next record, which has this size; NULL when out of memory. */
 static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
 {
     const size_t need = size + sizeof(uint32_t);
@@ -131,7 +135,8 @@ static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
         stream->oldest = chunk;
         DL_APPEND2(log->tails, stream, older, newer);
     } else {
-        /* It may stay empty, and the newest tells how long all before it are borrowed. */
+        /* The chunk may stay empty, and the newest chunk says until which batch all older ones are
+         * borrowed. */
         chunk->batch_id = newest->batch_id;
         newest->next = chunk;
     }
@@ -145,7 +150,7 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
                          size_t count, uint64_t *position, size_t *bytes)
 {
     if (log->context->failed) {
-        return false; /* the record may be cut */
+        return false; /* the record may be truncated */
     }
     size_t size = 0;
     for (size_t at = 0; at < count; at++) {
@@ -179,22 +184,23 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
     return true;
 }
 
-bool arcp__stream_peek(arcp__stream *stream, uint64_t position, arcp_span *record)
+bool arcp__stream_find_record(arcp__stream *stream, uint64_t position, arcp_span *record)
 {
     if (stream->oldest == NULL || position < stream->oldest->first || position >= stream->next) {
         return false;
     }
     arcp__chunk *chunk = stream->newest;
     if (position < chunk->first) {
-        /* Readers go forward: it is most often in the chunk of the last time, or in the next. */
-        chunk = stream->peeked;
+        /* Readers go forward: the record is usually in the chunk of the last lookup or in the
+         * next. */
+        chunk = stream->last_found;
         if (chunk == NULL || position < chunk->first) {
             chunk = stream->oldest;
         }
         while (position >= chunk->first + chunk->count) {
             chunk = chunk->next;
         }
-        stream->peeked = chunk;
+        stream->last_found = chunk;
     }
     uint32_t index = (uint32_t)(position - chunk->first);
     uint32_t start = index == 0 ? 0 : read_end(chunk, index - 1);

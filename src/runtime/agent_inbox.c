@@ -181,7 +181,7 @@ static void deliver(arcp_runtime *runtime, const arcp__agent_message *message, a
     }
     switch (message->kind) {
     case ARCP__AGENT_SAYS:
-        arcp__engine_agent_says(runtime->engine, now, job, &message->said);
+        arcp__engine_agent_message(runtime->engine, now, job, &message->said);
         break;
     case ARCP__AGENT_LINE:
         arcp__engine_agent_line(runtime->engine, now, job, message->said.body);

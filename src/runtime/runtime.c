@@ -341,7 +341,7 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
     arcp__engine_clear_agents(runtime->engine);
     /* Programs that no job needs go. What was registered as a callback stays: a thread may be
      * about to look at it when its job is forgotten. */
-    arcp__engine_visit_hosts(runtime->engine, note_use, NULL);
+    arcp__engine_for_each_host(runtime->engine, note_use, NULL);
     for (arcp__agent_entry **at = &runtime->agents; *at != NULL;) {
         arcp__agent_entry *entry = *at;
         if (entry->ops == &arcp__agent_process_host && !entry->is_used) {

@@ -102,7 +102,7 @@ void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
         status = ops->usage(provisioner, &request, &error);
         break;
     }
-    arcp__engine_provision_asked(runtime->engine);
+    arcp__engine_provision_sent(runtime->engine);
     if (status == ARCP_OK) {
         return;
     }

@@ -131,7 +131,7 @@ static void tell_owner(arcp_runtime *runtime)
     }
     if (runtime->is_stopping && runtime->stopped != NULL &&
         arcp__engine_is_finished(runtime->engine) && runtime->links == NULL) {
-        if (arcp__engine_is_hopeless(runtime->engine)) {
+        if (arcp__engine_store_is_lost(runtime->engine)) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
                               "stopped with a store that cannot be written: what it does not "
                               "have was shown to nobody, and is lost");

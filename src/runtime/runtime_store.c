@@ -158,7 +158,7 @@ bool arcp__runtime_submit_batches(arcp_runtime *runtime)
 
 bool arcp__runtime_feed_store(arcp_runtime *runtime)
 {
-    if (arcp__engine_gathered(runtime->engine) < WORTH_A_COMMIT) {
+    if (arcp__engine_pending_changes(runtime->engine) < WORTH_A_COMMIT) {
         return false;
     }
     bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;

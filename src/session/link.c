@@ -1,12 +1,11 @@
-/* Links: one transport connection each, until a session takes it or it is refused; how it is
- * closed, when it is not read, and heartbeats (§6.4).
+/* Links: one per transport connection. How links are closed and when they are not read, and
+ * heartbeats (§6.4).
  *
  * A ping is sent when nothing was sent or nothing came for an interval; two intervals without any
- * frame end the link, never a job. Pings go out on common instants, so many of them in an interval:
- * thousands of idle sessions would wake the process thousands of times otherwise, once for each. An
- * instant is the last one before the interval is over, so nobody waits for longer than that. A peer
- * that is silent is given up at its own time, and not a nanosecond earlier: pings do not move that.
- */
+ * frame end the link, never a job. Pings are sent at common instants, INSTANTS_OF_INTERVAL per
+ * interval, so that thousands of idle sessions do not wake the process once each. A ping goes out
+ * at the last instant before the interval ends, so it is never late. The deadline of a silent peer
+ * is exact: it is not rounded to these instants. */
 #include "session/session_state.h"
 
 #define INSTANTS_OF_INTERVAL 128
@@ -22,7 +21,7 @@ arcp__link *arcp__link_new(arcp__sessions *sessions, const arcp__link_options *o
     link->is_local = options->is_local;
     link->is_encrypted = options->is_encrypted;
     link->peer = options->peer;
-    link->hello.secret = link->behind.secret = true; /* a hello has tokens in it */
+    link->hello.secret = link->next_frame.secret = true; /* a hello contains tokens */
     if (options->principal.size != 0) {
         link->preset_principal = arcp__copy_cstr(options->principal.data, options->principal.size);
         if (link->preset_principal == NULL) {
@@ -53,7 +52,7 @@ void arcp__link_close(arcp__sessions *sessions, arcp__link *link, int close_code
     }
     arcp__port_close(sessions->log, &link->port, close_code, reason, durable);
     arcp__context_disarm(sessions->context, &link->hello_timer);
-    arcp__context_disarm(sessions->context, &link->rest_timer);
+    arcp__context_disarm(sessions->context, &link->throttle_timer);
     if (link->session != NULL) {
         arcp__session_detach(sessions, link->session);
     }
@@ -66,8 +65,8 @@ void arcp__link_fail(arcp__sessions *sessions, arcp__link *link, const arcp_erro
     if (link->port.is_closed) {
         return;
     }
-    /* Every frame of ours has a session_id, also where there is no session yet: existing
-     * clients drop frames without one (docs/protocol.md, Envelope). */
+    /* Every frame that is sent has a session_id, even before there is a session: existing clients
+     * ignore frames without one (docs/protocol.md, Envelope). */
     char id[ARCP__ID_SIZE];
     char fresh[ARCP__ID_SIZE];
     arcp_span session_id = {NULL, 0};
@@ -83,7 +82,8 @@ void arcp__link_fail(arcp__sessions *sessions, arcp__link *link, const arcp_erro
     const bool is_job_error =
         link->session == NULL && link->profile != NULL && link->profile->refuses_hello_as_job_error;
     if (is_job_error) {
-        /* As the end of a job that there is not: for a client that knows no session.error. */
+        /* For a client that does not know session.error: as the end of a job that does not
+         * exist. */
         arcp_json_writer writer = arcp__put_begin(&payload);
         arcp__error_payload_local(&writer, error, details);
         arcp__put_cstr(&writer, "final_status", "error");
@@ -112,7 +112,7 @@ bool arcp__links_next_close(arcp__sessions *sessions, arcp__effect *out)
     while (sessions->next_to_close != NULL) {
         arcp__link *link = sessions->next_to_close;
         sessions->next_to_close = link->next;
-        if (!link->is_gone) {
+        if (!link->is_disconnected) {
             *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
                                   .link_user = link->port.user,
                                   .close_code = 1011,
@@ -123,21 +123,20 @@ bool arcp__links_next_close(arcp__sessions *sessions, arcp__effect *out)
     return false;
 }
 
-/* ---- who asks without reading the answers is not read either ---- */
+/* ---- a peer that does not read its responses is not read ---- */
 
 #define UNSENT_PAUSE_BYTES 1048576u
 
-/* A link that rests is not full: it need not be emptied before it goes on. What the requests of
- * the others take of memory counts: answers as soon as they are made, wherever they wait, and
- * submits that wait for their turn. Not the events of jobs, whose frames are made when there is
- * room. */
+/* Whether the link takes frames. is_full counts the memory that the peer's requests take: responses
+ * as soon as they are made, wherever they wait, and submits that wait for their turn. It does not
+ * count events of jobs, whose frames are made only when the link can take them. */
 static bool takes_frames(arcp__link *link)
 {
     const arcp__session *session = link->session;
-    const uint64_t owed = (uint64_t)link->port.queued + link->port.unsent +
-                          (session == NULL ? 0 : session->refusal_bytes + session->held_bytes);
-    link->is_full = owed > (link->is_full ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES);
-    return !link->is_full && !link->has_behind && !link->rests;
+    const uint64_t unsent = (uint64_t)link->port.queued + link->port.unsent +
+                            (session == NULL ? 0 : session->refusal_bytes + session->held_bytes);
+    link->is_full = unsent > (link->is_full ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES);
+    return !link->is_full && !link->has_next_frame && !link->is_throttled;
 }
 
 void arcp__link_resume(arcp__sessions *sessions, arcp__link *link)
@@ -146,7 +145,7 @@ void arcp__link_resume(arcp__sessions *sessions, arcp__link *link)
         return;
     }
     link->paused = false;
-    if (link->session != NULL) { /* what it said meanwhile was not read */
+    if (link->session != NULL) { /* it was not read meanwhile */
         link->session->last_received_ns = sessions->context->now.mono_ns;
         arcp__session_heartbeat_start(sessions, link->session);
     }
@@ -154,36 +153,36 @@ void arcp__link_resume(arcp__sessions *sessions, arcp__link *link)
                       NULL, false);
 }
 
-void arcp__link_rest(arcp__sessions *sessions, arcp__link *link, int64_t for_ns)
+void arcp__link_throttle(arcp__sessions *sessions, arcp__link *link, int64_t for_ns)
 {
     const int64_t until_ns = sessions->context->now.mono_ns + for_ns;
     if (!link->port.is_closed && link->state == ARCP__LINK_OPEN &&
-        (!link->rests || link->rest_timer.at_ns < until_ns)) {
-        link->rests = true;
-        arcp__context_arm(sessions->context, &link->rest_timer, sessions->timer_kinds.link, link,
-                          until_ns);
+        (!link->is_throttled || link->throttle_timer.at_ns < until_ns)) {
+        link->is_throttled = true;
+        arcp__context_arm(sessions->context, &link->throttle_timer, sessions->timer_kinds.link,
+                          link, until_ns);
     }
 }
 
-/* A frame takes some microseconds; those with leases that are hard to compare take milliseconds,
- * and each of them delays everybody. What is above the first three is charged to the
- * principal four times, so that one has a fifth of the loop for such frames. */
+/* Most frames take microseconds; frames with leases that are hard to compare take milliseconds and
+ * delay all principals. The links of the principal pause for four times what a frame takes beyond
+ * SLOW_FRAME_NS, so that such frames get at most a fifth of the loop's time. */
 #define SLOW_FRAME_NS  (3 * ARCP_NS_PER_MS)
 #define SLOW_FRAME_FEE 4
 
 bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t took_ns)
 {
-    if (took_ns <= SLOW_FRAME_NS || link->session == NULL ||
-        HASH_COUNT(sessions->jobs->principals) < 2) {
+    if (took_ns <= SLOW_FRAME_NS || link->session == NULL) {
         return false;
     }
     const arcp__principal *principal = link->session->principal;
-    for (arcp__link *at = sessions->links; at != NULL; at = at->next) {
+    const bool has_others = HASH_COUNT(sessions->jobs->principals) >= 2;
+    for (arcp__link *at = has_others ? sessions->links : NULL; at != NULL; at = at->next) {
         if (at->session != NULL && at->session->principal == principal) {
-            arcp__link_rest(sessions, at, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);
+            arcp__link_throttle(sessions, at, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);
         }
     }
-    return true;
+    return has_others;
 }
 
 bool arcp__link_takes_more(arcp__link *link)
@@ -202,7 +201,7 @@ void arcp__link_drained(arcp__sessions *sessions, arcp__link *link, size_t unsen
     if (link->session->sent_seq < link->session->durable_seq || link->session->answers != NULL) {
         arcp__session_wake(sessions, link->session);
     } else {
-        /* The link had everything already: only its own writing held agents back. */
+        /* The link has got everything: only unsent bytes still paused the agents. */
         arcp__session_drained(sessions, link->session);
     }
 }
@@ -214,8 +213,7 @@ static int64_t interval_ns(const arcp__sessions *sessions)
     return (int64_t)sessions->context->settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
 }
 
-/* Who was asked and has not answered is not asked again before an interval is over.
- * [arcp:6.4-1] */
+/* When the next ping is due: at least an interval after the last one. [arcp:6.4-1] */
 static int64_t ping_due(const arcp__sessions *sessions, const arcp__session *session)
 {
     const int64_t sent_ns = session->link->port.last_sent_ns;
@@ -225,12 +223,12 @@ static int64_t ping_due(const arcp__sessions *sessions, const arcp__session *ses
     return due - due % (interval_ns(sessions) / INSTANTS_OF_INTERVAL);
 }
 
-/* Who said that nothing more comes is not missed, nor who is not read although it reads.
- * [arcp:6.4-4] [arcp:EG-12] */
+/* When the peer counts as lost; never when it has closed its input, or while it reads but is not
+ * read itself. [arcp:6.4-4] [arcp:EG-12] */
 static int64_t lost_due(const arcp__sessions *sessions, const arcp__session *session)
 {
     const arcp__link *link = session->link;
-    if (link->input_over || link->rests || (link->paused && link->port.unsent == 0)) {
+    if (link->input_over || link->is_throttled || (link->paused && link->port.unsent == 0)) {
         return ARCP_TIME_NEVER;
     }
     return session->last_received_ns + 2 * interval_ns(sessions);
@@ -261,7 +259,7 @@ void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *sessio
         arcp_error error = {0};
         (void)arcp_error_set(
             &error, ARCP_E_HEARTBEAT_LOST,
-            "nothing came for two heartbeat intervals; the session can be resumed");
+            "no frame arrived for two heartbeat intervals; the session can be resumed");
         arcp__effect_log(sessions->log, ARCP__LOG_INFO, "session %s: heartbeat lost", session->id);
         arcp__link_fail(sessions, session->link, &error, ARCP__NOTHING, 1001);
         return;
@@ -282,7 +280,7 @@ void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *sessio
     arm(sessions, session);
 }
 
-/* ---- the end ---- */
+/* ---- closing links ---- */
 
 void arcp__links_fail(arcp__sessions *sessions, const arcp_error *error, int close_code)
 {
@@ -292,21 +290,22 @@ void arcp__links_fail(arcp__sessions *sessions, const arcp_error *error, int clo
     }
 }
 
-void arcp__links_stop(arcp__sessions *sessions, bool are_words_over)
+void arcp__links_stop(arcp__sessions *sessions, bool drain_is_over)
 {
     const bool is_failing = arcp__log_is_failing(sessions->log);
     for (arcp__link *link = sessions->links, *next = NULL; link != NULL; link = next) {
         const arcp__session *session = link->session;
-        const bool has_words = session != NULL && (session->sent_seq + 1 < session->next_seq ||
-                                                   session->answers != NULL);
+        const bool has_unsent = session != NULL && (session->sent_seq + 1 < session->next_seq ||
+                                                    session->answers != NULL);
         next = link->next;
-        if (!has_words || is_failing || are_words_over) {
+        if (!has_unsent || is_failing || drain_is_over) {
             arcp__link_close(sessions, link, 1001, "the runtime is stopping", !is_failing);
         }
     }
 }
 
-/* It has all that it asked for. The cheap questions first: it is asked in each round. */
+/* Whether the peer has got everything. The cheap checks come first, because this runs on each
+ * tick. */
 static bool has_nothing_left(const arcp__link *link)
 {
     const arcp__session *session = link->session;
@@ -320,10 +319,10 @@ static bool has_nothing_left(const arcp__link *link)
     while (at != NULL && at->read == NULL) {
         at = at->next;
     }
-    return at == NULL; /* none catches up */
+    return at == NULL; /* none is catching up */
 }
 
-void arcp__links_leave(arcp__sessions *sessions)
+void arcp__links_close_finished(arcp__sessions *sessions)
 {
     if (!sessions->has_inputs_over) {
         return;
@@ -337,7 +336,7 @@ void arcp__links_leave(arcp__sessions *sessions)
         if (link->state == ARCP__LINK_NEW) {
             arcp__link_close(sessions, link, 1000, "bye", false);
         } else if (link->state == ARCP__LINK_OPEN && has_nothing_left(link)) {
-            link->session->said_goodbye = true;
+            link->session->closed_by_client = true;
             arcp__link_close(sessions, link, 1000, "bye", true);
         } else {
             sessions->has_inputs_over = true;
@@ -349,12 +348,12 @@ void arcp__link_input_over(arcp__sessions *sessions, arcp__link *link)
 {
     link->input_over = true;
     sessions->has_inputs_over = true;
-    arcp__links_leave(sessions);
+    arcp__links_close_finished(sessions);
 }
 
-void arcp__link_gone(arcp__link *link)
+void arcp__link_disconnect_failed(arcp__link *link)
 {
-    link->is_gone = true;
+    link->is_disconnected = true;
 }
 
 void arcp__link_disconnect(arcp__sessions *sessions, arcp__link *link)
@@ -364,10 +363,10 @@ void arcp__link_disconnect(arcp__sessions *sessions, arcp__link *link)
     }
     arcp__port_drop(sessions->log, &link->port);
     arcp__context_disarm(sessions->context, &link->hello_timer);
-    arcp__context_disarm(sessions->context, &link->rest_timer);
+    arcp__context_disarm(sessions->context, &link->throttle_timer);
     DL_DELETE2(sessions->links, link, previous, next);
     arcp_buf_fini(&link->hello);
-    arcp_buf_fini(&link->behind);
+    arcp_buf_fini(&link->next_frame);
     arcp__free(link->preset_principal);
     arcp__free(link);
 }

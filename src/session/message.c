@@ -43,7 +43,7 @@ static const arcp__member hello_rows[] = {
     {MEMBER(hello.flat_resumed.session_id, "session_id", LOOSE),
      .text = "older place of `resume.session_id`"},
 };
-/* What a hello may have beside it is read in the same way. */
+/* Other members that a hello may have are read in the same way. */
 static const arcp__member session_resume_rows[] = {
     {MEMBER(hello.flat_resumed.session_id, "session_id", STRING),
      .text = "session to resume (default: that of the envelope)"},
@@ -133,7 +133,7 @@ const arcp__members *arcp__message_members(arcp_message_type type)
     return &payloads[type];
 }
 
-/* What a hello says in one of several places. [arcp:6.5-7] */
+/* Settles members that a hello may have in one of several places. [arcp:6.5-7] */
 static void settle_hello(const arcp_json *json, arcp__message *message)
 {
     arcp__hello *hello = &message->hello;
@@ -156,7 +156,7 @@ arcp_status arcp__message_read_payload(arcp__context *context, arcp__message *me
 {
     arcp__decoder decoder = {
         .json = &context->json, .scratch = &context->scratch, .where = "payload"};
-    message->hello = (arcp__hello){0}; /* the largest */
+    message->hello = (arcp__hello){0}; /* the largest member of the union */
     const arcp_message_type type = message->envelope.type;
     const arcp_status status =
         arcp__decode(&decoder, message->envelope.payload, &payloads[type], message, err);
@@ -168,7 +168,7 @@ arcp_status arcp__message_read_payload(arcp__context *context, arcp__message *me
 
 bool arcp__message_read(arcp__context *context, arcp_span frame, arcp__message *out)
 {
-    /* It was read before and held: settings that were lowered since do not count. */
+    /* The frame was read before: limits that were lowered since do not apply. */
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     return arcp__context_read_frame(context, frame, &limits, &out->envelope, NULL) == ARCP_OK &&
            arcp__message_read_payload(context, out, NULL) == ARCP_OK;

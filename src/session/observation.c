@@ -1,10 +1,10 @@
-/* Observing a job: its submitting session, subscribers (§7.6), and sessions that got it by
- * an idempotent submit.
+/* Observations: a job is observed by its submitting session, by subscribers (§7.6), and by sessions
+ * that got it through a duplicate idempotency key.
  *
- * An observation knows the next position of the job's stream that its session has not been
- * given a number for. While it is catching up, records are numbered from the stream, page
- * by page; once it has all, it is live and records come by mail. The boundary is exact: a
- * record is numbered when, and only when, its position is the next one. */
+ * An observation has the next position of the job's stream that its session has not numbered yet.
+ * While it is catching up, records are numbered from the stream, page by page; once it has all, it
+ * is live and new records come as notifications. The boundary is exact: a record is numbered if,
+ * and only if, its position is the next one. */
 #include "session/session_state.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
 {
-    /* A job usually has few observers, a session may have many jobs. */
+    /* A job usually has few observers, while a session may have many jobs. */
     for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
         arcp__observation *observation = arcp__observation_of(at);
         if (observation->session == session) {
@@ -25,18 +25,18 @@ arcp__observation *arcp__observation_find(const arcp__session *session, const ar
     return NULL;
 }
 
-static void row_is_old(arcp__observation *observation)
+static void mark_row_stale(arcp__observation *observation)
 {
-    if (!observation->row_is_old) {
-        observation->row_is_old = true;
+    if (!observation->row_is_stale) {
+        observation->row_is_stale = true;
         DL_PREPEND2(observation->session->outdated, observation, previous_outdated, next_outdated);
     }
 }
 
-static void row_is_new(arcp__observation *observation)
+static void mark_row_written(arcp__observation *observation)
 {
-    if (observation->row_is_old) {
-        observation->row_is_old = false;
+    if (observation->row_is_stale) {
+        observation->row_is_stale = false;
         DL_DELETE2(observation->session->outdated, observation, previous_outdated, next_outdated);
     }
 }
@@ -77,14 +77,14 @@ void arcp__observation_store(arcp__sessions *sessions, arcp__observation *observ
     arcp__batch_put(sessions->log, ARCP_STORE_SUBSCRIPTIONS, arcp_span_make(key, (size_t)key_size),
                     arcp_buf_span(&text));
     arcp__context_give_buf(sessions->context, &text);
-    row_is_new(observation);
+    mark_row_written(observation);
 }
 
 void arcp__observation_moved(arcp__observation *observation, uint64_t position)
 {
     if (position > observation->kept_position) {
         observation->kept_position = position;
-        row_is_old(observation);
+        mark_row_stale(observation);
     }
 }
 
@@ -98,36 +98,39 @@ void arcp__observations_store_moved(arcp__sessions *sessions, arcp__session *ses
     }
 }
 
-/* ---- mail: what waits for the end of the input ---- */
+/* ---- notifications, delivered at the end of the input ---- */
 
-void arcp__mail_post(arcp__sessions *sessions, const arcp__mail *mail)
+void arcp__notification_queue(arcp__sessions *sessions, const arcp__notification *notification)
 {
-    if (sessions->mail_end == sessions->mail_capacity) {
-        const size_t capacity = sessions->mail_capacity == 0 ? 16 : sessions->mail_capacity * 2;
-        arcp__mail *grown = arcp__realloc_array(sessions->mail, capacity, sizeof *grown);
+    if (sessions->notification_end == sessions->notification_capacity) {
+        const size_t capacity =
+            sessions->notification_capacity == 0 ? 16 : sessions->notification_capacity * 2;
+        arcp__notification *grown =
+            arcp__realloc_array(sessions->notifications, capacity, sizeof *grown);
         if (grown == NULL) {
             arcp__context_no_memory(sessions->context);
             return;
         }
-        sessions->mail = grown;
-        sessions->mail_capacity = capacity;
+        sessions->notifications = grown;
+        sessions->notification_capacity = capacity;
     }
-    sessions->mail[sessions->mail_end++] = *mail;
+    sessions->notifications[sessions->notification_end++] = *notification;
 }
 
-/* A record that is numbered at once could end the link or add another record. */
+/* Records are not numbered at once: that could close the link or add another record. */
 static void record_is_new(void *user, arcp__observer *observer, uint64_t position, size_t bytes,
                           arcp_feature feature)
 {
     arcp__sessions *sessions = user;
-    arcp__mail_post(sessions, &(arcp__mail){.kind = ARCP__MAIL_RECORD,
-                                            .observation = arcp__observation_of(observer),
-                                            .position = position,
-                                            .bytes = bytes,
-                                            .feature = feature});
+    arcp__notification_queue(sessions,
+                             &(arcp__notification){.kind = ARCP__NOTIFY_RECORD,
+                                                   .observation = arcp__observation_of(observer),
+                                                   .position = position,
+                                                   .bytes = bytes,
+                                                   .feature = feature});
 }
 
-/* ---- whom the job tells ---- */
+/* ---- callbacks of the job ---- */
 
 static void job_ended(void *user, arcp__observer *observer)
 {
@@ -178,8 +181,8 @@ bool arcp__session_adopt(arcp__sessions *sessions, arcp__session *session, arcp_
     observation->may_cancel = true;
     observation->observer.is_live = is_new;
     arcp__job_adopt(job, &session->submitter, &observation->observer);
-    if (session->holds_agents) {
-        arcp__job_hold(sessions->jobs, job, true);
+    if (session->pauses_agents) {
+        arcp__job_set_owner_behind(sessions->jobs, job, true);
     }
     return true;
 }
@@ -188,13 +191,13 @@ void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *obser
 {
     arcp__session *session = observation->session;
     arcp__job *job = observation->observer.job;
-    arcp__read_forget(sessions->log, &observation->read);
-    for (size_t i = sessions->mail_first; i < sessions->mail_end; i++) {
-        if (sessions->mail[i].observation == observation) {
-            sessions->mail[i].observation = NULL;
+    arcp__read_end(sessions->log, &observation->read);
+    for (size_t i = sessions->notification_first; i < sessions->notification_end; i++) {
+        if (sessions->notifications[i].observation == observation) {
+            sessions->notifications[i].observation = NULL;
         }
     }
-    row_is_new(observation);
+    mark_row_written(observation);
     DL_DELETE2(session->observations, observation, previous, next);
     arcp__job_unobserve(sessions->jobs, &observation->observer);
     if (observation->has_row && !sessions->context->closing) {
@@ -302,7 +305,7 @@ void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *obs
         const uint64_t position = observation->next_position;
         const uint64_t left = stream->next - position;
         arcp_span record;
-        if (!observation->hide_kinds) { /* it sees every kind: whole ranges at once */
+        if (!observation->hide_kinds) { /* it sees every kind: number whole ranges at once */
             const uint32_t count =
                 (uint32_t)(left < ARCP__READ_RECORDS_MAX ? left : ARCP__READ_RECORDS_MAX);
             if (!number(sessions, observation, position, count, count * average_bytes(stream))) {
@@ -310,10 +313,10 @@ void arcp__observation_catch_up(arcp__sessions *sessions, arcp__observation *obs
             }
             continue;
         }
-        if (!arcp__stream_peek(stream, position, &record)) {
-            observation->read = arcp__read_ask(sessions->log, arcp_span_cstr(stream->key), position,
-                                               ARCP__READ_RECORDS_MAX, ARCP__PAGE_BYTES, take_page,
-                                               sessions, observation);
+        if (!arcp__stream_find_record(stream, position, &record)) {
+            observation->read = arcp__read_start(sessions->log, arcp_span_cstr(stream->key),
+                                                 position, ARCP__READ_RECORDS_MAX, ARCP__PAGE_BYTES,
+                                                 take_page, sessions, observation);
             return;
         }
         if (is_hidden(observation->session, record)) {
@@ -330,10 +333,10 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     arcp__sessions *sessions = user;
     arcp__observation *observation = owner;
     const bool failed = page->status != ARCP_OK;
-    arcp__read_forget(sessions->log, &observation->read);
+    arcp__read_end(sessions->log, &observation->read);
     if (failed || page->count == 0) {
         arcp__job_log(sessions->jobs, ARCP__LOG_ERROR, observation->observer.job,
-                      "its history cannot be read");
+                      "the job's stored events cannot be read");
         if (!failed) {
             observation->next_position = observation->observer.job->stream->next;
             go_live(sessions, observation);
@@ -354,27 +357,27 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     arcp__observation_catch_up(sessions, observation);
 }
 
-/* A record that comes was, or will be, numbered by catching up unless it is the next one. */
-static void deliver(arcp__sessions *sessions, const arcp__mail *mail)
+/* A record that is not the next one was numbered, or will be numbered, by catching up. */
+static void deliver(arcp__sessions *sessions, const arcp__notification *notification)
 {
-    arcp__observation *to = mail->observation;
+    arcp__observation *to = notification->observation;
     const arcp__stream *stream = to->observer.job->stream;
-    switch (mail->kind) {
-    case ARCP__MAIL_RECORD:
-        if (!to->observer.is_live || mail->position != to->next_position) {
+    switch (notification->kind) {
+    case ARCP__NOTIFY_RECORD:
+        if (!to->observer.is_live || notification->position != to->next_position) {
             break;
         }
-        if (!arcp__session_has_feature(to->session, mail->feature)) {
+        if (!arcp__session_has_feature(to->session, notification->feature)) {
             to->next_position++;
-        } else if (number(sessions, to, mail->position, 1, mail->bytes)) {
+        } else if (number(sessions, to, notification->position, 1, notification->bytes)) {
             note_lag(sessions, to);
         }
         break;
-    case ARCP__MAIL_CATCH_UP:
+    case ARCP__NOTIFY_CATCH_UP:
         arcp__observation_catch_up(sessions, to);
         break;
-    case ARCP__MAIL_END:
-        /* A job that goes on will end by itself, and what is being caught up with has the end. */
+    case ARCP__NOTIFY_END:
+        /* A job that has not ended will report its end, and catching up includes it. */
         if (arcp__job_has_ended(to->observer.job) && to->observer.is_live &&
             to->next_position == stream->next) {
             (void)number(sessions, to, stream->next - 1, 1, average_bytes(stream));
@@ -383,32 +386,33 @@ static void deliver(arcp__sessions *sessions, const arcp__mail *mail)
     }
 }
 
-void arcp__mail_deliver(arcp__sessions *sessions)
+void arcp__notifications_deliver(arcp__sessions *sessions)
 {
-    while (sessions->mail_first < sessions->mail_end) {
-        const arcp__mail mail = sessions->mail[sessions->mail_first++]; /* there may be more */
-        if (mail.observation != NULL) {
-            deliver(sessions, &mail);
+    while (sessions->notification_first < sessions->notification_end) {
+        const arcp__notification notification =
+            sessions->notifications[sessions->notification_first++]; /* delivering may queue more */
+        if (notification.observation != NULL) {
+            deliver(sessions, &notification);
         }
     }
-    sessions->mail_first = sessions->mail_end = 0;
+    sessions->notification_first = sessions->notification_end = 0;
 }
 
-/* ---- over a restart ---- */
+/* ---- restart ---- */
 
 arcp_status arcp__observation_restore(arcp__sessions *sessions, const arcp_json *json,
                                       arcp_error *err)
 {
     subscription_row row = {0};
     if (!arcp__decode_row(json, &sessions->context->scratch, ARCP_JSON_ROOT, &members, &row)) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "a subscription of nobody");
+        return arcp_error_set(err, ARCP_E_CORRUPT, "the subscription row is not valid");
     }
     arcp__session *session = arcp__session_find(sessions, row.session_id);
     arcp__job *job = arcp__job_find(sessions->jobs, row.job_id);
     if (session == NULL || job == NULL) {
-        return ARCP_OK; /* one of them is gone by now */
+        return ARCP_OK; /* one of them no longer exists */
     }
-    /* A submitting session's is there already. */
+    /* That of the submitting session was made already. */
     arcp__observation *observation = arcp__observation_find(session, job);
     if (observation == NULL) {
         observation = arcp__observation_add(sessions, session, job);
@@ -420,6 +424,6 @@ arcp_status arcp__observation_restore(arcp__sessions *sessions, const arcp_json 
     observation->has_row = true;
     observation->kept_position = row.position;
     observation->first_seq = row.first_seq;
-    observation->next_position = observation->kept_position; /* the index may say more */
+    observation->next_position = observation->kept_position; /* the index may advance it */
     return ARCP_OK;
 }

@@ -32,7 +32,7 @@ const char *arcp__peer_profile_names(void)
 #include "session/peer_profile.def"
 #undef ARCP_PEER_PROFILE
         ;
-    return names + 2; /* behind the first separator */
+    return names + 2; /* skip the first separator */
 }
 
 /* ---- which profile a client gets ---- */

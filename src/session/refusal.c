@@ -1,19 +1,19 @@
-/* Refused strangers, as the operator is told of them.
+/* How refused connections and hellos are logged.
  *
- * A client without a valid token can be refused as often as the network carries it, and each
- * refusal would be a line of the log and one of the audit log. So for an address and a kind of
- * refusal the first audit.refusals lines of a minute are written, and the others are counted: when
- * the minute is over one line says how many there were. The table is bounded; addresses beyond it
- * are counted together. */
+ * A client without a valid token can be refused as often as the network allows, and each refusal
+ * would be a line of the log and of the audit log. So for each address and kind of refusal only the
+ * first audit.refusals of a minute are logged; the others are counted, and one line at the end of
+ * the minute gives their number. The table is bounded; addresses beyond it are counted together. */
 #include "session/session_state.h"
 
 #include <stdio.h>
 
-#define ARCP__REFUSED_ROWS_MAX (ARCP__REFUSED_ADDRESSES_MAX + 32u) /* the others', by kind */
+#define ARCP__REFUSED_ROWS_MAX                                                                     \
+    (ARCP__REFUSED_ADDRESSES_MAX + 32u) /* and, by kind, those of other addresses */
 
-#define ARCP__REFUSED_ADDRESS_MAX 47u /* bytes that tell addresses apart */
+#define ARCP__REFUSED_ADDRESS_MAX 47u /* bytes; longer addresses are cut */
 
-/* One address and kind of refusal in the minute at hand. */
+/* One address and kind of refusal in the current minute. */
 typedef struct arcp__refused {
     char address[ARCP__REFUSED_ADDRESS_MAX + 1];
     const char *rule; /* static */
@@ -29,7 +29,8 @@ typedef struct arcp__refusals {
 
 #define WINDOW_SEC 60u
 
-/* Of "192.0.2.1:5123" or "[2001:db8::1]:5123" without the port, as long as a row has room for. */
+/* The address in "192.0.2.1:5123" or "[2001:db8::1]:5123", without the port, cut to the size of a
+ * row. */
 static arcp_span address_of(const char *peer)
 {
     arcp_span text = arcp_span_cstr(peer);
@@ -74,7 +75,7 @@ bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *ref
         table = sessions->refusals = arcp__alloc(sizeof(*table));
     }
     if (table == NULL) {
-        return true; /* better too many lines than one too few */
+        return true; /* better too many lines than too few */
     }
     if (table->count == 0) {
         arcp__context_arm(sessions->context, &sessions->refusal_timer,
@@ -85,7 +86,7 @@ bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *ref
         row_for(table, address_of(refusal->peer == NULL ? "an unknown peer" : refusal->peer),
                 refusal->rule, refusal->code);
     if (row == NULL) {
-        return true; /* there are more kinds of refusals than were thought of */
+        return true; /* more kinds of refusals than the table has rows for */
     }
     row->is_audited = row->is_audited || refusal->is_audited;
     row->is_logged = row->is_logged || refusal->is_logged;
@@ -107,7 +108,7 @@ static void describe(const char *rule, int code, char *out, size_t size)
     }
 }
 
-void arcp__refusals_tell(arcp__sessions *sessions)
+void arcp__refusals_report(arcp__sessions *sessions)
 {
     arcp__refusals *table = sessions->refusals;
     arcp__context_disarm(sessions->context, &sessions->refusal_timer);

@@ -1,101 +1,105 @@
-/* Requests of a session: their answers, and how they are refused.
+/* Requests of a session: their responses, the cache of responses, and refusals.
  *
- * A request gets exactly one answer or one refusal, in any order but for submits, which
- * are answered in the order they came (session_answer.c). The answers of the last requests are
- * kept: the same envelope id again gets the same answer and executes nothing. */
+ * A request gets exactly one response or refusal. Submits are answered in the order they came
+ * (session_answer.c), other requests in any order. The responses to the last requests are cached: a
+ * duplicate envelope id gets the same response and executes nothing. */
 #include "session/session_state.h"
 
-/* For so long a refused submit waits for others that its client has sent with it. */
+/* How long a refused submit waits for others that its client sent together with it. */
 #define LONE_REFUSAL_MS 200
 
-#define SEEN_MAX        4096u
-#define SEEN_ANSWER_MAX 65536u
-#define SEEN_BYTES_MAX  4194304u /* of the answers of one session: the oldest go first */
+#define CACHE_MAX          4096u
+#define CACHE_RESPONSE_MAX 65536u
+#define CACHE_BYTES_MAX                                                                            \
+    4194304u /* of cached responses of one session: the oldest are dropped first */
 
-/* ---- requests that were seen ---- */
+/* ---- the cache of responses ---- */
 
-static void forget_text(arcp__session *session, arcp__seen_request *seen)
+static void forget_text(arcp__session *session, arcp__cached_request *cached)
 {
-    session->seen_bytes -= seen->answer.size;
-    arcp_buf_fini(&seen->answer);
+    session->cache_bytes -= cached->answer.size;
+    arcp_buf_fini(&cached->answer);
 }
 
-arcp__seen_request *arcp__seen_find(const arcp__session *session, uint64_t hash)
+arcp__cached_request *arcp__cache_find(const arcp__session *session, uint64_t hash)
 {
-    arcp__seen_request *seen = NULL; /* the key is a hash already */
-    HASH_FIND_BYHASHVALUE(hh, session->seen, &hash, sizeof(hash), (unsigned)hash, seen);
-    return seen;
+    arcp__cached_request *cached = NULL; /* the id's hash is also the hash table's */
+    HASH_FIND_BYHASHVALUE(hh, session->cached_requests, &hash, sizeof(hash), (unsigned)hash,
+                          cached);
+    return cached;
 }
 
-bool arcp__seen_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
+bool arcp__cache_add(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
 {
-    arcp__seen_request *seen = NULL;
-    if (arcp__seen_find(session, hash) != NULL) {
+    arcp__cached_request *cached = NULL;
+    if (arcp__cache_find(session, hash) != NULL) {
         return true;
     }
-    if (session->seen_count >= SEEN_MAX) {
-        seen = session->seen_oldest;
-        session->seen_oldest = seen->newer;
-        session->seen_kept = session->seen_kept == seen ? seen->newer : session->seen_kept;
-        HASH_DEL(session->seen, seen);
-        forget_text(session, seen);
-        session->seen_count--;
+    if (session->cache_count >= CACHE_MAX) {
+        cached = session->cache_oldest;
+        session->cache_oldest = cached->newer;
+        session->cache_kept = session->cache_kept == cached ? cached->newer : session->cache_kept;
+        HASH_DEL(session->cached_requests, cached);
+        forget_text(session, cached);
+        session->cache_count--;
     } else {
-        seen = arcp__alloc(sizeof(*seen));
-        if (seen == NULL) {
+        cached = arcp__alloc(sizeof(*cached));
+        if (cached == NULL) {
             arcp__context_no_memory(sessions->context);
             return false;
         }
     }
-    *seen = (arcp__seen_request){.hash = hash};
-    HASH_ADD_BYHASHVALUE(hh, session->seen, hash, sizeof(seen->hash), (unsigned)hash, seen);
-    if (!ARCP__HASH_ADDED(seen)) {
-        arcp__free(seen);
+    *cached = (arcp__cached_request){.hash = hash};
+    HASH_ADD_BYHASHVALUE(hh, session->cached_requests, hash, sizeof(cached->hash), (unsigned)hash,
+                         cached);
+    if (!ARCP__HASH_ADDED(cached)) {
+        arcp__free(cached);
         arcp__context_no_memory(sessions->context);
         return false;
     }
-    if (session->seen_oldest == NULL) {
-        session->seen_oldest = seen;
+    if (session->cache_oldest == NULL) {
+        session->cache_oldest = cached;
     } else {
-        session->seen_newest->newer = seen;
+        session->cache_newest->newer = cached;
     }
-    session->seen_newest = seen;
-    session->seen_count++;
+    session->cache_newest = cached;
+    session->cache_count++;
     return true;
 }
 
-/* `seq`: of an answer that is a record, or 0. `end`: the record behind it, said again with it. */
+/* Caches a response. `seq` is its number if it is a record, else 0. `end` is the record that
+ * followed it and is repeated with it, or empty. */
 static void keep_answer(arcp__session *session, uint64_t hash, uint64_t seq, arcp_span frame,
                         arcp_span end)
 {
-    arcp__seen_request *seen = arcp__seen_find(session, hash);
-    if (seen == NULL) {
+    arcp__cached_request *cached = arcp__cache_find(session, hash);
+    if (cached == NULL) {
         return;
     }
-    seen->answered = true;
-    seen->seq = seq;
-    if (frame.size + end.size <= SEEN_ANSWER_MAX &&
-        arcp_buf_reserve(&seen->answer, frame.size + end.size)) {
-        arcp_buf_append(&seen->answer, frame);
-        arcp_buf_append(&seen->answer, end);
-        seen->end_size = end.size;
-        session->seen_bytes += seen->answer.size;
-        while (session->seen_bytes > SEEN_BYTES_MAX) {
-            if (session->seen_kept == NULL) {
-                session->seen_kept = session->seen_oldest;
+    cached->answered = true;
+    cached->seq = seq;
+    if (frame.size + end.size <= CACHE_RESPONSE_MAX &&
+        arcp_buf_reserve(&cached->answer, frame.size + end.size)) {
+        arcp_buf_append(&cached->answer, frame);
+        arcp_buf_append(&cached->answer, end);
+        cached->end_size = end.size;
+        session->cache_bytes += cached->answer.size;
+        while (session->cache_bytes > CACHE_BYTES_MAX) {
+            if (session->cache_kept == NULL) {
+                session->cache_kept = session->cache_oldest;
             }
-            forget_text(session, session->seen_kept);
-            session->seen_kept = session->seen_kept->newer;
+            forget_text(session, session->cache_kept);
+            session->cache_kept = session->cache_kept->newer;
         }
     }
 }
 
-/* What showed credentials is not kept: asked again, it is executed again. */
+/* A response that showed credentials is not cached: a duplicate is executed again. */
 static void forget_answer(arcp__session *session, uint64_t hash)
 {
-    arcp__seen_request *seen = arcp__seen_find(session, hash);
-    if (seen != NULL) {
-        seen->is_repeatable = true;
+    arcp__cached_request *cached = arcp__cache_find(session, hash);
+    if (cached != NULL) {
+        cached->is_repeatable = true;
     }
 }
 
@@ -114,7 +118,7 @@ arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session
     }
     request->hash = hash;
     request->type = envelope->type;
-    arcp__trace_asked(sessions->context, envelope, request->trace_id);
+    arcp__trace_requested(sessions->context, envelope, request->trace_id);
     request->session = session;
     if (envelope->type == ARCP_MESSAGE_JOB_SUBMIT) {
         DL_APPEND(session->submits, request);
@@ -124,7 +128,7 @@ arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session
     return request;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static uint64_t append_own(arcp__sessions *sessions, arcp__session *session, arcp_span record)
 {
@@ -142,7 +146,7 @@ static uint64_t append_own(arcp__sessions *sessions, arcp__session *session, arc
     return seq;
 }
 
-/* Of a kept answer that shows a job's credentials: the job. */
+/* The job whose credentials a cached response shows. */
 typedef struct shown_job {
     arcp_span type, job_id;
 } shown_job;
@@ -153,15 +157,15 @@ static const arcp__member shown_rows[] = {
 };
 static const arcp__members shown_members = ARCP__MEMBERS(shown_rows);
 
-/* Sends the answer that is kept once more. */
+/* Sends the cached response again. */
 static void answer_again(arcp__sessions *sessions, arcp__session *session, uint64_t hash)
 {
-    const arcp__seen_request *seen = arcp__seen_find(session, hash);
-    if (seen == NULL || seen->answer.size == 0 || seen->seq > session->sent_seq) {
-        return; /* there is none, or a refusal that is not handed out yet: it comes by itself */
+    const arcp__cached_request *cached = arcp__cache_find(session, hash);
+    if (cached == NULL || cached->answer.size == 0 || cached->seq > session->sent_seq) {
+        return; /* not cached, or a refusal that is still to be sent */
     }
-    const arcp_span answer = arcp_buf_span(&seen->answer);
-    const arcp_span kept = arcp_span_first(answer, answer.size - seen->end_size);
+    const arcp_span answer = arcp_buf_span(&cached->answer);
+    const arcp_span kept = arcp_span_first(answer, answer.size - cached->end_size);
     const arcp_span end = arcp_span_from(answer, kept.size);
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
@@ -176,7 +180,8 @@ static void answer_again(arcp__sessions *sessions, arcp__session *session, uint6
         shown.job_id = ARCP__NOTHING;
     }
     arcp__session_send_in_order(sessions, session, shown.job_id, &frame, false);
-    /* Whoever asks again may have had the end before the answer, and could not know what it was. */
+    /* A client that repeats its submit may have received the terminal event before the response;
+     * send both again. */
     if (end.size != 0) {
         (void)append_own(sessions, session, end);
     }
@@ -196,7 +201,8 @@ static void release_answer(arcp__sessions *sessions, arcp__request *request)
     if (request->frame_is_record) {
         const uint64_t seq = append_own(sessions, session, record);
         if (seq == 0) {
-            forget_answer(session, request->hash); /* its link closes; ask again */
+            forget_answer(session,
+                          request->hash); /* the engine fails: a duplicate must not find it */
             return;
         }
         arcp_buf frame = ARCP_BUF_INIT;
@@ -209,7 +215,7 @@ static void release_answer(arcp__sessions *sessions, arcp__request *request)
     if (request->frame.size == 0) {
         return;
     }
-    /* Whether it must be durable first: everything that changed is in the open batch. */
+    /* The response waits for the open batch, which has everything that the request changed. */
     if (request->is_secret) {
         forget_answer(session, request->hash);
         arcp__session_send(sessions, session, &request->frame, true);
@@ -235,7 +241,7 @@ void arcp__request_finish(arcp__sessions *sessions, arcp__request *request)
         release_answer(sessions, request);
         return;
     }
-    /* Submits that are answered leave in their order. */
+    /* Responses to submits are sent in order. */
     while (session->submits != NULL && session->submits->answered) {
         arcp__request *first = session->submits;
         DL_DELETE(session->submits, first);
@@ -243,13 +249,13 @@ void arcp__request_finish(arcp__sessions *sessions, arcp__request *request)
         arcp__session_free_request(first);
     }
     arcp__session_note_submits(session);
-    arcp__session_look(sessions, session);
+    arcp__session_schedule(sessions, session);
 }
 
-/* ---- refusals, as the client understands them (docs/protocol.md, Peer profiles) ---- */
+/* ---- refusals, in the form of the peer profile (docs/protocol.md, Peer profiles) ---- */
 
-/* Whether this session's client waits for anything but this request: a submit, a job, or what says
- * how one ended. */
+/* Whether this session's client waits for anything besides this request: a submit, a job or a job's
+ * terminal event. */
 static bool waits_for_more(const arcp__request *request)
 {
     const arcp__session *session = request->session;
@@ -310,7 +316,7 @@ static void format_record(arcp__request *request, arcp_span job_id, arcp_span pa
     arcp_json_end_object(&writer);
 }
 
-/* The job.accepted of a job that is none: no authority, and its end comes behind it. */
+/* The job.accepted of a job that does not exist: without authority; job.error follows it. */
 static void format_accepted(const arcp__sessions *sessions, arcp__request *request,
                             arcp_span job_id, arcp_span agent)
 {
@@ -334,7 +340,7 @@ static void format_accepted(const arcp__sessions *sessions, arcp__request *reque
     arcp_buf_fini(&payload);
 }
 
-/* How the session's first submit is refused, where that waits to be decided. */
+/* Chooses the form of the refusal of the session's first submit if that is still open. */
 void arcp__session_settle_refusal(arcp__sessions *sessions, arcp__session *session)
 {
     arcp__request *request = session->submits;
@@ -363,18 +369,18 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
     arcp_buf payload = ARCP_BUF_INIT;
     char fresh[ARCP__ID_SIZE];
     if (is_submit || (profile->names_refused_job && subject.size == 0)) {
-        /* Clients bind a refused submit by a job id that is never registered. */
+        /* Clients match a refused submit by a job id that is never used for a job. */
         arcp__context_make_id(sessions->context, "job_", fresh);
         job_id = arcp_span_cstr(fresh);
     }
     if (accepts) {
         format_accepted(sessions, request, job_id, subject);
     }
-    bool fits = details.size < arcp__frame_room_of_text(sessions->context);
+    bool fits = details.size < arcp__frame_text_max(sessions->context);
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__error_payload_local(&writer, error, fits ? details : ARCP__FRAME_LIMIT);
     arcp__put_cstr(&writer, "final_status", "error");
-    if (accepts) { /* it is the end of the job that the frame accepts */
+    if (accepts) { /* the end of the job that `frame` accepts */
         arcp__write_timestamp(&writer, "completed_at", sessions->context->now.wall_ns);
     }
     arcp__put_cstr(&writer, "request_id", request->id);
@@ -393,8 +399,8 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
         format_record(request, is_shown ? job_id : ARCP__NOTHING, arcp_buf_span(&payload));
     }
     if (waits) {
-        /* Both forms, of which settle takes one. What the client asked together comes one after the
-         * other. */
+        /* Make both forms; arcp__session_settle_refusal chooses one after a moment, because
+         * requests that a client sends together arrive one after the other. */
         format_session_error(request, arcp_buf_span(&payload), &request->lone_error);
         arcp__context_arm(sessions->context, &request->session->refusal_timer,
                           sessions->timer_kinds.session, request->session,
@@ -408,9 +414,10 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
         arcp__context_no_memory(sessions->context);
         return;
     }
-    const int64_t rest_ns = arcp__principal_refused(sessions->jobs, request->session->principal);
-    if (rest_ns != 0 && request->session->link != NULL) {
-        arcp__link_rest(sessions, request->session->link, rest_ns);
+    const int64_t throttle_ns =
+        arcp__principal_refused(sessions->jobs, request->session->principal);
+    if (throttle_ns != 0 && request->session->link != NULL) {
+        arcp__link_throttle(sessions, request->session->link, throttle_ns);
     }
     if (!waits) {
         arcp__request_finish(sessions, request);
@@ -478,7 +485,7 @@ void arcp__request_answer(arcp__sessions *sessions, arcp__request *request, cons
         arcp_error error = {0};
         arcp_buf_clear(&request->frame);
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
-                             "the answer is too large for one frame (limits.frame_bytes)");
+                             "the response is too large for one frame (limits.frame_bytes)");
         arcp__request_refuse(sessions, request, &error,
                              request->type == ARCP_MESSAGE_JOB_SUBMIT ? ARCP__NOTHING : job_id,
                              ARCP__FRAME_LIMIT);

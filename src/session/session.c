@@ -1,5 +1,5 @@
-/* A session's life: made by a hello, kept while its link or its jobs live, resumable for a
- * window after that, then taken apart. */
+/* A session's life: made by a hello, kept as long as it has a link or running jobs, resumable for a
+ * window after that, then removed. */
 #include "session/session_state.h"
 
 arcp__session *arcp__session_find(const arcp__sessions *sessions, arcp_span id)
@@ -24,7 +24,7 @@ static void admission_is_ready(void *user, arcp__submitter *submitter)
 {
     arcp__sessions *sessions = user;
     arcp__session *session = (arcp__session *)submitter;
-    arcp__session_look(sessions, session);
+    arcp__session_schedule(sessions, session);
     arcp__session_job_ended(sessions, session);
 }
 
@@ -130,8 +130,8 @@ void arcp__session_send(arcp__sessions *sessions, arcp__session *session, arcp_b
         arcp_buf_fini(frame);
         return;
     }
-    /* Nothing overtakes the welcome: a client may ask before it has it. */
-    bool is_open = sessions->log->committed_id >= session->opens_at;
+    /* Nothing overtakes the welcome, even if the client sends requests before it arrives. */
+    bool is_open = sessions->log->committed_id >= session->welcome_batch_id;
     arcp__port_send(sessions->log, &session->link->port, frame, durable || !is_open);
 }
 
@@ -155,7 +155,7 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
 {
     session->link = link;
     link->session = session;
-    session->said_goodbye = false;
+    session->closed_by_client = false;
     arcp__link_enter(link, ARCP__LINK_OPEN);
     arcp__session_enter(session, ARCP__SESSION_CONNECTED);
     session->submitter.viewer = (arcp__credential_viewer){
@@ -164,7 +164,7 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
         .has_feature = arcp__session_has_feature(session, ARCP_FEATURE_PROVISIONED_CREDENTIALS),
         .is_connected = true,
         .link_is_private = arcp__link_is_private(link)};
-    arcp__session_note_submits(session); /* it may have got another profile */
+    arcp__session_note_submits(session); /* its profile may have changed */
     session->refusal_bytes = 0;
     arcp__context_disarm(sessions->context, &link->hello_timer);
     arcp__effect_push(sessions->log, &link->port, &(arcp__effect){.kind = ARCP__EFFECT_ADMIT_LINK},
@@ -179,8 +179,7 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
         idle == 0 ? ARCP_TIME_NEVER : arcp__context_after_sec(sessions->context, idle));
 }
 
-/* From now on the window counts; with live jobs it begins when the last of them ends.
- * [arcp:6.4-6] */
+/* Starts the resume window; with live jobs it begins when the last of them ends. [arcp:6.4-6] */
 void arcp__session_start_window(arcp__sessions *sessions, arcp__session *session)
 {
     int64_t at =
@@ -208,10 +207,10 @@ void arcp__session_detach(arcp__sessions *sessions, arcp__session *session)
     arcp__context_disarm(sessions->context, &session->heartbeat_timer);
     arcp_buf_fini(&session->read_bytes);
     session->read_at = 0;
-    arcp__read_forget(sessions->log, &session->read);
+    arcp__read_end(sessions->log, &session->read);
     if (!sessions->context->closing) {
         arcp__session_start_window(sessions, session);
-        arcp__session_weigh_backlog(sessions, session); /* its agents go on while it is away */
+        arcp__session_check_backlog(sessions, session); /* its agents continue while it is away */
     }
 }
 
@@ -231,12 +230,12 @@ void arcp__session_window_due(arcp__sessions *sessions, arcp__session *session)
     const bool has_jobs = arcp__session_has_live_jobs(session);
     if (session->link == NULL) {
         if (!has_jobs) {
-            arcp__session_end(sessions, session, "its resume window is over");
+            arcp__session_end(sessions, session, "its resume window has ended");
         }
         return;
     }
     if (idle_sec == 0) {
-        return; /* a reload has switched it off */
+        return; /* disabled by a reload */
     }
     const int64_t due_ns =
         has_jobs ? arcp__context_after_sec(context, idle_sec)
@@ -244,12 +243,12 @@ void arcp__session_window_due(arcp__sessions *sessions, arcp__session *session)
     if (due_ns > context->now.mono_ns) {
         arcp__context_arm(context, &session->window_timer, sessions->timer_kinds.session, session,
                           due_ns);
-    } else { /* the window begins now */
+    } else { /* this also begins the resume window */
         arcp__link_close(sessions, session->link, 1000, "the session was idle for too long", false);
     }
 }
 
-/* ---- its submits ---- */
+/* ---- submits ---- */
 
 void arcp__session_free_request(arcp__request *request)
 {
@@ -266,20 +265,20 @@ void arcp__session_note_submits(arcp__session *session)
         session->submits != NULL && !session->profile->hides_children;
 }
 
-void arcp__session_look(arcp__sessions *sessions, arcp__session *session)
+void arcp__session_schedule(arcp__sessions *sessions, arcp__session *session)
 {
     if ((session->submits != NULL || session->submitter.admissions != NULL) &&
-        !session->has_turns) {
-        session->has_turns = true;
-        DL_APPEND2(sessions->turns, session, turns_previous, turns_next);
+        !session->is_scheduled) {
+        session->is_scheduled = true;
+        DL_APPEND2(sessions->scheduled, session, scheduled_previous, scheduled_next);
     }
 }
 
-void arcp__session_leave_turns(arcp__sessions *sessions, arcp__session *session)
+void arcp__session_unschedule(arcp__sessions *sessions, arcp__session *session)
 {
-    if (session->has_turns) {
-        session->has_turns = false;
-        DL_DELETE2(sessions->turns, session, turns_previous, turns_next);
+    if (session->is_scheduled) {
+        session->is_scheduled = false;
+        DL_DELETE2(sessions->scheduled, session, scheduled_previous, scheduled_next);
     }
 }
 
@@ -297,8 +296,8 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
         DL_DELETE(session->submits, request);
         arcp__session_free_request(request);
     }
-    arcp__submitter_leave(sessions->jobs, &session->submitter);
-    arcp__session_leave_turns(sessions, session);
+    arcp__submitter_fini(sessions->jobs, &session->submitter);
+    arcp__session_unschedule(sessions, session);
     arcp__context_disarm(sessions->context, &session->heartbeat_timer);
     arcp__context_disarm(sessions->context, &session->window_timer);
     arcp__context_disarm(sessions->context, &session->refusal_timer);
@@ -324,8 +323,8 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
     session->principal->sessions--;
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
     arcp__principal_maybe_free(sessions->jobs, session->principal);
-    HASH_CLEAR(hh, session->seen);
-    for (arcp__seen_request *at = session->seen_oldest, *next = NULL; at != NULL; at = next) {
+    HASH_CLEAR(hh, session->cached_requests);
+    for (arcp__cached_request *at = session->cache_oldest, *next = NULL; at != NULL; at = next) {
         next = at->newer;
         arcp_buf_fini(&at->answer);
         arcp__free(at);

@@ -1,9 +1,10 @@
-/* Links and sessions: a connection from its first byte to a session or a refusal, what a session
- * asks for, and what it is told.
+/* Links and sessions: a connection from its first frame to a session or a refusal, the requests of
+ * a session, and the events and responses it gets.
  *
- * Sessions call jobs (job/job.h); what a job tells them goes through two tables of functions, its
- * records by mail, which is delivered when the input is over. A record is kept once, in its job's
- * stream: a session holds runs of positions in streams and gives each position its event_seq.
+ * Sessions call jobs (job/job.h). Jobs report to sessions through two tables of functions; records
+ * go through a message queue, which is delivered at the end of the input. A record is stored once,
+ * in its job's stream: a session holds runs of positions in streams and gives each position its
+ * event_seq.
  *
  * The life of a link:
  *
@@ -11,13 +12,13 @@
  *      ^                       │
  *      └── refused; it closes ─┘
  *
- * In each of them it may be closed (its port is), by either side; its owner then disconnects it.
+ * In each state either side may close it (port.is_closed); its owner then disconnects it.
  *
  * The life of a session:
  *
  *     a hello ──> CONNECTED <── a resume ── AWAY <── its index is read ── LOADING <── a restart
  *                     │                      ^ │
- *                     └── its link is gone ──┘ └── its window is over, or it said goodbye and its
+ *                     └── its link closes ───┘ └── its window ends, or it was closed and its
  *                                                  place is needed ──> freed
  *
  * The window of a session that is away begins when the last of its jobs has ended. */
@@ -42,69 +43,69 @@ const arcp__members *arcp__message_members(arcp_message_type type);
 /* ---- links ---- */
 
 typedef struct arcp__link_options {
-    void *user;          /* comes back in effects */
+    void *user;          /* passed in effects */
     bool is_local;       /* loopback, pipe or memory */
     bool is_encrypted;   /* by the transport */
     arcp_span principal; /* not empty: any token is accepted, for this principal (stdio) */
     const char
         *peer; /* its address, for lines about it; borrowed until disconnect; NULL: unknown */
-    uint32_t waited_ms; /* of limits.hello_timeout_sec, before the engine heard of it */
+    uint32_t waited_ms; /* part of limits.hello_timeout_sec that had passed before */
 } arcp__link_options;
 
-/* A peer that was turned away, by the owner or by the engine. */
+/* A connection or hello that was refused, by the owner or by the engine. */
 typedef struct arcp__refusal {
     const char *peer; /* ADDRESS:PORT; NULL: unknown */
     const char *rule; /* what decided; static */
     int code;         /* an HTTP status or a close code; 0: none */
-    bool is_audited;  /* it is a decision about who may come in */
-    bool is_logged;   /* the operator's log has it too */
-    bool is_trouble;  /* the fault is not the peer's: a warning */
+    bool is_audited;  /* it is a decision about access, for the audit log */
+    bool is_logged;   /* the operator's log gets a line, too */
+    bool is_trouble;  /* not the peer's fault: logged as a warning */
 } arcp__refusal;
 
 /* NULL when out of memory. */
 arcp__link *arcp__link_new(arcp__sessions *sessions, const arcp__link_options *options);
 void arcp__link_receive(arcp__sessions *sessions, arcp__link *link, arcp_span frame);
-/* False: its owner is to hand over no more frames until RESUME_LINK. */
+/* False: its owner must pass no more frames until RESUME_LINK. */
 bool arcp__link_takes_more(arcp__link *link);
-/* A frame of it took so long; true when its principal's links rest for that. */
+/* Reports how long a frame took; true when this makes its principal's links pause. */
 bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t took_ns);
 void arcp__link_drained(arcp__sessions *sessions, arcp__link *link, size_t unsent);
 void arcp__link_input_over(arcp__sessions *sessions, arcp__link *link);
 void arcp__link_disconnect(arcp__sessions *sessions, arcp__link *link);
-/* The owner has let go of it, after the engine failed. */
-void arcp__link_gone(arcp__link *link);
-/* Whose token it is, or why nobody's. NULL: the link whose hello waited for this has gone, or was
- * closed; else it may take frames again when the input is over. */
+/* Like arcp__link_disconnect, after the engine has failed. */
+void arcp__link_disconnect_failed(arcp__link *link);
+/* The result of an AUTHENTICATE effect. Returns the link whose hello waited for it, which may take
+ * frames again after the input; NULL: it was closed meanwhile. */
 arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id, arcp_status status,
                                      arcp_span principal, bool is_anonymous);
-/* Its owner may hand over frames again, unless something is still against it. */
+/* Lets its owner pass frames again, unless something else still prevents that. */
 void arcp__link_resume(arcp__sessions *sessions, arcp__link *link);
-/* All of them: session.error and close. */
+/* Sends session.error to all links and closes them. */
 void arcp__links_fail(arcp__sessions *sessions, const arcp_error *error, int close_code);
-/* The runtime stops: those that were told everything close, and the others when `are_words_over`.
- */
-void arcp__links_stop(arcp__sessions *sessions, bool are_words_over);
-/* Closes the links whose peers said that nothing more comes, and that have all they asked for. */
-void arcp__links_leave(arcp__sessions *sessions);
-/* The next CLOSE of a link for which there was no memory. */
+/* The runtime stops: closes the links that were sent everything, and with `drain_is_over` all
+ * others. */
+void arcp__links_stop(arcp__sessions *sessions, bool drain_is_over);
+/* Closes the links whose peers send nothing more and have got everything. */
+void arcp__links_close_finished(arcp__sessions *sessions);
+/* After the engine has failed: the next CLOSE, one for each link. Allocates nothing. */
 bool arcp__links_next_close(arcp__sessions *sessions, arcp__effect *out);
 
-/* By the owner, before there was a link: it may get lines. */
+/* Notes a refusal by the owner, before there was a link; it is logged or counted. */
 void arcp__refusal_note(arcp__sessions *sessions, const arcp__refusal *refusal, const char *reason);
-/* Says how many had none, and begins anew. */
-void arcp__refusals_tell(arcp__sessions *sessions);
+/* Logs how many refusals were only counted, and resets the counts. */
+void arcp__refusals_report(arcp__sessions *sessions);
 
-/* ---- peer profiles: how answers differ for clients that need another form ---- */
+/* ---- peer profiles: how responses differ for clients that need another form ---- */
 
 typedef struct arcp__peer_profile arcp__peer_profile;
 /* NULL for a name that is not in the table. */
 const arcp__peer_profile *arcp__peer_profile_named(arcp_span name);
 
-/* All names with ", " between them, for messages. */
+/* All names, separated by ", ", for messages. */
 const char *arcp__peer_profile_names(void);
 
 /* Which profile a session gets: both globs must match, an empty one matches everything. Rows added
- * later are looked at first; the shipped rows last. ARCP_E_USAGE for a profile that does not
+ * later are checked first, the built-in rows last. ARCP_E_USAGE for a profile that does not
  * exist. */
 typedef struct arcp__peer_profile_rule {
     arcp_span client_glob;    /* over hello.client.name */
@@ -116,25 +117,25 @@ ARCP_MUST_CHECK arcp_status arcp__peer_profile_add(arcp__sessions *sessions,
                                                    arcp_error *err);
 void arcp__peer_profiles_clear(arcp__sessions *sessions);
 
-/* ---- all of them ---- */
+/* ---- all sessions ---- */
 
-/* What is counted of sessions and links, for operators. */
+/* Counters for the metrics. */
 typedef struct arcp__session_metrics {
     uint64_t submits_refused[ARCP_STATUS_COUNT];
     uint64_t sessions_opened, sessions_resumed, authentications_refused;
-    uint64_t refusals_counted; /* without a line of their own */
+    uint64_t refusals_counted; /* counted in a summary line instead of logged singly */
     uint64_t back_pressure;
 } arcp__session_metrics;
 
 struct arcp__sessions {
-    /* Given by the owner. */
+    /* Set by the owner. */
     arcp__context *context;
     arcp__log *log;
     arcp__credentials *credentials;
     arcp__jobs *jobs;
-    const char *runtime_name, *runtime_version; /* in the welcome */
+    const char *runtime_name, *runtime_version; /* for session.welcome */
     struct {
-        int link, session, refusals; /* of timers that arcp__sessions_due takes */
+        int link, session, refusals; /* of the timers for arcp__sessions_due */
     } timer_kinds;
 
     arcp__link *links;
@@ -143,74 +144,78 @@ struct arcp__sessions {
     struct arcp__profile_row *profiles; /* owned */
     size_t profile_count;
     uint64_t next_auth_id;
-    bool has_inputs_over;      /* some link's may be */
-    arcp__link *next_to_close; /* of a failed engine: the link that is told next; NULL: none */
+    bool has_inputs_over;      /* input_over may be set on a link */
+    arcp__link *next_to_close; /* of a failed engine: the link to close next; NULL: none */
     bool is_closing_links;     /* next_to_close was set */
     arcp__timer refusal_timer;
     struct arcp__refusals *refusals; /* owned; NULL until the first refusal */
 
-    struct arcp__mail *mail; /* owned array, delivered from mail_first on */
-    size_t mail_first, mail_end, mail_capacity;
-    arcp__session *turns;             /* whose submits or children may have their turn */
+    struct arcp__notification
+        *notifications; /* owned array; delivered from notification_first on */
+    size_t notification_first, notification_end, notification_capacity;
+    arcp__session *scheduled;         /* whose submits or children may be handled now */
     arcp__session *outbox;            /* that may have something to send */
-    arcp__session *undurable;         /* that wait for a batch */
-    arcp_buf sending;                 /* the frame of the SEND effect at hand; may be secret */
+    arcp__session *undurable;         /* with numbers that are not durable yet */
+    arcp_buf sending;                 /* the frame of the current SEND effect; may be secret */
     uint64_t next_read_id;            /* of all READ effects */
-    struct arcp__read *reads;         /* in the order in which they were asked for */
-    struct arcp__lost_stream *lost;   /* while rows are taken up: see session_restore.c */
-    struct arcp__kept_row *kept_rows; /* likewise, of SUBSCRIPTIONS */
+    struct arcp__read *reads;         /* in the order in which they were started */
+    struct arcp__lost_stream *lost;   /* during a restart: see session_restore.c */
+    struct arcp__kept_row *kept_rows; /* during a restart: rows of SUBSCRIPTIONS */
     arcp__session_metrics metrics;
 };
 
-/* What jobs are told by: their `user` is arcp__sessions. Lets go of everything but of jobs. */
+/* Frees everything except jobs. */
 void arcp__sessions_fini(arcp__sessions *sessions);
 void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer);
-/* What jobs told, also what they tell meanwhile. */
-void arcp__mail_deliver(arcp__sessions *sessions);
-/* Submits and children of jobs that have their turn. */
-void arcp__sessions_take_turns(arcp__sessions *sessions);
-/* Before the open batch is taken: what sessions numbered since the last one becomes index records
- * of this one. */
+/* Delivers the queued messages of jobs, and those that this causes. */
+void arcp__notifications_deliver(arcp__sessions *sessions);
+/* Handles submits and children whose turn it is. */
+void arcp__sessions_run_scheduled(arcp__sessions *sessions);
+/* Before the open batch is taken: writes index records for the numbers that sessions gave since the
+ * last batch. */
 void arcp__sessions_write_indexes(arcp__sessions *sessions);
-/* A batch was committed. */
+/* To be called when a batch was committed. */
 void arcp__sessions_durable(arcp__sessions *sessions);
-/* The next frame of a record, of whichever session has one. */
+/* The next frame with a record or a response that waited for its order, of any session. */
 bool arcp__sessions_next_frame(arcp__sessions *sessions, arcp__effect *out);
-/* It was handed over. */
-void arcp__sessions_take_back(arcp__sessions *sessions);
+/* The owner is done with that frame. */
+void arcp__sessions_frame_sent(arcp__sessions *sessions);
 
-/* Links, sessions, their submits that are not answered, and their subscriptions. */
+/* Links, sessions, their submits without a response, and their subscriptions. */
 void arcp__sessions_dump(const arcp__sessions *sessions, arcp__dump *dump);
 
-/* ---- over a restart, in this order ---- */
+/* ---- restart, in this order ---- */
 
-/* A row of SESSIONS or SUBSCRIPTIONS (`value`, which the context's index holds unless it is of the
- * latter). ARCP_E_CORRUPT, ARCP_E_NO_MEMORY. */
+/* Restores a row of SESSIONS, from the context's index, or keeps a row of SUBSCRIPTIONS for later.
+ * ARCP_E_CORRUPT or ARCP_E_NO_MEMORY. */
 arcp_status arcp__session_restore_row(arcp__sessions *sessions, arcp_span key, arcp_error *err);
 arcp_status arcp__subscription_keep_row(arcp__sessions *sessions, arcp_span key, arcp_span value,
                                         arcp_error *err);
-/* All rows are there, of jobs too: who observes which job. The first that is damaged in *err. */
+/* After all rows, those of jobs included: makes the observations. *err names the first damaged
+ * row. */
 arcp_status arcp__sessions_restore_observers(arcp__sessions *sessions, arcp_error *err);
-/* The one behind `session`, or the first behind NULL; NULL: there is none. */
+/* The session after `session`, or the first for NULL; NULL: there is none. */
 arcp__session *arcp__session_next(const arcp__sessions *sessions, const arcp__session *session);
-/* The key of the stream that has its index. */
+/* Writes the key of the session's index stream. */
 #define ARCP__SESSION_KEY_SIZE (ARCP__ID_SIZE + 2)
 void arcp__session_index_key(const arcp__session *session, char key[ARCP__SESSION_KEY_SIZE]);
-/* Records of its index; none: it ends here. ARCP_E_CORRUPT. */
+/* Restores records of its index; `count` 0: the index ends here. ARCP_E_CORRUPT. */
 arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session *session,
                                         uint64_t first, const arcp_span *records, size_t count,
                                         arcp_error *err);
-/* Where its index goes on. */
+/* The position of the next index record. */
 uint64_t arcp__session_index_next(const arcp__session *session);
-/* Each stream that an index or a session has, but those of jobs: `is_own` is a session's own. */
-void arcp__sessions_visit_streams(arcp__sessions *sessions,
-                                  void (*visit)(void *user, arcp__stream *stream, bool is_own),
-                                  void *user);
-/* All streams are read: runs whose job was forgotten go, and observers catch up. ARCP_E_CORRUPT. */
+/* Calls `each` for the streams that sessions and indexes refer to, except those of jobs. `is_own`:
+ * a session's own stream. */
+void arcp__sessions_for_each_stream(arcp__sessions *sessions,
+                                    void (*each)(void *user, arcp__stream *stream, bool is_own),
+                                    void *user);
+/* After all streams were read: removes runs of evicted jobs and lets observers catch up.
+ * ARCP_E_CORRUPT. */
 arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err);
-/* Their jobs have ended: the windows begin. */
+/* After the jobs have ended: starts the resume windows. */
 void arcp__sessions_start_windows(arcp__sessions *sessions);
-/* What was kept for this goes. */
+/* Frees what was kept for the restart. */
 void arcp__sessions_end_restore(arcp__sessions *sessions);
 
 #endif

@@ -1,22 +1,21 @@
-/* job.accepted: in the form that a session's client reads, and in its order (docs/protocol.md,
- * Sessions): clients bind the answers to their submits by order.
+/* job.accepted: its form for the peer profile, and its order (docs/protocol.md, Sessions). Clients
+ * match responses to their submits by order.
  *
- * A refusal of a submit is a numbered record of the session, which leaves when the link has taken
- * all numbers before it (session_outbox.c). job.accepted is a frame without a number, which would
- * overtake it. So a job.accepted that is made while such a refusal has not left yet waits here,
- * and with it all that keep its order: it leaves directly behind the refusal, before the next
- * number, when the batch that it shows is durable. The records of its job have later numbers, and
- * so still come behind it.
+ * The refusal of a submit is a numbered record of the session, which is sent after all records with
+ * lower numbers (session_outbox.c). job.accepted is a frame without a number and would overtake it.
+ * So a job.accepted that is made while such a refusal is unsent waits here, and so do later ones:
+ * they are sent directly after the refusal, before the next number, once their batch is durable.
+ * The records of the job have higher numbers and so still follow its job.accepted.
  *
- * What waits here belongs to the link: it goes when the link does. */
+ * Waiting responses belong to the link: they are dropped when it closes. */
 #include "session/session_state.h"
 
 struct arcp__answer {
     arcp__answer *prev, *next;
-    uint64_t after_seq; /* of the refusal before it */
-    uint64_t batch_id;  /* what it shows is durable with this one */
+    uint64_t after_seq; /* number of the refusal before it */
+    uint64_t batch_id;  /* it waits until this batch is durable */
     arcp_buf frame;     /* owned */
-    bool closes;        /* session.closed: the link is closed behind it */
+    bool closes;        /* session.closed: the link is closed after it */
 };
 
 void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *session, arcp_span job_id,
@@ -82,7 +81,7 @@ void arcp__session_drop_answers(arcp__session *session)
     }
 }
 
-/* ---- its form ---- */
+/* ---- form ---- */
 
 void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
                            const arcp__peer_profile *profile, arcp_buf *out)
@@ -95,7 +94,7 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     if (arcp_json_scan(&json, accepted, &limits, NULL) != ARCP_OK) {
         arcp_json_fini(&json);
-        out->failed = true; /* it is JSON of ours: only memory can be missing */
+        out->failed = true; /* it is valid JSON, so only memory can be missing */
         return;
     }
     arcp_json_writer writer = arcp__put_begin(out);

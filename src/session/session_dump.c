@@ -25,7 +25,7 @@ static void dump_link(const arcp__link *link, arcp__dump *dump)
     arcp__put_bool(&writer, "paused", link->paused);
     arcp__put_bool(&writer, "input_over", link->input_over);
     arcp__dump_timer(dump, &writer, "hello_timeout_in_ms", &link->hello_timer);
-    arcp__dump_timer(dump, &writer, "rest_ends_in_ms", &link->rest_timer);
+    arcp__dump_timer(dump, &writer, "rest_ends_in_ms", &link->throttle_timer);
     arcp__dump_waits(&writer);
     arcp__port_dump_wait(&link->port, &writer);
     if (link->port.is_closed) {
@@ -41,7 +41,7 @@ static void dump_link(const arcp__link *link, arcp__dump *dump)
     if (link->is_full) {
         arcp__dump_wait(&writer, "room for answers: no frame of it is taken");
     }
-    if (link->rests) {
+    if (link->is_throttled) {
         arcp__dump_wait(&writer, "the end of its rest: too much of what its principal sent was "
                                  "refused or took long");
     }
@@ -56,8 +56,8 @@ static void dump_backlog(const arcp__sessions *sessions, const arcp__session *se
 {
     if (session->durable_seq <= session->sent_seq) {
         arcp__dump_wait(writer, "store batch %llu", (unsigned long long)session->waits_for);
-    } else if (sessions->log->committed_id < session->opens_at) {
-        arcp__dump_wait(writer, "store batch %llu", (unsigned long long)session->opens_at);
+    } else if (sessions->log->committed_id < session->welcome_batch_id) {
+        arcp__dump_wait(writer, "store batch %llu", (unsigned long long)session->welcome_batch_id);
     } else if (session->read != NULL) {
         arcp__dump_wait(writer, "a page of events from the store");
     } else {

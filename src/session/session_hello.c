@@ -1,10 +1,11 @@
-/* From a link's first frame to a session (§6.1, §6.2): who is it, what do both sides speak; and the
- * frames behind that, which are the session's.
+/* From a link's first frame to a session (§6.1, §6.2): authentication and negotiation. Later frames
+ * go to the session.
  *
- * Or to the same session on a new link, with everything it has not seen (§6.3). That is asked for
- * in three ways: hello.payload.resume{...}, the same members flat in the hello, or a session.resume
- * message. The token is compared in constant time against hashes of the current and, until the new
- * link has spoken, the previous one. A failed attempt changes nothing. */
+ * A resume (§6.3) puts an existing session on a new link and replays what its client has not got.
+ * It can be requested in three ways: hello.payload.resume{...}, the same members flat in the hello,
+ * or a session.resume message. The resume token is compared in constant time with hashes of the
+ * current token and, until the new link has sent a frame, of the previous one. A failed attempt
+ * changes nothing. */
 #include "session/session_state.h"
 
 #include <arcp/secret.h>
@@ -22,7 +23,7 @@ static void refuse(arcp__sessions *sessions, arcp__link *link, arcp_status statu
     arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
 }
 
-/* ---- what a session begins with ---- */
+/* ---- the welcome ---- */
 
 /* [arcp:6.2-2] */
 static void welcome(arcp__sessions *sessions, arcp__session *session, arcp_span request_id,
@@ -73,7 +74,7 @@ static void welcome(arcp__sessions *sessions, arcp__session *session, arcp_span 
     arcp__session_send(sessions, session, &frame, true);
 }
 
-/* The session is on the link from here on, under a new token. */
+/* Attaches the session to the link under a new resume token. */
 static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *link,
                   arcp_span request_id, const char *request)
 {
@@ -90,7 +91,7 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
         return;
     }
     arcp__context_sha256(sessions->context, arcp_buf_span(&token), session->token_hash);
-    /* The rules may have been changed, or not yet been there when it was restored. */
+    /* The rules may have changed, or were not set yet when the session was restored. */
     session->profile =
         arcp__peer_profile_of(sessions, arcp_span_cstr(session->client_name), session->principal);
     arcp__session_attach(sessions, session, link);
@@ -110,29 +111,29 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
     arcp__session_store(sessions, session);
     welcome(sessions, session, request_id, arcp_buf_span(&token));
     arcp_buf_fini(&token);
-    session->opens_at = arcp__batch_open_id(sessions->log);
+    session->welcome_batch_id = arcp__batch_open_id(sessions->log);
     arcp__session_heartbeat_start(sessions, session);
 }
 
 /* ---- opening ---- */
 
-static bool may_go(const arcp__session *session)
+static bool is_evictable(const arcp__session *session)
 {
-    return session->said_goodbye && session->state == ARCP__SESSION_AWAY &&
+    return session->closed_by_client && session->state == ARCP__SESSION_AWAY &&
            session->submits == NULL && !arcp__session_has_live_jobs(session);
 }
 
-/* Sessions that said goodbye and have no live jobs may still be resumed, but not at the price of
- * a newcomer: a script that calls `arcp` a thousand times would lock its user out. The oldest
- * one goes, of `principal`, or of anybody's (NULL). */
-static void make_room(arcp__sessions *sessions, const arcp__principal *principal)
+/* Evicts the oldest closed session without live jobs, of `principal` or, for NULL, of any. Such a
+ * session can be resumed, but must not keep a new one out: else a script that calls `arcp` a
+ * thousand times would lock its user out. */
+static void evict_closed(arcp__sessions *sessions, const arcp__principal *principal)
 {
     arcp__session *at = principal == NULL ? sessions->all : principal->oldest_session;
-    while (at != NULL && !may_go(at)) {
+    while (at != NULL && !is_evictable(at)) {
         at = principal == NULL ? at->hh.next : at->own_next;
     }
     if (at != NULL) {
-        arcp__session_end(sessions, at, "it said goodbye, and its place was needed");
+        arcp__session_end(sessions, at, "it was closed, and its place was needed");
     }
 }
 
@@ -141,12 +142,13 @@ static bool within_caps(arcp__sessions *sessions, arcp__link *link, arcp__princi
 {
     const arcp_settings *settings = &sessions->context->settings;
     const bool is_full = principal->sessions >= settings->limits_sessions_per_principal;
-    principal->sessions++; /* the newcomer's: its principal must not go with its last session */
+    principal
+        ->sessions++; /* for the new session: the principal must not be freed with its last one */
     if (is_full) {
-        make_room(sessions, principal);
+        evict_closed(sessions, principal);
     }
     if (sessions->count >= settings->limits_sessions) {
-        make_room(sessions, NULL);
+        evict_closed(sessions, NULL);
     }
     principal->sessions--;
     const char *limit = NULL;
@@ -209,7 +211,7 @@ static bool token_matches(const arcp__session *session, const uint8_t hash[32])
     return current || (previous && session->has_previous);
 }
 
-/* By id, or, when the client gave none, by its token. */
+/* Finds the session by id or, when the client gave none, by its token. */
 static arcp__session *find_resumed(arcp__sessions *sessions, const arcp__resume_request *resume,
                                    const uint8_t hash[32])
 {
@@ -225,9 +227,9 @@ static arcp__session *find_resumed(arcp__sessions *sessions, const arcp__resume_
     return NULL;
 }
 
-/* `aimed_at`: the session that the token or, failing that, the request names. */
+/* `target`: the session that the token belongs to or, if unknown, that the request names. */
 static void refuse_resume(arcp__sessions *sessions, arcp__link *link,
-                          const arcp__principal *principal, arcp_span aimed_at, arcp_status status,
+                          const arcp__principal *principal, arcp_span target, arcp_status status,
                           const char *message)
 {
     const arcp__refusal refusal = {.peer = link->peer, .rule = "resume token", .is_audited = true};
@@ -241,7 +243,7 @@ static void refuse_resume(arcp__sessions *sessions, arcp__link *link,
                                 .rule = refusal.rule,
                                 .reason = message,
                                 .peer = link->peer,
-                                .target = aimed_at,
+                                .target = target,
                                 .more = {{"request", ARCP_SPAN_LITERAL("session.resume")}}});
     }
     refuse(sessions, link, status, message);
@@ -255,50 +257,51 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     uint8_t hash[32];
     arcp__context_sha256(sessions->context, resume->token, hash);
     arcp__session *session = find_resumed(sessions, resume, hash);
-    const arcp_span aimed_at = session != NULL ? arcp_span_cstr(session->id) : resume->session_id;
+    const arcp_span target = session != NULL ? arcp_span_cstr(session->id) : resume->session_id;
     if (session == NULL) {
-        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse_resume(sessions, link, principal, target, ARCP_E_RESUME_WINDOW_EXPIRED,
                       "no session can be resumed with this token: start a new one");
         return;
     }
     if (principal != NULL ? session->principal != principal : !session->is_anonymous) {
-        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_UNAUTHENTICATED,
+        refuse_resume(sessions, link, principal, target, ARCP_E_UNAUTHENTICATED,
                       "the session belongs to another principal");
         return;
     }
     if (session->state == ARCP__SESSION_LOADING) {
-        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_INTERNAL_ERROR,
-                      "the session is still being read; try again");
+        refuse_resume(sessions, link, principal, target, ARCP_E_INTERNAL_ERROR,
+                      "the session is still being restored; try again");
         return;
     }
     if (resume->last_event_seq >= session->next_seq) {
-        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse_resume(sessions, link, principal, target, ARCP_E_RESUME_WINDOW_EXPIRED,
                       "last_event_seq is beyond what this session was sent");
         return;
     }
     if (resume->last_event_seq < session->floor_seq) {
-        refuse_resume(sessions, link, principal, aimed_at, ARCP_E_RESUME_WINDOW_EXPIRED,
+        refuse_resume(sessions, link, principal, target, ARCP_E_RESUME_WINDOW_EXPIRED,
                       "events after last_event_seq are no longer kept");
         return;
     }
     if (session->link != NULL) {
         arcp__link_close(sessions, session->link, 1000, "the session was resumed elsewhere", false);
     }
-    /* A new token is made, the one just used stays good until the new link speaks. [arcp:6.3-1] */
+    /* A new token is made; the one just used stays valid until the new link sends a frame.
+     * [arcp:6.3-1] */
     memcpy(session->previous_hash, hash, sizeof(hash));
     session->has_previous = true;
     session->sent_seq = resume->last_event_seq;
     session->backlog_bytes = 0;
     sessions->metrics.sessions_resumed++;
     begin(sessions, session, link, in->envelope.id, "session.resume");
-    /* Submits of which the client may have seen nothing get their job.accepted again. */
+    /* Submits of which the client may have got nothing get their job.accepted again. */
     const bool repeats = arcp__session_has_feature(session, ARCP_FEATURE_ACCEPTED_AGAIN);
     arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
     for (arcp__observation *at = newest == NULL || !repeats ? NULL : newest->previous; at != NULL;
          at = at == newest ? NULL : at->previous) {
         const arcp__job *job = at->observer.job;
-        const bool unseen = at->first_seq == 0 || at->first_seq > resume->last_event_seq;
-        if (at->may_cancel && unseen && job->parent_id[0] == '\0') {
+        const bool is_unseen = at->first_seq == 0 || at->first_seq > resume->last_event_seq;
+        if (at->may_cancel && is_unseen && job->parent_id[0] == '\0') {
             arcp_buf frame = ARCP_BUF_INIT;
             arcp__session_format_accepted(sessions, session, job, &frame);
             arcp__session_send_revealed(sessions, session, arcp_span_cstr(job->id), &frame);
@@ -308,28 +311,28 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     arcp__session_mark(sessions, session);
 }
 
-/* ---- the hello ---- */
+/* ---- session.hello ---- */
 
-/* The hello again, now that its sender is known. */
+/* Continues with the hello after its sender was authenticated. */
 static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span principal_name,
                            bool is_anonymous)
 {
     arcp_span frame = arcp_buf_span(&link->hello);
     arcp__message in;
     if (!arcp__message_read(sessions->context, frame, &in)) {
-        /* It was read before: there is no memory for its size any more. */
+        /* It was read before, so only memory can be missing. */
         arcp__link_close(sessions, link, 1011, "there is no memory for a frame of this size",
                          false);
         return;
     }
     const arcp_json *json = &sessions->context->json;
     const arcp_json_ref encodings = in.hello.encodings; /* optional */
-    bool speaks_json = arcp_json_is_missing(json, encodings);
+    bool accepts_json = arcp_json_is_missing(json, encodings);
     for (arcp_json_ref at = arcp_json_first(json, encodings); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, encodings, at)) {
-        speaks_json = speaks_json || arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("json"));
+        accepts_json = accepts_json || arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("json"));
     }
-    if (!speaks_json) {
+    if (!accepts_json) {
         refuse(sessions, link, ARCP_E_INVALID_REQUEST,
                "capabilities.encodings must include \"json\"");
         return;
@@ -338,7 +341,7 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span
     if (principal == NULL) {
         return;
     }
-    principal->is_held = true; /* a session that cannot be made must not take it along */
+    principal->is_held = true; /* must not be freed if no session is made */
     link->profile = arcp__peer_profile_of(sessions, in.hello.client_name, principal);
     if (in.hello.resumed.token.data != NULL) {
         resume_session(sessions, link, is_anonymous ? NULL : principal, &in);
@@ -351,12 +354,12 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span
 
 static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span frame);
 
-/* Its sender is known, or refused: then the frame behind the hello is handled. */
-static void take_sender(arcp__sessions *sessions, arcp__link *link, arcp_status status,
-                        arcp_span principal, bool is_anonymous)
+/* Takes the result of the authentication, then handles the frame that came after the hello. */
+static void take_authentication(arcp__sessions *sessions, arcp__link *link, arcp_status status,
+                                arcp_span principal, bool is_anonymous)
 {
     if (status != ARCP_OK || principal.size == 0) {
-        const bool is_known = status != ARCP_E_INTERNAL_ERROR; /* else nobody can tell now */
+        const bool is_known = status != ARCP_E_INTERNAL_ERROR; /* else it cannot be verified now */
         const arcp_status code = is_known ? ARCP_E_UNAUTHENTICATED : ARCP_E_INTERNAL_ERROR;
         const arcp__refusal refusal = {.peer = link->peer,
                                        .rule = is_known ? "token" : "token, not verified",
@@ -382,16 +385,16 @@ static void take_sender(arcp__sessions *sessions, arcp__link *link, arcp_status 
         arcp__link_enter(link, ARCP__LINK_NEW);
     }
     arcp_buf_fini(&link->hello);
-    if (link->has_behind && !link->port.is_closed) {
-        handle_frame(sessions, link, arcp_buf_span(&link->behind));
+    if (link->has_next_frame && !link->port.is_closed) {
+        handle_frame(sessions, link, arcp_buf_span(&link->next_frame));
     }
-    link->has_behind = false;
-    arcp_buf_fini(&link->behind);
+    link->has_next_frame = false;
+    arcp_buf_fini(&link->next_frame);
 }
 
-/* Token and shape first: nothing else of an unauthenticated peer is looked at, but the name that
- * says in which form it is refused. An absent token is empty: the verifier refuses it unless the
- * operator wants no authentication. [arcp:6.1-1] */
+/* Of an unauthenticated peer only the form of the hello, the token, and the client name, which
+ * chooses the form of a refusal, are read. An absent token counts as empty: the verifier refuses it
+ * unless authentication is disabled. [arcp:6.1-1] */
 static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span frame,
                        arcp__message *in)
 {
@@ -420,7 +423,7 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
     arcp__link_enter(link, ARCP__LINK_AUTHENTICATING);
     link->auth_id = ++sessions->next_auth_id;
     if (link->preset_principal != NULL) {
-        take_sender(sessions, link, ARCP_OK, arcp_span_cstr(link->preset_principal), false);
+        take_authentication(sessions, link, ARCP_OK, arcp_span_cstr(link->preset_principal), false);
         return;
     }
     arcp_buf text = ARCP_BUF_SECRET_INIT;
@@ -442,13 +445,13 @@ static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span f
         sessions->context, sessions->context->settings.limits_frame_bytes);
     const arcp_status status =
         arcp__context_read_frame(sessions->context, frame, &limits, &in.envelope, &error);
-    if (status == ARCP_E_NO_MEMORY) { /* its sender chose its size */
+    if (status == ARCP_E_NO_MEMORY) { /* the peer chose the size */
         arcp__link_close(sessions, link, 1011, "there is no memory for a frame of this size",
                          false);
         return;
     }
     if (status != ARCP_OK) {
-        /* A frame that is no envelope ends the transport; the session stays resumable. */
+        /* A frame that is not an envelope closes the link; the session can be resumed. */
         arcp__link_fail(sessions, link, &error, ARCP__NOTHING,
                         arcp__utf8_is_valid(frame) ? 1008 : 1007);
         return;
@@ -463,8 +466,8 @@ static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span f
         return;
     }
     arcp_span shown = arcp_span_first(in.envelope.type_text, 64);
-    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED,
-                         "%.*s before session.hello: say hello first", (int)shown.size, shown.data);
+    (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "%.*s arrived before session.hello",
+                         (int)shown.size, shown.data);
     arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
 }
 
@@ -473,14 +476,14 @@ void arcp__link_receive(arcp__sessions *sessions, arcp__link *link, arcp_span fr
     if (link->port.is_closed) {
         return;
     }
-    assert(!link->has_behind);
+    assert(!link->has_next_frame);
     if (frame.size > sessions->context->settings.limits_frame_bytes) {
         arcp__link_close(sessions, link, 1009, "the frame is larger than limits.frame_bytes",
                          false);
     } else if (link->state == ARCP__LINK_AUTHENTICATING) {
-        link->has_behind = true;
-        arcp_buf_append(&link->behind, frame);
-        if (link->behind.failed) { /* its sender chose its size, and is a stranger yet */
+        link->has_next_frame = true;
+        arcp_buf_append(&link->next_frame, frame);
+        if (link->next_frame.failed) { /* the peer, not authenticated yet, chose the size */
             arcp__link_close(sessions, link, 1011, "there is no memory for a frame of this size",
                              false);
         }
@@ -492,14 +495,14 @@ void arcp__link_receive(arcp__sessions *sessions, arcp__link *link, arcp_span fr
 arcp__link *arcp__link_authenticated(arcp__sessions *sessions, uint64_t auth_id, arcp_status status,
                                      arcp_span principal, bool is_anonymous)
 {
-    /* Newest last: an answer usually comes for one that has just been asked. */
+    /* From the newest on: a result is usually for a recent request. */
     arcp__link *link = sessions->links == NULL ? NULL : sessions->links->previous;
     while (link != NULL && (link->auth_id != auth_id || link->state != ARCP__LINK_AUTHENTICATING ||
                             link->port.is_closed)) {
         link = link == sessions->links ? NULL : link->previous;
     }
     if (link != NULL) {
-        take_sender(sessions, link, status, principal, is_anonymous);
+        take_authentication(sessions, link, status, principal, is_anonymous);
     }
     return link;
 }

@@ -1,8 +1,8 @@
 /* session.list_jobs (§6.6): a page of the jobs that a principal may see.
  *
- * Jobs of a principal are kept in the order of their ids, which is the order of their
- * creation; the cursor is the id of the last job shown, so that pages neither skip nor
- * repeat a job when others come and go. */
+ * A principal's jobs are in the order of their ids, which is the order of their creation. The
+ * cursor is the id of the last job shown, so that pages neither skip nor repeat a job when others
+ * are added or removed. */
 #include "session/session_state.h"
 
 #include "base/timestamp.h"
@@ -31,15 +31,15 @@ static arcp_status read_instant(const char *name, arcp_span text, bool *has, arc
 }
 
 /* [arcp:6.6-2] */
-static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *asked,
+static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *requested,
                                list_filter *out, arcp_error *err)
 {
     const arcp_json *json = &sessions->context->json;
-    *out = (list_filter){.agent = asked->agent,
-                         .limit = asked->limit == 0 ? LIMIT_DEFAULT : asked->limit,
-                         .cursor = asked->cursor};
-    for (arcp_json_ref at = arcp_json_first(json, asked->statuses); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, asked->statuses, at)) {
+    *out = (list_filter){.agent = requested->agent,
+                         .limit = requested->limit == 0 ? LIMIT_DEFAULT : requested->limit,
+                         .cursor = requested->cursor};
+    for (arcp_json_ref at = arcp_json_first(json, requested->statuses); at != ARCP_JSON_ABSENT;
+         at = arcp_json_next(json, requested->statuses, at)) {
         arcp_span word = arcp_json_string(json, at, &sessions->context->scratch);
         arcp_job_status status = arcp_job_status_from_wire(word);
         if (status == ARCP_JOB_STATUS_COUNT) {
@@ -51,9 +51,9 @@ static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *
         }
         out->statuses |= (uint32_t)1 << status;
     }
-    if (read_instant("created_after", asked->created_after, &out->has_after, &out->after, err) !=
-            ARCP_OK ||
-        read_instant("created_before", asked->created_before, &out->has_before, &out->before,
+    if (read_instant("created_after", requested->created_after, &out->has_after, &out->after,
+                     err) != ARCP_OK ||
+        read_instant("created_before", requested->created_before, &out->has_before, &out->before,
                      err) != ARCP_OK) {
         return ARCP_E_INVALID_REQUEST;
     }
@@ -82,7 +82,7 @@ static bool matches(const list_filter *filter, const arcp__job *job)
     if (filter->has_before && arcp__instant_compare(created, filter->before) >= 0) {
         return false;
     }
-    /* All versions of an agent, unless one is named. */
+    /* A name without a version matches all versions of the agent. */
     const arcp_span wanted = filter->agent;
     const arcp_span have = arcp_span_cstr(job->agent_text);
     if (wanted.size == 0 || arcp_span_equal(wanted, have)) {
@@ -96,7 +96,7 @@ static bool matches(const list_filter *filter, const arcp__job *job)
 static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp__session *session,
                       bool with_lease, arcp_buf *out)
 {
-    /* Numbered by the owning session. */
+    /* Numbers are those of the owning session. */
     const arcp__owner_run *last =
         job->owner_run_count == 0 ? NULL : &job->owner_runs[job->owner_run_count - 1];
     arcp_buf_clear(out);
@@ -124,7 +124,7 @@ static void write_job(arcp__sessions *sessions, const arcp__job *job, const arcp
     arcp_json_end_object(writer);
 }
 
-/* The first place in the principal's list behind the cursor. */
+/* The first index in the principal's list after the cursor. */
 static size_t place_after(const arcp__principal *principal, arcp_span cursor)
 {
     size_t low = principal->job_first;
@@ -157,8 +157,9 @@ void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
     }
     const arcp__session *session = request->session;
     const arcp__principal *principal = session->principal;
-    const size_t room = arcp__frame_room(sessions->context) - 128; /* what stands around the jobs */
-    const size_t bytes_max = room < PAGE_BYTES_MAX ? room : PAGE_BYTES_MAX;
+    const size_t entry_max =
+        arcp__frame_payload_max(sessions->context) - 128; /* for the members around it */
+    const size_t bytes_max = entry_max < PAGE_BYTES_MAX ? entry_max : PAGE_BYTES_MAX;
     const arcp__job *last = NULL;
     arcp_buf entry = arcp__context_take_buf(sessions->context);
     arcp_buf out = ARCP_BUF_INIT;
@@ -176,7 +177,7 @@ void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
             break;
         }
         write_job(sessions, job, session, true, &entry);
-        if (entry.size > room) { /* it was made when frames could be larger */
+        if (entry.size > entry_max) { /* it was made when limits.frame_bytes was larger */
             write_job(sessions, job, session, false, &entry);
         }
         if (shown != 0 && out.size + 1 + entry.size > bytes_max) {

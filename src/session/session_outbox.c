@@ -1,10 +1,9 @@
-/* What a session is sent, in order and without a gap.
+/* Sends a session its records, in order and without a gap.
  *
- * A record gets the session's next event_seq when it happens (numbering), becomes visible
- * when the batch that holds it and the number is durable, and is handed to the link when
- * the link has room (pull: nothing piles up for a slow reader but an index). Records that
- * are no longer in memory are read back from the store, one page at a time, so that a
- * replay of any size needs the same small memory.
+ * A record gets the session's next event_seq when it is made (numbering), becomes visible when the
+ * batch with the record and its number is durable, and is handed to the link when the link can take
+ * it (pull: for a slow reader only an index grows). Records that are no longer in memory are read
+ * from the store, one page at a time, so that a replay of any size needs the same small memory.
  *
  *   floor_seq <= acked_seq,  floor_seq <= sent_seq <= durable_seq < next_seq
  *
@@ -13,22 +12,22 @@
 #include "session/session_state.h"
 
 #define RUN_RECORDS_MAX 1024u
-/* Handed to a link before it has written them: what a reader that stalls costs in memory. */
+/* Bytes handed to a link and not sent yet: the memory that a stalled reader costs. */
 #define LINK_UNSENT_MAX 65536u
 
-/* ---- when what a session numbered is durable ---- */
+/* ---- durability of numbers ---- */
 
-/* A session that has new numbers, or an answer that waits for its turn, is listed until the batch
- * that shows them is committed. When the open batch is taken, the index of the numbers goes into
- * it, and each run has the batch of its index; batches commit in order. */
+/* A session that has new numbers or a waiting response is listed until the batch with them is
+ * committed. When the open batch is taken, the index of the numbers goes into it, and each run
+ * notes that batch; batches commit in order. */
 void arcp__session_mark(arcp__sessions *sessions, arcp__session *session)
 {
     if (session->waits_for == arcp__batch_open_id(sessions->log) &&
-        arcp__batch_gathered(sessions->log) != 0) {
+        arcp__batch_pending(sessions->log) != 0) {
         return;
     }
     arcp__batch_touch(sessions->log);
-    if (arcp__batch_gathered(sessions->log) == 0) {
+    if (arcp__batch_pending(sessions->log) == 0) {
         return; /* out of memory: there is no batch to wait for */
     }
     if (session->waits_for == 0) {
@@ -72,26 +71,26 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
     return true;
 }
 
-/* What was handed to a link and not written yet counts too. Without a link nothing does: agents go
- * on while nobody is connected. */
-void arcp__session_weigh_backlog(arcp__sessions *sessions, arcp__session *session)
+/* Bytes handed to the link but not sent yet count, too. Without a link nothing counts: agents
+ * continue while no client is connected. */
+void arcp__session_check_backlog(arcp__sessions *sessions, arcp__session *session)
 {
     const uint64_t limit = sessions->context->settings.limits_unsent_bytes;
     const uint64_t backlog =
         session->link == NULL ? 0 : session->backlog_bytes + session->link->port.unsent;
-    const bool holds = backlog > (session->holds_agents ? limit / 2 : limit);
-    if (holds == session->holds_agents) {
+    const bool holds = backlog > (session->pauses_agents ? limit / 2 : limit);
+    if (holds == session->pauses_agents) {
         return;
     }
-    session->holds_agents = holds;
+    session->pauses_agents = holds;
     for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
         if (arcp__observation_is_owner(at)) {
-            arcp__job_hold(sessions->jobs, at->observer.job, holds);
+            arcp__job_set_owner_behind(sessions->jobs, at->observer.job, holds);
         }
     }
 }
 
-/* The index of the run that holds seq; run_end when there is none. */
+/* The index of the run that contains seq; run_end when there is none. */
 static size_t find_run(const arcp__session *session, uint64_t seq)
 {
     size_t low = session->run_first;
@@ -120,7 +119,7 @@ void arcp__session_index_key(const arcp__session *session, char key[ARCP__SESSIO
     memcpy(key + 2, session->id, strlen(session->id) + 1);
 }
 
-/* ---- forgetting ---- */
+/* ---- discarding runs ---- */
 
 static void drop_first_run(arcp__sessions *sessions, arcp__session *session)
 {
@@ -141,8 +140,8 @@ static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
     arcp__job *job = run->stream->owner;
     arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
     if (at != NULL) {
-        /* The run is all that the session's index says of its job, and the session is done with it.
-         */
+        /* The index is about to lose this run of the job, so the observation's row must have its
+         * end. */
         const uint64_t end = run->first_position + run->count;
         const bool row_says = arcp__observation_is_owner(at) && job->last_seq != 0;
         const bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
@@ -150,7 +149,7 @@ static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
             arcp__observation_moved(at, end);
         }
         if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
-            /* Who asks yet reads it from the store. */
+            /* Later readers read it from the store. */
             arcp__stream_trim_tail(sessions->log, job->stream, 0);
         }
     }
@@ -170,12 +169,12 @@ static void trim_index(arcp__sessions *sessions, arcp__session *session)
                                                    .key = arcp_span_cstr(key)});
 }
 
-void arcp__session_forget_runs(arcp__sessions *sessions, arcp__session *session, uint64_t seq,
-                               uint64_t bytes_max)
+void arcp__session_discard_runs(arcp__sessions *sessions, arcp__session *session, uint64_t seq,
+                                uint64_t bytes_max)
 {
     bool dropped = false;
     seq = seq < session->indexed_seq ? seq : session->indexed_seq;
-    /* The newest run stays: after a restart it says where the numbers go on. */
+    /* The newest run stays: a restart needs it to continue the numbers. */
     while (session->run_end - session->run_first >= 2 &&
            (bytes_max == 0 || session->kept_bytes > bytes_max)) {
         const arcp__run *run = &session->runs[session->run_first];
@@ -190,7 +189,7 @@ void arcp__session_forget_runs(arcp__sessions *sessions, arcp__session *session,
     }
 }
 
-void arcp__session_forget_oldest(arcp__sessions *sessions, arcp__session *session, size_t count)
+void arcp__session_discard_oldest(arcp__sessions *sessions, arcp__session *session, size_t count)
 {
     if (count == 0) {
         return;
@@ -238,19 +237,19 @@ uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
     session->next_seq += count;
     session->kept_bytes += bytes;
     session->backlog_bytes += bytes;
-    arcp__session_weigh_backlog(sessions, session);
-    /* Acknowledged runs are gone: the oldest that were sent go. What was never handed to a link
-     * that is there stays. [arcp:6.5-3] */
+    arcp__session_check_backlog(sessions, session);
+    /* Acknowledged runs are discarded already: discard the oldest that were sent. Records not yet
+     * handed to the current link stay. [arcp:6.5-3] */
     const uint64_t bytes_max = sessions->context->settings.limits_replay_bytes;
     if (session->kept_bytes > bytes_max) {
-        arcp__session_forget_runs(sessions, session,
-                                  session->link != NULL ? session->sent_seq : session->durable_seq,
-                                  bytes_max);
+        arcp__session_discard_runs(sessions, session,
+                                   session->link != NULL ? session->sent_seq : session->durable_seq,
+                                   bytes_max);
     }
     return seq;
 }
 
-/* The runs numbered since the last batch, one index record each. */
+/* Writes one index record for each run numbered since the last batch. */
 void arcp__sessions_write_indexes(arcp__sessions *sessions)
 {
     const bool keeps_rows = sessions->log->options.keeps_rows;
@@ -265,15 +264,15 @@ void arcp__sessions_write_indexes(arcp__sessions *sessions)
         for (; at < session->run_end; at++) {
             arcp__run *run = &session->runs[at];
             if (keeps_rows) {
-                /* The exact bytes of all that the stream has, where the run ends with it: those of
-                 * a run may be an average. */
-                const bool is_tip = run->first_position + run->count == run->stream->next;
+                /* When the run ends with the stream, add the stream's exact bytes: those of a run
+                 * may be an average. */
+                const bool is_at_end = run->first_position + run->count == run->stream->next;
                 const arcp__index_record record = {.seq = run->first_seq,
                                                    .count = run->count,
                                                    .stream = arcp_span_cstr(run->stream->key),
                                                    .position = run->first_position,
                                                    .bytes = run->bytes,
-                                                   .total = is_tip ? run->stream->bytes : 0};
+                                                   .total = is_at_end ? run->stream->bytes : 0};
                 arcp_buf text = arcp__context_take_buf(sessions->context);
                 arcp__row_format(&arcp__index_members, &record, &text);
                 arcp__batch_add(sessions->log, (arcp_store_op){.kind = ARCP_STORE_APPEND,
@@ -309,7 +308,7 @@ void arcp__sessions_durable(arcp__sessions *sessions)
     }
 }
 
-/* ---- handing out ---- */
+/* ---- sending ---- */
 
 void arcp__session_wake(arcp__sessions *sessions, arcp__session *session)
 {
@@ -339,7 +338,7 @@ static void take_page(void *user, void *owner, const arcp__page *page)
 {
     arcp__sessions *sessions = user;
     arcp__session *session = owner;
-    arcp__read_forget(sessions->log, &session->read);
+    arcp__read_end(sessions->log, &session->read);
     no_page(session);
     size_t at = find_run(session, session->read_seq);
     bool expected =
@@ -365,7 +364,7 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     arcp__session_wake(sessions, session);
 }
 
-/* The record of a page that was read for exactly this number. */
+/* Takes the next record of the page if it has exactly this number. */
 static bool take_read(arcp__session *session, uint64_t seq, arcp_span *record)
 {
     if (session->read_at >= session->read_bytes.size || session->read_next_seq != seq) {
@@ -385,12 +384,12 @@ void arcp__session_drained(arcp__sessions *sessions, arcp__session *session)
     if (session->read_at >= session->read_bytes.size) {
         no_page(session);
     }
-    arcp__session_weigh_backlog(sessions, session);
+    arcp__session_check_backlog(sessions, session);
 }
 
 /* ---- frames ---- */
 
-/* Of a job's end, what a profile may want otherwise. */
+/* The members of a job's end that a profile may change. */
 typedef struct end_record {
     arcp_json_ref type, final_status, result;
 } end_record;
@@ -405,8 +404,8 @@ static const arcp__member end_rows[] = {
 };
 static const arcp__members end_members = ARCP__MEMBERS(end_rows);
 
-/* The record but for its opening brace, in the form that the profile's client reads. */
-static void append_adapted(const arcp__peer_profile *profile, arcp_span record, size_t room,
+/* Appends the record, without its opening brace, in the form of the profile. */
+static void append_adapted(const arcp__peer_profile *profile, arcp_span record, size_t size_max,
                            arcp_buf *out)
 {
     arcp_json json = ARCP_JSON_INIT;
@@ -419,10 +418,10 @@ static void append_adapted(const arcp__peer_profile *profile, arcp_span record, 
         if (profile->mirrors_output) {
             result = arcp_json_raw(&json, end.result);
         }
-        if (record.size + result.size > room) {
-            result = ARCP__NOTHING; /* once fits, twice does not */
+        if (record.size + result.size > size_max) {
+            result = ARCP__NOTHING; /* it does not fit twice */
         }
-        /* A job.error that a profile knows as a job.result: the job was stopped. */
+        /* A job.error that the profile sends as job.result: the job was stopped. */
         if (profile->stops_as_result &&
             (arcp_json_string_equals(&json, end.final_status, ARCP_SPAN_LITERAL("cancelled")) ||
              arcp_json_string_equals(&json, end.final_status, ARCP_SPAN_LITERAL("timed_out")))) {
@@ -460,17 +459,18 @@ void arcp__session_format_frame(arcp__sessions *sessions, const arcp__session *s
         return;
     }
     if (session->profile->mirrors_output || session->profile->stops_as_result) {
-        append_adapted(session->profile, record, arcp__frame_room(sessions->context), out);
+        append_adapted(session->profile, record, arcp__frame_payload_max(sessions->context), out);
     } else {
         arcp_buf_append(out, arcp_span_from(record, 1));
     }
 }
 
-/* The next frame for the session's link into sessions->sending; false: nothing now. [arcp:6.3-3] */
+/* Makes the next frame for the session's link in sessions->sending; false: none now.
+ * [arcp:6.3-3] */
 static bool next_frame(arcp__sessions *sessions, arcp__session *session)
 {
     arcp__link *link = session->link;
-    if (sessions->log->committed_id < session->opens_at || link->port.is_closed ||
+    if (sessions->log->committed_id < session->welcome_batch_id || link->port.is_closed ||
         link->port.unsent >= LINK_UNSENT_MAX) {
         return false;
     }
@@ -483,21 +483,23 @@ static bool next_frame(arcp__sessions *sessions, arcp__session *session)
     uint64_t seq = session->sent_seq + 1;
     size_t at = find_run(session, seq);
     if (at == session->run_end) {
-        arcp__effect_log(sessions->log, ARCP__LOG_ERROR, "session %s: event_seq %llu is lost",
-                         session->id, (unsigned long long)seq);
+        arcp__effect_log(sessions->log, ARCP__LOG_ERROR,
+                         "session %s: event_seq %llu is not in the event log", session->id,
+                         (unsigned long long)seq);
         arcp__link_close(sessions, link, 1011, "the event log is damaged", false);
         return false;
     }
     const arcp__run *run = &session->runs[at];
     arcp_span record;
     if (!take_read(session, seq, &record) &&
-        !arcp__stream_peek(run->stream, run->first_position + (seq - run->first_seq), &record)) {
+        !arcp__stream_find_record(run->stream, run->first_position + (seq - run->first_seq),
+                                  &record)) {
         no_page(session);
         const uint64_t skip = seq - run->first_seq;
         session->read_seq = seq;
-        session->read = arcp__read_ask(sessions->log, arcp_span_cstr(run->stream->key),
-                                       run->first_position + skip, run->count - skip,
-                                       ARCP__PAGE_BYTES, take_page, sessions, session);
+        session->read = arcp__read_start(sessions->log, arcp_span_cstr(run->stream->key),
+                                         run->first_position + skip, run->count - skip,
+                                         ARCP__PAGE_BYTES, take_page, sessions, session);
         return false;
     }
     arcp_buf_clear(&sessions->sending);
@@ -509,15 +511,15 @@ static bool next_frame(arcp__sessions *sessions, arcp__session *session)
     session->sent_seq = seq;
     session->backlog_bytes -=
         record.size < session->backlog_bytes ? record.size : session->backlog_bytes;
-    if (run->stream == session->own) { /* some may be older than the link */
+    if (run->stream == session->own) { /* some were made for an earlier link and are not counted */
         session->refusal_bytes -=
             record.size < session->refusal_bytes ? record.size : session->refusal_bytes;
     }
     return true;
 }
 
-/* Frames of records come after everything that was queued before: an answer that opens a
- * stream (job.accepted, job.subscribed, the welcome) always precedes it. */
+/* Frames of records come after all queued effects: a response that opens a stream of records
+ * (job.accepted, job.subscribed, the welcome) always precedes them. */
 bool arcp__sessions_next_frame(arcp__sessions *sessions, arcp__effect *out)
 {
     while (sessions->outbox != NULL) {
@@ -536,7 +538,7 @@ bool arcp__sessions_next_frame(arcp__sessions *sessions, arcp__effect *out)
     return false;
 }
 
-void arcp__sessions_take_back(arcp__sessions *sessions)
+void arcp__sessions_frame_sent(arcp__sessions *sessions)
 {
     if (sessions->sending.secret) {
         arcp_buf_fini(&sessions->sending);

@@ -1,12 +1,11 @@
-/* What a session's client sends, by type: its table of messages, and the handlers of those that ask
- * for little. */
+/* Frames of a session's client: the table of message types, and the handlers of the simple ones. */
 #include "session/session_state.h"
 
-/* ---- what needs no answer of its own ---- */
+/* ---- messages that are no requests ---- */
 
-/* Negotiated or not, it costs nothing to be polite. False: the nonce is larger than is repeated.
- * [arcp:6.4-3] [arcp:6.4-7] */
-static bool hear_ping(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
+/* A ping is answered even if heartbeats were not negotiated. False: the nonce is too large to be
+ * repeated. [arcp:6.4-3] [arcp:6.4-7] */
+static bool take_ping(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
 {
     const arcp_span id = in->envelope.id;
     const arcp_span nonce = arcp_json_raw(&sessions->context->json, in->nonce);
@@ -27,19 +26,19 @@ static bool hear_ping(arcp__sessions *sessions, arcp__session *session, const ar
     return true;
 }
 
-/* That it came is all it says. */
-static bool hear_pong(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
+/* Nothing to do: any frame shows that the peer is alive. */
+static bool take_pong(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
 {
     return true;
 }
 
-/* session.close (§6.7): the client leaves, and its jobs go on. It is answered behind the submits
- * that came before it. [arcp:6.7-1] */
-static bool hear_close(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
+/* session.close (§6.7): the client disconnects, and its jobs continue. The response is sent after
+ * those to earlier submits. [arcp:6.7-1] */
+static bool take_close(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
 {
     const arcp_span id = in->envelope.id;
     arcp__session_settle_refusal(sessions, session);
-    session->said_goodbye = true;
+    session->closed_by_client = true;
     arcp_buf payload = ARCP_BUF_INIT;
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_string(&writer, "request_id", id);
@@ -50,14 +49,14 @@ static bool hear_close(arcp__sessions *sessions, arcp__session *session, const a
     return true;
 }
 
-static bool hear_bye(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
+static bool take_bye(arcp__sessions *sessions, arcp__session *session, const arcp__message *in)
 {
-    session->said_goodbye = true;
+    session->closed_by_client = true;
     arcp__link_close(sessions, session->link, 1000, "bye", true);
     return true;
 }
 
-/* ---- small requests ---- */
+/* ---- simple requests ---- */
 
 static void refuse_ping(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
@@ -67,12 +66,13 @@ static void refuse_ping(arcp__sessions *sessions, arcp__request *request, const 
 
 static void refuse_hello(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
-    arcp__request_refuse_with(sessions, request, ARCP_E_INVALID_REQUEST,
-                              "this session has said hello already");
+    arcp__request_refuse_with(
+        sessions, request, ARCP_E_INVALID_REQUEST,
+        "the session is open already: session.hello and session.resume must come first");
 }
 
-/* session.ack (§6.5): how far a session has read. What it has acknowledged need not be kept for
- * it. [arcp:6.5-2] [arcp:6.5-6] */
+/* session.ack (§6.5): acknowledged records need not be kept for the session. [arcp:6.5-2]
+ * [arcp:6.5-6] */
 static void acknowledge(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
     arcp__session *session = request->session;
@@ -86,27 +86,27 @@ static void acknowledge(arcp__sessions *sessions, arcp__request *request, const 
         if (arcp__session_lag(session) < sessions->context->settings.session_ack_lag_events) {
             session->back_pressured = false;
         }
-        arcp__session_forget_runs(sessions, session, session->acked_seq, 0);
+        arcp__session_discard_runs(sessions, session, session->acked_seq, 0);
     }
 }
 
 typedef struct message_row {
-    arcp_feature feature; /* that it needs */
-    bool is_remembered;   /* it changes something: the same request again is answered as before */
-    bool names_job;       /* by payload.job_id, which its refusal for want of the feature names */
-    /* For one that needs no answer of its own; false: it is a request all the same. */
-    bool (*hear)(arcp__sessions *sessions, arcp__session *session, const arcp__message *in);
+    arcp_feature feature; /* the feature that it needs */
+    bool is_remembered;   /* it changes something: a duplicate gets the cached response */
+    bool names_job;       /* by payload.job_id, which a refusal for lack of the feature shows */
+    /* For messages that are no requests; false: handle it as a request. */
+    bool (*take)(arcp__sessions *sessions, arcp__session *session, const arcp__message *in);
     void (*handle)(arcp__sessions *sessions, arcp__request *request, const arcp__message *in);
 } message_row;
 
-/* What clients may send; the first hello of a link comes to link.c. */
+/* What clients may send. The first hello of a link is handled in session_hello.c. */
 static const message_row messages[ARCP_MESSAGE_COUNT] = {
     [ARCP_MESSAGE_SESSION_HELLO] = {ARCP_FEATURE_NONE, .handle = refuse_hello},
     [ARCP_MESSAGE_SESSION_RESUME] = {ARCP_FEATURE_NONE, .handle = refuse_hello},
-    [ARCP_MESSAGE_SESSION_PING] = {ARCP_FEATURE_NONE, .hear = hear_ping, .handle = refuse_ping},
-    [ARCP_MESSAGE_SESSION_PONG] = {ARCP_FEATURE_NONE, .hear = hear_pong},
-    [ARCP_MESSAGE_SESSION_CLOSE] = {ARCP_FEATURE_NONE, .hear = hear_close},
-    [ARCP_MESSAGE_SESSION_BYE] = {ARCP_FEATURE_NONE, .hear = hear_bye},
+    [ARCP_MESSAGE_SESSION_PING] = {ARCP_FEATURE_NONE, .take = take_ping, .handle = refuse_ping},
+    [ARCP_MESSAGE_SESSION_PONG] = {ARCP_FEATURE_NONE, .take = take_pong},
+    [ARCP_MESSAGE_SESSION_CLOSE] = {ARCP_FEATURE_NONE, .take = take_close},
+    [ARCP_MESSAGE_SESSION_BYE] = {ARCP_FEATURE_NONE, .take = take_bye},
     [ARCP_MESSAGE_SESSION_ACK] = {ARCP_FEATURE_ACK, .handle = acknowledge},
     [ARCP_MESSAGE_SESSION_LIST_JOBS] = {ARCP_FEATURE_LIST_JOBS, .handle = arcp__session_list_jobs},
     [ARCP_MESSAGE_JOB_SUBMIT] = {ARCP_FEATURE_NONE, .is_remembered = true,
@@ -129,12 +129,12 @@ static bool is_ours(const arcp__session *session, const arcp__envelope *envelope
 void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arcp__message *in)
 {
     const arcp__envelope *envelope = &in->envelope;
-    if (session->said_goodbye) {
-        return; /* only what was asked before is answered */
+    if (session->closed_by_client) {
+        return; /* earlier requests are still answered */
     }
     session->last_received_ns = sessions->context->now.mono_ns;
     if (session->has_previous) {
-        /* The new link has spoken: the previous token is dead from here on. */
+        /* The new link has sent a frame: the previous token is invalid from here on. */
         session->has_previous = false;
         arcp__session_store(sessions, session);
     }
@@ -148,17 +148,17 @@ void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arc
     arcp_error error = {0};
     (void)arcp__message_read_payload(sessions->context, in, &error);
     const message_row *row = &messages[envelope->type];
-    if (row->hear != NULL && is_ours(session, envelope) && row->hear(sessions, session, in)) {
+    if (row->take != NULL && is_ours(session, envelope) && row->take(sessions, session, in)) {
         return;
     }
     session->last_activity_ns = sessions->context->now.mono_ns;
     const uint64_t hash = arcp__hash_bytes(envelope->id.data, envelope->id.size);
     bool is_repeated = false;
     if (row->is_remembered) {
-        const arcp__seen_request *seen = arcp__seen_find(session, hash);
-        is_repeated = seen != NULL && !seen->is_repeatable;
-        if (is_repeated ? !seen->answered : !arcp__seen_add(sessions, session, hash)) {
-            return; /* one that is not answered yet is answered once */
+        const arcp__cached_request *cached = arcp__cache_find(session, hash);
+        is_repeated = cached != NULL && !cached->is_repeatable;
+        if (is_repeated ? !cached->answered : !arcp__cache_add(sessions, session, hash)) {
+            return; /* a duplicate of an unanswered request gets no response of its own */
         }
     }
     arcp__request *request = arcp__session_new_request(sessions, session, envelope, hash);
@@ -180,7 +180,7 @@ void arcp__session_receive(arcp__sessions *sessions, arcp__session *session, arc
             &error, ARCP_E_INVALID_REQUEST, "%s needs the feature \"%s\", which was not negotiated",
             arcp_message_type_name(envelope->type), arcp_feature_name(row->feature));
     }
-    if (is_repeated) { /* the answer to a submit keeps its order this time too */
+    if (is_repeated) { /* the repeated response to a submit keeps its order, too */
         request->is_repeated = true;
         arcp__request_finish(sessions, request);
     } else if (error.status != ARCP_OK) {

@@ -1,10 +1,10 @@
-/* Sessions over a restart: their rows, their subscriptions, and their numbers.
+/* Restoring sessions after a restart: rows, subscriptions and event numbers.
  *
- * What cannot be taken up whole is not taken up: a session whose numbers are not all known would
- * give the same number twice. */
+ * A session that cannot be restored completely fails the restart: it would give the same number
+ * twice. */
 #include "session/session_state.h"
 
-/* A row of SUBSCRIPTIONS, until all rows are there. */
+/* A row of SUBSCRIPTIONS, kept until all rows were read. */
 struct arcp__kept_row {
     struct arcp__kept_row *next;
     size_t key_size;
@@ -12,7 +12,7 @@ struct arcp__kept_row {
     char text[]; /* the key, then the row */
 };
 
-/* A stream that an index speaks of, and no row: by its key. */
+/* A stream that an index refers to but no row, by its key. */
 struct arcp__lost_stream {
     arcp__stream *stream; /* referenced */
     UT_hash_handle hh;
@@ -99,7 +99,7 @@ arcp_status arcp__sessions_restore_observers(arcp__sessions *sessions, arcp_erro
 
 /* ---- streams ---- */
 
-/* The session's own; NULL when out of memory. */
+/* The session's own stream; NULL when out of memory. */
 static arcp__stream *own_stream(arcp__sessions *sessions, arcp__session *session)
 {
     if (session->own == NULL) {
@@ -108,8 +108,8 @@ static arcp__stream *own_stream(arcp__sessions *sessions, arcp__session *session
     return session->own;
 }
 
-/* The stream of a session's index with this key: of a job, of the session's own records, or one
- * that is listed among the lost. Borrowed from there; NULL when out of memory. */
+/* The stream with this key in a session's index: of a job, of the session's own records, or in
+ * sessions->lost. Borrowed; NULL when out of memory. */
 static arcp__stream *stream_of(arcp__sessions *sessions, arcp__session *session, arcp_span key)
 {
     const arcp_span of_job = ARCP_SPAN_LITERAL("j:");
@@ -145,18 +145,19 @@ static arcp__stream *stream_of(arcp__sessions *sessions, arcp__session *session,
     return stream;
 }
 
-void arcp__sessions_visit_streams(arcp__sessions *sessions,
-                                  void (*visit)(void *user, arcp__stream *stream, bool is_own),
-                                  void *user)
+void arcp__sessions_for_each_stream(arcp__sessions *sessions,
+                                    void (*each)(void *user, arcp__stream *stream, bool is_own),
+                                    void *user)
 {
     for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        arcp__stream *own = own_stream(sessions, at); /* its records may all be out of the index */
+        arcp__stream *own =
+            own_stream(sessions, at); /* also when the index has none of its records */
         if (own != NULL) {
-            visit(user, own, true);
+            each(user, own, true);
         }
     }
     for (struct arcp__lost_stream *at = sessions->lost; at != NULL; at = at->hh.next) {
-        visit(user, at->stream, false);
+        each(user, at->stream, false);
     }
 }
 
@@ -214,8 +215,8 @@ static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, ar
     }
     arcp__job *job = run.stream->owner;
     if (in.total != 0 && end > run.stream->counted && job != NULL && !arcp__job_has_ended(job)) {
-        /* What a running job had said before `end`, when that was numbered as soon as it was said.
-         */
+        /* The bytes of a running job's records before `end`, known because they were numbered as
+         * they came. */
         arcp__job_count_bytes(job, in.total - run.stream->bytes);
         run.stream->counted = end;
     }
@@ -242,15 +243,15 @@ arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session 
         session->index_first = session->index_next == 0 ? first : session->index_first;
         session->index_next = first + count;
         arcp_status status = ARCP_OK;
-        /* What memory ran out for is not damaged: the next run would not seem to follow. */
+        /* Stop when memory ran out: the next run would seem damaged because it does not follow. */
         for (size_t at = 0; at < count && status == ARCP_OK && !sessions->context->failed; at++) {
             status = take_run(sessions, session, records[at], err);
         }
         return status;
     }
-    /* The index ends here. Of a job that ended, the session has all that its row says, also when
-     * its index was trimmed; a row that says more than the index ever had is from a write that was
-     * cut off. */
+    /* The index ends here. Of a job that ended, the session has all records that the job's row
+     * counts, even when the index was trimmed; a row that counts more than the index ever had is
+     * from an interrupted write. */
     for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
         const arcp__job *job = at->observer.job;
         if (arcp__observation_is_owner(at) && arcp__job_has_ended(job) && job->last_seq != 0 &&
@@ -266,10 +267,11 @@ arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session 
                              : session->runs[session->run_first].first_seq - 1;
     return session->acked_seq <= last_seq
                ? ARCP_OK
-               : arcp__stream_short("x:", session->id, "number", last_seq, session->acked_seq, err);
+               : arcp__stream_truncated("x:", session->id, "number", last_seq, session->acked_seq,
+                                        err);
 }
 
-/* ---- the end ---- */
+/* ---- after all streams were read ---- */
 
 arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
 {
@@ -278,18 +280,18 @@ arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
     for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
         size_t count = 0;
         for (size_t at = session->run_first; at < session->run_end; at++) {
-            count = session->runs[at].stream->is_gone ? at + 1 - session->run_first : count;
+            count = session->runs[at].stream->was_dropped ? at + 1 - session->run_first : count;
         }
         if (count != 0 && count == session->run_end - session->run_first) {
             const arcp__stream *stream = session->runs[session->run_end - 1].stream;
-            return arcp__stream_short("", stream->key, "record", 0, stream->next, err);
+            return arcp__stream_truncated("", stream->key, "record", 0, stream->next, err);
         }
-        arcp__session_forget_oldest(sessions, session, count);
+        arcp__session_discard_oldest(sessions, session, count);
     }
     for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
         for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
-            arcp__mail_post(sessions,
-                            &(arcp__mail){.kind = ARCP__MAIL_CATCH_UP, .observation = at});
+            arcp__notification_queue(
+                sessions, &(arcp__notification){.kind = ARCP__NOTIFY_CATCH_UP, .observation = at});
         }
     }
     return ARCP_OK;

@@ -1,24 +1,24 @@
-/* job.submit (§7.1, §7.2): a session's submits are answered in their order.
+/* job.submit (§7.1, §7.2): a session's submits are handled and answered in order.
  *
- * One that has its turn becomes an order (job_submit.c), and is answered by what comes of that. Its
- * turn has the first one of the session that has no answer yet, unless another session is making
- * a job under its key. One that has to wait for its turn is held as its frame and read as if it had
- * just come; one whose job waits for a credential is answered when the job can be made. Turns are
- * taken at the end of an input (input.c). */
+ * It is the turn of a session's first unanswered submit, unless another submit is making a job
+ * under the same key. The submit then becomes an order (job_submit.c), whose outcome is the
+ * response. A submit that must wait for its turn is held as its frame and read again later; one
+ * whose job waits for a credential is answered when the job is made. Waiting submits are handled at
+ * the end of each input (input.c). */
 #include "session/session_state.h"
 
 #include "core/trace.h"
 
 #define KEY_BYTES_MAX 256u
 
-/* What a request says as canonical JSON, hashed: agent as submitted, input, lease_request,
- * lease_constraints, max_runtime_sec. */
-static void fingerprint(arcp__sessions *sessions, const arcp__submit *asked, uint8_t out[32])
+/* Hashes the parameters of a submit: the agent as submitted, then input, lease_request,
+ * lease_constraints and max_runtime_sec as canonical JSON. */
+static void fingerprint(arcp__sessions *sessions, const arcp__submit *submit, uint8_t out[32])
 {
-    const arcp_json_ref members[] = {asked->input, asked->lease_request, asked->lease_constraints,
-                                     asked->max_runtime_sec};
+    const arcp_json_ref members[] = {submit->input, submit->lease_request,
+                                     submit->lease_constraints, submit->max_runtime_sec};
     arcp_buf text = arcp__context_take_buf(sessions->context);
-    arcp_json_quote(asked->agent, &text);
+    arcp_json_quote(submit->agent, &text);
     arcp_buf_append_byte(&text, '\n');
     for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
         if (arcp_json_canonical(&sessions->context->json, members[at], &text, NULL) != ARCP_OK) {
@@ -31,7 +31,7 @@ static void fingerprint(arcp__sessions *sessions, const arcp__submit *asked, uin
     arcp__context_give_buf(sessions->context, &text);
 }
 
-/* `trace_id` may be anything. */
+/* `trace_id` need not be valid. */
 static void refuse(arcp__sessions *sessions, arcp__request *request, arcp_span agent,
                    arcp_span trace_id, const arcp_error *error, const arcp_buf *details)
 {
@@ -51,7 +51,8 @@ static void refuse(arcp__sessions *sessions, arcp__request *request, arcp_span a
     arcp__request_refuse(sessions, request, error, agent, more);
 }
 
-/* The payload as the client wants it; the job's credentials come in when it leaves. */
+/* Answers with the payload in the form of the profile; the job's credentials are added when it is
+ * sent. */
 static void answer(arcp__sessions *sessions, arcp__request *request, const char *job_id,
                    arcp_span accepted, arcp_span trace_id)
 {
@@ -65,8 +66,8 @@ static void answer(arcp__sessions *sessions, arcp__request *request, const char 
     arcp__context_give_buf(sessions->context, &payload);
 }
 
-/* The same answer for the same key; a job that is still kept is attached with history, so
- * that its end arrives at the asking session too. [arcp:7.2-1] */
+/* A duplicate key gets the same response. A job that is still kept is observed with its history, so
+ * that this session gets its end, too. [arcp:7.2-1] */
 static void answer_same_key(arcp__sessions *sessions, arcp__request *request,
                             const arcp__job_answer *made, arcp_span key)
 {
@@ -78,18 +79,19 @@ static void answer_same_key(arcp__sessions *sessions, arcp__request *request,
         if (observation == NULL) {
             return;
         }
-        arcp__mail_post(sessions,
-                        &(arcp__mail){.kind = ARCP__MAIL_CATCH_UP, .observation = observation});
+        arcp__notification_queue(sessions, &(arcp__notification){.kind = ARCP__NOTIFY_CATCH_UP,
+                                                                 .observation = observation});
     } else if (job != NULL && session->profile->repeats_end) {
-        arcp__mail_post(sessions,
-                        &(arcp__mail){.kind = ARCP__MAIL_END, .observation = observation});
+        arcp__notification_queue(
+            sessions, &(arcp__notification){.kind = ARCP__NOTIFY_END, .observation = observation});
     }
     if (observation != NULL && !observation->may_cancel) {
         observation->may_cancel = true;
         arcp__observation_store(sessions, observation);
     }
     if (job == NULL) {
-        /* Nobody is to wait for the end of a job that had it, and is not kept any more. */
+        /* The job has ended and was evicted: report an end so that the client does not wait for
+         * it. */
         char id[ARCP__ID_SIZE];
         arcp__context_make_id(sessions->context, "msg_", id);
         arcp_json_writer writer = arcp__put_begin(&request->record);
@@ -117,7 +119,7 @@ static void answer_same_key(arcp__sessions *sessions, arcp__request *request,
                                                    .more = {{"idempotency_key", key}}});
 }
 
-/* The job exists: it runs on the session, which gets all that it says. */
+/* Adopts the new job, whose records the session gets, answers the submit and starts the job. */
 static void accept(arcp__sessions *sessions, arcp__request *request, arcp__job *job,
                    bool is_narrowed, arcp_span key)
 {
@@ -140,7 +142,7 @@ static void accept(arcp__sessions *sessions, arcp__request *request, arcp__job *
 void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, const arcp__message *in)
 {
     arcp__session *session = request->session;
-    const arcp__submit *asked = &in->submit;
+    const arcp__submit *submit = &in->submit;
     uint8_t print[32] = {0};
     char trace_id[ARCP__TRACE_ID_SIZE] = {0};
     arcp__trace trace;
@@ -149,22 +151,23 @@ void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, cons
     arcp__job_order order = {.submitter = &session->submitter,
                              .principal = session->principal,
                              .features = session->features,
-                             .asked_agent = asked->agent,
+                             .requested_agent = submit->agent,
                              .json = &sessions->context->json,
-                             .asked_input = asked->input,
-                             .lease_request = asked->lease_request,
-                             .lease_constraints = asked->lease_constraints,
-                             .key = asked->idempotency_key,
+                             .requested_input = submit->input,
+                             .lease_request = submit->lease_request,
+                             .lease_constraints = submit->lease_constraints,
+                             .key = submit->idempotency_key,
                              .fingerprint = print,
                              .trace_id = arcp_span_make(trace_id, sizeof trace_id),
                              .trace = &trace};
     arcp__job_outcome outcome = ARCP__JOB_REFUSED;
     if (order.key.size > KEY_BYTES_MAX) {
         (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST,
-                             "payload.idempotency_key has %zu bytes, may have 256", order.key.size);
+                             "payload.idempotency_key has %zu bytes, may have at most 256",
+                             order.key.size);
     } else if (session->submits != request ||
                arcp__submitter_waits_for_key(order.submitter, order.principal, order.key)) {
-        outcome = ARCP__JOB_WAITS; /* for its turn; what waits is bounded like what runs */
+        outcome = ARCP__JOB_WAITS; /* for its turn; bounded like running jobs */
         if (session->held_submits >= sessions->context->settings.limits_jobs_per_session) {
             arcp_buf_append_cstr(&made.details, "{\"limit\":\"limits.jobs_per_session\"}");
             (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
@@ -178,10 +181,10 @@ void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, cons
         }
     } else {
         if (order.key.size != 0) {
-            fingerprint(sessions, asked, print);
+            fingerprint(sessions, submit, print);
         }
         arcp__trace_read(sessions->jobs, &in->envelope, trace_id, &trace, &order.tracestate);
-        (void)arcp_json_u64(order.json, asked->max_runtime_sec, &order.max_runtime_sec);
+        (void)arcp_json_u64(order.json, submit->max_runtime_sec, &order.max_runtime_sec);
         outcome = arcp__job_submit(sessions->jobs, &order, &made, &error);
     }
     switch (outcome) {
@@ -195,15 +198,16 @@ void arcp__session_submit(arcp__sessions *sessions, arcp__request *request, cons
         answer_same_key(sessions, request, &made, order.key);
         break;
     case ARCP__JOB_REFUSED:
-        refuse(sessions, request, order.asked_agent, in->envelope.trace_id, &error, &made.details);
+        refuse(sessions, request, order.requested_agent, in->envelope.trace_id, &error,
+               &made.details);
         break;
     }
     arcp_buf_fini(&made.details);
 }
 
-/* ---- turns ---- */
+/* ---- waiting submits ---- */
 
-/* The job of a submit that had to wait can be made. */
+/* Makes the job of a submit that had to wait. */
 static void admit(arcp__sessions *sessions, arcp__request *request)
 {
     arcp__admission *admission = request->admission;
@@ -214,13 +218,13 @@ static void admit(arcp__sessions *sessions, arcp__request *request)
     if (arcp__job_admit(sessions->jobs, admission, &order, &made, &error) == ARCP__JOB_MADE) {
         accept(sessions, request, made.job, made.is_narrowed, order.key);
     } else {
-        refuse(sessions, request, order.asked_agent, order.trace_id, &error, &made.details);
+        refuse(sessions, request, order.requested_agent, order.trace_id, &error, &made.details);
     }
     arcp_buf_fini(&made.details);
     arcp__admission_free(sessions->jobs, admission);
 }
 
-/* False: nothing of the session has its turn. */
+/* Handles one waiting submit or child; false: there is none whose turn it is. */
 static bool take_turn(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__submitter *submitter = &session->submitter;
@@ -234,7 +238,7 @@ static bool take_turn(arcp__sessions *sessions, arcp__session *session)
         return false;
     }
     if (is_held) {
-        /* As if it had just come. */
+        /* Handle it as if it had just arrived. */
         arcp__message in;
         arcp_buf frame = first->held;
         first->held = (arcp_buf)ARCP_BUF_INIT;
@@ -254,17 +258,17 @@ static bool take_turn(arcp__sessions *sessions, arcp__session *session)
         arcp__job_admit_child(sessions->jobs, child);
     }
     if (session->link != NULL) {
-        arcp__link_resume(sessions, session->link); /* what was held counted against it */
+        arcp__link_resume(sessions, session->link); /* the held frame counted against its limit */
     }
-    arcp__session_job_ended(sessions, session); /* it may have been the last that was waited for */
+    arcp__session_job_ended(sessions, session); /* it may have been the last waiting submit */
     return true;
 }
 
-void arcp__sessions_take_turns(arcp__sessions *sessions)
+void arcp__sessions_run_scheduled(arcp__sessions *sessions)
 {
-    while (sessions->turns != NULL && !sessions->context->closing) {
-        if (!take_turn(sessions, sessions->turns)) {
-            arcp__session_leave_turns(sessions, sessions->turns);
+    while (sessions->scheduled != NULL && !sessions->context->closing) {
+        if (!take_turn(sessions, sessions->scheduled)) {
+            arcp__session_unschedule(sessions, sessions->scheduled);
         }
     }
 }

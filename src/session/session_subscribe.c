@@ -1,11 +1,11 @@
 /* job.subscribe and job.unsubscribe (§7.6), and job.cancel (§7.4): only the session that submitted
- * a job may cancel it. A job that the session may not see is as one that does not exist; the audit
- * log knows which. */
+ * a job may cancel it. A job that the session may not see is reported like one that does not exist;
+ * the audit log tells them apart. */
 #include "session/session_state.h"
 
 #include "base/utf8.h"
 
-/* What the canceller wrote is cut here. */
+/* Bytes of the canceller's text that are kept. */
 #define MESSAGE_MAX 200
 
 /* The authority descriptor (§7.6). [arcp:7.6-6] */
@@ -53,7 +53,7 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
         arcp_buf_append_format(&text, "{\"job_id\":\"%s\"}", job->id);
     } else if (arcp__audit_check(sessions->log, &error) == ARCP_OK &&
                !arcp__frame_fits_job(sessions->context, strlen(job->accepted))) {
-        /* It was made when frames could be larger. */
+        /* It was made when limits.frame_bytes was larger. */
         arcp_buf_append(&text, ARCP__FRAME_LIMIT);
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
                              "the job's lease is too large for one frame (limits.frame_bytes)");
@@ -73,11 +73,11 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
         arcp_buf_fini(&text);
         return;
     }
-    const uint64_t tip = job->stream->next;
-    uint64_t start = tip;
+    const uint64_t end = job->stream->next;
+    uint64_t start = end;
     arcp__observation *added = NULL;
     if (arcp__observation_find(session, job) == NULL) { /* else it gets each event already */
-        start = in->job.history ? arcp__job_position_after(job, in->job.from_event_seq) : tip;
+        start = in->job.history ? arcp__job_position_after(job, in->job.from_event_seq) : end;
         added = arcp__observation_add(sessions, session, job);
         if (added == NULL) {
             return;
@@ -97,7 +97,7 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
     }
 }
 
-/* The draft has no answer to it; silence is success. [arcp:7.6-13] */
+/* The draft has no response to job.unsubscribe: silence is success. [arcp:7.6-13] */
 void arcp__session_unsubscribe(arcp__sessions *sessions, arcp__request *request,
                                const arcp__message *in)
 {
@@ -116,7 +116,7 @@ void arcp__session_unsubscribe(arcp__sessions *sessions, arcp__request *request,
 
 /* ---- cancel ---- */
 
-/* `message`: what the canceller wrote, or NULL. */
+/* `message`: the canceller's text, or NULL. */
 static void audit(arcp__sessions *sessions, const arcp__request *request, const arcp__job *job,
                   arcp_span job_id, arcp_status status, const char *message)
 {
@@ -183,10 +183,11 @@ void arcp__session_cancel(arcp__sessions *sessions, arcp__request *request, cons
     arcp__request_answer(sessions, request, "job.cancelled", job_id, arcp_span_cstr(job->trace_id),
                          arcp_buf_span(&text));
     arcp_buf_fini(&text);
-    /* As one line that can be shown, like the message of an error. */
-    arcp_error said = {0};
+    /* Made into one line that can be shown, like the message of an error. */
+    arcp_error reason_text = {0};
     const size_t size = arcp__utf8_cut(reason, MESSAGE_MAX);
-    (void)arcp_error_set(&said, ARCP_E_CANCELLED, "%.*s", (int)size, size == 0 ? "" : reason.data);
-    audit(sessions, request, job, job_id, ARCP_OK, said.message);
-    arcp__job_cancel(sessions->jobs, job, said.message);
+    (void)arcp_error_set(&reason_text, ARCP_E_CANCELLED, "%.*s", (int)size,
+                         size == 0 ? "" : reason.data);
+    audit(sessions, request, job, job_id, ARCP_OK, reason_text.message);
+    arcp__job_cancel(sessions->jobs, job, reason_text.message);
 }

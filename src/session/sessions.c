@@ -1,10 +1,10 @@
-/* All links and sessions: what the engine calls for none of them in particular. */
+/* Functions on all links and sessions: timers and cleanup. */
 #include "session/session_state.h"
 
 static void link_due(arcp__sessions *sessions, arcp__link *link, const arcp__timer *timer)
 {
-    if (timer == &link->rest_timer) {
-        link->rests = false;
+    if (timer == &link->throttle_timer) {
+        link->is_throttled = false;
         arcp__link_resume(sessions, link);
         return;
     }
@@ -20,7 +20,7 @@ void arcp__sessions_due(arcp__sessions *sessions, arcp__timer *timer)
 {
     arcp__session *session = timer->owner;
     if (timer->kind == sessions->timer_kinds.refusals) {
-        arcp__refusals_tell(sessions);
+        arcp__refusals_report(sessions);
     } else if (timer->kind == sessions->timer_kinds.link) {
         link_due(sessions, timer->owner, timer);
     } else if (timer == &session->heartbeat_timer) {
@@ -36,11 +36,11 @@ void arcp__sessions_fini(arcp__sessions *sessions)
 {
     for (arcp__session *session = sessions->all, *next = NULL; session != NULL; session = next) {
         next = session->hh.next;
-        arcp__session_end(sessions, session, "the engine ends");
+        arcp__session_end(sessions, session, "the engine is being freed");
     }
     arcp__sessions_end_restore(sessions);
     arcp__free(sessions->refusals);
-    arcp__free(sessions->mail);
+    arcp__free(sessions->notifications);
     arcp_buf_fini(&sessions->sending);
     arcp__peer_profiles_clear(sessions);
 }

@@ -161,7 +161,7 @@ static const command_row rows[] = {
      4,
      "not a subset\n"
      "witness: cost.budget USD:2\n"
-     "reason: the child asks for 2 of USD and the parent has 1\n"},
+     "reason: the child requests 2 of USD, but the parent has 1\n"},
     {"a subset as JSON", {"subset", "--json", "{}", "{}"}, 0, "{\"subset\":true}\n"},
     {"no subset as JSON",
      {"subset", "--json", "{\"tool.call\":[\"t\"]}", "{}"},

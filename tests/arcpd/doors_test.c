@@ -111,7 +111,7 @@ static void certificates_tokens_and_keys_are_read_again_without_dropping_anybody
 
     /* Why it was refused stands in the log, and no token does. */
     assert_int_equal(door_said(&d, "jwt: its signature is wrong"), 2);
-    assert_int_equal(door_said(&d, "jwt: it is no JWT"), 1);
+    assert_int_equal(door_said(&d, "jwt: it is not a JWT"), 1);
     assert_int_equal(door_said(&d, "from-a-file") + door_said(&d, first + 20), 0);
     visitor_close(&old);
     door_fini(&d);

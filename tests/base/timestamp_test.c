@@ -103,7 +103,7 @@ static void everything_else_is_refused_with_its_place_and_an_example(void **stat
         assert_int_equal(arcp__timestamp_parse(arcp_span_cstr(row->text), &got, &err),
                          ARCP_E_INVALID_REQUEST);
         assert_int_equal(err.offset, row->offset);
-        assert_non_null(strstr(err.message, "(write 2026-05-13T19:42:13Z)"));
+        assert_non_null(strstr(err.message, "(expected e.g. 2026-05-13T19:42:13Z)"));
         char quoted[64];
         (void)snprintf(quoted, sizeof quoted, "\"%s\"", row->text);
         assert_int_equal(strncmp(err.message, quoted, strlen(quoted)), 0);

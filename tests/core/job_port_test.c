@@ -89,7 +89,7 @@ static void nothing_is_granted_while_decisions_must_be_recorded_and_cannot_be(vo
 {
     fixture *f = *state;
     arcp__job_message message;
-    atomic_store(&f->gates.are_shut, true);
+    atomic_store(&f->gates.are_closed, true);
     assert_false(authorizes(f, "web.get", &message));
     assert_true(message.is_decided);
     assert_int_equal(message.decision.code, ARCP_E_INTERNAL_ERROR);

@@ -124,7 +124,7 @@ static void a_model_that_only_the_policy_allows_is_explained(void **state)
     check_explained(authority, "model.use", "m", false,
                     "allowed: model.use of \"m\" is allowed\n"
                     "canonical   \"m\"\n"
-                    "the lease names no models, and this runtime lets any be used\n");
+                    "the lease names no models, and this runtime then allows all\n");
     arcp_authority_unref(authority);
 }
 
@@ -189,31 +189,31 @@ static const lint_row lints[] = {
     {"every host", "{\"net.fetch\":[\"https://**\"]}",
      "broad: net.fetch[0] \"https://**\": grants every host\n"},
     {"a host that is not closed", "{\"net.fetch\":[\"https://api.example.com**\"]}",
-     "broad: net.fetch[0] \"https://api.example.com**\": also grants hosts whose names go on, such "
+     "broad: net.fetch[0] \"https://api.example.com**\": also grants hosts with longer names, such "
      "as HOST.evil.org: end the host with / or :PORT\n"},
     {"a host that begins with a name", "{\"net.fetch\":[\"https://api.*/x\"]}",
-     "broad: net.fetch[0] \"https://api.*/x\": also grants hosts whose names go on, such as "
+     "broad: net.fetch[0] \"https://api.*/x\": also grants hosts with longer names, such as "
      "HOST.evil.org: end the host with / or :PORT\n"},
     {"a double star inside a host", "{\"net.fetch\":[\"https://**.example.com/x\"]}",
-     "broad: net.fetch[0] \"https://**.example.com/x\": ** crosses slashes: it also grants other "
+     "broad: net.fetch[0] \"https://**.example.com/x\": ** matches slashes: it also grants other "
      "hosts that have the rest in their path\n"},
     {"a host that is not closed before its port",
      "{\"net.fetch\":[\"https://api.example*:443/x\"]}",
-     "broad: net.fetch[0] \"https://api.example*:443/x\": also grants hosts whose names go on, "
+     "broad: net.fetch[0] \"https://api.example*:443/x\": also grants hosts with longer names, "
      "such "
      "as HOST.evil.org: end the host with / or :PORT\n"},
     {"every host on a port", "{\"net.fetch\":[\"https://*:443/x\"]}",
      "broad: net.fetch[0] \"https://*:443/x\": grants every host\n"},
     {"a star for the port is no host", "{\"net.fetch\":[\"https://h:*/x\"]}", ""},
     {"every scheme", "{\"net.fetch\":[\"*://h/x\"]}",
-     "broad: net.fetch[0] \"*://h/x\": grants URLs of every scheme it can stand for\n"},
+     "broad: net.fetch[0] \"*://h/x\": grants URLs of every scheme that it matches\n"},
     {"every path", "{\"fs.write\":[\"/**\"]}", "broad: fs.write[0] \"/**\": grants every path\n"},
     {"the directory itself", "{\"fs.write\":[\"/a/**\"]}",
      "broad: fs.write[0] \"/a/**\": also grants the directory itself\n"},
     {"the directory itself, below any other", "{\"fs.write\":[\"/**/a/**\"]}",
      "broad: fs.write[0] \"/**/a/**\": also grants the directory itself\n"},
     {"siblings", "{\"fs.read\":[\"/a**\"]}",
-     "broad: fs.read[0] \"/a**\": also grants siblings whose names go on: put a / before **\n"},
+     "broad: fs.read[0] \"/a**\": also grants siblings with longer names: put a / before **\n"},
     {"a star that is narrower than it looks", "{\"tool.call\":[\"*\"]}",
      "narrow: tool.call[0] \"*\": does not grant names with dots, such as web.search: ** does\n"},
     {"every tool", "{\"tool.call\":[\"**\"],\"model.use\":[\"*\"]}",

@@ -98,7 +98,7 @@ static const refusal_row refusals[] = {
     {"an array", LEASE("[]"), "lease is an array|object"},
     {"a string", LEASE("\"fs.read\""), "lease is a string"},
     {"an unknown capability", LEASE("{\"foo\":[\"x\"]}"), "\"foo\"|x-vendor"},
-    {"an empty capability name", LEASE("{\"\":[\"x\"]}"), "no capability \"\""},
+    {"an empty capability name", LEASE("{\"\":[\"x\"]}"), "unknown capability \"\""},
     {"a capability in upper case", LEASE("{\"FS.READ\":[\"/a\"]}"), "\"FS.READ\""},
     {"a vendor without a capability", LEASE("{\"x-vendor.acme\":[\"x\"]}"), "x-vendor.acme"},
     {"the same capability twice", LEASE("{\"fs.read\":[],\"fs\\u002eread\":[]}"), "twice"},
@@ -278,7 +278,7 @@ typedef struct build_row {
 
 static const build_row bad_builds[] = {
     {"an unknown capability", "fs.delete", "/a", NULL, NULL, NULL, "fs.delete"},
-    {"no capability", NULL, "/a", NULL, NULL, NULL, "no capability"},
+    {"no capability", NULL, "/a", NULL, NULL, NULL, "unknown capability"},
     {"an empty pattern", "fs.read", "", NULL, NULL, NULL, "fs.read[0]"},
     {"a pattern that is no UTF-8", "fs.read", "/\xff", NULL, NULL, NULL, "UTF-8"},
     {"a negative budget", NULL, NULL, "USD", "-1", NULL, "-1"},

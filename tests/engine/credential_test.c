@@ -258,7 +258,7 @@ static void no_value_serves_two_jobs(void **state)
     check_has(next(f, "a"), "job.accepted");
     (void)next(f, "a");
     submit(f, "2", "{\"agent\":\"echo\"}");
-    check_has(next(f, "a"), "a value that another job has");
+    check_has(next(f, "a"), "a value that another job already has");
     assert_true(f->up.keys[0].is_live);
     assert_false(f->up.keys[1].is_live);
 }

@@ -97,7 +97,7 @@ static void spends(play *self, size_t at, const char *value)
                                .reports = reports,
                                .report_count = count,
                                .is_spent = true};
-    arcp__engine_agent_says(self->rig.engine, self->rig.now, self->rig.agents[at].job, &event);
+    arcp__engine_agent_message(self->rig.engine, self->rig.now, self->rig.agents[at].job, &event);
     rig_run(&self->rig);
 }
 

@@ -269,7 +269,7 @@ static void a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever(void **s
             rig_clock(&self->rig, (int64_t)ARCP_NS_PER_SEC);
         }
         assert_true(arcp__engine_is_finished(self->rig.engine));
-        assert_int_equal(arcp__engine_is_hopeless(self->rig.engine), recovers == 0);
+        assert_int_equal(arcp__engine_store_is_lost(self->rig.engine), recovers == 0);
         scene_end(self);
     }
 }

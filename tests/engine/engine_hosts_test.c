@@ -14,7 +14,7 @@ static void look(void *user, void *visited)
 static bool is_needed(const scene *self)
 {
     bool found = false;
-    arcp__engine_visit_hosts(self->rig.engine, look, &found);
+    arcp__engine_for_each_host(self->rig.engine, look, &found);
     return found;
 }
 

@@ -227,10 +227,10 @@ static void a_limit_of_a_principal_that_is_lifted_forgets_nothing_more(void **st
     engine->context.settings.limits_principal_bytes = 1;
     engine->jobs.over_share = engine->jobs.ended->principal;
     (void)arcp__engine_receive(engine, rig.now, client->link, ping);
-    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__REMOVED_AT_ONCE);
     engine->context.settings.limits_principal_bytes = 0; /* no limit */
     (void)arcp__engine_receive(engine, rig.now, client->link, ping);
-    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__REMOVED_AT_ONCE);
     take_all(client);
     rig_stop(&rig);
 }
@@ -247,11 +247,11 @@ static void what_is_too_much_after_a_change_goes_by_portions(void **state)
     arcp__engine *engine = rig.engine;
     arcp__engine_receive(engine, rig.now, client->link,
                          arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}")));
-    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__FORGOTTEN_AT_ONCE);
+    assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__REMOVED_AT_ONCE);
     rig.now.mono_ns += ARCP_NS_PER_MS;
     arcp__engine_tick(engine, rig.now); /* nobody has to ask for anything */
-    assert_in_range(kept(&rig, ARCP__KEPT_JOBS), MANY - 2 * ARCP__FORGOTTEN_AT_ONCE - 1,
-                    MANY - 2 * ARCP__FORGOTTEN_AT_ONCE);
+    assert_in_range(kept(&rig, ARCP__KEPT_JOBS), MANY - 2 * ARCP__REMOVED_AT_ONCE - 1,
+                    MANY - 2 * ARCP__REMOVED_AT_ONCE);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS);
     take_all(client);
     assert_int_equal(count_kept(&rig, client), 5);
@@ -273,7 +273,7 @@ static void what_was_due_while_nothing_ran_goes_by_portions(void **state)
     for (unsigned turn = 0; before != 0; turn++) {
         assert_in_range(turn, 0, 100);
         rig_clock(&rig, ARCP_NS_PER_MS);
-        assert_true(before - kept(&rig, ARCP__KEPT_JOBS) <= ARCP__FORGOTTEN_AT_ONCE);
+        assert_true(before - kept(&rig, ARCP__KEPT_JOBS) <= ARCP__REMOVED_AT_ONCE);
         before = kept(&rig, ARCP__KEPT_JOBS);
     }
     assert_int_equal(deleted[ARCP_STORE_JOBS], MANY);
@@ -311,12 +311,12 @@ static void what_waits_for_its_session_has_as_much_room_as_the_others(void **sta
         rig_clock(&rig, 70 * ARCP_NS_PER_SEC);
         assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), 3 - missing + 1);
         /* Of one principal no more than there is room for others. */
-        assert_int_equal(rig.engine->jobs.owed_count, 2 - missing);
-        assert_int_equal(rig.engine->jobs.owed_bytes, (2 - missing) * one);
+        assert_int_equal(rig.engine->jobs.evicted_count, 2 - missing);
+        assert_int_equal(rig.engine->jobs.evicted_bytes, (2 - missing) * one);
         assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 6 - 2 * missing);
         rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
         assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 0);
-        assert_int_equal(rig.engine->jobs.owed_bytes, 0);
+        assert_int_equal(rig.engine->jobs.evicted_bytes, 0);
         rig_stop(&rig);
     }
 }
@@ -331,9 +331,9 @@ static void keys_that_have_expired_go_by_portions(void **state)
     run_jobs(&rig, client, MANY + 1);
     assert_int_equal(rig.engine->jobs.key_count, MANY + 1);
     rig_clock(&rig, 86400 * ARCP_NS_PER_SEC);
-    assert_int_equal(rig.engine->jobs.key_count, MANY + 1 - ARCP__FORGOTTEN_AT_ONCE);
+    assert_int_equal(rig.engine->jobs.key_count, MANY + 1 - ARCP__REMOVED_AT_ONCE);
     rig_clock(&rig, ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->jobs.key_count, MANY + 1 - 2 * ARCP__FORGOTTEN_AT_ONCE);
+    assert_int_equal(rig.engine->jobs.key_count, MANY + 1 - 2 * ARCP__REMOVED_AT_ONCE);
     rig_clock(&rig, 2 * ARCP_NS_PER_MS);
     rig_clock(&rig, ARCP_NS_PER_MS);
     assert_int_equal(rig.engine->jobs.key_count, 0);

@@ -273,7 +273,7 @@ static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
     rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
     arcp__engine_tick(rig.engine, rig.now); /* forgotten, before its agent is */
     size_t audits = rig.audits;
-    arcp__engine_agent_says(rig.engine, rig.now, first, &grant);
+    arcp__engine_agent_message(rig.engine, rig.now, first, &grant);
     rig_run(&rig);
     assert_int_equal(rig.audits, audits);
     pass_over(client, 1 + 2 * 3); /* welcome; accepted, running and result of both */

@@ -173,7 +173,7 @@ static void answers_are_kept_up_to_so_many_bytes(void **state)
         submit(client, id, 20000);
     }
     const arcp__session *session = client->link->session;
-    assert_in_range(session->seen_bytes, 4194304 - 22000, 4194304);
+    assert_in_range(session->cache_bytes, 4194304 - 22000, 4194304);
     arcp__free(last_frame(client));
     submit(client, "s0", 20000);
     assert_null(client->frames);

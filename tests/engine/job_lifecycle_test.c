@@ -50,7 +50,7 @@ static void an_agent_goes_one_way(void **state)
     static const char *const ways[] = {
         /*                       NONE STARTING RUNNING GONE RELEASED */
         [ARCP__AGENT_NONE] = ".S..L",     [ARCP__AGENT_STARTING] = "..RG.",
-        [ARCP__AGENT_RUNNING] = "...G.",  [ARCP__AGENT_GONE] = "....L",
+        [ARCP__AGENT_RUNNING] = "...G.",  [ARCP__AGENT_EXITED] = "....L",
         [ARCP__AGENT_RELEASED] = ".....",
     };
     (void)state;

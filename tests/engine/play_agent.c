@@ -184,7 +184,7 @@ void play_agent_check_start(play *self, const arcp__effect *effect)
 static void report_denial(play *self, rig_agent *agent, const arcp_decision *decision)
 {
     arcp__job_message denial = {.is_decided = true, .decision = *decision};
-    arcp__engine_agent_says(self->rig.engine, self->rig.now, agent->job, &denial);
+    arcp__engine_agent_message(self->rig.engine, self->rig.now, agent->job, &denial);
     rig_run(&self->rig);
 }
 
@@ -213,7 +213,7 @@ static void callback_spends(play *self, rig_agent *agent)
                                .is_spent = true};
     self->spends++;
     check_budget(self, agent);
-    arcp__engine_agent_says(self->rig.engine, self->rig.now, agent->job, &event);
+    arcp__engine_agent_message(self->rig.engine, self->rig.now, agent->job, &event);
     rig_run(&self->rig);
 }
 

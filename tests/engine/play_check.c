@@ -95,8 +95,8 @@ void play_check_sent(play *self, const arcp__effect *effect)
 
 /* Of one principal, or of all. */
 typedef struct tally {
-    size_t owed_count, key_count;
-    uint64_t owed_bytes, key_bytes, stored_bytes;
+    size_t evicted_count, key_count;
+    uint64_t evicted_bytes, key_bytes, stored_bytes;
     uint64_t running_bytes; /* of these, what cannot be forgotten */
     uint64_t kept[ARCP__KEPT_COUNT];
 } tally;
@@ -112,11 +112,11 @@ static tally count_all(const arcp__engine *engine, const arcp__principal *princi
         }
         sum.stored_bytes += job->stream->bytes;
         sum.running_bytes += arcp__job_has_ended(job) ? 0 : job->stream->bytes;
-        sum.owed_count += job->is_owed ? 1 : 0;
-        sum.owed_bytes += job->is_owed ? bytes : 0;
+        sum.evicted_count += job->is_evicted ? 1 : 0;
+        sum.evicted_bytes += job->is_evicted ? bytes : 0;
         sum.kept[ARCP__KEPT_JOBS] += job->is_terminal ? 1 : 0;
-        sum.kept[ARCP__KEPT_BYTES] += job->is_weighed ? bytes : 0;
-        sum.kept[ARCP__KEPT_LEASES] += job->is_weighed ? accepted : 0;
+        sum.kept[ARCP__KEPT_BYTES] += job->bytes_counted ? bytes : 0;
+        sum.kept[ARCP__KEPT_LEASES] += job->bytes_counted ? accepted : 0;
     }
     for (const arcp__idempotency *key = engine->jobs.oldest_key; key != NULL; key = key->newer) {
         if (principal == NULL || key->principal == principal) {
@@ -127,18 +127,18 @@ static tally count_all(const arcp__engine *engine, const arcp__principal *princi
     return sum;
 }
 
-static bool is_counted(const tally *sum, size_t owed_count, uint64_t owed_bytes, size_t key_count,
-                       uint64_t key_bytes)
+static bool is_counted(const tally *sum, size_t evicted_count, uint64_t evicted_bytes,
+                       size_t key_count, uint64_t key_bytes)
 {
-    return sum->owed_count == owed_count && sum->owed_bytes == owed_bytes &&
+    return sum->evicted_count == evicted_count && sum->evicted_bytes == evicted_bytes &&
            sum->key_count == key_count && sum->key_bytes == key_bytes;
 }
 
 /* Every job that is kept weighs something, but the newest, which may. */
-static bool is_weighed(const arcp__engine *engine)
+static bool are_bytes_counted(const arcp__engine *engine)
 {
     for (const arcp__job *job = engine->jobs.ended; job != NULL; job = job->ended_next) {
-        if (!job->is_weighed && job->ended_next != NULL) {
+        if (!job->bytes_counted && job->ended_next != NULL) {
             return false;
         }
     }
@@ -149,16 +149,18 @@ static void check_kept(play *self)
 {
     const arcp__engine *engine = self->rig.engine;
     tally sum = count_all(engine, NULL);
-    bool is_right = is_weighed(engine) && HASH_COUNT(engine->jobs.keys) == engine->jobs.key_count &&
-                    is_counted(&sum, engine->jobs.owed_count, engine->jobs.owed_bytes,
+    bool is_right = are_bytes_counted(engine) &&
+                    HASH_COUNT(engine->jobs.keys) == engine->jobs.key_count &&
+                    is_counted(&sum, engine->jobs.evicted_count, engine->jobs.evicted_bytes,
                                engine->jobs.key_count, engine->jobs.key_bytes);
     for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
         is_right = is_right && sum.kept[what] == engine->jobs.kept[what].total;
     }
     for (const arcp__principal *at = engine->jobs.principals; at != NULL; at = at->hh.next) {
         sum = count_all(engine, at);
-        is_right = is_right && sum.stored_bytes == at->stored_bytes &&
-                   is_counted(&sum, at->owed_count, at->owed_bytes, at->key_count, at->key_bytes);
+        is_right =
+            is_right && sum.stored_bytes == at->stored_bytes &&
+            is_counted(&sum, at->evicted_count, at->evicted_bytes, at->key_count, at->key_bytes);
         if (sum.running_bytes > self->rig.settings.limits_principal_bytes) {
             watch_fail(&self->watch, "a principal's jobs have said too much", at->name);
         }

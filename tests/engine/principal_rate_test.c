@@ -7,7 +7,7 @@
 #include "story/engine_rig.h"
 #include "support/check.h"
 
-#define STAYING_MAX 1024u /* src/job/directory.c */
+#define IDLE_MAX 1024u /* src/job/directory.c */
 
 static engine_rig rig;
 
@@ -134,15 +134,15 @@ static void who_comes_back_finds_the_bucket_as_it_was(void **state)
     rig_drop(&rig, client);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS); /* its window is over, and there is nothing else of it */
     assert_null(rig.engine->sessions.all);
-    assert_int_equal(rig.engine->jobs.staying_count, 1);
+    assert_int_equal(rig.engine->jobs.idle_count, 1);
     client = join("a", HELLO_PLAIN);
-    assert_int_equal(rig.engine->jobs.staying_count, 0);
+    assert_int_equal(rig.engine->jobs.idle_count, 0);
     assert_int_equal(submit_jobs(client, 0, 1), 0);
     rig_drop(&rig, client);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS);
-    assert_int_equal(rig.engine->jobs.staying_count, 1);
+    assert_int_equal(rig.engine->jobs.idle_count, 1);
     rig_clock(&rig, 61 * ARCP_NS_PER_SEC); /* full again, and swept */
-    assert_int_equal(rig.engine->jobs.staying_count, 0);
+    assert_int_equal(rig.engine->jobs.idle_count, 0);
     assert_null(rig.engine->jobs.principals);
     rig_stop(&rig);
 }
@@ -152,18 +152,18 @@ static void so_many_principals_stay_for_their_buckets(void **state)
     arcp__principal *first = NULL;
     (void)state;
     begin(1, 1);
-    for (unsigned at = 0; at < STAYING_MAX + 1; at++) {
+    for (unsigned at = 0; at < IDLE_MAX + 1; at++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "p%u", at);
         arcp__principal *principal = arcp__principal_get(&rig.engine->jobs, arcp_span_cstr(name));
         assert_non_null(principal);
         first = at == 0 ? principal : first;
         (void)arcp__principal_refused(&rig.engine->jobs, principal);
-        assert_true(at == 0 || rig.engine->jobs.staying == first);
+        assert_true(at == 0 || rig.engine->jobs.idle == first);
         arcp__principal_maybe_free(&rig.engine->jobs, principal);
     }
-    assert_int_equal(rig.engine->jobs.staying_count, STAYING_MAX);
-    assert_string_equal(rig.engine->jobs.staying->name, "p1"); /* who left first is forgotten */
+    assert_int_equal(rig.engine->jobs.idle_count, IDLE_MAX);
+    assert_string_equal(rig.engine->jobs.idle->name, "p1"); /* who left first is forgotten */
     rig_stop(&rig);
 }
 
@@ -221,8 +221,8 @@ static void a_link_that_rests_is_not_lost(void **state)
     for (unsigned round = 0; round < 12; round++) { /* each is refused, and 96 s are owed */
         for (unsigned at = 0; at < 8; at++) {
             ask(bad[at], round, "none");
-            if (bad[at]->link->rests) {
-                arcp__sessions_due(&rig.engine->sessions, &bad[at]->link->rest_timer);
+            if (bad[at]->link->is_throttled) {
+                arcp__sessions_due(&rig.engine->sessions, &bad[at]->link->throttle_timer);
             }
             rig_run(&rig);
         }

@@ -1,5 +1,6 @@
-/* A principal whose frames take long to handle rests on all of its links, so that the others have
- * their turns; a quick frame costs nothing, and neither does a slow one where nobody waits. */
+/* A principal whose frames take long to handle pauses on all of its links, so that the others
+ * have their turns; a quick frame costs nothing, and neither does a slow one when nobody else is
+ * connected. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "story/engine_rig.h"
@@ -19,7 +20,7 @@ static rig_client *begin(const char *name, const char *hello)
     return client;
 }
 
-/* Alice has two links and bob has one; then a frame of alice's took so long. */
+/* Alice has two links and bob has one; then one of alice's frames took this long. */
 static bool take_long(int64_t took_ns)
 {
     rig_start(&rig, NULL);
@@ -34,7 +35,7 @@ static bool takes_frames(rig_client *client)
     return arcp__engine_takes_frames(rig.engine, client->link);
 }
 
-static void a_slow_frame_lets_all_links_of_its_principal_rest(void **state)
+static void a_slow_frame_pauses_all_links_of_its_principal(void **state)
 {
     (void)state;
     assert_true(take_long(FREE_NS + 5 * ARCP_NS_PER_MS));
@@ -57,7 +58,7 @@ static void a_quick_frame_costs_nothing(void **state)
     rig_stop(&rig);
 }
 
-static void a_principal_that_is_alone_does_not_rest(void **state)
+static void a_principal_that_is_alone_does_not_pause(void **state)
 {
     (void)state;
     rig_start(&rig, NULL);
@@ -67,7 +68,7 @@ static void a_principal_that_is_alone_does_not_rest(void **state)
     rig_stop(&rig);
 }
 
-static void a_longer_rest_is_not_cut_by_a_shorter_one(void **state)
+static void a_shorter_pause_does_not_end_a_longer_one(void **state)
 {
     (void)state;
     assert_true(take_long(FREE_NS + 5 * ARCP_NS_PER_MS));
@@ -81,10 +82,10 @@ static void a_longer_rest_is_not_cut_by_a_shorter_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slow_frame_lets_all_links_of_its_principal_rest),
+        cmocka_unit_test(a_slow_frame_pauses_all_links_of_its_principal),
         cmocka_unit_test(a_quick_frame_costs_nothing),
-        cmocka_unit_test(a_principal_that_is_alone_does_not_rest),
-        cmocka_unit_test(a_longer_rest_is_not_cut_by_a_shorter_one),
+        cmocka_unit_test(a_principal_that_is_alone_does_not_pause),
+        cmocka_unit_test(a_shorter_pause_does_not_end_a_longer_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static void take_request(engine_rig *rig, uint64_t call_id)
     copy(call->budget, sizeof(call->budget), request.budget);
     copy(call->expires_at, sizeof(call->expires_at), request.expires_at);
     copy(self->traceparent, sizeof(self->traceparent), request.traceparent);
-    arcp__engine_provision_asked(rig->engine);
+    arcp__engine_provision_sent(rig->engine);
     if (verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE) {
         note_alias(self, call->alias);
     }

@@ -45,13 +45,13 @@ static void rows_are_copied_into_the_open_batch(void **state)
     put(&self, key);
     key[0] = 'x';
     arcp__batch_delete(self.log, ARCP_STORE_SESSIONS, ARCP_SPAN_LITERAL("sess_1"));
-    assert_int_equal(arcp__batch_gathered(self.log), 2);
+    assert_int_equal(arcp__batch_pending(self.log), 2);
     const arcp_store_batch *batch = take(&self);
     assert_int_equal(batch->count, 2);
     assert_int_equal(batch->ops[0].kind, ARCP_STORE_PUT);
     assert_true(arcp_span_equal_cstr(batch->ops[0].key, "job_1"));
     assert_int_equal(batch->ops[1].kind, ARCP_STORE_DELETE);
-    assert_int_equal(arcp__batch_gathered(self.log), 0);
+    assert_int_equal(arcp__batch_pending(self.log), 0);
     assert_false(arcp__log_is_durable(self.log));
     assert_int_equal(arcp__log_committed(self.log, batch->id, ARCP_OK), ARCP__COMMIT_DONE);
     assert_true(arcp__log_is_durable(self.log));
@@ -66,7 +66,7 @@ static void a_store_that_keeps_no_rows_gets_none(void **state)
     start(&self, false);
     put(&self, "job_1");
     arcp__batch_delete(self.log, ARCP_STORE_JOBS, ARCP_SPAN_LITERAL("job_1"));
-    assert_int_equal(arcp__batch_gathered(self.log), 0);
+    assert_int_equal(arcp__batch_pending(self.log), 0);
     assert_null(arcp__log_take(self.log));
     stop(&self);
 }

@@ -36,7 +36,7 @@ static const char *next(rig *self)
 {
     static char text[64];
     arcp__effect effect;
-    arcp__effect_take_back(self->log);
+    arcp__effect_recycle(self->log);
     if (!arcp__effect_next(self->log, &effect)) {
         return NULL;
     }

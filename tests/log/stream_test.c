@@ -58,13 +58,13 @@ static void check_all(shelf *self)
 {
     arcp_span record;
     for (uint64_t at = 0; at < self->count; at++) {
-        assert_true(arcp__stream_peek(self->stream, at, &record));
+        assert_true(arcp__stream_find_record(self->stream, at, &record));
         assert_int_equal(record.size, self->sizes[at]);
         for (size_t i = 0; i < record.size; i++) {
             assert_int_equal(record.data[i], letter(at));
         }
     }
-    assert_false(arcp__stream_peek(self->stream, self->count, &record));
+    assert_false(arcp__stream_find_record(self->stream, self->count, &record));
 }
 
 /* Four bytes of a chunk are for where a record ends. */

@@ -273,7 +273,7 @@ static void an_answer_that_did_not_begin_as_its_init_lets_nobody_in(void **state
     const peer *p = say_hello(&r, 0, "t");
     until(&r, p->closed);
     assert_false(has(p, "session.welcome"));
-    assert_non_null(strstr(r.log, "its answer did not begin as ARCP_TOKEN_ANSWER_INIT"));
+    assert_non_null(strstr(r.log, "its answer was not initialised with ARCP_TOKEN_ANSWER_INIT"));
     stop(&r);
 }
 

@@ -90,8 +90,8 @@ static void on_turn_with_agents(uv_check_t *turn)
 {
     unsigned over = 0;
     const runtime_rig *rig = turn->data;
-    for (const arcp__job *job = rig->runtime->engine->jobs.over_first; job != NULL;
-         job = job->next_over) {
+    for (const arcp__job *job = rig->runtime->engine->jobs.release_first; job != NULL;
+         job = job->next_release) {
         over++;
     }
     most_over = over > most_over ? over : most_over;

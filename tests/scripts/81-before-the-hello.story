@@ -2,7 +2,7 @@
 a> session.ping #1
 a< session.error {"session_id":"$_","event_seq":"$absent",
     "payload":{"code":"UNAUTHENTICATED",
-    "message":"session.ping before session.hello: say hello first","retryable":false}}
+    "message":"session.ping arrived before session.hello","retryable":false}}
 a< close 1008
 b> session.close #1
 b< session.error {"payload":{"code":"UNAUTHENTICATED"}}

@@ -209,7 +209,7 @@ static bool submit_batches(engine_rig *rig)
 static void feed(engine_rig *rig)
 {
     if (rig->feeds_at == 0 || rig->hold_store || rig->is_dead ||
-        arcp__engine_gathered(rig->engine) < rig->feeds_at) {
+        arcp__engine_pending_changes(rig->engine) < rig->feeds_at) {
         return;
     }
     if (rig->batches_under_way != 0 && step(rig)) {
