@@ -176,7 +176,10 @@ bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t t
         return false;
     }
     const arcp__principal *principal = link->session->principal;
-    const bool has_others = HASH_COUNT(sessions->jobs->principals) >= 2;
+    bool has_others = sessions->jobs->running > principal->running_jobs;
+    for (const arcp__link *at = sessions->links; at != NULL && !has_others; at = at->next) {
+        has_others = at->session != NULL && at->session->principal != principal;
+    }
     for (arcp__link *at = has_others ? sessions->links : NULL; at != NULL; at = at->next) {
         if (at->session != NULL && at->session->principal == principal) {
             arcp__link_throttle(sessions, at, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);

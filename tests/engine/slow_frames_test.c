@@ -8,6 +8,7 @@
 
 #define FREE_NS (3 * ARCP_NS_PER_MS) /* of each frame */
 #define FEE     INT64_C(4)           /* for each nanosecond above that */
+#define SUBMIT  FRAME("s", "job.submit", "{\"agent\":\"echo\"}")
 
 static engine_rig rig;
 static rig_client *first, *second, *bob;
@@ -68,6 +69,27 @@ static void a_principal_that_is_alone_does_not_pause(void **state)
     rig_stop(&rig);
 }
 
+/* A session that can be resumed keeps its principal in memory, but nobody waits for a turn; a
+ * running job, however, needs its turns also while its client is away. */
+static void a_principal_that_is_not_connected_makes_nobody_pause(void **state)
+{
+    for (int has_job = 0; has_job < 2; has_job++) {
+        rig_start(&rig, NULL);
+        first = begin("a", HELLO_PLAIN);
+        bob = begin("b", HELLO_OF("bob", ""));
+        if (has_job != 0) {
+            rig_send(&rig, bob, SUBMIT);
+        }
+        rig_drop(&rig, bob);
+        assert_int_equal(
+            arcp__engine_frame_took(rig.engine, rig.now, first->link, 100 * ARCP_NS_PER_MS),
+            has_job != 0);
+        assert_int_equal(takes_frames(first), has_job == 0);
+        rig_stop(&rig);
+    }
+    (void)state;
+}
+
 static void a_shorter_pause_does_not_end_a_longer_one(void **state)
 {
     (void)state;
@@ -85,6 +107,7 @@ int main(void)
         cmocka_unit_test(a_slow_frame_pauses_all_links_of_its_principal),
         cmocka_unit_test(a_quick_frame_costs_nothing),
         cmocka_unit_test(a_principal_that_is_alone_does_not_pause),
+        cmocka_unit_test(a_principal_that_is_not_connected_makes_nobody_pause),
         cmocka_unit_test(a_shorter_pause_does_not_end_a_longer_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
