@@ -99,7 +99,7 @@ docs: ## guides, reference and C API as a site with search: build/docs/index.htm
 
 python: deps ## the Python package libarcp: build/python/*.whl (docs/python.md)
 	@tools/install-deps.sh --python
-	@$(call build,release) && cmake --build --preset release --target python
+	@$(call build,release) --target python
 
 install: deps ## into DESTDIR and PREFIX (/usr/local)
 	@$(call build,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")

@@ -35,8 +35,8 @@ def from_build_tree(build: Path, source: Path) -> dict[str, Any]:
         "depends": [str(library) for library in libraries] + HEADERS,
         "libraries": ["uv", "wslay", "http_parser", "ssl", "crypto", "pthread"],
         # The three that few systems have are in the wheel (setup.py). What is linked in stays
-        # private, so that a program may load another libarcp besides.
-        "extra_link_args": ["-Wl,-rpath,$ORIGIN/_lib", "-Wl,--exclude-libs,ALL"],
+        # private, so that a program may load another libarcp besides; debug information is left out.
+        "extra_link_args": ["-Wl,-rpath,$ORIGIN/_lib", "-Wl,--exclude-libs,ALL", "-Wl,-S"],
     }
 
 
@@ -56,6 +56,8 @@ def builder() -> Any:
     source = os.environ.get("ARCP_SOURCE_DIR", "")
     places = from_build_tree(Path(build), Path(source)) if build else from_pkg_config()
     places["include_dirs"] = ["src", *places.get("include_dirs", [])]
+    # Only the module's own entry is for others.
+    places["extra_compile_args"] = ["-fvisibility=hidden", *places.get("extra_compile_args", [])]
     ffi = FFI()
     ffi.cdef(declarations())
     ffi.set_source("libarcp._arcp", '#include "shim.h"', sources=SOURCES, **places)

@@ -16,13 +16,13 @@ TOKEN = "secret"
 
 
 class Daemon:
-    """arcpd on a port of its own, with a store in memory."""
+    """arcpd on a port of its own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *options, store="memory:"):
         self.folder = folder
         self.log = open(folder / "arcpd.log", "wb")
         here = Path(__file__).parent
-        command = [BINARIES / "arcpd", "--listen", "ws://127.0.0.1:0/arcp", "--store", "memory:",
+        command = [BINARIES / "arcpd", "--listen", "ws://127.0.0.1:0/arcp", "--store", store, *options,
                    "--token", f"{TOKEN}=tester", "--agent", f"worker={here}/agent.py", "--agent", f"hello={here}/hello.sh"]
         environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_STATE_HOME": str(folder)}
         self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,

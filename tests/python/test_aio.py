@@ -3,6 +3,7 @@ import asyncio
 import gc
 import subprocess
 import sys
+import time
 import warnings
 from functools import wraps
 
@@ -133,6 +134,19 @@ async def test_the_loop_goes_on_while_a_job_is_awaited(daemon):
 
 
 @on_a_loop
+async def test_waiting_takes_no_processor_time(daemon):
+    async with libarcp.AsyncClient(daemon.url, TOKEN) as client:
+        job = await client.submit("worker", {"do": "wait"})
+        waiting = asyncio.create_task(job.result())
+        await asyncio.sleep(0.1)
+        before = time.process_time()
+        await asyncio.sleep(0.5)
+        assert time.process_time() - before < 0.05
+        await job.cancel()
+        await fails("CANCELLED", waiting, libarcp.JobError)
+
+
+@on_a_loop
 async def test_cancelled_wait_leaves_the_job(daemon):
     async with libarcp.AsyncClient(daemon.url, TOKEN) as client:
         job = await client.submit("worker", {"do": "wait"})
@@ -242,15 +256,15 @@ SMALL = libarcp.Options(unread_bytes_max=64 << 10)
 @on_a_loop
 async def test_a_slow_reader_gets_everything(daemon):
     async with libarcp.AsyncClient(daemon.url, TOKEN, options=SMALL) as client:
-        job = await client.submit("worker", {"do": "count", "to": 2000, "size": 1000})
+        job = await client.submit("worker", {"do": "count", "to": 3000, "size": 1000})
         numbers = []
         async for event in job:
             if event.kind == "log":
                 numbers.append(int(event.body["message"].rstrip("x")))
-            assert client._unread < 3 << 20  # a batch beyond the limit at most
+            assert client._unread < 512 << 10  # a batch beyond the limit at most
             if len(numbers) % 200 == 0:
                 await asyncio.sleep(0.005)
-        assert numbers == list(range(2000))
+        assert numbers == list(range(3000))
 
 
 @on_a_loop

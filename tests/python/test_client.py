@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 import libarcp
-from conftest import TOKEN, descriptors, memory, until
+from conftest import TOKEN, Daemon, descriptors, memory, until
 
 
 @pytest.fixture
@@ -178,6 +178,28 @@ def test_idempotency_key(client):
     fails("DUPLICATE_KEY", lambda: client.submit("worker", {"n": 2}, idempotency_key="the same"))
 
 
+def test_credentials_are_taken_once(tmp_path):
+    config = tmp_path / "arcpd.yaml"
+    config.write_text("""
+credentials:
+  provisioner: static
+  endpoint: https://gateway.example/v1
+  models: [fast/small]
+  values: [key-number-one]
+""")
+    daemon = Daemon(tmp_path, "--config", config, store=f"sqlite:{tmp_path}/arcp.db")
+    try:
+        with libarcp.Client(daemon.url, TOKEN) as client:
+            job = client.submit("worker", lease={"model.use": ["fast/*"]})
+            (credential,) = job.take_credentials()
+            assert (credential.value, credential.endpoint) == ("key-number-one", "https://gateway.example/v1")
+            assert credential.id.startswith("cred_") and "key-number-one" not in repr(credential)
+            assert job.take_credentials() == [] and job.wait().error is None
+            assert client.submit("worker").take_credentials() == []
+    finally:
+        daemon.stop()
+
+
 def test_delegated_children_are_observed(daemon):
     with libarcp.Client(daemon.url, TOKEN, options=libarcp.Options(observe=True)) as client:
         job = client.submit("worker", {"do": "delegate"}, lease={"agent.delegate": ["worker"]})
@@ -333,6 +355,21 @@ def test_nothing_leaks(daemon, closed_url, at_rest):
         once()
     assert at_rest() and descriptors() == before[0]
     assert memory() - before[1] < 2 << 20
+
+
+def test_timeouts_do_not_leak(client):
+    job = client.submit("worker", {"do": "wait"})
+
+    def once():
+        for _ in range(20000):
+            with pytest.raises(libarcp.DeadlineError):
+                job.wait(0)
+
+    once()
+    before = memory()
+    once()
+    assert memory() - before < 256 << 10
+    job.cancel()
 
 
 def test_events_do_not_leak(client):

@@ -12,7 +12,7 @@ from .aio import AsyncClient, AsyncJob, run_async
 from .budget import Budget, Counter, Report, Reservation
 from .client import Client, Job, run
 from .errors import DeadlineError, Error, JobError
-from .events import Event, JobBudget, JobRow, Options, Outcome, SessionState
+from .events import Credential, Event, JobBudget, JobRow, Options, Outcome, SessionState
 from .gate import Authority, Decision
 from .lease import Dropped, Finding, Lease, Violation
 
@@ -25,6 +25,7 @@ __all__ = [
     "Budget",
     "Client",
     "Counter",
+    "Credential",
     "DeadlineError",
     "Decision",
     "Dropped",

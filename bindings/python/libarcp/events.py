@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Generic, Iterable, Optional, TypeVar
+from typing import Any, Generic, Iterable, Mapping, Optional, TypeVar
 
 from . import _ffi
 from ._arcp import ffi, lib
@@ -158,6 +158,25 @@ class JobBudget:
 
 
 @dataclass(frozen=True)
+class Credential:
+    """A credential for an upstream that the runtime has issued for one job.
+
+    Attributes:
+        id: what the runtime calls it.
+        value: the secret. `repr` leaves it out; Python cannot wipe it from memory.
+        endpoint: of the upstream.
+        profile: of the upstream's API, ``openai`` for instance; may be "".
+        constraints: what the upstream enforces: ``cost.budget``, ``model.use``, ``expires_at``.
+    """
+
+    id: str
+    value: str = field(repr=False)
+    endpoint: str
+    profile: str
+    constraints: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class JobRow:
     """One job of a listing; "" where the runtime left a member out."""
 
@@ -237,6 +256,16 @@ class JobFacts:
             initial = _ffi.exact(budget.initial) if ffi.string(budget.initial) else None
             found[currency] = JobBudget(initial, _ffi.exact(budget.remaining))
         return found
+
+    def take_credentials(self) -> list[Credential]:
+        """The credentials that came with the job. Empty when they were taken before: the client
+        wipes its copy."""
+        out = ffi.new("py_owned *")
+        _ffi.no_memory(lib.py_job_take_credentials(self._handle, out))
+        return [
+            Credential(**{**row, "constraints": json.loads(row["constraints"] or "{}")})
+            for row in json.loads(_ffi.take(out[0]))
+        ]
 
     @property
     def outcome(self) -> Optional[Outcome]:

@@ -26,7 +26,7 @@ typedef struct py_text {
     size_t size;
 } py_text;
 
-/* Bytes that the caller gives back with py_owned_free. */
+/* Bytes that the caller gives back with py_owned_free, which wipes them. */
 typedef struct py_owned {
     char *data;
     size_t size;
@@ -290,6 +290,10 @@ typedef struct py_job_budget {
 } py_job_budget;
 
 bool py_job_budget_at(arcp_job *job, size_t i, py_job_budget *out);
+
+/* The credentials that came with the job, once: a JSON array of {id, value, endpoint, profile,
+ * constraints}, all of them texts. */
+int py_job_take_credentials(arcp_job *job, py_owned *json);
 
 /* --- for cffi: end --- */
 

@@ -102,7 +102,7 @@ int py_client_session_state(arcp_client *client, py_session_state *out, py_error
         return py__fail(error, &err);
     }
     arcp_buf id = ARCP_BUF_INIT;
-    arcp_buf token = ARCP_BUF_INIT;
+    arcp_buf token = ARCP_BUF_SECRET_INIT;
     arcp_buf_append(&id, state.session_id);
     arcp_buf_append(&token, state.resume_token);
     out->last_event_seq = state.last_event_seq;
@@ -367,4 +367,30 @@ bool py_job_budget_at(arcp_job *job, size_t i, py_job_budget *out)
     py__text_copy(out->initial, sizeof out->initial, budget.initial);
     py__text_copy(out->remaining, sizeof out->remaining, budget.remaining);
     return true;
+}
+
+static void append_member(arcp_buf *out, const char *name, arcp_span value)
+{
+    arcp_buf_append_cstr(out, name);
+    arcp_json_quote(value, out);
+}
+
+static void append_credential(void *user, const arcp_credential *credential)
+{
+    arcp_buf *out = user;
+    append_member(out, out->size == 1 ? "{\"id\":" : ",{\"id\":", credential->id);
+    append_member(out, ",\"value\":", credential->value);
+    append_member(out, ",\"endpoint\":", credential->endpoint);
+    append_member(out, ",\"profile\":", credential->profile);
+    append_member(out, ",\"constraints\":", credential->constraints);
+    arcp_buf_append_byte(out, '}');
+}
+
+int py_job_take_credentials(arcp_job *job, py_owned *json)
+{
+    arcp_buf out = ARCP_BUF_SECRET_INIT;
+    arcp_buf_append_byte(&out, '[');
+    (void)arcp_job_take_credentials(job, append_credential, &out);
+    arcp_buf_append_byte(&out, ']');
+    return py__take(&out, json);
 }

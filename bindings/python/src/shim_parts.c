@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include <arcp/secret.h>
+
 void py_owned_free(py_owned *owned)
 {
+    arcp_wipe(owned->data, owned->size);
     arcp_free(owned->data);
     owned->data = NULL;
     owned->size = 0;
@@ -44,7 +47,9 @@ int py__fail(py_error *out, const arcp_error *err)
     out->offset = err->offset == ARCP_NO_OFFSET ? -1 : (int64_t)err->offset;
     py__text_copy(out->code, sizeof out->code, err->code);
     py__text_copy(out->message, sizeof out->message, err->message);
-    if (err->details != NULL && py__take(err->details, &out->details) != PY_OK) {
+    if (err->details != NULL && err->details->size == 0) {
+        arcp_buf_fini(err->details);
+    } else if (err->details != NULL && py__take(err->details, &out->details) != PY_OK) {
         return py__no_memory(out);
     }
     if (err->status == ARCP_E_DEADLINE) {
