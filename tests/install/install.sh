@@ -153,7 +153,8 @@ runs "CMake, static" "$work/cmake/consumer_static"
 # ---- the rest ----
 
 for file in bin/arcp bin/arcpd share/man/man1/arcp.1 share/man/man8/arcpd.8 \
-    share/man/man5/arcpd.yaml.5 share/man/man7/arcp-agent.7 lib/systemd/system/arcpd.service; do
+    share/man/man5/arcpd.yaml.5 share/man/man7/arcp-agent.7 share/man/man7/arcp-events.7 \
+    lib/systemd/system/arcpd.service; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 for program in arcp arcpd; do

@@ -1,8 +1,8 @@
-/* Writes the reference pages of the documentation from the tables that the programs are built from.
+/* Writes docs/reference and man/arcp-events.7.scd from the tables that the programs are built from.
  *
- *     arcp-reference [--check] DIRECTORY
+ *     arcp-reference [--check] ROOT
  *
- * With --check nothing is written: exit status 1 when a page in DIRECTORY is not current. */
+ * With --check nothing is written: exit status 1 when a page under ROOT is not current. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void write_member(FILE *out, const char *outer, const arcp__member *row)
     (void)fprintf(out, "| `%s%s%s` | %s | %s | %s", outer, outer[0] == '\0' ? "" : ".", row->name,
                   shapes[row->shape], row->required ? "yes" : "", row->text);
     if (row->older != NULL) {
-        (void)fprintf(out, "; `%s` is read too", row->older);
+        (void)fprintf(out, "; older spelling: `%s`", row->older);
     }
     (void)fprintf(out, " |\n");
     for (size_t i = 0; row->parts != NULL && i < row->parts->count; i++) {
@@ -365,6 +365,53 @@ static void write_index(FILE *out)
     }
 }
 
+/* ---- the manual page of events ---- */
+
+/* The text of a table in scdoc's marks: code in bold, and escapes. */
+static void write_man_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '`') {
+            (void)fputc('*', out);
+        } else {
+            (void)fprintf(out, "%s%c", *text == '_' || *text == '*' ? "\\" : "", *text);
+        }
+    }
+}
+
+static void write_man(FILE *out)
+{
+    (void)fprintf(
+        out, "arcp-events(7) \"ARCP\" \"Protocols\"\n\n"
+             "; Written by `make reference` from src/core/event_body.c; edit the text there.\n\n"
+             "# NAME\n\narcp-events - bodies of the events of jobs\n\n# DESCRIPTION\n\n"
+             "An event has a _kind_ and a _body_. An agent writes it in a line *job.event* "
+             "(*arcp-agent*(7)), and clients\nreceive it in a message *job.event*. These are the "
+             "members of each kind's body; a body may have more, which are\nrelayed as they are. A "
+             "body that is not valid is INVALID_REQUEST, with the path of the member and what is "
+             "accepted.\n\nKinds of vendors (x-vendor.\\*; letters, digits and . \\_ -, at most "
+             "128 bytes) have any body.\n");
+    for (int i = 0; i < ARCP_EVENT_VENDOR; i++) {
+        const arcp__members *members = arcp__event_body_members((arcp_event_kind)i);
+        (void)fprintf(out, "\n# ");
+        for (const char *name = arcp_event_kind_name((arcp_event_kind)i); *name != '\0'; name++) {
+            (void)(*name == '_' ? fputs("\\_", out) : fputc(*name, out));
+        }
+        (void)fprintf(out, "\n");
+        for (size_t k = 0; k < members->count; k++) {
+            const arcp__member *row = &members->rows[k];
+            (void)fprintf(out, "\n*%s* (%s%s)\n\t", row->name, shapes[row->shape],
+                          row->required ? ", required" : "");
+            write_man_text(out, row->text);
+            if (row->older != NULL) {
+                (void)fprintf(out, "; older spelling: *%s*", row->older);
+            }
+            (void)fprintf(out, ".\n");
+        }
+    }
+    (void)fprintf(out, "\n# SEE ALSO\n\n*arcp-agent*(7), *arcpd*(8)\n");
+}
+
 /* ---- main ---- */
 
 static bool is_current(const char *path, const char *text, size_t size)
@@ -380,13 +427,13 @@ static bool is_current(const char *path, const char *text, size_t size)
     return is_same;
 }
 
-static bool settle_page(const char *directory, const char *name, void (*write)(FILE *out),
-                        bool only_check)
+static bool settle_page(const char *root, const char *name, const char *suffix,
+                        void (*write)(FILE *out), bool only_check)
 {
     char path[4096];
     char *text = NULL;
     size_t size = 0;
-    (void)snprintf(path, sizeof path, "%s/%s.md", directory, name);
+    (void)snprintf(path, sizeof path, "%s/%s%s", root, name, suffix);
     FILE *page = open_memstream(&text, &size);
     if (page == NULL) {
         return false;
@@ -412,13 +459,16 @@ int main(int argc, char **argv)
 {
     const bool only_check = argc == 3 && strcmp(argv[1], "--check") == 0;
     if (argc != 2 && !only_check) {
-        (void)fprintf(stderr, "usage: arcp-reference [--check] DIRECTORY\n");
+        (void)fprintf(stderr, "usage: arcp-reference [--check] ROOT\n");
         return 2;
     }
-    const char *directory = argv[argc - 1];
-    bool is_good = settle_page(directory, "README", write_index, only_check);
+    const char *root = argv[argc - 1];
+    bool is_good = settle_page(root, "docs/reference/README", ".md", write_index, only_check);
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        is_good = settle_page(directory, pages[i].name, pages[i].write, only_check) && is_good;
+        char name[64];
+        (void)snprintf(name, sizeof name, "docs/reference/%s", pages[i].name);
+        is_good = settle_page(root, name, ".md", pages[i].write, only_check) && is_good;
     }
+    is_good = settle_page(root, "man/arcp-events.7", ".scd", write_man, only_check) && is_good;
     return is_good ? 0 : 1;
 }
