@@ -54,6 +54,9 @@ right_tree() {
         >"$tree/include/arcp/settings.def"
     printf 'limits:\n  depth: 64  # x\nlease:\n  on: deny\n' >"$tree/packaging/arcpd.yaml"
     printf '*depth*: 64\n\n*lease.on*: deny\n' >"$tree/man/arcpd.yaml.5.scd"
+    echo 'project(arcp VERSION 4.5.6 LANGUAGES C' >"$tree/CMakeLists.txt"
+    mkdir -p "$tree/bindings/python" "$tree/cmake"
+    echo 'version = "4.5.6"' >"$tree/bindings/python/pyproject.toml"
     printf '# Title here\n\nSee [the docs](docs/page.md#second-part) and [above](#title-here).\n' >"$tree/README.md"
     # shellcheck disable=SC2016 # Markdown
     printf '# Page\n\n## Second part\n\n`[no](link)` [web](https://example.org/)\n' >"$tree/docs/page.md"
@@ -85,6 +88,7 @@ passes layers "$tree"
 passes marks "$tree"
 passes links "$tree"
 passes settings "$tree"
+passes version "$tree"
 
 # answer NAME WORDS: a page that names one function, in a tree that has two.
 answer() {
@@ -215,6 +219,17 @@ setting packaging/arcpd.yaml 'on: deny' 'off: deny' 'packaging/arcpd.yaml: lease
 setting packaging/arcpd.yaml 'limits:' 'limit:' 'packaging/arcpd.yaml: limits: depth: 64'
 setting man/arcpd.yaml.5.scd '64' '6' 'man/arcpd.yaml.5.scd: *limits.depth*: 64'
 setting include/arcp/settings.def 'depth, 64' 'Depth, 64' 'could not be read'
+
+# version LINE FILE WORDS: a version that is written once too often, or is another one.
+version() {
+    right_tree
+    echo "$1" >"$tree/$2"
+    refuses version "$tree" "$3" "$1 in $2"
+}
+version 'version = "4.5.7"' bindings/python/pyproject.toml 'pyproject.toml: version 4.5.7, CMakeLists.txt has 4.5.6'
+version 'static const char text[] = "arcpd 4.5.6";' src/core/lease.c 'src/core/lease.c:1'
+version 'set(VERSION 4.5.6)' cmake/more.cmake 'cmake/more.cmake:1'
+version 'project(arcp LANGUAGES C)' CMakeLists.txt 'has no version'
 
 # module NAME CODE: a module of one object.
 module() {

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Fails when the version, which CMakeLists.txt has, is written in a source too, or when the Python package, whose
+# archives need a copy, has another one.
+#
+#   tests/tree/version.sh ROOT
+set -eu
+cd "$1"
+
+version=$(sed -n 's/^project(arcp VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
+[ -n "$version" ] || {
+    echo "CMakeLists.txt has no version"
+    exit 1
+}
+bad=0
+for copy in $(find bindings -name pyproject.toml -o -name __init__.py 2>/dev/null | sort); do
+    written=$(sed -n 's/^\(__version__\|version\) = "\(.*\)"/\2/p' "$copy")
+    if [ -n "$written" ] && [ "$written" != "$version" ]; then
+        echo "$copy: version $written, CMakeLists.txt has $version"
+        bad=1
+    fi
+done
+pattern=$(printf '%s' "$version" | sed 's/\./\\./g')
+if grep -rnE "(^|[^0-9.])$pattern([^0-9.]|\$)" src include tests cmake packaging man \
+    --include='*.[chd]*' --include='*.cmake' --include=CMakeLists.txt --include='*.in' --include='*.scd'; then
+    echo "the version stands in CMakeLists.txt; use ARCP_VERSION_STRING or PROJECT_VERSION"
+    bad=1
+fi
+[ "$bad" -eq 0 ] || exit 1
+echo "version: $version"
