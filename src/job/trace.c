@@ -90,8 +90,9 @@ static void begin(arcp__jobs *jobs, const char trace_id[ARCP__TRACE_ID_SIZE], ar
         memcpy(out->traceparent, parent.data, parent.size);
     } else {
         /* Neither the caller nor the runtime has a span: use an id that is the same for the whole
-         * trace. */
-        const uint64_t hash = arcp__hash_bytes(trace_id, ARCP__TRACE_ID_SIZE) | 1;
+         * trace, in every process. */
+        static const uint64_t key[2] = {0, 0};
+        const uint64_t hash = arcp__siphash(key, trace_id, ARCP__TRACE_ID_SIZE) | 1;
         memcpy(bytes, &hash, sizeof(bytes));
         arcp__traceparent_format(trace_id, bytes, out->traceparent);
     }

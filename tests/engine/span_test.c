@@ -266,6 +266,18 @@ static void without_a_context_all_of_a_trace_have_one_anchor(void **state)
     assert_string_equal(f->up.traceparent, part + 15);
 }
 
+/* After a restart, too, and in a trace that is played back. */
+static void the_anchor_of_a_trace_is_the_same_in_every_process(void **state)
+{
+    fixture *f = *state;
+    start(f);
+    rig_send(&f->rig, rig_find(&f->rig, "a"),
+             "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"job.submit\",\"trace_id\":\"" TRACE
+             "\",\"payload\":{\"agent\":\"echo\"}}");
+    check_has(next_line(f, rig_agent_last(&f->rig)),
+              "\"traceparent\":\"00-" TRACE "-f1bb5f47c03de8b6-01\"");
+}
+
 /* ---- the provisioner ---- */
 
 static void calls_to_the_provisioner_hang_below_the_job(void **state)
@@ -354,6 +366,7 @@ int main(void)
         t(a_submit_without_a_context_begins_a_trace),
         t(without_spans_everybody_is_handed_the_caller_s_context),
         t(without_a_context_all_of_a_trace_have_one_anchor),
+        t(the_anchor_of_a_trace_is_the_same_in_every_process),
         t(calls_to_the_provisioner_hang_below_the_job),
         t(a_credential_that_is_refused_leaves_a_failed_job_span),
         t(a_restart_ends_the_spans_of_what_ran),
