@@ -1,7 +1,7 @@
 # The three installed libraries, put together from the modules' objects, shared and static:
 #
 #   libarcp           base json core                                                                      needs libc only
-#   libarcp-runtime   context log credential job session engine stream web transport store file launch process identity runtime  needs libarcp
+#   libarcp-runtime   context log credential job session engine record stream web transport store file launch process identity runtime  needs libarcp
 #   libarcp-client    context log credential job session engine stream web transport client                                      needs libarcp
 #
 # The upper two use internals (arcp__*) of libarcp. The shared libarcp hands these out under
@@ -68,7 +68,7 @@ file(RELATIVE_PATH ARCP_PC_PREFIX
 string(REGEX REPLACE "/$" "" ARCP_PC_PREFIX "${ARCP_PC_PREFIX}")
 
 arcp_library(arcp MODULES base json core MAP libarcp.map.in EXPORT_NAME arcp)
-arcp_library(arcp-runtime MODULES context log credential job session engine stream web transport store file launch process identity runtime
+arcp_library(arcp-runtime MODULES context log credential job session engine record stream web transport store file launch process identity runtime
   MAP libarcp-upper.map.in
   EXPORT_NAME runtime LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO PkgConfig::SQLITE arcp_wslay arcp_http_parser

@@ -74,11 +74,18 @@ typedef struct arcp_runtime_options {
      * failure. */
     void (*failed)(void *user);
     void *failed_user;
+    /* Called with the bytes of a trace for `arcp replay`, in their order: the calls of the
+     * runtime's engine and their outcomes. They are borrowed during the call, which must not call
+     * the runtime. A trace holds everything that clients, agents and upstreams send, tokens and
+     * credentials too. The decisions of callback agents and of a submit policy cannot be played
+     * back: a replay ends at the first. NULL: nothing is recorded. */
+    void (*record)(void *user, arcp_span bytes);
+    void *record_user;
 } arcp_runtime_options;
 #define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
     {                                                                                              \
         sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL,  \
-            NULL, NULL, NULL, NULL, NULL, false, NULL, NULL                                        \
+            NULL, NULL, NULL, NULL, NULL, false, NULL, NULL, NULL, NULL                            \
     }
 
 /* Makes a runtime (`options` NULL: the defaults) and takes up what its store holds; reading it is

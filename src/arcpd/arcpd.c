@@ -24,6 +24,7 @@ typedef struct arcpd {
     arcp__trace_export traces;
     arcp__status status;
     arcp__state_dump state_dump;
+    arcp__record record;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
     uv_timer_t last_call; /* from the end of standard input, with --stdio */
@@ -110,9 +111,12 @@ static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_e
     if (state->store_is_memory) {
         arcp_settings_fit_memory(&state->config.settings);
     }
-    arcp_status status =
-        arcp__credentials_open(&state->credentials, &state->config.credentials, &state->loop,
-                               state->directories.state, &options.provisioner, err);
+    arcp_status status = arcp__record_open(&state->record, &state->arguments, &state->logger, err);
+    if (status == ARCP_OK) {
+        status =
+            arcp__credentials_open(&state->credentials, &state->config.credentials, &state->loop,
+                                   state->directories.state, &options.provisioner, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -128,6 +132,8 @@ static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_e
     options.audit_barrier_user = &state->audit;
     options.trace_span = state->traces.exporter == NULL ? NULL : arcp__trace_export_add;
     options.trace_span_user = &state->traces;
+    options.record = state->record.path == NULL ? NULL : arcp__record_write;
+    options.record_user = &state->record;
     options.failed = on_failed;
     options.failed_user = state;
     status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
@@ -444,6 +450,7 @@ static void clean_up(arcpd *state)
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);
     arcp_runtime_free(state->runtime);
+    arcp__record_close(&state->record);
     arcp_store_close(state->store);
     arcp__trace_export_close(&state->traces);
     arcp__audit_trail_close(&state->audit);

@@ -93,6 +93,8 @@ typedef struct arcp__arguments {
     bool only_checks;        /* --check-config */
     bool only_checks_store;  /* --check-store */
     bool wants_help, wants_version;
+    const char *record_path; /* of argv; NULL: nothing is recorded */
+    uint64_t record_bytes;   /* at most */
 } arcp__arguments;
 
 extern const char arcp__arcpd_help[]; /* what --help prints */
@@ -317,6 +319,25 @@ void arcp__trace_export_add(void *user, arcp_span json);
 
 /* Sends what is left, within tracing.otlp.flush_ms. */
 void arcp__trace_export_close(arcp__trace_export *self);
+
+/* ---- record.c ---- */
+
+/* Where --record writes. */
+typedef struct arcp__record {
+    const char *path; /* borrowed; NULL: nothing is recorded */
+    int fd;           /* -1: it has ended */
+    uint64_t left;    /* bytes that it may still have */
+    arcp__logger *logger;
+} arcp__record;
+
+/* Makes the file, if there is to be one; an older one becomes FILE.old. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__record_open(arcp__record *record,
+                                              const arcp__arguments *arguments,
+                                              arcp__logger *logger, arcp_error *err);
+/* A runtime's `record`; `user` is the arcp__record. What fails ends the trace, and is logged. */
+void arcp__record_write(void *user, arcp_span bytes);
+/* When the runtime is freed. */
+void arcp__record_close(arcp__record *record);
 
 /* ---- state_dump.c ---- */
 

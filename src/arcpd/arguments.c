@@ -1,6 +1,8 @@
 #include "arcpd/arcpd.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <arcp/secret.h>
@@ -27,6 +29,11 @@ const char arcp__arcpd_help[] =
     "  --agent NAME[@VERSION]=COMMAND  a program that runs jobs; may be repeated\n"
     "  --stdio                       one session over standard input and output\n"
     "  --log-level LEVEL             debug, info, warn or error\n"
+    "  --record FILE                 write a trace for `arcp replay`, with all that clients, "
+    "agents\n"
+    "                                and upstreams send, secrets too; an older one is renamed\n"
+    "                                FILE.old\n"
+    "  --record-bytes N              the most that it may have (default: 1073741824)\n"
     "  --version, --help\n"
     "\n"
     "When it accepts sessions it prints one line: arcpd: ready URL...\n"
@@ -41,6 +48,8 @@ const char arcp__arcpd_help[] =
 
 /* ---- flags ---- */
 
+#define RECORD_BYTES_DEFAULT UINT64_C(1073741824)
+
 enum {
     FLAG_CONFIG = 256,
     FLAG_CHECK,
@@ -53,6 +62,8 @@ enum {
     FLAG_AGENT,
     FLAG_STDIO,
     FLAG_LOG_LEVEL,
+    FLAG_RECORD,
+    FLAG_RECORD_BYTES,
     FLAG_VERSION = 'V',
     FLAG_HELP = 'h'
 };
@@ -68,6 +79,8 @@ static const struct option flags[] = {{"config", required_argument, NULL, FLAG_C
                                       {"agent", required_argument, NULL, FLAG_AGENT},
                                       {"stdio", no_argument, NULL, FLAG_STDIO},
                                       {"log-level", required_argument, NULL, FLAG_LOG_LEVEL},
+                                      {"record", required_argument, NULL, FLAG_RECORD},
+                                      {"record-bytes", required_argument, NULL, FLAG_RECORD_BYTES},
                                       {"version", no_argument, NULL, FLAG_VERSION},
                                       {"help", no_argument, NULL, FLAG_HELP},
                                       {NULL, 0, NULL, 0}};
@@ -98,9 +111,21 @@ static arcp_status refuse_flag(int flag, const char *word, arcp_error *err)
     return arcp_error_set(err, ARCP_E_USAGE, "there is no flag -%c", optopt);
 }
 
+static arcp_status read_bytes(const char *text, uint64_t *out, arcp_error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0
+               ? ARCP_OK
+               : arcp_error_set(err, ARCP_E_USAGE,
+                                "--record-bytes %.200s: must be a number of bytes", text);
+}
+
 arcp_status arcp__arguments_look(int argc, char **argv, arcp__arguments *out, arcp_error *err)
 {
-    *out = (arcp__arguments){0};
+    arcp_status status = ARCP_OK;
+    *out = (arcp__arguments){.record_bytes = RECORD_BYTES_DEFAULT};
     for (int flag = next_flag(argc, argv, true); flag != -1; flag = next_flag(argc, argv, false)) {
         switch (flag) {
         case FLAG_HELP:
@@ -118,6 +143,15 @@ arcp_status arcp__arguments_look(int argc, char **argv, arcp__arguments *out, ar
             break;
         case FLAG_CONFIG:
             out->config_path = optarg;
+            break;
+        case FLAG_RECORD:
+            out->record_path = optarg;
+            break;
+        case FLAG_RECORD_BYTES:
+            status = read_bytes(optarg, &out->record_bytes, err);
+            if (status != ARCP_OK) {
+                return status;
+            }
             break;
         case ':':
         case '?':

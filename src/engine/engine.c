@@ -9,6 +9,7 @@ arcp_status arcp__engine_new(const arcp__engine_options *options, arcp__engine *
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     engine->options = *options;
+    ARCP__RECORD(engine, .kind = ARCP__CALL_BEGIN, .now = options->now, .what = options);
     engine->wall_ahead_ns = options->now.wall_ns - options->now.mono_ns;
     engine->log = arcp__log_new(&engine->context,
                                 &(arcp__log_options){.keeps_rows = options->store_is_durable,
@@ -95,11 +96,14 @@ void arcp__engine_free(arcp__engine *engine)
 arcp_status arcp__engine_register_agent(arcp__engine *engine, const arcp__agent_registration *agent,
                                         arcp_error *err)
 {
-    return arcp__agent_register(&engine->jobs, agent, err);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_REGISTER_AGENT, .numbers = {agent->is_default},
+                 .texts = {agent->name, agent->version, agent->cwd});
+    return arcp__record_status(engine, arcp__agent_register(&engine->jobs, agent, err));
 }
 
 void arcp__engine_clear_agents(arcp__engine *engine)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_CLEAR_AGENTS);
     arcp__agents_clear(&engine->jobs);
 }
 
@@ -112,16 +116,21 @@ void arcp__engine_for_each_host(const arcp__engine *engine, void (*each)(void *u
 arcp_status arcp__engine_add_policy(arcp__engine *engine, const arcp__policy *policy,
                                     arcp_error *err)
 {
-    return arcp__policy_add(&engine->jobs, policy, err);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_ADD_POLICY, .what = policy);
+    return arcp__record_status(engine, arcp__policy_add(&engine->jobs, policy, err));
 }
 
 void arcp__engine_clear_policies(arcp__engine *engine)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_CLEAR_POLICIES);
     arcp__policies_clear(&engine->jobs);
 }
 
 void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn decide, void *user)
 {
+    if (decide != NULL) {
+        ARCP__RECORD(engine, .kind = ARCP__CALL_FOREIGN);
+    }
     engine->jobs.submit_policy = decide;
     engine->jobs.submit_policy_user = user;
 }
@@ -129,16 +138,20 @@ void arcp__engine_set_submit_policy(arcp__engine *engine, arcp_submit_policy_fn 
 arcp_status arcp__engine_add_peer_profile(arcp__engine *engine, const arcp__peer_profile_rule *rule,
                                           arcp_error *err)
 {
-    return arcp__peer_profile_add(&engine->sessions, rule, err);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_ADD_PEER_PROFILE,
+                 .texts = {rule->client_glob, rule->principal_glob, rule->profile});
+    return arcp__record_status(engine, arcp__peer_profile_add(&engine->sessions, rule, err));
 }
 
 void arcp__engine_clear_peer_profiles(arcp__engine *engine)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_CLEAR_PEER_PROFILES);
     arcp__peer_profiles_clear(&engine->sessions);
 }
 
 void arcp__engine_set_audit_failing(arcp__engine *engine, bool failing)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_SET_AUDIT_FAILING, .numbers = {failing});
     arcp__audit_set_failing(engine->log, failing);
 }
 
@@ -149,6 +162,7 @@ const arcp__job_gates *arcp__engine_gates(const arcp__engine *engine)
 
 void arcp__engine_set_settings(arcp__engine *engine, const arcp_settings *settings)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_SET_SETTINGS, .what = settings);
     engine->context.settings = *settings;
     arcp__audit_update_gates(engine->log);
 }

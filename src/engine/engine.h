@@ -30,6 +30,7 @@
 #include "base/ulid.h"
 #include "core/job_port.h"
 #include "credential/credential.h"
+#include "engine/call.h"
 #include "log/log.h"
 #include "session/session.h"
 
@@ -47,6 +48,8 @@ typedef struct arcp__engine_options {
     bool makes_spans; /* make SPAN effects */
     bool has_no_log;  /* make no LOG effects, and do not format their texts */
     arcp_time now;
+    arcp__record_fn record; /* gets each call and each outcome; NULL: nothing is recorded */
+    void *record_user;
 } arcp__engine_options;
 
 ARCP_MUST_CHECK arcp_status arcp__engine_new(const arcp__engine_options *options,

@@ -34,36 +34,44 @@ void arcp__engine_settle(arcp__engine *engine)
 arcp__link *arcp__engine_connect(arcp__engine *engine, arcp_time now,
                                  const arcp__link_options *options)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_CONNECT, .now = now, .what = options);
     if (!arcp__engine_begin(engine, now)) {
         return NULL;
     }
     arcp__link *link = arcp__link_new(&engine->sessions, options);
     arcp__engine_settle(engine);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_LINK, .link = link, .what = options);
     return link;
 }
 
 bool arcp__engine_receive(arcp__engine *engine, arcp_time now, arcp__link *link, arcp_span frame)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_RECEIVE, .now = now, .link = link, .texts = {frame});
     if (!arcp__engine_begin(engine, now)) {
         return false;
     }
     arcp__link_receive(&engine->sessions, link, frame);
     arcp__engine_settle(engine);
-    return arcp__link_takes_more(link);
+    return arcp__record_bool(engine, arcp__link_takes_more(link));
 }
 
 bool arcp__engine_frame_took(arcp__engine *engine, arcp_time now, arcp__link *link, int64_t took_ns)
 {
-    return arcp__engine_begin(engine, now) && arcp__link_took(&engine->sessions, link, took_ns);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_FRAME_TOOK, .now = now, .link = link,
+                 .numbers = {(uint64_t)took_ns});
+    return arcp__record_bool(engine, arcp__engine_begin(engine, now) &&
+                                         arcp__link_took(&engine->sessions, link, took_ns));
 }
 
 bool arcp__engine_takes_frames(arcp__engine *engine, arcp__link *link)
 {
-    return !engine->context.failed && arcp__link_takes_more(link);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_TAKES_FRAMES, .link = link);
+    return arcp__record_bool(engine, !engine->context.failed && arcp__link_takes_more(link));
 }
 
 void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link, size_t unsent)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_DRAINED, .now = now, .link = link, .numbers = {unsent});
     if (arcp__engine_begin(engine, now)) {
         arcp__link_drained(&engine->sessions, link, unsent);
         arcp__engine_settle(engine);
@@ -72,6 +80,7 @@ void arcp__engine_drained(arcp__engine *engine, arcp_time now, arcp__link *link,
 
 void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *link)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_INPUT_OVER, .now = now, .link = link);
     if (arcp__engine_begin(engine, now)) {
         arcp__link_input_over(&engine->sessions, link);
         arcp__engine_settle(engine);
@@ -80,6 +89,7 @@ void arcp__engine_input_over(arcp__engine *engine, arcp_time now, arcp__link *li
 
 void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *link)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_DISCONNECT, .now = now, .link = link);
     if (arcp__engine_begin(engine, now)) {
         arcp__link_disconnect(&engine->sessions, link);
         arcp__engine_settle(engine);
@@ -91,6 +101,8 @@ void arcp__engine_disconnect(arcp__engine *engine, arcp_time now, arcp__link *li
 void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t auth_id,
                                 arcp_status status, arcp_span principal, bool is_anonymous)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AUTHENTICATED, .now = now,
+                 .numbers = {auth_id, (uint64_t)status, is_anonymous}, .texts = {principal});
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
@@ -105,6 +117,11 @@ void arcp__engine_authenticated(arcp__engine *engine, arcp_time now, uint64_t au
 void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refusal *refusal,
                           const char *reason)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_REFUSED, .now = now,
+                 .numbers = {(uint64_t)refusal->code, refusal->is_audited, refusal->is_logged,
+                             refusal->is_trouble},
+                 .texts = {arcp_span_cstr(refusal->peer), arcp_span_cstr(refusal->rule),
+                           arcp_span_cstr(reason)});
     if (arcp__engine_begin(engine, now)) {
         arcp__refusal_note(&engine->sessions, refusal, reason);
         arcp__engine_settle(engine);
@@ -116,6 +133,8 @@ void arcp__engine_refused(arcp__engine *engine, arcp_time now, const arcp__refus
 void arcp__engine_agent_started(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 arcp_status status, arcp_span message)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_STARTED, .now = now, .job = job,
+                 .numbers = {(uint64_t)status}, .texts = {message});
     if (arcp__engine_begin(engine, now)) {
         arcp__job_agent_started(&engine->jobs, job, status, message);
         arcp__engine_settle(engine);
@@ -135,6 +154,7 @@ static bool begin_agent_input(arcp__engine *engine, arcp_time now, arcp__job *jo
 
 void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span text)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LINE, .now = now, .job = job, .texts = {text});
     if (begin_agent_input(engine, now, job)) {
         arcp__job_agent_line(&engine->jobs, job, text);
         arcp__engine_settle(engine);
@@ -143,6 +163,7 @@ void arcp__engine_agent_line(arcp__engine *engine, arcp_time now, arcp__job *job
 
 void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp__job *job)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LINE_TOO_LONG, .now = now, .job = job);
     if (begin_agent_input(engine, now, job)) {
         arcp__job_fail_with(&engine->jobs, job, ARCP_E_INTERNAL_ERROR,
                             "the agent wrote a line longer than limits.agent_line_bytes");
@@ -152,6 +173,7 @@ void arcp__engine_agent_line_too_long(arcp__engine *engine, arcp_time now, arcp_
 
 void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *job, arcp_span bytes)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_OUTPUT, .now = now, .job = job, .texts = {bytes});
     if (begin_agent_input(engine, now, job)) {
         arcp__job_plain_output(&engine->jobs, job, bytes);
         arcp__engine_settle(engine);
@@ -161,6 +183,8 @@ void arcp__engine_agent_output(arcp__engine *engine, arcp_time now, arcp__job *j
 void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job, const char *level,
                             arcp_span text)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_LOG, .now = now, .job = job,
+                 .texts = {arcp_span_cstr(level), text});
     if (begin_agent_input(engine, now, job)) {
         arcp__job_emit_log(&engine->jobs, job, level, text);
         arcp__engine_settle(engine);
@@ -170,6 +194,7 @@ void arcp__engine_agent_log(arcp__engine *engine, arcp_time now, arcp__job *job,
 void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *job,
                                 const arcp__job_message *message)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_FOREIGN, .now = now, .job = job);
     if (begin_agent_input(engine, now, job)) {
         arcp__job_agent_message(&engine->jobs, job, message);
         arcp__engine_settle(engine);
@@ -179,6 +204,8 @@ void arcp__engine_agent_message(arcp__engine *engine, arcp_time now, arcp__job *
 void arcp__engine_agent_exited(arcp__engine *engine, arcp_time now, arcp__job *job,
                                const arcp__agent_exit *exit)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_AGENT_EXITED, .now = now, .job = job,
+                 .numbers = {exit->by_signal, (uint64_t)exit->code}, .texts = {exit->stderr_tail});
     if (begin_agent_input(engine, now, job)) {
         arcp__job_agent_exited(&engine->jobs, job, exit);
         arcp__engine_settle(engine);
@@ -191,6 +218,8 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
                             arcp_status status)
 {
     arcp_error error = {0};
+    ARCP__RECORD(engine, .kind = ARCP__CALL_COMMITTED, .now = now,
+                 .numbers = {batch_id, (uint64_t)status});
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
@@ -215,17 +244,22 @@ void arcp__engine_committed(arcp__engine *engine, arcp_time now, uint64_t batch_
 arcp__provision_verb arcp__engine_provision_request(arcp__engine *engine, uint64_t call_id,
                                                     arcp_provision_request *out)
 {
-    return arcp__credential_request(&engine->credentials, call_id, out);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_PROVISION_REQUEST, .numbers = {call_id});
+    const arcp__provision_verb verb = arcp__credential_request(&engine->credentials, call_id, out);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_REQUEST, .numbers = {(uint64_t)verb}, .what = out);
+    return verb;
 }
 
 void arcp__engine_provision_sent(arcp__engine *engine)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_PROVISION_SENT);
     arcp__credential_request_sent(&engine->credentials);
 }
 
 void arcp__engine_provisioned(arcp__engine *engine, arcp_time now,
                               const arcp_provision_result *result)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_PROVISIONED, .now = now, .what = result);
     if (arcp__engine_begin(engine, now)) {
         arcp__credential_answered(&engine->credentials, result);
         arcp__engine_settle(engine);
@@ -305,6 +339,7 @@ static void watch_wall_clock(arcp__engine *engine)
 
 void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_TICK, .now = now);
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
@@ -322,6 +357,7 @@ void arcp__engine_tick(arcp__engine *engine, arcp_time now)
 
 void arcp__engine_shutdown(arcp__engine *engine, arcp_time now)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_SHUTDOWN, .now = now);
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
@@ -349,7 +385,7 @@ static void release_handed(arcp__engine *engine)
     arcp__job_forget_done(&engine->jobs);
 }
 
-const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
+static const arcp_store_batch *take_batch(arcp__engine *engine)
 {
     if (!arcp__log_is_failing(engine->log)) {
         if (!arcp__engine_is_restored(
@@ -364,12 +400,20 @@ const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
     return engine->context.failed ? NULL : arcp__log_take(engine->log);
 }
 
+const arcp_store_batch *arcp__engine_take_batch(arcp__engine *engine)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_TAKE_BATCH);
+    const arcp_store_batch *batch = take_batch(engine);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_BATCH, .what = batch);
+    return batch;
+}
+
 size_t arcp__engine_pending_changes(const arcp__engine *engine)
 {
     return arcp__batch_pending(engine->log);
 }
 
-bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
+static bool next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
 {
     release_handed(engine);
     if (arcp__engine_begin(engine, now)) {
@@ -391,13 +435,29 @@ bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect 
     return false;
 }
 
+/* Tells the recorder of the effect that was handed out, or that there is none. */
+static bool record_effect(const arcp__engine *engine, bool is_there, const arcp__effect *effect)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_EFFECT, .what = is_there ? effect : NULL);
+    return is_there;
+}
+
+bool arcp__engine_next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_NEXT_EFFECT, .now = now);
+    return record_effect(engine, next_effect(engine, now, out), out);
+}
+
 bool arcp__engine_next_line(arcp__engine *engine, arcp__effect *out)
 {
-    return arcp__effect_next_line(engine->log, out);
+    ARCP__RECORD(engine, .kind = ARCP__CALL_NEXT_LINE);
+    return record_effect(engine, arcp__effect_next_line(engine->log, out), out);
 }
 
 bool arcp__engine_next_forgotten(arcp__engine *engine, arcp__effect *out)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_NEXT_FORGOTTEN);
     release_handed(engine);
-    return !engine->context.failed && arcp__job_next_forgotten(&engine->jobs, out);
+    return record_effect(
+        engine, !engine->context.failed && arcp__job_next_forgotten(&engine->jobs, out), out);
 }

@@ -48,8 +48,8 @@ static arcp__restore *restore_of(arcp__engine *engine)
     return engine->restore;
 }
 
-arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
-                                     arcp_span value, arcp_error *err)
+static arcp_status restore_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
+                               arcp_span value, arcp_error *err)
 {
     if (restore_of(engine) ==
         NULL) { /* from the first row on nothing expires and no batch is taken */
@@ -84,6 +84,14 @@ arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table tabl
         break;
     }
     return ARCP_OK;
+}
+
+arcp_status arcp__engine_restore_row(arcp__engine *engine, arcp_store_table table, arcp_span key,
+                                     arcp_span value, arcp_error *err)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_RESTORE_ROW, .numbers = {(uint64_t)table},
+                 .texts = {key, value});
+    return arcp__record_status(engine, restore_row(engine, table, key, value, err));
 }
 
 /* ---- reads ---- */
@@ -242,6 +250,7 @@ static void advance(arcp__engine *engine)
 
 void arcp__engine_restore_done(arcp__engine *engine, arcp_time now)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_RESTORE_DONE, .now = now);
     if (!arcp__engine_begin(engine, now)) {
         return;
     }
@@ -263,6 +272,8 @@ void arcp__engine_read_done(arcp__engine *engine, arcp_time now, uint64_t read_i
                             arcp_status status, uint64_t first, const arcp_span *records,
                             size_t count)
 {
+    ARCP__RECORD(engine, .kind = ARCP__CALL_READ_DONE, .now = now,
+                 .numbers = {read_id, (uint64_t)status, first, count}, .what = records);
     if (!arcp__engine_begin(engine, now)) {
         return;
     }

@@ -33,6 +33,27 @@ struct arcp__engine {
     bool drain_is_over; /* links had DRAIN_NS to send the last events */
 };
 
+/* Tells the recorder, if there is one, of a call or of what came of it. */
+#define ARCP__RECORD(engine, ...)                                                                  \
+    do {                                                                                           \
+        if ((engine)->options.record != NULL) {                                                    \
+            (engine)->options.record((engine)->options.record_user, &(arcp__call){__VA_ARGS__});   \
+        }                                                                                          \
+    } while (0)
+
+/* Tells it what a call returned. */
+static inline bool arcp__record_bool(const arcp__engine *engine, bool result)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_RESULT, .numbers = {result});
+    return result;
+}
+
+static inline arcp_status arcp__record_status(const arcp__engine *engine, arcp_status status)
+{
+    ARCP__RECORD(engine, .kind = ARCP__CALL_RESULT, .numbers = {(uint64_t)status});
+    return status;
+}
+
 /* ---- input.c: what each input begins and ends with ---- */
 /* False when the engine has failed. */
 bool arcp__engine_begin(arcp__engine *engine, arcp_time now);

@@ -103,6 +103,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     }
     arcp__engine_free(runtime->engine);
     runtime->engine = NULL;
+    arcp__recorder_free(runtime->recorder);
     if (runtime->provisioner != NULL) {
         runtime->provisioner->ops->free(runtime->provisioner);
     }
@@ -220,6 +221,13 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     if (status == ARCP_OK) {
         status = arcp__runtime_provisioner_open(runtime, options->credential_key_file,
                                                 &engine.credentials, err);
+    }
+    if (status == ARCP_OK && options->record != NULL) {
+        runtime->recorder = arcp__recorder_new(options->record, options->record_user, false);
+        if (runtime->recorder == NULL) {
+            return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+        arcp__recorder_attach(runtime->recorder, &engine);
     }
     return status == ARCP_OK ? arcp__engine_new(&engine, &runtime->engine, err) : status;
 }

@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "identity/identity.h"
 #include "process/process.h"
+#include "record/record.h"
 
 /* One batch is being written while the next fills; a second one waits in the store so that
  * its writer is never idle. */
@@ -125,6 +126,7 @@ struct arcp_runtime {
     uv_loop_t *loop;
     arcp_runtime_options options; /* its callbacks; what it borrows is gone after the start */
     arcp__engine *engine;
+    arcp__recorder *recorder; /* owned; NULL: nothing is recorded */
     arcp_store *store;
     arcp__authenticator *authenticator;
     arcp_provisioner *provisioner;  /* owned; NULL: none */

@@ -50,6 +50,8 @@ static void begin(play *self, const arcp_settings *settings)
     rig_begin(&self->rig, settings);
     self->rig.store = &self->disk.store;
     self->rig.makes_spans = self->makes_spans;
+    self->rig.prepare = self->prepare;
+    self->rig.prepare_user = self->prepare_user;
     play_upstream_begin(self);
     rig_open(&self->rig);
     self->rig.on_effect = on_effect;
@@ -144,8 +146,16 @@ static void plant(play *self, uint64_t seed)
 
 void play_begin_seed(play *self, uint64_t seed)
 {
+    play_begin_recorded(self, seed, NULL, NULL);
+}
+
+void play_begin_recorded(play *self, uint64_t seed,
+                         void (*prepare)(void *user, arcp__engine_options *options), void *user)
+{
     arcp_settings settings;
     plant(self, seed);
+    self->prepare = prepare;
+    self->prepare_user = user;
     arcp_settings_default(&settings);
     choose_temper(self, &settings);
     begin(self, &settings);

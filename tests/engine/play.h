@@ -62,12 +62,17 @@ typedef struct play {
     bool is_stopping;
     bool trace;
     bool makes_spans;
+    void (*prepare)(void *user, arcp__engine_options *options); /* the rig's */
+    void *prepare_user;
     bool keys_stay;                                      /* see watch.h */
     size_t spends, children, silences, restarts, leaves; /* figures */
     size_t overs; /* likewise: steps after which a job that said too much was there */
     size_t unsent_max, tail_max, queue_max;
 } play;
 
+/* As play_begin_seed; `prepare` is the rig's. */
+void play_begin_recorded(play *self, uint64_t seed,
+                         void (*prepare)(void *user, arcp__engine_options *options), void *user);
 /* From a seed: a number below `steps` of steps is never too many. */
 void play_begin_seed(play *self, uint64_t seed);
 /* Likewise, with an even temper and the caller's settings. `program` says how to run it again. */

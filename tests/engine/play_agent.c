@@ -78,7 +78,9 @@ static void join(play *self, const rig_agent *agent)
     const arcp_budget *root = root_of(budget_of(agent));
     play_agent *joined = of(self, agent);
     *joined = (play_agent){.root = root};
-    joined->is_callback = self->data == NULL && (agent - self->rig.agents) % 3 == 2;
+    /* What a callback decides is not in a trace (src/record). */
+    joined->is_callback =
+        self->data == NULL && self->prepare == NULL && (agent - self->rig.agents) % 3 == 2;
     unsigned count = 0;
     for (size_t at = 0; at < self->rig.agent_count; at++) {
         count += budget_of(&self->rig.agents[at]) != NULL && self->agents[at].root == root ? 1 : 0;

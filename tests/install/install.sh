@@ -163,7 +163,7 @@ for program in arcp arcpd; do
 done
 # Programs that `arcp` runs by its own commands' names, and which stand where it finds them.
 libexec=$prefix/$(cache CMAKE_INSTALL_LIBEXECDIR)/arcp
-for command in bench conformance; do
+for command in bench conformance replay; do
     [ -x "$libexec/arcp-$command" ] || fail "arcp-$command is not in libexec"
     [ ! -e "$prefix/bin/arcp-$command" ] || fail "arcp-$command is in bin"
     "$prefix/bin/arcp" "$command" --help >"$work/output" 2>&1 || fail "arcp $command --help: $(cat "$work/output")"

@@ -171,6 +171,9 @@ static bool try_engine(engine_rig *rig)
         .now = rig->now,
     };
     rig->has_no_memory = false;
+    if (rig->prepare != NULL) {
+        rig->prepare(rig->prepare_user, &options);
+    }
     arcp_status status = arcp__engine_new(&options, &rig->engine, &error);
     if (status == ARCP_E_NO_MEMORY) {
         return false;

@@ -87,6 +87,9 @@ struct engine_rig {
     rig_text *newest_span;
     void (*logged)(engine_rig *rig, arcp__log_level level, arcp_span text); /* may be NULL */
 
+    /* Changes the options of each new engine; may be NULL. */
+    void (*prepare)(void *user, arcp__engine_options *options);
+    void *prepare_user;
     void (*stored)(engine_rig *rig, const arcp_store_op *op); /* may be NULL */
 
     /* A provisioner, if a test provides one. */

@@ -1,0 +1,37 @@
+/* The calls of an engine's owner, and what comes of each, for a recorder (src/record). It gets a
+ * call before the call is carried out, so the last one before a crash is known, too. */
+#ifndef ARCP_ENGINE_CALL_H
+#define ARCP_ENGINE_CALL_H
+
+#include <arcp/span.h>
+#include <arcp/time.h>
+
+struct arcp__link;
+struct arcp__job;
+
+typedef enum arcp__call_kind {
+#define ARCP_CALL(id, name) ARCP__CALL_##id,
+#include "engine/call.def"
+#undef ARCP_CALL
+    ARCP__CALL_COUNT
+} arcp__call_kind;
+
+/* Members that a kind does not have are zero. All is borrowed for the duration of the recorder's
+ * function. */
+typedef struct arcp__call {
+    arcp__call_kind kind;
+    arcp_time now;
+    struct arcp__link *link;
+    struct arcp__job *job;
+    uint64_t numbers[4];
+    arcp_span texts[4];
+    /* Of BEGIN arcp__engine_options, SET_SETTINGS arcp_settings, ADD_POLICY arcp__policy, CONNECT
+     * arcp__link_options, READ_DONE the records (numbers[3] is how many), PROVISIONED
+     * arcp_provision_result, REQUEST arcp_provision_request, BATCH arcp_store_batch or NULL,
+     * EFFECT arcp__effect. */
+    const void *what;
+} arcp__call;
+
+typedef void (*arcp__record_fn)(void *user, const arcp__call *call);
+
+#endif

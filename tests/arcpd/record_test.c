@@ -1,0 +1,101 @@
+/* arcpd --record, and `arcp replay` of the file. */
+#include "arcpd/host.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#define YAML                                                                                       \
+    "shutdown: {grace_sec: 0}\n"                                                                   \
+    "tokens: [{token: a, principal: alice}, {token: b, principal: bob}]\n"                         \
+    "agents:\n"                                                                                    \
+    "  - {name: hello, command: [echo, hi], mode: plain}\n"                                        \
+    "  - {name: wait, command: [sh, -c, 'echo begun; exec sleep 1000']}\n"
+
+static void begin(host *place, char path[160], const char *more)
+{
+    (void)snprintf(path, 160, "%s/trace", place->directory);
+    host_configure(place, YAML);
+    arcpd_run_start(place, 0, WORDS("--record", path, "--record-bytes", more));
+}
+
+static void run(const host *place, const char *token, int exit_status, const char *const *words)
+{
+    process p;
+    host_run(place, token, &p, exit_status, words);
+    process_fini(&p);
+}
+
+static void expect_replay(const host *place, const char *path, const char *word)
+{
+    process p;
+    host_run(place, NULL, &p, 0, WORDS("replay", path));
+    if (strstr(p.out.data, word) == NULL) {
+        fail_msg("want %s in %s", word, p.out.data);
+    }
+    process_fini(&p);
+}
+
+static void the_trace_of_two_runs_is_played_back(void **state)
+{
+    host *place = *state;
+    char path[160];
+    char old[176];
+    struct stat about;
+    begin(place, path, "1000000000");
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0600);
+    run(place, "a", 0, WORDS("submit", "hello"));
+    run(place, "b", 0, WORDS("submit", "hello", "--quiet"));
+    run(place, "c", 3, WORDS("ping"));
+    run(place, "a", 6, WORDS("submit", "wait", "--max-runtime", "1"));
+    run(place, "a", 0, WORDS("submit", "wait", "--detach"));
+    host_kill(place);
+    /* The second one begins with what the store of the first one has. */
+    begin(place, path, "1000000000");
+    run(place, "a", 0, WORDS("jobs"));
+    run(place, "b", 0, WORDS("submit", "hello"));
+    host_stop(place);
+    (void)snprintf(old, sizeof old, "%s.old", path);
+    expect_replay(place, old, " calls gave the same ");
+    expect_replay(place, path, " outcomes\n");
+}
+
+static void a_trace_that_is_full_ends(void **state)
+{
+    host *place = *state;
+    char path[160];
+    struct stat about;
+    begin(place, path, "4000");
+    run(place, "a", 0, WORDS("submit", "hello"));
+    assert_int_equal(stat(path, &about), 0);
+    assert_true(about.st_size > 1000 && about.st_size <= 4000);
+    host_stop(place);
+    expect_replay(place, path, " outcomes\n");
+}
+
+static void a_file_that_is_no_trace_is_refused(void **state)
+{
+    host *place = *state;
+    process p;
+    char path[160];
+    host_configure(place, YAML);
+    (void)snprintf(path, sizeof path, "%s/arcpd.yaml", place->directory);
+    host_run(place, NULL, &p, 1, WORDS("replay", path));
+    assert_non_null(strstr(p.err.data, "CORRUPT: this is no trace of arcpd"));
+    process_fini(&p);
+    host_run(place, NULL, &p, 1, WORDS("replay", "/nonexistent"));
+    assert_non_null(strstr(p.err.data, "/nonexistent cannot be read: "));
+    process_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_trace_of_two_runs_is_played_back, host_setup,
+                                        host_teardown),
+        cmocka_unit_test_setup_teardown(a_trace_that_is_full_ends, host_setup, host_teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_no_trace_is_refused, host_setup,
+                                        host_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
