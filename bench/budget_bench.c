@@ -3,6 +3,7 @@
 
 #include <arcp/budget.h>
 
+#include "core/decimal.h"
 #include "harness.h"
 
 enum { DEPTH_MAX = 5 };
@@ -77,7 +78,7 @@ static void parse_amount(void *state, uint64_t iterations)
         if (arcp_decimal_parse(ARCP_SPAN_LITERAL("12345.678901"), &value, NULL) != ARCP_OK) {
             abort();
         }
-        bench_keep(value.units != 0);
+        bench_keep(arcp__decimal_units(value) != 0);
     }
 }
 
@@ -89,14 +90,14 @@ static void parse_spend(void *state, uint64_t iterations)
         if (arcp_decimal_parse_spend(ARCP_SPAN_LITERAL("2.34e-2"), &value, NULL) != ARCP_OK) {
             abort();
         }
-        bench_keep(value.units != 0);
+        bench_keep(arcp__decimal_units(value) != 0);
     }
 }
 
 static void format_amount(void *state, uint64_t iterations)
 {
     (void)state;
-    const arcp_decimal value = {(arcp_decimal_units)12345678901 * 1000000000000};
+    const arcp_decimal value = arcp__decimal_of((arcp__units)12345678901 * 1000000000000);
     char text[ARCP_DECIMAL_TEXT_MAX];
     for (uint64_t i = 0; i < iterations; i++) {
         bench_keep(arcp_decimal_format(value, text));

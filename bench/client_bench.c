@@ -51,8 +51,8 @@ static void drain(bed *b)
 /* A live session with one job. */
 static void begin(bed *b)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
+    arcp_submit_options submit = arcp_submit_options_init();
     options.url = ARCP_SPAN_LITERAL("ws://x");
     submit.agent = ARCP_SPAN_LITERAL("a");
     b->now = (arcp_time){1, 1};

@@ -43,7 +43,7 @@ static arcp_lease *parse(const char *text, const char *constraints)
 
 static arcp_authority *authority_of(const arcp_lease *lease)
 {
-    const arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    const arcp_authority_options options = arcp_authority_options_init();
     arcp_authority *authority = NULL;
     arcp_error err = {0};
     if (arcp_authority_new(lease, &options, &authority, &err) != ARCP_OK) {
@@ -159,7 +159,7 @@ static void subset(void *user, uint64_t iterations)
 static void no_subset(void *user, uint64_t iterations)
 {
     const gate_state *state = user;
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     for (uint64_t i = 0; i < iterations; i++) {
         bool is_subset = true;
         if (arcp_lease_is_subset(state->lease, state->child, &is_subset, &violation) != ARCP_OK ||
@@ -200,7 +200,7 @@ static void narrow(void *user, uint64_t iterations)
 /* The lease once more, with a budget and an expiry. */
 static arcp_authority *limited_authority(void)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, lease_text);
     text.size--;
     arcp_buf_append_cstr(&text, ",\"cost.budget\":[\"USD:5\"]}");

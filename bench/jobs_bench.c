@@ -52,7 +52,7 @@ static void quick(arcp_agent_call *call, void *user)
 static void add_agents(served_runtime *served)
 {
     arcp_error error = {0};
-    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_agent agent = arcp_agent_init();
     agent.name = "quick";
     agent.kind = ARCP_AGENT_NON_BLOCKING;
     agent.run = quick;
@@ -65,7 +65,7 @@ static void add_agents(served_runtime *served)
                 {"python", python_command, 0},
                 {"warm-python", python_command, PROCESSES}};
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        arcp_process_agent process = ARCP_PROCESS_AGENT_INIT;
+        arcp_process_agent process = arcp_process_agent_init();
         process.name = rows[at].name;
         process.command = rows[at].command;
         process.warm = served == &memory_runtime && has_python() ? rows[at].warm : 0;

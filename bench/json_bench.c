@@ -44,7 +44,7 @@ static void die(const char *what)
 
 static void scan_once(bench_text *bench)
 {
-    static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_error err = {0};
     if (arcp_json_scan(&bench->json, bench->text, &limits, &err) != ARCP_OK) {
         die(err.message);
@@ -199,7 +199,7 @@ static void bench_base64_decode(void *state, uint64_t iterations)
 
 static void text_init(bench_text *bench, arcp_span text)
 {
-    *bench = (bench_text){.json = ARCP_JSON_INIT, .text = text, .out = ARCP_BUF_INIT};
+    *bench = (bench_text){.json = ARCP_JSON_INIT, .text = text, .out = arcp_buf_init()};
     bench->copy = malloc(text.size);
     if (bench->copy == NULL) {
         die("out of memory");

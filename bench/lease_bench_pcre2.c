@@ -40,7 +40,7 @@ static void append_pattern(arcp_buf *out, arcp_span pattern, const char *separat
 
 peer *peer_new(const arcp_span *patterns, size_t count, const char *separators)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "\\A(?:");
     for (size_t i = 0; i < count; i++) {
         arcp_buf_append_cstr(&text, i == 0 ? "" : "|");

@@ -68,7 +68,7 @@ static void on_terminate(uv_signal_t *handle, int number)
 static void add_agents(host *h)
 {
     arcp_error error = {0};
-    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_agent agent = arcp_agent_init();
     agent.name = "bench";
     agent.run = bench;
     must(arcp_runtime_register(h->runtime, &agent, &error), &error);
@@ -81,27 +81,32 @@ static void add_agents(host *h)
 int main(int argc, char **argv)
 {
     static host h;
-    arcp_settings settings;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     const char *url = NULL;
-    arcp_settings_default(&settings);
     if (argc != 2) {
         (void)fputs("usage: arcp-bench-host memory:|sqlite:PATH\n", stderr);
         return 2;
     }
-    if (strcmp(argv[1], "memory:") == 0) { /* as arcpd has it */
-        arcp_settings_fit_memory(&settings);
+    arcp_error error = {0};
+    arcp_settings *settings = arcp_settings_new();
+    if (settings == NULL) {
+        return 1;
     }
+    if (strcmp(argv[1], "memory:") == 0) { /* as arcpd has it */
+        arcp_settings_fit_memory(settings);
+    }
+    must(arcp_settings_set(settings, "shutdown.grace_sec", "0", &error), &error);
+    /* One principal submits as fast as can be. */
+    must(arcp_settings_set(settings, "limits.submits_per_sec", "0", &error), &error);
     (void)uv_loop_init(&h.loop);
     (void)uv_signal_init(&h.loop, &h.terminate);
     h.terminate.data = &h;
     (void)uv_signal_start(&h.terminate, on_terminate, SIGTERM);
-    settings.shutdown_grace_sec = 0;
-    settings.limits_submits_per_sec = 0; /* one principal submits as fast as can be */
     options.name = "arcp-bench-host";
-    options.settings = &settings;
+    options.settings = settings;
     options.agent_threads = 128; /* every session of a run has a job that blocks */
     h.runtime = runtime_open(&h.loop, argv[1], &options);
+    arcp_settings_free(settings);
     add_agents(&h);
     runtime_serve(h.runtime, &url);
     (void)printf("ready %s\n", url);

@@ -115,7 +115,7 @@ static arcp_json_ref member(const arcp_json *json, arcp_json_ref object, const c
 
 static arcp_lease *lease_of(const arcp_json *json, arcp_json_ref object)
 {
-    const arcp_lease_limits limits = {100000, FILE_MAX, 4096, 32};
+    const arcp_lease_limits limits = {sizeof limits, 100000, FILE_MAX, 4096, 32};
     arcp_lease *lease = NULL;
     arcp_error error = {0};
     if (arcp_lease_parse(arcp_json_raw(json, object), arcp_span_make(NULL, 0), &limits, &lease,
@@ -127,7 +127,7 @@ static arcp_lease *lease_of(const arcp_json *json, arcp_json_ref object)
 
 static void name_of(const arcp_json *json, arcp_json_ref object, char out[64])
 {
-    arcp_buf room = ARCP_BUF_INIT;
+    arcp_buf room = arcp_buf_init();
     arcp_span text = arcp_json_string(json, member(json, object, "name"), &room);
     (void)snprintf(out, 64, "%.*s", (int)text.size, text.data);
     arcp_buf_fini(&room);
@@ -139,7 +139,7 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
     question q = {0};
     arcp_buf rooms[TARGETS_MAX] = {0};
     arcp_lease *lease = lease_of(json, member(json, row, "lease"));
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     arcp_authority *authority = NULL;
     arcp_error error = {0};
     options.now = now();
@@ -181,8 +181,8 @@ static void measure_subset(const arcp_json *json, arcp_json_ref row)
 int main(int argc, char **argv)
 {
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_json_limits limits = arcp_json_limits_init();
+    arcp_buf text = arcp_buf_init();
     arcp_error error = {0};
     if (argc != 3 || (patience_ns = strtol(argv[2], NULL, 10) * ARCP_NS_PER_MS) <= 0) {
         (void)fputs("usage: arcp-bench-lease FILE MILLISECONDS\n", stderr);

@@ -44,7 +44,7 @@ static void quick(arcp_agent_call *call, void *user)
 static void add_agents(served_runtime *served)
 {
     arcp_error error = {0};
-    arcp_agent agents[2] = {ARCP_AGENT_INIT, ARCP_AGENT_INIT};
+    arcp_agent agents[2] = {arcp_agent_init(), arcp_agent_init()};
     agents[0].name = "chatty";
     agents[0].run = chatty;
     agents[0].user = served;

@@ -15,7 +15,7 @@ void must(arcp_status status, const arcp_error *error)
 
 static void let_in(void *user, arcp_token_question *question)
 {
-    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    arcp_token_answer answer = arcp_token_answer_init();
     (void)user;
     answer.status = ARCP_OK;
     answer.principal = ARCP_SPAN_LITERAL("bench");
@@ -59,19 +59,25 @@ static void *run(void *argument)
 {
     served_runtime *served = argument;
     const char *url = NULL;
-    arcp_settings settings;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_settings *settings = arcp_settings_new();
+    arcp_error error = {0};
+    arcp_runtime_options options = arcp_runtime_options_init();
     (void)uv_loop_init(&served->loop);
     (void)uv_async_init(&served->loop, &served->stop, on_stop);
     served->stop.data = served;
-    arcp_settings_default(&settings);
-    settings.shutdown_grace_sec = 0;
-    settings.jobs_keep_terminal_sec = 1;
-    settings.limits_jobs_per_session = 100000;
-    settings.limits_jobs_per_principal = 100000;
-    settings.limits_submits_per_sec = 0; /* one principal submits as fast as can be */
-    options.settings = &settings;
+    static const char *const values[][2] = {
+        {"shutdown.grace_sec", "0"},           {"jobs.keep_terminal_sec", "1"},
+        {"limits.jobs_per_session", "100000"}, {"limits.jobs_per_principal", "100000"},
+        {"limits.submits_per_sec", "0"}, /* one principal submits as fast as can be */
+    };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        must(settings == NULL ? ARCP_E_NO_MEMORY
+                              : arcp_settings_set(settings, values[i][0], values[i][1], &error),
+             &error);
+    }
+    options.settings = settings;
     served->runtime = runtime_open(&served->loop, served->store_url, &options);
+    arcp_settings_free(settings);
     served->add_agents(served);
     runtime_serve(served->runtime, &url);
     served->port = (int)strtol(strrchr(url, ':') + 1, NULL, 10);

@@ -307,7 +307,7 @@ static unsigned port_of(const arcp_listener *listener)
 static void ours_listen(ours *o, const char *certificate, const char *key)
 {
     arcp_error err = {0};
-    arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
+    arcp_listen_options options = arcp_listen_options_init();
     options.certificate_file = certificate;
     options.key_file = key;
     arcp_listener_callbacks callbacks = {.accepted = on_accepted, .user = o};

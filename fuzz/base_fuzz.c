@@ -75,8 +75,8 @@ static void check_time(arcp_span text)
 
 static void check_base64(arcp_span text, arcp__base64_form form)
 {
-    arcp_buf decoded = ARCP_BUF_INIT;
-    arcp_buf encoded = ARCP_BUF_INIT;
+    arcp_buf decoded = arcp_buf_init();
+    arcp_buf encoded = arcp_buf_init();
     arcp_error err = {0};
     size_t size = SIZE_MAX;
     arcp_status status = arcp__base64_decode(text, form, &decoded, &err);

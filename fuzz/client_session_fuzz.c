@@ -56,11 +56,11 @@ static void on_reply(void *user, arcp_client *client, const arcp_reply *reply)
 
 static void check_frame(world *w, arcp_span frame)
 {
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     require(arcp_json_scan(&w->json, frame, &limits, NULL) == ARCP_OK);
     require(arcp_json_is(&w->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT));
     require(frame.size == 0 || memchr(frame.data, '\n', frame.size) == NULL);
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp_span id = arcp_json_string(
         &w->json, arcp_json_member(&w->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id")), &scratch);
     if (id.size == MSG_ID_SIZE) {
@@ -116,7 +116,7 @@ static void drain(world *w)
 /* A frame with the ids put in. */
 static void hear(world *w, const char *line, size_t size)
 {
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf frame = arcp_buf_init();
     for (size_t at = 0; at < size; at++) {
         if (line[at] == '$' && at + 1 < size && line[at + 1] >= '0' && line[at + 1] <= '9') {
             arcp_buf_append(&frame, arcp_span_make(w->ids[line[at + 1] - '0'], MSG_ID_SIZE));
@@ -138,7 +138,7 @@ static void ask(world *w, char what)
     arcp_span job = ARCP_SPAN_LITERAL("job_1");
     arcp_status status = ARCP_OK;
     if (what == 's') {
-        arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+        arcp_submit_options options = arcp_submit_options_init();
         options.agent = ARCP_SPAN_LITERAL("echo");
         status = arcp__client_session_ask(w->session, w->now,
                                           &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
@@ -147,7 +147,7 @@ static void ask(world *w, char what)
                                                                     .user = replied},
                                           NULL, NULL);
     } else if (what == 'l') {
-        arcp_list_options options = ARCP_LIST_OPTIONS_INIT;
+        arcp_list_options options = arcp_list_options_init();
         status = arcp__client_session_ask(w->session, w->now,
                                           &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_LIST,
                                                                     .list = &options,
@@ -155,7 +155,7 @@ static void ask(world *w, char what)
                                                                     .user = replied},
                                           NULL, NULL);
     } else if (what == 'b') {
-        arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+        arcp_subscribe_options options = arcp_subscribe_options_init();
         options.job_id = job;
         status =
             arcp__client_session_ask(w->session, w->now,
@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     world w = {.now = {.wall_ns = 1767225600 * ARCP_NS_PER_SEC, .mono_ns = ARCP_NS_PER_SEC},
                .json = ARCP_JSON_INIT};
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = ARCP_SPAN_LITERAL("ws://x");
     options.token = ARCP_SPAN_LITERAL("t");
     require(arcp__client_session_new(&options, seeded, &w, &w.session, NULL) == ARCP_OK);

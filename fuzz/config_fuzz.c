@@ -22,8 +22,8 @@ static bool read_text(arcp_span text, arcp_buf *printed)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    arcp_buf printed = ARCP_BUF_INIT;
-    arcp_buf again = ARCP_BUF_INIT;
+    arcp_buf printed = arcp_buf_init();
+    arcp_buf again = arcp_buf_init();
     if (read_text(arcp_span_make((const char *)data, size), &printed) &&
         read_text(arcp_buf_span(&printed), &again)) {
         require(arcp_span_equal(arcp_buf_span(&printed), arcp_buf_span(&again)));

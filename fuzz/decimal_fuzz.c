@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <arcp/decimal.h>
+#include "core/decimal.h"
 
 /* Long enough for every value the model looks at: 400 input bytes, shifted by at most
  * SHIFT_MAX places. */
@@ -146,7 +146,7 @@ static void check_spend(arcp_span text)
         require(err.message[0] != '\0');
         return;
     }
-    require(value.units >= 0);
+    require(arcp__decimal_units(value) >= 0);
     size_t end = 0;
     while (end < text.size && text.data[end] != 'e' && text.data[end] != 'E') {
         end++;

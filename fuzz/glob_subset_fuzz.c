@@ -50,7 +50,7 @@ static void check_exactly(arcp__target_kind kind, arcp_span child, const arcp_sp
                           size_t count)
 {
     const char *without = kind == ARCP__TARGET_URL ? "%[23456789" : "";
-    arcp_buf witness = ARCP_BUF_INIT;
+    arcp_buf witness = arcp_buf_init();
     require(model_subset(kind, child, parents, count, without, &witness) != MODEL_NOT_WITHIN);
     arcp_buf_fini(&witness);
 }

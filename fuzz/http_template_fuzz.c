@@ -75,7 +75,7 @@ static void check_body(const arcp__template *self, const arcp_provision_request 
     other.agent = request->agent.size == 0 ? request->agent : plain;
     other.upstream_id = request->upstream_id.size == 0 ? request->upstream_id : plain;
     other.value = request->value.size == 0 ? request->value : plain;
-    arcp_buf again = ARCP_BUF_INIT;
+    arcp_buf again = arcp_buf_init();
     bool names_key = false;
     require(arcp__template_expand(self, &other, &names_key, &again));
     require(count_nodes(arcp_buf_span(&again), &is_json) == count && is_json);
@@ -85,7 +85,7 @@ static void check_body(const arcp__template *self, const arcp_provision_request 
 static void check_constant(const arcp__template *self, arcp_span out)
 {
     const arcp_provision_request nobody = {.struct_size = sizeof(nobody)};
-    arcp_buf again = ARCP_BUF_INIT;
+    arcp_buf again = arcp_buf_init();
     bool names_key = false;
     require(arcp__template_expand(self, &nobody, &names_key, &again));
     require(!names_key && arcp_span_equal(out, arcp_buf_span(&again)));
@@ -97,7 +97,7 @@ static void try_template(arcp__template_use use, const char *text,
 {
     arcp__template made;
     arcp_error error = {0};
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     bool names_key = false;
     arcp_status status = arcp__template_init(&made, text, use, &error);
     require(status == ARCP_OK || (status == ARCP_E_USAGE && error.message[0] != '\0'));
@@ -124,7 +124,7 @@ static void try_template(arcp__template_use use, const char *text,
 static void try_url(arcp_span text, const arcp_provision_request *request)
 {
     arcp__template made;
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     bool names_key = false;
     require(arcp__template_init(&made, "{principal}", ARCP__TEMPLATE_URL, NULL) == ARCP_OK);
     if (arcp__template_expand(&made, request, &names_key, &out)) {

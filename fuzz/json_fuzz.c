@@ -35,8 +35,8 @@ static void check_same_meaning(const slow_json *model, const arcp_buf *text)
 
 static void check_compact(const arcp_json *json, const slow_json *model)
 {
-    arcp_buf once = ARCP_BUF_INIT;
-    arcp_buf twice = ARCP_BUF_INIT;
+    arcp_buf once = arcp_buf_init();
+    arcp_buf twice = arcp_buf_init();
     arcp_json again = ARCP_JSON_INIT;
     arcp_json_compact(json, ARCP_JSON_ROOT, &once);
     rescan(&again, &once);
@@ -52,7 +52,7 @@ static void check_compact(const arcp_json *json, const slow_json *model)
 /* The caller frees the buffer. */
 static arcp_buf canonical(const arcp_json *json)
 {
-    arcp_buf form = ARCP_BUF_INIT;
+    arcp_buf form = arcp_buf_init();
     require(arcp_json_canonical(json, ARCP_JSON_ROOT, &form, NULL) == ARCP_OK);
     return form;
 }
@@ -75,9 +75,9 @@ static void check_canonical(const arcp_json *json, const slow_json *model)
 /* A string, unescaped and quoted, is the string it was. */
 static void check_string(const arcp_json *json, arcp_json_ref ref)
 {
-    arcp_buf scratch = ARCP_BUF_INIT;
-    arcp_buf quoted = ARCP_BUF_INIT;
-    arcp_buf back = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
+    arcp_buf quoted = arcp_buf_init();
+    arcp_buf back = arcp_buf_init();
     arcp_span text = arcp_json_string(json, ref, &scratch);
     require(arcp_buf_status(&scratch) == ARCP_OK && arcp__utf8_is_valid(text));
     require(arcp_json_string_equals(json, ref, text));
@@ -97,7 +97,7 @@ static void check_string(const arcp_json *json, arcp_json_ref ref)
  * 19 of them, zeros of the exponent included. */
 static void check_number(const arcp_json *json, arcp_json_ref ref)
 {
-    arcp_buf form = ARCP_BUF_INIT;
+    arcp_buf form = arcp_buf_init();
     require(arcp_json_canonical(json, ref, &form, NULL) == ARCP_OK);
     arcp_buf_append_byte(&form, '\0');
     char *behind = NULL;
@@ -135,7 +135,7 @@ static size_t check_tree(const arcp_json *json, arcp_json_ref ref)
         count++;
         if (is_object) {
             check_string(json, at);
-            arcp_buf scratch = ARCP_BUF_INIT;
+            arcp_buf scratch = arcp_buf_init();
             arcp_span name = arcp_json_string(json, at, &scratch);
             require(arcp_json_member(json, ref, name) == at + 1);
             arcp_buf_fini(&scratch);
@@ -196,7 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         slow_json_free(model);
     }
     /* Whatever it is, it can be quoted. */
-    arcp_buf quoted = ARCP_BUF_INIT;
+    arcp_buf quoted = arcp_buf_init();
     arcp_json_quote(text, &quoted);
     rescan(&json, &quoted);
     require(!arcp__utf8_is_valid(text) || arcp_json_string_equals(&json, ARCP_JSON_ROOT, text));

@@ -23,7 +23,7 @@ static arcp__jwt_rules *rules(void)
 {
     static arcp__jwt_rules made;
     if (made.key == NULL) {
-        arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+        arcp_jwt_options options = arcp_jwt_options_init();
         arcp_error error = {0};
         options.key = ARCP_SPAN_LITERAL(SECRET);
         options.audience = "arcp";
@@ -48,8 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     arcp_span rest = arcp_span_make((const char *)data + 1, size - 1);
-    arcp_buf token = ARCP_BUF_INIT;
-    arcp_buf principal = ARCP_BUF_INIT;
+    arcp_buf token = arcp_buf_init();
+    arcp_buf principal = arcp_buf_init();
     arcp_error error = {0};
     bool is_signed = (data[0] & 1) != 0;
     if (is_signed) {

@@ -29,8 +29,8 @@ static arcp_lease *parse(arcp_span text)
 /* What is written reads back as the same lease. */
 static void check_round_trip(const arcp_lease *lease)
 {
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf again = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf again = arcp_buf_init();
     arcp_lease_format(lease, &text);
     arcp_lease *copy = parse(arcp_buf_span(&text));
     require(copy != NULL);
@@ -49,7 +49,7 @@ static arcp_authority *authority_of(const arcp_lease *lease)
     arcp_authority *authority = NULL;
     arcp_error err = {0};
     require(arcp_budget_new(empty, NULL, &budget, &err) == ARCP_OK);
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.cwd = ARCP_SPAN_LITERAL("/job");
     options.budget = budget;
     require(arcp_authority_new(lease, &options, &authority, &err) == ARCP_OK);
@@ -81,7 +81,7 @@ static bool allows(const arcp_lease *lease, arcp_span capability, arcp_span targ
 static void check_subset(const arcp_lease *child, const arcp_lease *parent, arcp_span capability,
                          arcp_span target)
 {
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     bool is_subset = false;
     require(arcp_lease_is_subset(child, parent, &is_subset, &violation) == ARCP_OK);
     if (is_subset) {
@@ -127,9 +127,9 @@ static void check_derive(const arcp_lease *parent, const arcp_lease *request, ar
 static void check_texts(const arcp_lease *a, const arcp_lease *b, arcp_span capability,
                         arcp_span target)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_json json = ARCP_JSON_INIT;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_authority *authority = authority_of(a);
     arcp_error err = {0};
     const bool allowed = arcp_lease_explain(authority, now, capability, target, true, &text);
@@ -184,7 +184,7 @@ static void append_lease(size_t capability, arcp_span *recipe, arcp_buf *out)
     const arcp_span first = take_until(recipe, 1);
     const size_t count = first.size % 3 + 1;
     for (size_t i = 0; i < count; i++) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         append_text(capability, recipe, &text);
         arcp_buf_append_cstr(out, i == 0 ? "" : ",");
         arcp_json_quote(arcp_buf_span(&text), out);
@@ -207,9 +207,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     const size_t capability = size == 0 ? 0 : data[0] % 5;
-    arcp_buf a = ARCP_BUF_INIT;
-    arcp_buf b = ARCP_BUF_INIT;
-    arcp_buf target = ARCP_BUF_INIT;
+    arcp_buf a = arcp_buf_init();
+    arcp_buf b = arcp_buf_init();
+    arcp_buf target = arcp_buf_init();
     append_lease(capability, &rest, &a);
     append_lease(capability, &rest, &b);
     append_text(capability, &rest, &target);

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const bool has_cwd = data[0] < 128;
     const arcp_span target = arcp_span_make((const char *)data + 1, size - 1);
     arcp_span canonical = ARCP_SPAN_LITERAL("");
-    arcp_buf want = ARCP_BUF_INIT;
+    arcp_buf want = arcp_buf_init();
     const arcp_deny_reason reason = arcp__target_canonicalise(
         capability, arcp_span_cstr(has_cwd ? "/job" : ""), target, &scratch, &canonical);
     require(reason == model_canonicalise(kind, has_cwd, target, &want));

@@ -37,7 +37,7 @@ static void read_all(arcp_span bytes)
     arcp__recording trace;
     arcp_span identity;
     arcp_span record;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     if (arcp__recording_open(bytes, &trace, &identity, NULL) != ARCP_OK) {
         return;
     }
@@ -61,7 +61,7 @@ static void read_all(arcp_span bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     if (size == 0) {
         return 0;
     }

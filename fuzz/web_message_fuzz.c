@@ -33,7 +33,7 @@ static outcome read_message(arcp__web_side side, arcp_span bytes, size_t size)
 {
     arcp__web_head head;
     arcp_span rest;
-    outcome out = {.data = ARCP_BUF_INIT};
+    outcome out = {.data = arcp_buf_init()};
     arcp__web_head_init(&head, side, HEAD_BYTES);
     out.head = web_feed_head(&head, bytes, size, &rest);
     if (out.head == ARCP__WEB_COMPLETE) {

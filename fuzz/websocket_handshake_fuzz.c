@@ -102,7 +102,7 @@ static void check_lines(arcp_span head)
 
 static void check_response(const outcome *out)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     const arcp__web_head request = {.side = ARCP__WEB_REQUEST};
     char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
     arcp__websocket_accept(key, accept);

@@ -21,7 +21,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 int main(void)
 {
     const char *url = getenv("ARCP_URL");
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     options.manual_ack = true; /* else by count and time, see ack_events and ack_ms */
@@ -31,7 +31,7 @@ int main(void)
         (void)fprintf(stderr, "cannot connect: %s\n", err.message);
         return 1;
     }
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("talker");
     arcp_job *job = submit_or_exit(client, &submit);
 

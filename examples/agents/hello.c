@@ -27,7 +27,7 @@ static arcp_json_ref member(arcp_json_ref object, const char *name)
 /* The next line, scanned; leaves when there is none. */
 static void read_line(void)
 {
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     if (fgets(line, sizeof(line), stdin) == NULL ||
         arcp_json_scan(&json, arcp_span_cstr(line), &limits, NULL) != ARCP_OK) {
         exit(1);
@@ -59,7 +59,7 @@ static void give_up(const char *what)
 int main(void)
 {
     char name[64];
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     read_line(); /* job.start */
     const arcp_json_ref input = member(member(ARCP_JSON_ROOT, "payload"), "input");
     const arcp_span given = arcp_json_string(&json, member(input, "name"), &scratch);
@@ -74,9 +74,9 @@ int main(void)
         return 0;
     }
 
-    arcp_buf greeting = ARCP_BUF_INIT; /* as JSON, so that any name is right */
-    arcp_buf plain = ARCP_BUF_INIT;
-    arcp_buf quoted = ARCP_BUF_INIT;
+    arcp_buf greeting = arcp_buf_init(); /* as JSON, so that any name is right */
+    arcp_buf plain = arcp_buf_init();
+    arcp_buf quoted = arcp_buf_init();
     arcp_buf_append_format(&plain, "hello, %s", name);
     arcp_json_quote(arcp_buf_span(&plain), &greeting);
     arcp_json_quote(arcp_span_cstr(name), &quoted);

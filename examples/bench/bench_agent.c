@@ -46,7 +46,7 @@ static bool read_plan(arcp_json *json, plan *out)
 {
     static char *line; /* what the plan points into; kept to the end */
     size_t capacity = 0;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     ssize_t size = getline(&line, &capacity, stdin);
     if (size <= 0 ||
         arcp_json_scan(json, arcp_span_make(line, (size_t)size), &limits, NULL) != ARCP_OK) {

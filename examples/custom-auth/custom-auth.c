@@ -18,7 +18,7 @@ static void ask(arcp_token_verifier *verifier, arcp_token_question *question)
     static const char word[] = ":sesame";
     const size_t size = sizeof(word) - 1;
     const arcp_span token = arcp_token_question_token(question);
-    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT; /* refuses */
+    arcp_token_answer answer = arcp_token_answer_init(); /* refuses */
     answer.why = "not a token of this house";
     if (token.size > size) {
         unsigned difference = 0;
@@ -38,7 +38,7 @@ static void release(arcp_token_verifier *verifier)
     (void)verifier; /* it is static */
 }
 
-static const arcp_token_verifier_ops ops = {"sesame", ask, release};
+static const arcp_token_verifier_ops ops = {sizeof ops, "sesame", ask, release};
 static arcp_token_verifier house = {&ops};
 
 static void on_stopped(void *user)
@@ -77,7 +77,7 @@ static void try_next(door *d, uv_loop_t *loop)
         arcp_runtime_stop(d->runtime, on_stopped, d->runtime);
         return;
     }
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(d->url);
     options.token = arcp_span_cstr(tokens[d->guests++]);
     options.no_reconnect = true;
@@ -91,7 +91,7 @@ static void try_next(door *d, uv_loop_t *loop)
 int main(void)
 {
     uv_loop_t *loop = uv_default_loop();
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     arcp_token_verifier *const verifiers[] = {&house};
     door d = {NULL, NULL, 0};
     arcp_error err = {0};

@@ -58,8 +58,8 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
 /* How the client connects: one end for it, the other for the runtime, as "me". */
 static struct arcp_connection *dial(void *user, struct uv_loop_s *loop, arcp_error *err)
 {
-    const arcp_memory_options options = ARCP_MEMORY_OPTIONS_INIT;
-    arcp_serve_options serve = ARCP_SERVE_OPTIONS_INIT;
+    const arcp_memory_options options = arcp_memory_options_init();
+    arcp_serve_options serve = arcp_serve_options_init();
     arcp_connection *ours = NULL;
     arcp_connection *theirs = NULL;
     serve.principal = "me";
@@ -73,8 +73,8 @@ static struct arcp_connection *dial(void *user, struct uv_loop_s *loop, arcp_err
 int main(void)
 {
     uv_loop_t *loop = uv_default_loop();
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT; /* options.store: in memory */
-    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init(); /* options.store: in memory */
+    arcp_agent agent = arcp_agent_init();
     agent.name = "reports";
     agent.run = read_reports;
     arcp_runtime *runtime = NULL;
@@ -84,10 +84,10 @@ int main(void)
         (void)fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    arcp_client_options with = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options with = arcp_client_options_init();
     with.dial = dial;
     with.dial_user = runtime;
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("reports");
     submit.lease = ARCP_SPAN_LITERAL("{\"fs.read\":[\"/srv/**\"]}");
     arcp_client *client = NULL;

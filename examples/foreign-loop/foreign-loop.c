@@ -73,12 +73,12 @@ int main(void)
         return 1;
     }
     const char *url = getenv("ARCP_URL");
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
     arcp_error err = {0};
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("hello");
     if (arcp_client_connect_start(&options, loop, on_event, &self, &client, &err) != ARCP_OK ||
         arcp_client_submit_start(client, &submit, on_submitted, &self, &err) != ARCP_OK) {

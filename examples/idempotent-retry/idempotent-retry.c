@@ -11,7 +11,7 @@
 static arcp_client *connect_or_exit(void)
 {
     const char *url = getenv("ARCP_URL");
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
@@ -26,7 +26,7 @@ static arcp_client *connect_or_exit(void)
 int main(void)
 {
     arcp_client *client = connect_or_exit();
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("invoice");
     submit.input = ARCP_SPAN_LITERAL("{\"order\":17}");
     submit.idempotency_key = ARCP_SPAN_LITERAL("invoice-for-order-17");
@@ -52,8 +52,8 @@ int main(void)
 
     /* No key of ours: the loop makes one for each job, and retries what may be retried. */
     arcp_job *flaky = NULL;
-    arcp_submit_options retried = ARCP_SUBMIT_OPTIONS_INIT;
-    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
+    arcp_submit_options retried = arcp_submit_options_init();
+    arcp_retry_options retry = arcp_retry_options_init();
     retried.agent = ARCP_SPAN_LITERAL("flaky");
     retry.first_ms = 10;
     if (arcp_client_submit_with_retry(client, &retried, &retry, &flaky, &err) != ARCP_OK) {

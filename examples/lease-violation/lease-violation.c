@@ -10,7 +10,7 @@
 static arcp_client *connect_or_exit(void)
 {
     const char *url = getenv("ARCP_URL");
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
@@ -49,7 +49,7 @@ static void follow(arcp_job *job)
 
 static void show(arcp_client *client, arcp_span lease)
 {
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("reader");
     submit.lease = lease;
     arcp_job *job = submit_or_exit(client, &submit);

@@ -10,7 +10,7 @@
 static arcp_client *connect_or_exit(void)
 {
     const char *url = getenv("ARCP_URL");
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
@@ -36,7 +36,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 
 static void run(arcp_client *client, const char *agent)
 {
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = arcp_span_cstr(agent);
     arcp_job *job = submit_or_exit(client, &submit);
     const arcp_outcome *outcome = NULL;
@@ -75,10 +75,10 @@ int main(void)
     run(client, "good");
     run(client, "bad");
     run(client, "good");
-    arcp_list_options all = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options all = arcp_list_options_init();
     all.limit = 2;
     list(client, &all);
-    arcp_list_options failed = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options failed = arcp_list_options_init();
     failed.statuses = 1u << ARCP_JOB_ERROR;
     list(client, &failed);
     arcp_client_close(client);

@@ -10,7 +10,7 @@
 static arcp_client *connect_or_exit(const arcp_session_state *state)
 {
     const char *url = getenv("ARCP_URL");
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     options.observe_all = true; /* the second client has no handle of the job yet */
@@ -45,7 +45,7 @@ static void read_logs(arcp_client *client, int most)
 int main(void)
 {
     arcp_client *client = connect_or_exit(NULL);
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("count");
     arcp_job *job = NULL;
     arcp_error err = {0};
@@ -55,7 +55,7 @@ int main(void)
     }
     read_logs(client, 2);
 
-    arcp_buf storage = ARCP_BUF_INIT;
+    arcp_buf storage = arcp_buf_init();
     arcp_session_state state;
     if (arcp_client_session_state(client, &storage, &state, &err) != ARCP_OK) {
         return 1;

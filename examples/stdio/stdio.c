@@ -33,7 +33,7 @@ static void follow(arcp_job *job)
 
 int main(void)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = ARCP_SPAN_LITERAL("stdio:arcpd --stdio --log-level error --store memory: "
                                     "--agent hello=./hello.sh");
     arcp_client *client = NULL;
@@ -42,7 +42,7 @@ int main(void)
         (void)fprintf(stderr, "cannot start arcpd: %s\n", err.message);
         return 1;
     }
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("hello");
     arcp_job *job = submit_or_exit(client, &submit);
     follow(job);

@@ -10,7 +10,7 @@
 static arcp_client *connect_or_exit(void)
 {
     const char *url = getenv("ARCP_URL");
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
@@ -57,12 +57,12 @@ int main(void)
 {
     arcp_client *owner = connect_or_exit();
     arcp_client *observer = connect_or_exit();
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("waiter");
     arcp_job *job = submit_or_exit(owner, &submit);
     follow("owner", job, ARCP_EVENT_PROGRESS);
 
-    arcp_subscribe_options subscribe = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options subscribe = arcp_subscribe_options_init();
     subscribe.job_id = arcp_job_id(job);
     subscribe.history = true;
     arcp_job *seen = NULL;

@@ -48,7 +48,7 @@ static void say(const char *format, ...)
 /* A JSON string on the heap; this short-lived program does not give it back. */
 static const char *quoted(const char *text)
 {
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     arcp_json_quote(arcp_span_cstr(text), &out);
     char *copy = arcp_buf_take_cstr(&out);
     return copy == NULL ? "\"?\"" : copy;
@@ -57,7 +57,7 @@ static const char *quoted(const char *text)
 /* The next line from the runtime, indexed. False at the end. */
 static int read_line(survey *s)
 {
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     ssize_t size = getline(&s->line, &s->line_capacity, stdin);
     return size > 0 && arcp_json_scan(&s->json, arcp_span_make(s->line, (size_t)size), &limits,
                                       NULL) == ARCP_OK;
@@ -179,7 +179,7 @@ static int by_lines(const void *a, const void *b)
 
 static void write_report(survey *s)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     qsort(s->kinds, s->kind_count, sizeof(s->kinds[0]), by_lines);
     for (size_t at = 0; at < s->kind_count; at++) {
         s->lines += s->kinds[at].lines;
@@ -212,7 +212,7 @@ static int read_start(survey *s)
     if (!read_line(s) || !is_type(s, "job.start")) {
         return 0;
     }
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp_json_ref payload =
         arcp_json_member(&s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
     arcp_json_ref input = arcp_json_member(&s->json, payload, ARCP_SPAN_LITERAL("input"));

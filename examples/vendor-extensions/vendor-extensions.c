@@ -12,7 +12,7 @@
 static arcp_client *connect_or_exit(void)
 {
     const char *url = getenv("ARCP_URL");
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
     arcp_client *client = NULL;
@@ -40,8 +40,8 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 static void print_mail(arcp_span body)
 {
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_buf scratch = arcp_buf_init();
+    const arcp_json_limits limits = arcp_json_limits_init();
     if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
         const arcp_json_ref to = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("to"));
         const arcp_span name = arcp_json_string(&json, to, &scratch); /* a piece of the body */
@@ -54,7 +54,7 @@ static void print_mail(arcp_span body)
 int main(void)
 {
     arcp_client *client = connect_or_exit();
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("mailer");
     submit.lease = ARCP_SPAN_LITERAL("{\"x-vendor.acme.mail.send\":[\"*@acme.example\"]}");
     arcp_job *job = submit_or_exit(client, &submit);

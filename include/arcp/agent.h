@@ -21,7 +21,10 @@ extern "C" {
 
 typedef struct arcp_agent_call arcp_agent_call;
 
-typedef enum arcp_agent_kind { ARCP_AGENT_BLOCKING, ARCP_AGENT_NON_BLOCKING } arcp_agent_kind;
+typedef enum arcp_agent_kind {
+    ARCP_AGENT_BLOCKING = 0,
+    ARCP_AGENT_NON_BLOCKING = 1
+} arcp_agent_kind;
 
 typedef struct arcp_agent {
     size_t struct_size;
@@ -39,10 +42,15 @@ typedef struct arcp_agent {
     void (*drained)(arcp_agent_call *call, void *user);
     void *user;
 } arcp_agent;
-#define ARCP_AGENT_INIT                                                                            \
-    {                                                                                              \
-        sizeof(arcp_agent), NULL, NULL, false, ARCP_AGENT_BLOCKING, NULL, NULL, NULL, NULL         \
-    }
+
+static inline arcp_agent arcp_agent_init(void)
+{
+    arcp_agent agent;
+    memset(&agent, 0, sizeof agent);
+    agent.struct_size = sizeof agent;
+    agent.kind = ARCP_AGENT_BLOCKING;
+    return agent;
+}
 
 /* What the job is; borrowed, valid as long as the call. The id is followed by a NUL. `start` is the
  * payload of the job.start line: job_id, agent, input, lease, budget, trace_id, traceparent, cwd,

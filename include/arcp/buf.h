@@ -39,16 +39,19 @@ typedef struct arcp_buf {
     struct arcp_buf_left *left; /* owned: the memory that was left so */
 } arcp_buf;
 
-#define ARCP_BUF_INIT                                                                              \
-    {                                                                                              \
-        NULL, 0, 0, false, false, false, NULL                                                      \
-    }
+/* An empty buffer; one whose bytes are all zero is the same. */
+static inline arcp_buf arcp_buf_init(void)
+{
+    arcp_buf buf = {NULL, 0, 0, false, false, false, NULL};
+    return buf;
+}
 
 /* For tokens, credentials, keys, and every text that has one in it. */
-#define ARCP_BUF_SECRET_INIT                                                                       \
-    {                                                                                              \
-        NULL, 0, 0, false, true, false, NULL                                                       \
-    }
+static inline arcp_buf arcp_buf_secret_init(void)
+{
+    arcp_buf buf = {NULL, 0, 0, false, true, false, NULL};
+    return buf;
+}
 
 /* Releases the memory; the buffer is empty and usable again, and as secret as it was. */
 ARCP_API void arcp_buf_fini(arcp_buf *buf);

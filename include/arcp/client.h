@@ -33,6 +33,7 @@
 
 #include <arcp/buf.h>
 #include <arcp/error.h>
+#include <arcp/event_body.h>
 #include <arcp/json.h>
 #include <arcp/lease.h>
 #include <arcp/span.h>
@@ -113,20 +114,29 @@ typedef struct arcp_client_options {
     size_t frame_bytes_max;  /* a larger frame from the runtime ends the connection */
 } arcp_client_options;
 
-#define ARCP_CLIENT_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        .struct_size = sizeof(arcp_client_options), .features = ARCP_FEATURES_ALL,                 \
-        .connect_timeout_ms = 10000, .request_timeout_ms = 30000, .backoff_first_ms = 100,         \
-        .backoff_max_ms = 10000, .ack_events = 500, .ack_ms = 250, .unread_bytes_max = 16777216,   \
-        .frame_bytes_max = 16777216                                                                \
-    }
+static inline arcp_client_options arcp_client_options_init(void)
+{
+    arcp_client_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.features = ARCP_FEATURES_ALL;
+    options.connect_timeout_ms = 10000;
+    options.request_timeout_ms = 30000;
+    options.backoff_first_ms = 100;
+    options.backoff_max_ms = 10000;
+    options.ack_events = 500;
+    options.ack_ms = 250;
+    options.unread_bytes_max = 16777216;
+    options.frame_bytes_max = 16777216;
+    return options;
+}
 
 /* Where a streamed result goes (§8.4). Chunks are checked and decoded in order, whatever
  * the mode; the result_chunk events are handed over all the same. */
 typedef enum arcp_result_mode {
-    ARCP_RESULT_MEMORY,  /* collected for arcp_outcome.bytes, up to bytes_max */
-    ARCP_RESULT_FD,      /* written to fd (blocking, also when the descriptor does not) */
-    ARCP_RESULT_CALLBACK /* given to write, chunk by chunk */
+    ARCP_RESULT_MEMORY = 0,  /* collected for arcp_outcome.bytes, up to bytes_max */
+    ARCP_RESULT_FD = 1,      /* written to fd (blocking, also when the descriptor does not) */
+    ARCP_RESULT_CALLBACK = 2 /* given to write, chunk by chunk */
 } arcp_result_mode;
 
 typedef struct arcp_result_sink {
@@ -155,10 +165,13 @@ typedef struct arcp_submit_options {
     void *user;        /* arcp_job_user */
 } arcp_submit_options;
 
-#define ARCP_SUBMIT_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        .struct_size = sizeof(arcp_submit_options)                                                 \
-    }
+static inline arcp_submit_options arcp_submit_options_init(void)
+{
+    arcp_submit_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 typedef struct arcp_subscribe_options {
     size_t struct_size;
@@ -170,10 +183,13 @@ typedef struct arcp_subscribe_options {
     void *user;
 } arcp_subscribe_options;
 
-#define ARCP_SUBSCRIBE_OPTIONS_INIT                                                                \
-    {                                                                                              \
-        .struct_size = sizeof(arcp_subscribe_options)                                              \
-    }
+static inline arcp_subscribe_options arcp_subscribe_options_init(void)
+{
+    arcp_subscribe_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 typedef struct arcp_list_options {
     size_t struct_size;
@@ -185,23 +201,26 @@ typedef struct arcp_list_options {
     arcp_span cursor;         /* of the page before; empty: the first page */
 } arcp_list_options;
 
-#define ARCP_LIST_OPTIONS_INIT                                                                     \
-    {                                                                                              \
-        .struct_size = sizeof(arcp_list_options)                                                   \
-    }
+static inline arcp_list_options arcp_list_options_init(void)
+{
+    arcp_list_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 /* ---- what happens ---- */
 
 typedef enum arcp_client_event_type {
-    ARCP_CLIENT_CONNECTED,    /* the session is there */
-    ARCP_CLIENT_DISCONNECTED, /* error says why; the next attempt is in retry_in_ms */
-    ARCP_CLIENT_RESUMED,      /* the session goes on, nothing was lost */
-    ARCP_CLIENT_CLOSED,       /* over for good; error is NULL when the program asked for it */
-    ARCP_CLIENT_JOB_ADDED,    /* a job the program did not ask for: a delegated child, or one of
-                               * a session that was resumed from its state */
-    ARCP_CLIENT_JOB_EVENT,    /* kind, ts, body */
-    ARCP_CLIENT_JOB_ENDED,    /* arcp_job_outcome has it; the job's last event */
-    ARCP_CLIENT_NOTICE        /* something odd that was survived; error says what */
+    ARCP_CLIENT_CONNECTED = 0,    /* the session is there */
+    ARCP_CLIENT_DISCONNECTED = 1, /* error says why; the next attempt is in retry_in_ms */
+    ARCP_CLIENT_RESUMED = 2,      /* the session goes on, nothing was lost */
+    ARCP_CLIENT_CLOSED = 3,       /* over for good; error is NULL when the program asked for it */
+    ARCP_CLIENT_JOB_ADDED = 4,    /* a job the program did not ask for: a delegated child, or one of
+                                   * a session that was resumed from its state */
+    ARCP_CLIENT_JOB_EVENT = 5,    /* kind, ts, body */
+    ARCP_CLIENT_JOB_ENDED = 6,    /* arcp_job_outcome has it; the job's last event */
+    ARCP_CLIENT_NOTICE = 7        /* something odd that was survived; error says what */
 } arcp_client_event_type;
 
 /* Lives until the next event is asked for from the same job or client (blocking form), or
@@ -367,11 +386,17 @@ typedef struct arcp_retry_options {
     int64_t first_ms;   /* pause after the first failure */
     int64_t timeout_ms; /* for everything together */
 } arcp_retry_options;
-#define ARCP_RETRY_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        .struct_size = sizeof(arcp_retry_options), .attempts = 3, .first_ms = 1000,                \
-        .timeout_ms = ARCP_WAIT_FOREVER                                                            \
-    }
+
+static inline arcp_retry_options arcp_retry_options_init(void)
+{
+    arcp_retry_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.attempts = 3;
+    options.first_ms = 1000;
+    options.timeout_ms = ARCP_WAIT_FOREVER;
+    return options;
+}
 ARCP_API ARCP_MUST_CHECK arcp_status
 arcp_client_submit_with_retry(arcp_client *client, const arcp_submit_options *submit,
                               const arcp_retry_options *retry, arcp_job **out, arcp_error *err);
@@ -531,61 +556,6 @@ ARCP_API void arcp_job_page_free(arcp_job_page *page); /* NULL is accepted */
 /* The frame's payload as JSON on one line; credentials are left out. Empty for events of the
  * session, and when there is no memory for it. Lives with the event. */
 ARCP_API arcp_span arcp_client_event_payload(const arcp_client_event *event);
-
-/* The members of event bodies, one struct per kind (§8.2), under the draft's names, also when the
- * runtime spells them in an older way. Numbers are in their own text; what is absent is empty. */
-typedef struct arcp_log_body {
-    arcp_span level, message;
-} arcp_log_body;
-typedef struct arcp_thought_body {
-    arcp_span text;
-} arcp_thought_body;
-typedef struct arcp_tool_call_body {
-    arcp_span tool, call_id;
-    arcp_span args; /* JSON */
-} arcp_tool_call_body;
-typedef struct arcp_tool_result_body {
-    arcp_span call_id;
-    arcp_span result, error; /* JSON; one of them */
-} arcp_tool_result_body;
-typedef struct arcp_status_body {
-    arcp_span phase, message;
-    arcp_span credential_id; /* of phase credential_rotated; the value stays in the event's body */
-} arcp_status_body;
-typedef struct arcp_metric_body {
-    arcp_span name, value, unit;
-    arcp_span dimensions; /* JSON */
-} arcp_metric_body;
-typedef struct arcp_artifact_ref_body {
-    arcp_span uri, content_type, byte_size, sha256;
-} arcp_artifact_ref_body;
-typedef struct arcp_delegate_body {
-    arcp_span delegate_id, child_job_id, agent;
-    arcp_span input; /* JSON */
-} arcp_delegate_body;
-typedef struct arcp_progress_body {
-    arcp_span current, total, units, message;
-} arcp_progress_body;
-typedef struct arcp_result_chunk_body {
-    arcp_span result_id, chunk_seq, data, encoding; /* not decoded */
-    bool more;
-} arcp_result_chunk_body;
-
-typedef struct arcp_event_body {
-    arcp_event_kind kind; /* of the member below; UNKNOWN: there is none */
-    union {
-        arcp_log_body log;
-        arcp_thought_body thought;
-        arcp_tool_call_body tool_call;
-        arcp_tool_result_body tool_result;
-        arcp_status_body status;
-        arcp_metric_body metric;
-        arcp_artifact_ref_body artifact_ref;
-        arcp_delegate_body delegate;
-        arcp_progress_body progress;
-        arcp_result_chunk_body result_chunk;
-    };
-} arcp_event_body;
 
 /* The body of a JOB_EVENT, read when it is asked for first; lives with the event. Never NULL: a
  * body that is no object, one of a kind without members above, and one for which there is no memory

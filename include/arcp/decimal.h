@@ -17,15 +17,16 @@
 extern "C" {
 #endif
 
-/* A value in units of 10^-18. Compare with < and ==; add with arcp_decimal_add. */
-__extension__ typedef __int128 arcp_decimal_units;
+/* A value in units of 10^-18: a number of 128 bits in two's complement, in two halves. Use the
+ * functions. */
 typedef struct arcp_decimal {
-    arcp_decimal_units units;
+    uint64_t low;
+    int64_t high;
 } arcp_decimal;
 
 #define ARCP_DECIMAL_ZERO                                                                          \
     {                                                                                              \
-        0                                                                                          \
+        0, 0                                                                                       \
     }
 /* Room for any formatted value with its NUL. */
 #define ARCP_DECIMAL_TEXT_MAX 44

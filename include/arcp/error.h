@@ -19,7 +19,7 @@ extern "C" {
 
 typedef enum arcp_status {
     ARCP_OK = 0,
-#define ARCP_STATUS(name, wire, text, default_retryable) ARCP_E_##name,
+#define ARCP_STATUS(name, number, wire, text, default_retryable) ARCP_E_##name = (number),
 #include <arcp/status.def>
 #undef ARCP_STATUS
     ARCP_STATUS_COUNT

@@ -16,7 +16,7 @@ extern "C" {
 /* Why a check was refused; the first that applies, in this order (docs/leases.md). */
 typedef enum arcp_deny_reason {
     ARCP_DENY_NONE = 0,
-#define ARCP_DENY(name, text) ARCP_DENY_##name,
+#define ARCP_DENY(name, number, text) ARCP_DENY_##name = (number),
 #include <arcp/deny_reason.def>
 #undef ARCP_DENY
     ARCP_DENY_REASON_COUNT
@@ -43,14 +43,19 @@ typedef struct arcp_authority_options {
      * required where the parent's is. NULL: none. */
     const arcp_authority *parent;
 } arcp_authority_options;
-#define ARCP_AUTHORITY_OPTIONS_INIT                                                                \
-    {                                                                                              \
-        sizeof(arcp_authority_options), NULL, {0, 0}, 0, {NULL, 0}, true, NULL                     \
-    }
+
+static inline arcp_authority_options arcp_authority_options_init(void)
+{
+    arcp_authority_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.model_use_required = true;
+    return options;
+}
 
 /* The authority of one job; the caller unrefs *out. `options` NULL: the defaults, for a lease
  * without expiry. Keeps references to the lease and the
- * budget. ARCP_E_USAGE for options that did not begin as ARCP_AUTHORITY_OPTIONS_INIT, and for a
+ * budget. ARCP_E_USAGE for options of a newer release, and for a
  * grace or a directory that is not allowed. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_authority_new(const arcp_lease *lease,
                                                         const arcp_authority_options *options,

@@ -23,13 +23,13 @@ extern "C" {
 #endif
 
 typedef enum arcp_json_type {
-    ARCP_JSON_NULL,
-    ARCP_JSON_FALSE,
-    ARCP_JSON_TRUE,
-    ARCP_JSON_NUMBER,
-    ARCP_JSON_STRING,
-    ARCP_JSON_ARRAY,
-    ARCP_JSON_OBJECT
+    ARCP_JSON_NULL = 0,
+    ARCP_JSON_FALSE = 1,
+    ARCP_JSON_TRUE = 2,
+    ARCP_JSON_NUMBER = 3,
+    ARCP_JSON_STRING = 4,
+    ARCP_JSON_ARRAY = 5,
+    ARCP_JSON_OBJECT = 6
 } arcp_json_type;
 
 /* One value of the index, named by its number. ARCP_JSON_ABSENT is no value; every
@@ -45,10 +45,11 @@ typedef struct arcp_json_limits {
 } arcp_json_limits;
 
 /* 64 levels, 10 000 members, 4 MiB. */
-#define ARCP_JSON_LIMITS_DEFAULT                                                                   \
-    {                                                                                              \
-        64, 10000, 4194304                                                                         \
-    }
+static inline arcp_json_limits arcp_json_limits_init(void)
+{
+    arcp_json_limits limits = {64, 10000, 4194304};
+    return limits;
+}
 
 /* One entry of the index. Public so that access can be inlined; use the functions. */
 typedef struct arcp_json_node {

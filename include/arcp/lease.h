@@ -42,15 +42,24 @@ typedef struct arcp_lease_builder arcp_lease_builder;
 /* The limits that a runtime starts with; a lease beyond them is ARCP_E_INVALID_REQUEST. Functions
  * that take them accept NULL for the defaults. */
 typedef struct arcp_lease_limits {
+    size_t struct_size;
     size_t patterns_max; /* per capability */
     size_t bytes_max;    /* all names and patterns together */
     size_t pattern_bytes_max;
     size_t pattern_wildcards_max; /* `**` counts once */
 } arcp_lease_limits;
-#define ARCP_LEASE_LIMITS_DEFAULT                                                                  \
-    {                                                                                              \
-        1024, 262144, 4096, 32                                                                     \
-    }
+
+static inline arcp_lease_limits arcp_lease_limits_init(void)
+{
+    arcp_lease_limits limits;
+    memset(&limits, 0, sizeof limits);
+    limits.struct_size = sizeof limits;
+    limits.patterns_max = 1024;
+    limits.bytes_max = 262144;
+    limits.pattern_bytes_max = 4096;
+    limits.pattern_wildcards_max = 32;
+    return limits;
+}
 
 /* Whether `name` is one of the seven reserved capability names (§9.2). */
 ARCP_API bool arcp_capability_is_reserved(arcp_span name);

@@ -22,13 +22,13 @@ typedef struct arcp_subset_violation {
     arcp_deny_reason code;   /* NO_MATCH, BUDGET, EXPIRED; TOO_COMPLEX: no witness */
     char reason[ARCP_ERROR_MESSAGE_MAX]; /* one line */
 } arcp_subset_violation;
-#define ARCP_SUBSET_VIOLATION_INIT                                                                 \
-    {                                                                                              \
-        {NULL, 0}, {NULL, 0}, ARCP_BUF_INIT, ARCP_DENY_NONE,                                       \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
+
+static inline arcp_subset_violation arcp_subset_violation_init(void)
+{
+    arcp_subset_violation violation;
+    memset(&violation, 0, sizeof violation);
+    return violation;
+}
 ARCP_API void arcp_subset_violation_fini(arcp_subset_violation *violation);
 /* Appends the details of a LEASE_SUBSET_VIOLATION: {capability, child_pattern, witness,
  * reason}; witness is left out for TOO_COMPLEX. */

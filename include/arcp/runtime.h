@@ -22,11 +22,11 @@ struct uv_loop_s;
 typedef struct arcp_runtime arcp_runtime;
 
 typedef enum arcp_log_level {
-    ARCP_LOG_DEBUG,
-    ARCP_LOG_INFO,
-    ARCP_LOG_WARN,
-    ARCP_LOG_ERROR,
-    ARCP_LOG_AUDIT /* the text is a JSON object: one decision */
+    ARCP_LOG_DEBUG = 0,
+    ARCP_LOG_INFO = 1,
+    ARCP_LOG_WARN = 2,
+    ARCP_LOG_ERROR = 3,
+    ARCP_LOG_AUDIT = 4 /* the text is a JSON object: one decision */
 } arcp_log_level;
 
 typedef struct arcp_runtime_options {
@@ -82,7 +82,7 @@ typedef struct arcp_runtime_options {
     void (*record)(void *user, arcp_span bytes);
     void *record_user;
 } arcp_runtime_options;
-#define ARCP_RUNTIME_OPTIONS_INIT                                                                  \
+#define arcp_runtime_options_init()                                                                \
     {                                                                                              \
         sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL,  \
             NULL, NULL, NULL, NULL, NULL, false, NULL, NULL, NULL, NULL                            \
@@ -91,8 +91,8 @@ typedef struct arcp_runtime_options {
 /* Makes a runtime (`options` NULL: the defaults) and takes up what its store holds; reading it is
  * finished when this returns (it runs the loop until then, before anything else is attached to the
  * runtime). SIGPIPE is ignored from then on when it had its default action. ARCP_E_CORRUPT,
- * ARCP_E_IO, ARCP_E_NO_MEMORY; ARCP_E_USAGE for options that did not begin as
- * ARCP_RUNTIME_OPTIONS_INIT: of these nothing is taken over. */
+ * ARCP_E_IO, ARCP_E_NO_MEMORY; ARCP_E_USAGE for options of a newer release, or
+ * a vtable that is not of this one: then nothing is taken over. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_new(struct uv_loop_s *loop,
                                                       const arcp_runtime_options *options,
                                                       arcp_runtime **out, arcp_error *err);
@@ -102,13 +102,14 @@ ARCP_API void arcp_runtime_free(arcp_runtime *runtime);
 
 /* Who may come in: a token is put to each verifier in turn until one accepts it. Replaces
  * those that were there before; takes all of these over, also on failure. Without any,
- * everybody is refused. Sessions that are open go on. ARCP_E_NO_MEMORY: the old ones stay. */
+ * everybody is refused. Sessions that are open go on. ARCP_E_NO_MEMORY: the old ones stay.
+ * ARCP_E_USAGE for a vtable of another release: the old ones stay, and none is taken over. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_set_token_verifiers(
     arcp_runtime *runtime, arcp_token_verifier *const *verifiers, size_t count, arcp_error *err);
 
 /* Offers an agent that is a callback, for jobs submitted from now on. The strings are copied;
  * `user` has to live as long as the runtime. A name and version that are there already are
- * replaced for new jobs. ARCP_E_USAGE for an agent that did not begin as ARCP_AGENT_INIT or has no
+ * replaced for new jobs. ARCP_E_USAGE for an agent of a newer release or without a
  * `run`, ARCP_E_INVALID_REQUEST for a name or version of another form than §7.5 has,
  * ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_register(arcp_runtime *runtime,
@@ -132,11 +133,14 @@ typedef struct arcp_process_agent {
     const arcp_launch_limit *limits; /* resource limits; may be NULL */
     size_t limit_count;
 } arcp_process_agent;
-#define ARCP_PROCESS_AGENT_INIT                                                                    \
-    {                                                                                              \
-        sizeof(arcp_process_agent), NULL, NULL, false, NULL, false, 0, NULL, NULL, NULL, false, 0, \
-            NULL, 0                                                                                \
-    }
+
+static inline arcp_process_agent arcp_process_agent_init(void)
+{
+    arcp_process_agent agent;
+    memset(&agent, 0, sizeof agent);
+    agent.struct_size = sizeof agent;
+    return agent;
+}
 
 /* The same for a program; everything in `agent` is copied. ARCP_E_USAGE also for an empty
  * command. That the program can be started is seen when a job is (or, with `warm`, a process
@@ -168,13 +172,17 @@ typedef struct arcp_serve_options {
     void *user;
 } arcp_serve_options;
 
-#define ARCP_SERVE_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(arcp_serve_options), NULL, NULL, NULL, NULL                                         \
-    }
+static inline arcp_serve_options arcp_serve_options_init(void)
+{
+    arcp_serve_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 /* Serves a connection that exists (stdio, memory); it is taken over, also on failure. `options` may
- * be NULL. ARCP_E_USAGE for options that did not begin as their _INIT, ARCP_E_NO_MEMORY. */
+ * be NULL. ARCP_E_USAGE for options of a newer release; for a vtable that is not of this one too,
+ * and then the connection is not taken over. ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_serve(arcp_runtime *runtime,
                                                         arcp_connection *connection,
                                                         const arcp_serve_options *options,
@@ -197,13 +205,18 @@ typedef struct arcp_policy {
 } arcp_policy;
 
 /* Everybody, every agent, no bound. */
-#define ARCP_POLICY_INIT                                                                           \
-    {                                                                                              \
-        sizeof(arcp_policy), "*", "*", NULL, false, 0                                              \
-    }
+static inline arcp_policy arcp_policy_init(void)
+{
+    arcp_policy policy;
+    memset(&policy, 0, sizeof policy);
+    policy.struct_size = sizeof policy;
+    policy.principal_glob = "*";
+    policy.agent_glob = "*";
+    return policy;
+}
 
 /* Narrows what jobs can be given (docs/leases.md, Narrowing by policy). ARCP_E_USAGE for a policy
- * that did not begin as its _INIT, ARCP_E_NO_MEMORY. */
+ * of a newer release, ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_policy(arcp_runtime *runtime,
                                                              const arcp_policy *policy,
                                                              arcp_error *err);
@@ -248,6 +261,7 @@ ARCP_API void arcp_runtime_reap_orphans(arcp_runtime *runtime);
 
 /* Figures for programs and tests; those that only grow count from the start of the runtime. */
 typedef struct arcp_runtime_stats {
+    size_t struct_size;
     uint64_t sessions; /* open, connected or not */
     uint64_t sessions_connected;
     uint64_t jobs_running;
@@ -258,6 +272,16 @@ typedef struct arcp_runtime_stats {
     uint64_t credentials_outstanding; /* issued, or perhaps issued, and not known to be dead */
     uint64_t credentials_stuck;       /* of these: revoking failed several times */
 } arcp_runtime_stats;
+
+static inline arcp_runtime_stats arcp_runtime_stats_init(void)
+{
+    arcp_runtime_stats stats;
+    memset(&stats, 0, sizeof stats);
+    stats.struct_size = sizeof stats;
+    return stats;
+}
+
+/* Fills what the struct has room for. */
 ARCP_API void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out);
 
 /* Appends figures as Prometheus reads them (text format 0.0.4), of a bounded number of

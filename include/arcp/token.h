@@ -45,9 +45,9 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_callback(
     arcp_token_verifier **out, arcp_error *err);
 
 typedef enum arcp_jwt_algorithm {
-    ARCP_JWT_HS256, /* HMAC with SHA-256 and a shared secret of at least 32 bytes */
-    ARCP_JWT_RS256, /* RSASSA-PKCS1-v1_5 with SHA-256 and an RSA key of at least 2048 bits */
-    ARCP_JWT_ES256  /* ECDSA with P-256 and SHA-256 */
+    ARCP_JWT_HS256 = 0, /* HMAC with SHA-256 and a shared secret of at least 32 bytes */
+    ARCP_JWT_RS256 = 1, /* RSASSA-PKCS1-v1_5 with SHA-256 and an RSA key of at least 2048 bits */
+    ARCP_JWT_ES256 = 2  /* ECDSA with P-256 and SHA-256 */
 } arcp_jwt_algorithm;
 
 #define ARCP_JWT_BYTES_MAX      16384u /* of a token */
@@ -67,10 +67,16 @@ typedef struct arcp_jwt_options {
     const char *principal_claim; /* the text claim that names the principal; NULL: "sub" */
     uint64_t leeway_sec;         /* clocks differ: for `exp` and `nbf` */
 } arcp_jwt_options;
-#define ARCP_JWT_OPTIONS_INIT                                                                      \
-    {                                                                                              \
-        sizeof(arcp_jwt_options), ARCP_JWT_HS256, NULL, {NULL, 0}, NULL, NULL, NULL, NULL, 60      \
-    }
+
+static inline arcp_jwt_options arcp_jwt_options_init(void)
+{
+    arcp_jwt_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.algorithm = ARCP_JWT_HS256;
+    options.leeway_sec = 60;
+    return options;
+}
 
 /* JSON Web Tokens (RFC 7519, RFC 7515, RFC 8725) signed by one key. `exp` must be there. A
  * token is valid from nbf - leeway on, and before exp + leeway. `crit` is refused; `typ`,

@@ -1,5 +1,6 @@
 /* The draft's vocabulary as enums: message types, event kinds, features, job statuses.
- * The tables (*.def) are the one place where the words are written. Any thread. */
+ * The tables (*.def) are the one place where the words are written. Numbers stay from release to
+ * release; a ..._COUNT is one more than the largest that this header knows. Any thread. */
 #ifndef ARCP_WIRE_H
 #define ARCP_WIRE_H
 
@@ -14,11 +15,11 @@ extern "C" {
 #endif
 
 typedef enum arcp_message_type {
-#define ARCP_MESSAGE(name, wire, from) ARCP_MESSAGE_##name,
+    ARCP_MESSAGE_UNKNOWN = 0, /* neither in the table nor a vendor's */
+    ARCP_MESSAGE_VENDOR = 1,  /* x-vendor.*: ignored when unknown */
+#define ARCP_MESSAGE(name, number, wire, from) ARCP_MESSAGE_##name = (number),
 #include <arcp/message_type.def>
 #undef ARCP_MESSAGE
-    ARCP_MESSAGE_VENDOR,  /* x-vendor.*: ignored when unknown */
-    ARCP_MESSAGE_UNKNOWN, /* anything else */
     ARCP_MESSAGE_COUNT
 } arcp_message_type;
 
@@ -29,11 +30,11 @@ ARCP_API const char *arcp_message_type_name(arcp_message_type type); /* static *
 ARCP_API bool arcp_message_type_is_from_client(arcp_message_type type);
 
 typedef enum arcp_feature {
-#define ARCP_FEATURE(name, wire) ARCP_FEATURE_##name,
+#define ARCP_FEATURE(name, number, wire) ARCP_FEATURE_##name = (number),
 #include <arcp/feature.def>
 #undef ARCP_FEATURE
     ARCP_FEATURE_COUNT,
-    ARCP_FEATURE_NONE = ARCP_FEATURE_COUNT
+    ARCP_FEATURE_NONE = 255 /* has no bit */
 } arcp_feature;
 
 /* One bit per feature. */
@@ -46,11 +47,11 @@ ARCP_API arcp_feature arcp_feature_from_wire(arcp_span text);
 ARCP_API const char *arcp_feature_name(arcp_feature feature); /* static */
 
 typedef enum arcp_event_kind {
-#define ARCP_EVENT_KIND(name, wire, feature) ARCP_EVENT_##name,
+    ARCP_EVENT_UNKNOWN = 0, /* neither in the table nor a vendor's */
+    ARCP_EVENT_VENDOR = 1,  /* x-vendor.*: passes through */
+#define ARCP_EVENT_KIND(name, number, wire, feature) ARCP_EVENT_##name = (number),
 #include <arcp/event_kind.def>
 #undef ARCP_EVENT_KIND
-    ARCP_EVENT_VENDOR,  /* x-vendor.*: passes through */
-    ARCP_EVENT_UNKNOWN, /* anything else */
     ARCP_EVENT_COUNT
 } arcp_event_kind;
 
@@ -65,12 +66,12 @@ ARCP_API arcp_feature arcp_event_kind_feature(arcp_event_kind kind);
 
 /* Job statuses as listings show them (§6.6, §7.3). */
 typedef enum arcp_job_status {
-    ARCP_JOB_PENDING,
-    ARCP_JOB_RUNNING,
-    ARCP_JOB_SUCCESS,
-    ARCP_JOB_ERROR,
-    ARCP_JOB_CANCELLED,
-    ARCP_JOB_TIMED_OUT,
+    ARCP_JOB_PENDING = 0,
+    ARCP_JOB_RUNNING = 1,
+    ARCP_JOB_SUCCESS = 2,
+    ARCP_JOB_ERROR = 3,
+    ARCP_JOB_CANCELLED = 4,
+    ARCP_JOB_TIMED_OUT = 5,
     ARCP_JOB_STATUS_COUNT
 } arcp_job_status;
 

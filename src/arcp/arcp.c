@@ -25,7 +25,7 @@ static bool find_tool(arcp__command command, arcp_buf *path)
  * only the latter prints an error. */
 static bool exec_tool(arcp__command command, int argc, char **argv, int at)
 {
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     char **words = NULL;
     bool found = find_tool(command, &path);
     if (found) {
@@ -50,7 +50,7 @@ static bool exec_tool(arcp__command command, int argc, char **argv, int at)
 
 static int command_completion(arcp__program *program)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_error err = {0};
     const char *shell = program->arguments.words[0];
     if (strcmp(shell, "manual") == 0) { /* for man/arcp.1.scd */
@@ -91,7 +91,7 @@ static int run_command(arcp__program *program)
         return built_in[command](program);
     }
     const char *name = arcp__commands[command].name;
-    arcp_buf folders = ARCP_BUF_INIT;
+    arcp_buf folders = arcp_buf_init();
     (void)find_tool(command, &folders);
     arcp__screen_format(&program->screen,
                         "arcp %s: the program arcp-%s is not installed; searched %.*s", name, name,

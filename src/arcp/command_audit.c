@@ -59,7 +59,7 @@ static void on_finding(void *user, const arcp__audit_finding *finding)
 {
     verification *v = user;
     const char *problem = arcp__audit_problem_name(finding->problem);
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     if (!v->printed) {
         return;
     }
@@ -126,7 +126,7 @@ static void format_summary(const arcp__audit_check *check, bool is_json, arcp_bu
 static arcp_status read_head(const char *text, arcp__audit_check *check, arcp_error *err)
 {
     arcp__audit_line_view view;
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     const char *colon = strchr(text, ':');
     size_t digits = colon == NULL ? 0 : (size_t)(colon - text);
     /* Spelled as the end of an audit line, so that the same function reads it. */
@@ -169,7 +169,7 @@ static int verify(arcp__program *program)
     if (status != ARCP_OK) {
         exit_status = arcp__program_fail_file(program, &err);
     } else {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         arcp__audit_check_finish(&v.check);
         format_summary(&v.check, program->is_json, &text);
         if (v.printed && arcp__program_print_buf_line(program, &text)) {
@@ -275,7 +275,7 @@ static void format_line(search *s)
 
 static arcp_status search_line(search *s, arcp_span text, arcp_error *err)
 {
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     arcp_buf_clear(&s->scratch);
     arcp_buf_clear(&s->line);
     /* Members are unescaped into `scratch` several times; it must not be reallocated meanwhile. */

@@ -92,7 +92,7 @@ static int cancel(arcp__program *program, arcp_client *client, arcp_span job)
     if (status != ARCP_OK) {
         exit_status = arcp__program_fail(program, &err);
     } else if (program->is_json) {
-        arcp_buf line = ARCP_BUF_INIT;
+        arcp_buf line = arcp_buf_init();
         arcp_buf_append_cstr(&line, "{\"job_id\":");
         arcp_json_quote(job, &line);
         arcp_buf_append_cstr(&line, ",\"cancelled\":true}");

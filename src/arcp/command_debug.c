@@ -119,9 +119,9 @@ static arcp_status file_path(const arcp__program *program, const char *name, arc
 
 int arcp__command_debug(arcp__program *program)
 {
-    arcp_buf pid_path = ARCP_BUF_INIT;
-    arcp_buf state_path = ARCP_BUF_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf pid_path = arcp_buf_init();
+    arcp_buf state_path = arcp_buf_init();
+    arcp_buf text = arcp_buf_init();
     arcp_error err = {0};
     struct stat old = {0};
     if (strcmp(program->arguments.words[0], "dump") != 0) {

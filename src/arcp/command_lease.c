@@ -38,10 +38,10 @@ static int fail(const query *a, const char *what, const arcp_error *err)
 /* Accepts a bare map or {"lease": ..., "lease_constraints": ...}: no capability has such a name. */
 static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
-    arcp_lease_limits lease_limits = ARCP_LEASE_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
+    arcp_lease_limits lease_limits = arcp_lease_limits_init();
     limits.bytes_max = LEASE_BYTES_MAX;
     lease_limits.bytes_max = LEASE_BYTES_MAX;
     lease_limits.patterns_max = LEASE_BYTES_MAX;
@@ -80,7 +80,7 @@ static void append_decision(query *a, const arcp_decision *decision)
             arcp__put_string(&writer, "canonical", decision->canonical);
             arcp__put_string(&writer, "pattern", decision->pattern);
         } else {
-            arcp_buf details = ARCP_BUF_INIT;
+            arcp_buf details = arcp_buf_init();
             arcp_decision_format_details(a->authority, decision, &details);
             arcp__put_cstr(&writer, "code", arcp_status_name(decision->code));
             write_details(&writer, &details);
@@ -141,7 +141,7 @@ static void append_subset(query *a, const arcp_subset_violation *violation)
         arcp_json_writer writer = arcp__put_begin(out);
         arcp__put_bool(&writer, "subset", a->is_yes);
         if (!a->is_yes) {
-            arcp_buf details = ARCP_BUF_INIT;
+            arcp_buf details = arcp_buf_init();
             arcp_subset_violation_format_details(violation, &details);
             write_details(&writer, &details);
         }
@@ -164,7 +164,7 @@ static void append_subset(query *a, const arcp_subset_violation *violation)
 
 static arcp_status subset(query *a, arcp_error *err)
 {
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     err->status = arcp_lease_is_subset(a->leases[0], a->leases[1], &a->is_yes, &violation);
     if (err->status == ARCP_OK) {
         append_subset(a, &violation);
@@ -217,7 +217,7 @@ static int run(query *a, const struct subcommand *subcommand)
         what = status == ARCP_OK ? what : subcommand->leases[i];
     }
     if (status == ARCP_OK && subcommand->is_about_target) {
-        arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+        arcp_authority_options options = arcp_authority_options_init();
         options.now = a->now;
         options.cwd = a->cwd;
         status = arcp_authority_new(a->leases[0], &options, &a->authority, &err);

@@ -17,7 +17,7 @@ typedef struct printer {
 static void print_agent(void *user, const arcp_agent_row *agent)
 {
     printer *p = user;
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     if (p->program->is_json) {
         arcp_json_writer writer = arcp__put_begin(&line);
         arcp__put_string(&writer, "name", agent->name);
@@ -71,7 +71,7 @@ typedef struct listing {
 static arcp_status read_filters(const arcp__arguments *arguments, listing *l, arcp_error *err)
 {
     const char *since = arcp__value(arguments, ARCP__OPTION_SINCE);
-    l->options = (arcp_list_options)ARCP_LIST_OPTIONS_INIT;
+    l->options = arcp_list_options_init();
     l->options.limit = PAGE_ROWS;
     l->options.agent = arcp_span_cstr(arcp__value(arguments, ARCP__OPTION_AGENT));
     for (size_t at = 0; at < arguments->counts[ARCP__OPTION_STATUS]; at++) {
@@ -104,7 +104,7 @@ static void append_column(arcp_buf *line, arcp_span text, size_t columns)
 static bool print_row(arcp__program *program, arcp_span id, arcp_span status, arcp_span created,
                       arcp_span agent)
 {
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     append_column(&line, id, 30);
     append_column(&line, status, 9);
     append_column(&line, created, 24);
@@ -133,7 +133,7 @@ static int list_jobs(arcp__program *program, arcp_client *client, void *user)
 {
     listing *l = user;
     bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
-    arcp_buf cursor = ARCP_BUF_INIT;
+    arcp_buf cursor = arcp_buf_init();
     arcp_error err = {.details = &program->error_details};
     int exit_status = ARCP__EXIT_SUCCESS;
     bool more = true;
@@ -182,8 +182,8 @@ static int ping(arcp__program *program, arcp_client *client, void *user)
     if (arcp_client_ping(client, ARCP_WAIT_DEFAULT, &round_trip_ns, &err) != ARCP_OK) {
         return arcp__program_fail(program, &err);
     }
-    arcp_buf runtime = ARCP_BUF_INIT;
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf runtime = arcp_buf_init();
+    arcp_buf line = arcp_buf_init();
     const long long us = round_trip_ns / 1000;
     arcp__runtime_name(client, &runtime);
     if (program->is_json) {

@@ -51,7 +51,7 @@ static void append_json(const arcp_json *row, arcp_span alias, arcp_buf *out)
     for (arcp_json_ref name = arcp_json_first(row, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(row, ARCP_JSON_ROOT, name)) {
         if (!arcp_json_string_equals(row, name, ARCP_SPAN_LITERAL("sealed"))) {
-            arcp_buf scratch = ARCP_BUF_INIT;
+            arcp_buf scratch = arcp_buf_init();
             arcp_json_name_span(&writer, arcp_json_string(row, name, &scratch));
             arcp_json_write_raw(&writer, arcp_json_raw(row, name + 1));
             arcp_buf_fini(&scratch);
@@ -63,7 +63,7 @@ static void append_json(const arcp_json *row, arcp_span alias, arcp_buf *out)
 static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
 {
     static const char *const shown[] = {"job_id", "principal", "asked_at"};
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     uint64_t attempts = 0;
     bool stuck = arcp_json_is(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stuck")), ARCP_JSON_TRUE);
@@ -90,7 +90,7 @@ static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
 {
     arcp_json row = ARCP_JSON_INIT;
     arcp_json_limits limits = {16, 64, 1u << 20};
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp_error err = {0};
     bool printed = false;
     if (arcp_json_scan(&row, value, &limits, NULL) == ARCP_OK) {
@@ -146,7 +146,7 @@ static arcp_status print_rows(arcp__program *program, const char *path, bool *pr
 
 int arcp__command_credentials(arcp__program *program)
 {
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     arcp_error err = {0};
     bool printed = true;
     arcp_status status = store_path(program, ARCP__OPTION_STORE, &path, &err);
@@ -169,7 +169,7 @@ int arcp__command_credentials(arcp__program *program)
 
 static bool print_found(arcp__program *program, const char *file, const arcp__sqlite_found *found)
 {
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     if (program->is_json) {
         arcp_json_writer writer = arcp__put_begin(&line);
         arcp__put_cstr(&writer, "file", file);
@@ -192,7 +192,7 @@ int arcp__command_store(arcp__program *program)
     const char *subcommand = program->arguments.words[0];
     const char *file = program->arguments.words[1];
     const bool is_backup = strcmp(subcommand, "backup") == 0;
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     arcp_error err = {0};
     arcp__sqlite_found found = {0};
     if (!is_backup && strcmp(subcommand, "restore") != 0) {

@@ -62,7 +62,7 @@ static void welcomed(void *user, const arcp_session_state *state)
 static int submit(submission *s, arcp_client *client, arcp_job **out)
 {
     const arcp__arguments *arguments = &s->program->arguments;
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {.details = &s->program->error_details};
     options.agent = arcp_span_cstr(arguments->words[0]);
     options.input = arcp_buf_span(&s->input);
@@ -79,8 +79,8 @@ static int submit(submission *s, arcp_client *client, arcp_job **out)
 
 static void print_accepted(submission *s, arcp_job *job)
 {
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf line = arcp_buf_init();
     arcp_job_budget budget;
     arcp_buf_append(&text, arcp_job_id(job));
     arcp_buf_append_byte(&text, ' ');
@@ -154,7 +154,7 @@ int arcp__command_submit(arcp__program *program)
 {
     submission s = {.program = program, .writer = {.fd = -1}};
     arcp_error err = {0};
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     int exit_status = 0;
     if (prepare(&s, &err) != ARCP_OK || arcp__program_options(program, &options, &err) != ARCP_OK) {
         exit_status = arcp__program_usage(program, &err);

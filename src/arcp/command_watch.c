@@ -8,7 +8,7 @@
 static arcp_job *subscribe(arcp__program *program, arcp_client *client, bool history,
                            arcp__result_writer *writer, int *exit_status)
 {
-    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options options = arcp_subscribe_options_init();
     arcp_error err = {.details = &program->error_details};
     arcp_job *job = NULL;
     options.job_id = arcp_span_cstr(program->arguments.words[0]);

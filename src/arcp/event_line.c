@@ -86,7 +86,7 @@ static bool is_level(arcp_span level, const char *word)
 static void append_error(arcp_buf *out, arcp_span error)
 {
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf room = ARCP_BUF_INIT;
+    arcp_buf room = arcp_buf_init();
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     if (arcp_json_scan(&json, error, &limits, NULL) == ARCP_OK &&
         arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {

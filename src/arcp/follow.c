@@ -97,7 +97,7 @@ static arcp_span label_of(arcp_job *job)
 static void on_added(arcp__follow *f, const arcp_client_event *event)
 {
     unsigned depth = depth_of(f, arcp_job_parent_id(event->job)) + 1;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     remember(f, arcp_job_id(event->job), depth);
     arcp_buf_append(&text, label_of(event->job));
     arcp_buf_append_byte(&text, ' ');
@@ -217,7 +217,7 @@ static void redraw(arcp__follow *f)
         resized = 0;
         arcp__screen_measure(screen);
     }
-    arcp_buf area = ARCP_BUF_INIT;
+    arcp_buf area = arcp_buf_init();
     arcp__progress_draw(&f->progress, now_ns(), screen->is_utf8, screen->has_color, &area);
     arcp__screen_status(screen, arcp_buf_span(&area));
     arcp_buf_fini(&area);
@@ -267,7 +267,7 @@ static void check_interrupts(arcp__follow *f)
         }
     }
     arcp__screen_erase_echo(&f->program->screen); /* the second came while the first was handled */
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "detached; the job continues: arcp watch ");
     arcp__append_safe(&text, arcp_job_id(f->job), 256);
     arcp__screen_line(&f->program->screen, arcp_buf_span(&text));

@@ -67,7 +67,7 @@ static bool is_written(const arcp__arguments *arguments, size_t index, const arc
 static void write_lease(const arcp__arguments *arguments, const arcp_json *given,
                         arcp_json_ref root, arcp_buf *out)
 {
-    arcp_buf name = ARCP_BUF_INIT;
+    arcp_buf name = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref at = arcp_json_first(given, root); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(given, root, at)) {
@@ -130,7 +130,7 @@ static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease,
     if (given == NULL && grant_count(arguments) == 0) {
         return ARCP_OK;
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_json json = ARCP_JSON_INIT;
     arcp_error why = {0};
     arcp_status status =
@@ -179,7 +179,7 @@ arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wa
                                 arcp_buf *lease, arcp_buf *constraints, arcp_error *err)
 {
     /* Without our own size limits: the runtime decides how large a lease may be. */
-    arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+    arcp_lease_limits limits = arcp_lease_limits_init();
     limits.patterns_max = SIZE_MAX;
     limits.bytes_max = SIZE_MAX;
     arcp_lease *parsed = NULL;

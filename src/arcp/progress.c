@@ -23,7 +23,7 @@ static arcp__progress_row *find(arcp__progress *progress, arcp_span job)
 /* Copies as much as fits, with control characters escaped. */
 static void set_text(char *out, size_t room, arcp_span text)
 {
-    arcp_buf safe = ARCP_BUF_INIT;
+    arcp_buf safe = arcp_buf_init();
     arcp__append_safe(&safe, text, room);
     size_t size = arcp__utf8_cut(arcp_buf_span(&safe), room - 1);
     if (size != 0) {
@@ -84,7 +84,7 @@ void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_eve
         return;
     }
     const arcp_progress_body *at = &body->progress;
-    arcp_buf amount = ARCP_BUF_INIT;
+    arcp_buf amount = arcp_buf_init();
     row->has_progress = true;
     row->current = number_of(at->current);
     row->total = number_of(at->total);

@@ -14,7 +14,7 @@ arcp_status arcp__result_writer_open(arcp__result_writer *writer, arcp__program 
                                     .is_fresh = true,
                                     .discards = program->is_json && path == NULL,
                                     .is_terminal = path == NULL && isatty(STDOUT_FILENO),
-                                    .held = ARCP_BUF_INIT};
+                                    .held = arcp_buf_init()};
     if (path == NULL) {
         return ARCP_OK;
     }
@@ -46,7 +46,7 @@ static arcp_status write_file(arcp__result_writer *writer, arcp_span bytes, arcp
 /* To standard output. */
 static bool print(arcp__result_writer *writer, arcp_span bytes, bool is_last)
 {
-    arcp_buf shown = ARCP_BUF_INIT;
+    arcp_buf shown = arcp_buf_init();
     if (writer->is_terminal) {
         arcp__append_shown(&shown, bytes, &writer->held, is_last);
         bytes = arcp_buf_span(&shown);
@@ -100,8 +100,8 @@ static bool finish_inline(arcp__result_writer *writer, arcp_span result)
 {
     const arcp_json_limits limits = {64, 10000, SIZE_MAX};
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf room = ARCP_BUF_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf room = arcp_buf_init();
+    arcp_buf text = arcp_buf_init();
     bool written = false;
     if (arcp_json_scan(&json, result, &limits, NULL) == ARCP_OK &&
         arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_STRING)) {

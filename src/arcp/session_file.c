@@ -55,7 +55,7 @@ static const arcp__members members = ARCP__MEMBERS(rows);
 /* The path of state/sessions/, which is created if it does not exist. */
 static char *sessions_directory(arcp_span state)
 {
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     arcp_buf_append_format(&path, "%.*s/sessions/", (int)state.size, state.data);
     char *text = arcp_buf_take_cstr(&path);
     /* Every folder of the path, as mkdir -p does; private, because the files are secret. */
@@ -99,7 +99,7 @@ arcp__session_file *arcp__session_file_new(arcp_span directory, arcp_span url)
         return NULL;
     }
     arcp__ulid_next(&ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, name);
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     arcp_buf_append_format(&path, "%s%.*s" SUFFIX, folder, (int)sizeof(name), name);
     arcp__free(folder);
     arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
@@ -174,7 +174,7 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     if (!file->kept) {
         return ARCP_OK;
     }
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
     const arcp__private_file whole = private_file(file);
     const saved row = {arcp_buf_span(&file->url), arcp_buf_span(&file->session_id),
                        arcp_buf_span(&file->token), file->last_event_seq, ARCP_JSON_ABSENT};
@@ -285,8 +285,8 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
 {
     const arcp_json_limits limits = {16, 1000, FILE_BYTES_MAX};
     const arcp__private_file whole = private_file(file);
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
-    arcp_buf room = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
+    arcp_buf room = arcp_buf_secret_init();
     arcp_json json = ARCP_JSON_INIT;
     saved row = {0};
     bool good =
@@ -346,7 +346,7 @@ arcp_status arcp__session_file_find(arcp_span directory, arcp_span url, arcp_spa
         if (strlen(entry->d_name) != ARCP__ULID_SIZE + strlen(SUFFIX)) {
             continue;
         }
-        arcp_buf path = ARCP_BUF_INIT;
+        arcp_buf path = arcp_buf_init();
         arcp_buf_append_format(&path, "%s%s", folder, entry->d_name);
         arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
         /* Names are ULIDs: the greatest one is the newest. */

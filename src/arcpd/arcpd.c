@@ -82,7 +82,7 @@ static void log_warning(void *user, const char *line)
 /* A store that is named well and cannot be used is not a wrong command line. */
 static arcp_status open_store(arcpd *state, arcp_store **out, arcp_error *err)
 {
-    arcp_buf url = ARCP_BUF_INIT;
+    arcp_buf url = arcp_buf_init();
     arcp_status status = arcp__store_url(&state->config, &state->directories, &url, err);
     if (status == ARCP_OK) {
         status = arcp__store_check_trust(url.data, err);
@@ -106,7 +106,7 @@ static void on_failed(void *user)
 
 static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_error *err)
 {
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     state->store_is_memory = !state->store->ops->durable;
     if (state->store_is_memory) {
         arcp_settings_fit_memory(&state->config.settings);
@@ -189,7 +189,7 @@ static void on_hangup(uv_signal_t *handle, int number)
     arcpd *state = handle->data;
     arcp__config fresh;
     arcp_error error = {0};
-    arcp_buf changes = ARCP_BUF_INIT;
+    arcp_buf changes = arcp_buf_init();
     arcp__logger *logger = &state->logger;
     arcp__token_facts tokens = {.token_bytes_min = SIZE_MAX};
     arcp__config_init(&fresh);
@@ -223,7 +223,7 @@ static void on_hangup(uv_signal_t *handle, int number)
                          "agents have a user of their own now: they may not be able to reach their "
                          "directories before a restart");
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "changed, and takes a restart: ");
     arcp_buf_append(&text, arcp_buf_span(&changes));
     arcp_buf_append_byte(&text, '\0');
@@ -247,7 +247,7 @@ static void on_hangup(uv_signal_t *handle, int number)
 static arcp_status listen_everywhere(arcpd *state, arcp_buf *ready, arcp_error *err)
 {
     const arcp__config *config = &state->config;
-    arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
+    arcp_listen_options options = arcp_listen_options_init();
     options.certificate_file = config->tls_certificate;
     options.key_file = config->tls_key;
     options.hosts = (const char *const *)config->hosts.items;
@@ -351,7 +351,7 @@ static void on_stdio_closed(void *user)
 
 static arcp_status serve_stdio(arcpd *state, arcp_error *err)
 {
-    arcp_stdio_options options = ARCP_STDIO_OPTIONS_INIT;
+    arcp_stdio_options options = arcp_stdio_options_init();
     options.frame_bytes_max = (size_t)state->config.settings.limits_frame_bytes;
     arcp_connection *connection = NULL;
     arcp_status status =
@@ -361,7 +361,7 @@ static arcp_status serve_stdio(arcpd *state, arcp_error *err)
     }
     (void)uv_timer_init(&state->loop, &state->last_call);
     state->last_call.data = state;
-    arcp_serve_options serve = ARCP_SERVE_OPTIONS_INIT;
+    arcp_serve_options serve = arcp_serve_options_init();
     serve.principal = "local";
     serve.input_over = on_stdio_input_over;
     serve.closed = on_stdio_closed;
@@ -374,7 +374,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
     const arcp__config *config = &state->config;
     const char *directory = state->directories.state;
     arcp__logger *logger = &state->logger;
-    arcp_buf urls = ARCP_BUF_INIT;
+    arcp_buf urls = arcp_buf_init();
     arcp__verifiers verifiers = {NULL, 0};
     state->frame_bytes_max = config->settings.limits_frame_bytes;
     state->has_other_users = has_users(config);

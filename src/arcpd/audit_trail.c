@@ -118,8 +118,8 @@ void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
 {
     char ts[ARCP__TIMESTAMP_SIZE];
     char hash[ARCP__AUDIT_HASH_SIZE];
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf printed = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf printed = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
     arcp__put_string(&writer, "ts", arcp_span_make(ts, sizeof ts));

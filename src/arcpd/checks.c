@@ -30,7 +30,7 @@ static arcp_status find_store(const arcp__config *config, bool checks_trust, arc
 /* What was read is right; are the files that it names? */
 arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__token_facts tokens;
     arcp_status status = arcp__verifiers_check(config, &tokens, err);
     if (status == ARCP_OK) {
@@ -57,7 +57,7 @@ static void print_damage(void *user, const char *line)
 
 arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
 {
-    arcp_buf url = ARCP_BUF_INIT;
+    arcp_buf url = arcp_buf_init();
     arcp__sqlite_found found = {0};
     arcp_status status = find_store(config, false, &url, err);
     const char *path = status == ARCP_OK ? url.data + strlen("sqlite:") : "";

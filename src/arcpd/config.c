@@ -9,7 +9,7 @@
 void arcp__config_init(arcp__config *config)
 {
     *config = (arcp__config){.log_level = ARCP_LOG_INFO};
-    arcp_settings_default(&config->settings);
+    arcp__settings_default(&config->settings);
     arcp__config_fields_init(&arcp__config_top, config);
 }
 
@@ -77,8 +77,8 @@ static void compare_value(const comparison *c, const arcp__config_row *row, cons
                           const void *wanted)
 {
     const void *const owners[] = {used, wanted};
-    arcp_buf whole[] = {ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT};
-    arcp_buf shown[] = {ARCP_BUF_INIT, ARCP_BUF_INIT};
+    arcp_buf whole[] = {arcp_buf_secret_init(), arcp_buf_secret_init()};
+    arcp_buf shown[] = {arcp_buf_init(), arcp_buf_init()};
     for (int i = 0; i < 2; i++) {
         if (owners[i] == NULL) {
             arcp_buf_append_cstr(&whole[i], "null");

@@ -7,6 +7,7 @@
 #include <arcp/token.h>
 
 #include "config/config.h"
+#include "context/settings.h"
 #include "provisioner/http_provisioner.h"
 #include "tracing/span_exporter.h"
 

@@ -88,7 +88,7 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
     arcp_policy *policy = owner;
     const yaml_node_t *const nodes[] = {arcp__yaml_find(r, "max_lease"),
                                         arcp__yaml_find(r, "max_budget")};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp_status status = ARCP_OK;
     policy->leaves_others_open = nodes[0] == NULL;
@@ -103,7 +103,7 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
         arcp__yaml_leave(r, place);
     }
     if (status == ARCP_OK && (nodes[0] != NULL || nodes[1] != NULL)) {
-        arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+        arcp_lease_limits limits = arcp_lease_limits_init();
         arcp_lease *ceiling = NULL;
         arcp_error why = {0};
         limits.patterns_max = SIZE_MAX; /* the operator's own */

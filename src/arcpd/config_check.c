@@ -95,7 +95,7 @@ static arcp_status check_agent(const arcp__config *config, size_t index, arcp_er
     const arcp__config_name name = arcp__config_name_of(&config->places, "agents[%zu].name", index);
     arcp_span ignored;
     arcp_error why = {0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     if (strchr(agent->name, '@') != NULL) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "%s: \"%.200s\": the version has a key of its own (version:)",

@@ -41,8 +41,8 @@ static arcp_status read_setting(arcp__yaml_reader *r, const char *group, void *o
     if (r->node->type != YAML_SCALAR_NODE) {
         return arcp__yaml_refuse(r, "must be a single value");
     }
-    const arcp_status status = arcp_settings_set(&config->settings, arcp_span_cstr(group), key,
-                                                 arcp__yaml_scalar(r->node), &why);
+    const arcp_status status = arcp__settings_set(&config->settings, arcp_span_cstr(group), key,
+                                                  arcp__yaml_scalar(r->node), &why);
     if (status == ARCP_OK || status == ARCP_E_NOT_FOUND) {
         return status;
     }
@@ -69,7 +69,7 @@ static void print_settings(const char *group, const void *owner, unsigned indent
 {
     const arcp__config *config = owner;
     setting_printer printer = {group, indent, out};
-    arcp_settings_each(&config->settings, print_setting, &printer);
+    arcp__settings_each(&config->settings, print_setting, &printer);
 }
 
 static const arcp__config_others settings = {.read = read_setting, .print = print_settings};
@@ -458,7 +458,7 @@ static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row 
         return arcp__yaml_refuse(r, "must not have a name or password: put them into a header");
     }
     const char *slash = strchr(host, '/');
-    arcp_buf url = ARCP_BUF_INIT;
+    arcp_buf url = arcp_buf_init();
     arcp_buf_append_cstr(&url, text);
     if (slash == NULL || slash[1] == '\0') {
         arcp_buf_append_cstr(&url, slash == NULL ? "/v1/traces" : "v1/traces");

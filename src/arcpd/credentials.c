@@ -10,7 +10,7 @@
 /* One value a line; empty lines and lines that begin with # say nothing. */
 static arcp_status read_values(const char *path, arcp__text_list *values, arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
     char piece[4096];
     FILE *file = fopen(path, "re");
     if (file == NULL) {

@@ -88,7 +88,7 @@ static void append_value(arcp_span value, arcp_buf *line)
         append_clean(value, line);
         return;
     }
-    arcp_buf quoted = ARCP_BUF_INIT;
+    arcp_buf quoted = arcp_buf_init();
     arcp_json_quote(value, &quoted);
     append_clean(arcp_buf_span(&quoted), line);
     arcp_buf_fini(&quoted);
@@ -98,8 +98,8 @@ static void append_value(arcp_span value, arcp_buf *line)
 static void append_fields(arcp_span fields, arcp_buf *line)
 {
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_buf scratch = arcp_buf_init();
+    const arcp_json_limits limits = arcp_json_limits_init();
     if (arcp_json_scan(&json, fields, &limits, NULL) == ARCP_OK) {
         char before = '[';
         for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
@@ -148,7 +148,7 @@ void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
         return;
     }
     char when[ARCP__TIMESTAMP_SIZE];
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp_span about = arcp_span_cstr(fields);
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), when);
     if (logger->format == ARCP__LOG_JSON) {

@@ -38,7 +38,7 @@ arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *confi
     arcp_runtime_clear_agents(runtime);
     for (size_t i = 0; status == ARCP_OK && i < config->agent_count; i++) {
         const arcp__config_agent *from = &config->agents[i];
-        arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+        arcp_process_agent agent = arcp_process_agent_init();
         arcp_launch_limit limits[LIMITS_MAX];
         agent.name = from->name;
         agent.version = from->version;

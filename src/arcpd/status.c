@@ -62,7 +62,7 @@ static void answer(arcp__web_exchange *exchange, int status, const char *type, a
 static void serve_metrics(void *user, arcp__web_exchange *exchange)
 {
     const arcp__status *status = user;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     if (arcp_runtime_write_metrics(status->runtime, &text) == ARCP_OK) {
         write_metrics(status, &text);
     }
@@ -120,7 +120,7 @@ arcp_status arcp__status_open(arcp__status *status, uv_loop_t *loop, const arcp_
     static const char sqlite[] = "sqlite:";
     arcp__authority listen;
     arcp_admission *admission = NULL;
-    arcp_admission_limits limits = ARCP_ADMISSION_LIMITS_INIT;
+    arcp_admission_limits limits = arcp_admission_limits_init();
     limits.connections_max = ARCP__STATUS_CONNECTIONS_MAX;
     if (config->http_listen == NULL) {
         return ARCP_OK;

@@ -27,8 +27,8 @@ static arcp_status own_token(const char *state_directory, arcp_token_verifier **
 {
     char path[4096];
     unsigned char bytes[32];
-    arcp_buf fresh = ARCP_BUF_SECRET_INIT;
-    arcp_buf token = ARCP_BUF_SECRET_INIT;
+    arcp_buf fresh = arcp_buf_secret_init();
+    arcp_buf token = arcp_buf_secret_init();
     const arcp__private_file file = {
         .what = "the token file", .path = path, .bytes_max = FILE_BYTES_MAX, .closed_to = 077};
     if (snprintf(path, sizeof path, "%s/token", state_directory) >= (int)sizeof path) {

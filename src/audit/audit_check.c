@@ -22,7 +22,7 @@ const char *arcp__audit_problem_name(arcp__audit_problem problem)
 void arcp__audit_check_init(arcp__audit_check *check, arcp__audit_finding_fn found, void *user)
 {
     *check = (arcp__audit_check){
-        .found = found, .user = user, .partial = ARCP_BUF_INIT, .torn_text = ARCP_BUF_INIT};
+        .found = found, .user = user, .partial = arcp_buf_init(), .torn_text = arcp_buf_init()};
     arcp__audit_head_init(&check->head);
     arcp__audit_head_init(&check->first);
 }
@@ -97,7 +97,7 @@ static bool member_equals(const arcp_json *json, const char *name, const char *t
 static void read_note(arcp_span line, note *out)
 {
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     *out = (note){.is_torn = false};
     /* Most lines are about other things, and are not looked into. */
     if (memmem(line.data, line.size, "\"event\":\"log\"", 13) == NULL) {

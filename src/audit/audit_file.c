@@ -112,7 +112,7 @@ arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, 
                                   arcp_error *err)
 {
     char ts[ARCP__TIMESTAMP_SIZE];
-    arcp_buf record = ARCP_BUF_INIT;
+    arcp_buf record = arcp_buf_init();
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
     arcp_buf_append_format(&record, "{\"ts\":\"%.*s\",\"event\":\"log\",\"decision\":\"%s\"%s%s}",
                            (int)sizeof(ts), ts, decision, members[0] == '\0' ? "" : ",", members);
@@ -193,8 +193,8 @@ static void read_last_line(arcp_span window, file_end *out)
 static arcp_status read_end(int fd, file_end *out, arcp_error *err)
 {
     struct stat about;
-    arcp_buf window = ARCP_BUF_INIT;
-    *out = (file_end){.torn = ARCP_BUF_INIT};
+    arcp_buf window = arcp_buf_init();
+    *out = (file_end){.torn = arcp_buf_init()};
     arcp__audit_head_init(&out->head);
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
         return arcp_error_set(err, ARCP_E_IO, "the audit file is no regular file");
@@ -353,12 +353,12 @@ static void forget(arcp__audit_file *file)
     arcp_buf_fini(&file->out);
     arcp_buf_fini(&file->unsynced);
     arcp__free(file->path);
-    *file = (arcp__audit_file){.fd = -1, .out = ARCP_BUF_INIT, .unsynced = ARCP_BUF_INIT};
+    *file = (arcp__audit_file){.fd = -1, .out = arcp_buf_init(), .unsynced = arcp_buf_init()};
 }
 
 arcp_status arcp__audit_file_open(arcp__audit_file *file, const char *path, arcp_error *err)
 {
-    *file = (arcp__audit_file){.fd = -1, .out = ARCP_BUF_INIT, .unsynced = ARCP_BUF_INIT};
+    *file = (arcp__audit_file){.fd = -1, .out = arcp_buf_init(), .unsynced = arcp_buf_init()};
     file->path = arcp__copy_cstr(path, strlen(path));
     arcp_status status = file->path == NULL ? no_memory(err) : open_path(file, O_CREAT, err);
     if (status == ARCP_OK) {

@@ -15,8 +15,9 @@ typedef struct status_row {
 } status_row;
 
 static const status_row rows[ARCP_STATUS_COUNT] = {
-    {"OK", NULL, "no error", false},
-#define ARCP_STATUS(name, wire, text, default_retryable) {#name, wire, text, default_retryable},
+    [ARCP_OK] = {"OK", NULL, "no error", false},
+#define ARCP_STATUS(name, number, wire, text, default_retryable)                                   \
+    [ARCP_E_##name] = {#name, wire, text, default_retryable},
 #include <arcp/status.def>
 #undef ARCP_STATUS
 };

@@ -20,7 +20,7 @@ bool arcp__libexec_find(const char *name, arcp_buf *out)
                   {slash == NULL ? NULL : self, "/../libexec/arcp"},
                   {ARCP_LIBEXEC_DIRECTORY, ""}};
     const size_t start = out->size;
-    arcp_buf missing = ARCP_BUF_INIT;
+    arcp_buf missing = arcp_buf_init();
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i].directory == NULL) {
             continue;

@@ -230,7 +230,7 @@ static void submit(session *s)
 {
     load *l = s->load;
     job *j = s->free_jobs;
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = l->options->agent;
     options.input = l->options->input;

@@ -105,7 +105,7 @@ static void on_tick(void *user, const char *phase, const arcp__load_result *so_f
 
 static int report(arcp__program *program, const arcp__load_options *load, arcp__load_result *result)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__samples_sort(&result->accepted);
     arcp__samples_sort(&result->ended);
     arcp__samples_sort(&result->pings);
@@ -123,10 +123,10 @@ static int report(arcp__program *program, const arcp__load_options *load, arcp__
 
 static int bench(arcp__program *program)
 {
-    arcp_client_options client = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options client = arcp_client_options_init();
     arcp__load_options load = {.client = &client, .tick = on_tick, .user = program};
     arcp__load_result result = {0};
-    arcp_buf input = ARCP_BUF_INIT;
+    arcp_buf input = arcp_buf_init();
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
     if (prepare(program, &load, &input, &err) != ARCP_OK ||

@@ -117,7 +117,7 @@ static const char *read_fd(int fd, arcp_buf *out)
 
 static arcp_status token_from_file(const char *path, arcp_secret **out, arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     const char *why = fd < 0 ? strerror(errno) : read_fd(fd, &text);
     if (fd >= 0) {
@@ -176,7 +176,7 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
         return arcp_error_set(err, ARCP_E_USAGE, "token_command: %s failed: %s", words[0],
                               strerror(problem));
     }
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
     const char *why = read_fd(ends[0], &text);
     (void)close(ends[0]);
     while (waitpid(child, &exit_status, 0) < 0 && errno == EINTR) {
@@ -204,7 +204,7 @@ static arcp_status token_from_command(char **words, arcp_secret **out, arcp_erro
 /* The token that the local arcpd wrote for its user, if there is one. */
 static arcp_status token_of_daemon(arcp_secret **out, arcp_error *err)
 {
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     arcp_status status = ARCP_OK;
     if (arcp__state_directory(true, &path)) {
         arcp_buf_append_cstr(&path, "/token");
@@ -230,7 +230,7 @@ static const char *first_set(const char *a, const char *b, const char *c)
  * because it belongs to another runtime, or NULL. */
 static arcp_status explain_no_token(arcp__target *target, const char *kept_for, arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "no token was sent: neither --token nor ARCP_TOKEN is set; ");
     if (kept_for != NULL) {
         arcp_buf_append_format(&text, "the configuration file has one for %s, not for %s; ",
@@ -295,7 +295,7 @@ static arcp_status read_file(const arcp__arguments *arguments, arcp__config_file
     const char *profile = arcp__value(arguments, ARCP__OPTION_PROFILE);
     const char *config_home = folder("XDG_CONFIG_HOME");
     const char *home = folder("HOME");
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     profile = profile != NULL ? profile : environment("ARCP_PROFILE");
     if (given != NULL) {
         arcp_buf_append_cstr(&path, given);

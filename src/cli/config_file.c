@@ -39,7 +39,7 @@ static arcp_status accept_path(arcp__yaml_reader *r, const arcp__config_row *row
     if (status != ARCP_OK || strncmp(*text, "~/", 2) != 0 || home == NULL) {
         return status;
     }
-    arcp_buf whole = ARCP_BUF_INIT;
+    arcp_buf whole = arcp_buf_init();
     arcp_buf_append_cstr(&whole, home);
     arcp_buf_append_cstr(&whole, *text + 1);
     arcp__free(*text);

@@ -34,7 +34,7 @@ void arcp__program_print_error(arcp__program *program, const arcp_error *err)
     if (!program->is_json) {
         return;
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp__put_cstr(&writer, "code", code_of(err));
     arcp__put_cstr(&writer, "message", err->message);
@@ -55,7 +55,7 @@ bool arcp__program_explain_no_token(arcp__program *program)
 
 int arcp__program_fail(arcp__program *program, const arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__program_print_error(program, err);
     arcp_buf_append_cstr(&text, program->screen.has_color ? "\033[31merror:\033[0m " : "error: ");
     arcp__append_safe(&text, arcp_span_cstr(code_of(err)), 64);
@@ -136,9 +136,9 @@ bool arcp__program_print_buf_line(arcp__program *program, arcp_buf *text)
 
 bool arcp__program_print_line(arcp__program *program, arcp_span text)
 {
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     if (isatty(STDOUT_FILENO)) { /* does not change JSON, which has no raw control characters */
-        arcp_buf none = ARCP_BUF_INIT;
+        arcp_buf none = arcp_buf_init();
         arcp__append_shown(&line, text, &none, true);
         arcp_buf_fini(&none);
     } else {
@@ -155,7 +155,7 @@ arcp_status arcp__program_options(arcp__program *program, arcp_client_options *o
     if (status != ARCP_OK) {
         return status;
     }
-    *out = (arcp_client_options)ARCP_CLIENT_OPTIONS_INIT;
+    *out = arcp_client_options_init();
     out->url = arcp_span_cstr(program->target.url);
     out->tls_ca_file = arcp_span_cstr(program->target.ca_file);
     out->client_name = ARCP_SPAN_LITERAL("arcp");
@@ -202,8 +202,8 @@ void arcp__runtime_name(arcp_client *client, arcp_buf *out)
 {
     static const char *const names[][2] = {{"name", "runtime_name"},
                                            {"version", "runtime_version"}};
-    arcp_buf welcome = ARCP_BUF_INIT;
-    arcp_buf room = ARCP_BUF_INIT;
+    arcp_buf welcome = arcp_buf_init();
+    arcp_buf room = arcp_buf_init();
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 10000, SIZE_MAX};
     if (arcp_client_welcome(client, &welcome, NULL) == ARCP_OK &&
@@ -304,7 +304,7 @@ static int begin(arcp__program *program, int (*run)(arcp__program *program))
 {
     const arcp__arguments *arguments = &program->arguments;
     const char *color = arcp__value(arguments, ARCP__OPTION_COLOR);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     size_t when = 0;
     while (color != NULL && when < WHENS && strcmp(color, whens[when]) != 0) {
         when++;

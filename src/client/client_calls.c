@@ -280,31 +280,30 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
 
 /* [arcp:EG-11] */
 arcp_status arcp_client_submit_with_retry(arcp_client *client, const arcp_submit_options *submit,
-                                          const arcp_retry_options *retry, arcp_job **out,
+                                          const arcp_retry_options *given, arcp_job **out,
                                           arcp_error *err)
 {
-    arcp_retry_options defaults = ARCP_RETRY_OPTIONS_INIT;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
+    arcp_retry_options retry = arcp_retry_options_init();
+    arcp_buf details = arcp_buf_init();
     arcp_error local = {.details = &details};
     char key[4 + ARCP__ULID_SIZE] = "run_";
-    retry = retry == NULL ? &defaults : retry;
     arcp_status status =
-        arcp__options_check(submit, sizeof(*submit), "ARCP_SUBMIT_OPTIONS_INIT", err);
+        arcp__options_take(&options, submit, sizeof options, "arcp_submit_options", err);
     if (status == ARCP_OK) {
-        status = arcp__options_check(retry, sizeof(*retry), "ARCP_RETRY_OPTIONS_INIT", err);
+        status = arcp__options_take(&retry, given, sizeof retry, "arcp_retry_options", err);
     }
-    if (status == ARCP_OK && (retry->attempts == 0 || retry->first_ms < 0)) {
+    if (status == ARCP_OK && (retry.attempts == 0 || retry.first_ms < 0)) {
         status = arcp_error_set(err, ARCP_E_USAGE,
                                 "attempts must be at least 1, and first_ms at least 0");
     }
     if (status != ARCP_OK) {
         return status;
     }
-    arcp_submit_options options = *submit;
     bool has_key = options.idempotency_key.size != 0;
     bool needs_key = !has_key;
     int64_t now_ns = arcp__clock_now().mono_ns;
-    int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry->timeout_ms));
+    int64_t until_ns = arcp__client_after(now_ns, arcp__client_ms(retry.timeout_ms));
     for (uint32_t attempt = 1;; attempt++) {
         arcp_job *job = NULL;
         const arcp_outcome *outcome = NULL;
@@ -323,9 +322,9 @@ arcp_status arcp_client_submit_with_retry(arcp_client *client, const arcp_submit
         const arcp_error *why = has_ended ? job->outcome.error : &local;
         /* For a key there is one job, whatever became of it: once it has ended only another key
          * brings another one. A key of the program's own stays. */
-        bool again = why != NULL && why->retryable && attempt < retry->attempts &&
+        bool again = why != NULL && why->retryable && attempt < retry.attempts &&
                      !(has_ended && has_key) &&
-                     pause_before(client, retry, why, attempt, until_ns, &local) == ARCP_OK;
+                     pause_before(client, &retry, why, attempt, until_ns, &local) == ARCP_OK;
         if (!again && has_ended) {
             *out = job;
             break;

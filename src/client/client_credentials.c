@@ -23,7 +23,7 @@ void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object
                 arcp_json_string_equals(json, name, RESUME_TOKEN)) {
                 continue;
             }
-            arcp_buf text = ARCP_BUF_INIT;
+            arcp_buf text = arcp_buf_init();
             arcp_json_name_span(&writer, arcp_json_string(json, name, &text));
             arcp_buf_clear(&text);
             arcp_json_compact(json, name + 1, &text);
@@ -54,8 +54,8 @@ static const arcp__members table = ARCP__MEMBERS(rows);
 /* [arcp:9.8.1-2] */
 bool arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref list, arcp_secret **out)
 {
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
-    arcp_buf scratch = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
+    arcp_buf scratch = arcp_buf_secret_init();
     for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, list, at)) {
         members in = {0};
@@ -92,8 +92,8 @@ size_t arcp__client_credentials_for_each(const arcp_secret *kept,
 {
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
-    arcp_buf scratch = ARCP_BUF_SECRET_INIT;
-    arcp_buf room = ARCP_BUF_SECRET_INIT;
+    arcp_buf scratch = arcp_buf_secret_init();
+    arcp_buf room = arcp_buf_secret_init();
     size_t count = 0;
     arcp_span text = arcp_secret_reveal(kept);
     /* Room for everything that could be unescaped, so that no read fails. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/options.h"
 
 /* Many frames in one write; and not so many that the runtime has nothing to do meanwhile. */
 #define FLUSH_BYTES 4096u
@@ -64,7 +65,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
                       const char *reason)
 {
     arcp_client *client = user;
-    arcp_connection_info info = {0};
+    arcp_connection_info info = arcp_connection_info_init();
     arcp_error why = {0};
     const char *colon = reason[0] == '\0' ? "" : ": ";
     arcp__client_lock(client);
@@ -134,7 +135,7 @@ static void dial(arcp_client *client)
     arcp_error err = {0};
     bool go_on = true;
     if (hooks->before_resume != NULL && client->session->has_session) {
-        arcp_buf token = ARCP_BUF_SECRET_INIT;
+        arcp_buf token = arcp_buf_secret_init();
         go_on = hooks->before_resume(hooks->user, &token) &&
                 (token.size == 0 || arcp__client_session_set_resume_token(
                                         client->session, arcp_buf_span(&token)) == ARCP_OK);
@@ -148,9 +149,13 @@ static void dial(arcp_client *client)
     arcp_status status = ARCP_OK;
     if (given->dial != NULL) {
         connection = given->dial(given->dial_user, client->loop, &err);
-        status = connection == NULL ? ARCP_E_IO : ARCP_OK;
+        status =
+            connection == NULL
+                ? ARCP_E_IO
+                : arcp__vtable_check(connection->ops, ARCP__END_OF(arcp_connection_ops, release),
+                                     sizeof(arcp_connection_ops), "arcp_connection_ops", &err);
     } else {
-        arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+        arcp_connect_options options = arcp_connect_options_init();
         options.ca_file = given->tls_ca_file.data;
         options.frame_bytes_max = given->frame_bytes_max;
         options.timeout_ms = given->connect_timeout_ms > UINT32_MAX

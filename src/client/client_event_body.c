@@ -135,7 +135,7 @@ const arcp_event_body *arcp_client_event_body(const arcp_client_event *event)
         return item == NULL ? &none : &item->text->body;
     }
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     /* Room for all members, each read once, and for the NULs behind them. */
     arcp__client_event_text *text = arcp__alloc(sizeof *text + event->body.size + MEMBER_ROWS);
     if (text != NULL && arcp_buf_reserve(&scratch, event->body.size)) {

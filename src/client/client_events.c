@@ -166,7 +166,7 @@ static arcp_job *describe(arcp__client_session *session)
     learn(session, job, &job->delegate_id, told->delegate_id);
     learn(session, job, &job->lease, arcp_json_raw(json, told->lease));
     learn(session, job, &job->constraints, arcp_json_raw(json, told->lease_constraints));
-    arcp_buf descriptor = ARCP_BUF_INIT;
+    arcp_buf descriptor = arcp_buf_init();
     arcp__client_credentials_redact(json, in->payload, &descriptor);
     session->failed = session->failed || session->scratch.failed || descriptor.failed;
     if (!session->failed) { /* the last: with it the job has been described */
@@ -474,7 +474,7 @@ void arcp__client_on_job_end(arcp__client_session *session)
         /* What answers a request is never a job's end: it refuses the request. Without one it
          * answers something that was given up. */
         if (binding.names_request && binding.request != NULL) {
-            arcp_buf details = ARCP_BUF_INIT;
+            arcp_buf details = arcp_buf_init();
             arcp_error error = {.details = &details};
             arcp__client_error_read(session, &error);
             arcp__client_over_refused(session, binding.request, &error);

@@ -109,7 +109,7 @@ bool arcp__client_send_hello(arcp__client_session *session)
 {
     const arcp_client_options *given = &session->given;
     const arcp_secret *token = session->token;
-    arcp_buf payload = ARCP_BUF_SECRET_INIT;
+    arcp_buf payload = arcp_buf_secret_init();
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_object(&writer, "client");
     arcp__put_text(&writer, "name", given->client_name);
@@ -143,7 +143,7 @@ bool arcp__client_send_hello(arcp__client_session *session)
 
 bool arcp__client_send_resume(arcp__client_session *session)
 {
-    arcp_buf payload = ARCP_BUF_SECRET_INIT;
+    arcp_buf payload = arcp_buf_secret_init();
     arcp_json_writer writer = arcp__put_begin(&payload);
     write_resume(session, &writer, true);
     arcp_json_end_object(&writer);
@@ -163,7 +163,7 @@ void arcp__client_payload_ping(const arcp__client_session *session, const char *
 bool arcp__client_send_ping(arcp__client_session *session)
 {
     char id[ARCP__MESSAGE_ID_SIZE];
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     arcp__client_message_id(session, id);
     arcp__client_payload_ping(session, id, &payload);
     const arcp__client_envelope e = {.type = "session.ping", .id = arcp_span_make(id, sizeof(id))};
@@ -174,7 +174,7 @@ bool arcp__client_send_ping(arcp__client_session *session)
 void arcp__client_on_ping(arcp__client_session *session)
 {
     const arcp__client_message *in = &session->in;
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_raw(&writer, "ping_nonce", arcp_json_raw(&session->json, in->nonce.value));
     write_time(&writer, "received_at", session->now.wall_ns);

@@ -113,9 +113,9 @@ arcp_status arcp_client_agents(arcp_client *client,
 {
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
-    arcp_buf welcome = ARCP_BUF_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
-    arcp_buf room = ARCP_BUF_INIT;
+    arcp_buf welcome = arcp_buf_init();
+    arcp_buf scratch = arcp_buf_init();
+    arcp_buf room = arcp_buf_init();
     arcp_span *versions = NULL;
     arcp_status status = arcp_client_welcome(client, &welcome, err);
     /* Room for all strings, so that no read fails. */

@@ -3,9 +3,8 @@
  * A hello that resumes names the session. A runtime that does not read that begins a new
  * session; then a session.resume asks again within it. Either way the session's own id comes
  * back, or the session is lost. */
-#include <arcp/decimal.h>
-
 #include "client/client_job.h"
+#include "core/decimal.h"
 
 /* Of a runtime that gives a resume token and does not say for how long it is good. */
 #define RESUME_WINDOW_DEFAULT_NS (600 * ARCP_NS_PER_SEC)
@@ -18,7 +17,7 @@ static int64_t seconds_of(const arcp_json *json, arcp_json_ref ref)
         arcp_decimal_parse_spend(arcp_json_raw(json, ref), &value, NULL) != ARCP_OK) {
         return 0;
     }
-    arcp_decimal_units ns = value.units / ARCP_NS_PER_SEC; /* 10^-18 s to 10^-9 s */
+    const arcp__units ns = arcp__decimal_units(value) / ARCP_NS_PER_SEC; /* 10^-18 s to 10^-9 s */
     return ns > ARCP_TIME_NEVER ? ARCP_TIME_NEVER : (int64_t)ns;
 }
 
@@ -29,7 +28,7 @@ static bool take_terms(arcp__client_session *session)
     const arcp__client_message *in = &session->in;
     arcp_span token = in->welcome.resume_token;
     arcp_secret *secret = token.size == 0 ? NULL : arcp_secret_new(token);
-    arcp_buf welcome = ARCP_BUF_INIT;
+    arcp_buf welcome = arcp_buf_init();
     arcp__client_credentials_redact(json, in->payload, &welcome);
     if (welcome.failed || (token.size != 0 && secret == NULL)) {
         arcp_secret_free(secret);
@@ -126,7 +125,7 @@ void arcp__client_on_welcome(arcp__client_session *session)
  * else is remembered as the reason should the connection close. [arcp:EG-8] [arcp:EG-13] */
 void arcp__client_on_session_error(arcp__client_session *session)
 {
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error error = {.details = &details};
     arcp__client_binding binding = {NULL, false};
     bool is_handshaking = arcp__client_is_handshaking(session);

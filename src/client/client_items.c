@@ -238,7 +238,7 @@ arcp_job_page *arcp__client_job_page_new(arcp__client_session *session)
             continue;
         }
         arcp_job_row *row = &page->rows[page->count++];
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         (void)!arcp__decode_row(json, &session->scratch, at, &row_table, row);
         arcp__client_credentials_redact(json, at, &text);
         row->status = arcp_job_status_from_wire(row->status_text);

@@ -25,7 +25,7 @@
 static arcp__client_request *own_request(arcp__client_session *session,
                                          arcp__client_request_kind kind, const arcp_job *job)
 {
-    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options options = arcp_subscribe_options_init();
     options.job_id = job->id;
     const arcp__client_ask ask = {.kind = kind, .subscribe = &options, .job_id = job->id};
     arcp__client_request *request = arcp__client_request_new(session, &ask, NULL);
@@ -105,7 +105,7 @@ static void declare(arcp__client_session *session, arcp_job *job, arcp_job_statu
         outcome.status = ARCP_E_TIMEOUT;
     }
     /* What stands for the job.result or job.error that is not sent. */
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp__put_string(&writer, "job_id", job->id);
     if (is_told) {
@@ -189,7 +189,7 @@ arcp_status arcp__client_session_unsubscribe(arcp__client_session *session, arcp
             arcp__client_request_free(session, request);
         }
     }
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_text(&writer, "job_id", job_id);
     arcp_json_end_object(&writer);

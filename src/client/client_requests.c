@@ -47,7 +47,7 @@ static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_spa
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_error why = {0};
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     if (text.size == 0) {
         return ARCP_OK;
     }
@@ -75,7 +75,7 @@ static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_spa
 
 static void put_built(arcp_json_writer *writer, const arcp_lease *built, arcp_feature_set *needs)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_lease_format(built, &text);
     arcp__put_raw(writer, "lease_request", arcp_buf_span(&text));
     if (arcp_lease_has_expiry(built)) {
@@ -94,35 +94,41 @@ static void put_built(arcp_json_writer *writer, const arcp_lease *built, arcp_fe
 }
 
 static arcp_status prepare_submit(arcp__client_session *session, arcp__client_request *request,
-                                  const arcp_submit_options *options, arcp_error *err)
+                                  const arcp_submit_options *given, arcp_error *err)
 {
+    arcp_submit_options options = arcp_submit_options_init();
+    arcp_status status =
+        arcp__options_take(&options, given, sizeof options, "arcp_submit_options", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
     static const arcp_span no_input = {"{}", 2};
-    const arcp_span input = options->input.size == 0 ? no_input : options->input;
+    const arcp_span input = options.input.size == 0 ? no_input : options.input;
     arcp_span name = {NULL, 0};
     arcp_span version = {NULL, 0};
-    arcp_status status = arcp__agent_name_parse(options->agent, &name, &version, err);
+    status = arcp__agent_name_parse(options.agent, &name, &version, err);
     if (version.size != 0) {
         request->needs |= ARCP_FEATURE_BIT(ARCP_FEATURE_AGENT_VERSIONS);
     }
     arcp_json_writer writer = arcp__put_begin(&request->payload);
-    arcp__put_text(&writer, "agent", options->agent);
+    arcp__put_text(&writer, "agent", options.agent);
     if (status == ARCP_OK) {
         status = put_json(&writer, "input", input, "input", NULL, err);
     }
-    if (options->built != NULL) {
-        put_built(&writer, options->built, &request->needs);
+    if (options.built != NULL) {
+        put_built(&writer, options.built, &request->needs);
     } else if (status == ARCP_OK) {
-        status = put_json(&writer, "lease_request", options->lease, "lease", &request->needs, err);
+        status = put_json(&writer, "lease_request", options.lease, "lease", &request->needs, err);
     }
-    if (status == ARCP_OK && options->built == NULL) {
-        status = put_json(&writer, "lease_constraints", options->constraints, "constraints",
+    if (status == ARCP_OK && options.built == NULL) {
+        status = put_json(&writer, "lease_constraints", options.constraints, "constraints",
                           &request->needs, err);
     }
     if (status != ARCP_OK) {
         return status;
     }
     char made_key[5 + ARCP__ULID_SIZE] = "auto_";
-    arcp_span key = options->idempotency_key;
+    arcp_span key = options.idempotency_key;
     request->is_keyed = key.size != 0;
     if (key.size == 0 && !session->given.no_auto_key) {
         arcp__ulid_next(&session->id_source, session->now.wall_ns / ARCP_NS_PER_MS, made_key + 5);
@@ -130,19 +136,19 @@ static arcp_status prepare_submit(arcp__client_session *session, arcp__client_re
     }
     request->can_repeat = key.size != 0;
     arcp__put_text(&writer, "idempotency_key", key);
-    if (options->max_runtime_sec != 0) {
-        arcp__put_u64(&writer, "max_runtime_sec", options->max_runtime_sec);
+    if (options.max_runtime_sec != 0) {
+        arcp__put_u64(&writer, "max_runtime_sec", options.max_runtime_sec);
     }
     arcp_json_end_object(&writer);
-    request->sink = options->result;
-    request->outcome_only = options->outcome_only;
-    request->job_user = options->user;
+    request->sink = options.result;
+    request->outcome_only = options.outcome_only;
+    request->job_user = options.user;
     /* The trace of the job: the caller's, or a new one. [arcp:11-1] */
-    if (arcp__trace_id_parse(options->traceparent, request->trace_id)) {
+    if (arcp__trace_id_parse(options.traceparent, request->trace_id)) {
         writer = arcp__put_begin(&request->extensions);
         arcp__put_object(&writer, "x-vendor.opentelemetry.tracecontext");
-        arcp__put_string(&writer, "traceparent", options->traceparent);
-        arcp__put_text(&writer, "tracestate", options->tracestate);
+        arcp__put_string(&writer, "traceparent", options.traceparent);
+        arcp__put_text(&writer, "tracestate", options.tracestate);
         arcp_json_end_object(&writer);
         arcp_json_end_object(&writer);
     } else {
@@ -186,37 +192,34 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
 {
     arcp_status status = ARCP_OK;
     arcp_span job_id = ask->job_id;
-    const arcp_subscribe_options *subscribe = ask->subscribe;
+    arcp_subscribe_options subscribe = arcp_subscribe_options_init();
+    arcp_list_options list = arcp_list_options_init();
     arcp_json_writer writer;
     switch (ask->kind) {
     case ARCP__CLIENT_ASK_SUBMIT:
-        status =
-            arcp__options_check(ask->submit, sizeof(*ask->submit), "ARCP_SUBMIT_OPTIONS_INIT", err);
-        if (status == ARCP_OK) {
-            status = prepare_submit(session, request, ask->submit, err);
-        }
+        status = prepare_submit(session, request, ask->submit, err);
         break;
     case ARCP__CLIENT_ASK_SUBSCRIBE:
-        status =
-            arcp__options_check(subscribe, sizeof(*subscribe), "ARCP_SUBSCRIBE_OPTIONS_INIT", err);
+        status = arcp__options_take(&subscribe, ask->subscribe, sizeof subscribe,
+                                    "arcp_subscribe_options", err);
         if (status != ARCP_OK) {
             return status;
         }
-        if (subscribe->job_id.size == 0) {
+        if (subscribe.job_id.size == 0) {
             return arcp_error_set(err, ARCP_E_USAGE, "the job to subscribe to has no id");
         }
-        job_id = subscribe->job_id;
+        job_id = subscribe.job_id;
         request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_SUBSCRIBE);
-        request->sink = subscribe->result;
-        request->with_history = subscribe->history;
-        request->job_user = subscribe->user;
+        request->sink = subscribe.result;
+        request->with_history = subscribe.history;
+        request->job_user = subscribe.user;
         writer = arcp__put_begin(&request->payload); /* [arcp:7.6-2] */
         arcp__put_text(&writer, "job_id", job_id);
-        if (subscribe->history) {
+        if (subscribe.history) {
             arcp__put_u64(&writer, "from_event_seq",
-                          subscribe->has_from_event_seq ? subscribe->from_event_seq : 0);
+                          subscribe.has_from_event_seq ? subscribe.from_event_seq : 0);
         }
-        arcp__put_bool(&writer, "history", subscribe->history);
+        arcp__put_bool(&writer, "history", subscribe.history);
         arcp_json_end_object(&writer);
         break;
     case ARCP__CLIENT_ASK_CANCEL:
@@ -229,10 +232,10 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
         arcp_json_end_object(&writer);
         break;
     case ARCP__CLIENT_ASK_LIST:
-        status = arcp__options_check(ask->list, sizeof(*ask->list), "ARCP_LIST_OPTIONS_INIT", err);
+        status = arcp__options_take(&list, ask->list, sizeof list, "arcp_list_options", err);
         if (status == ARCP_OK) {
             request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_LIST_JOBS);
-            write_list(ask->list, &request->payload);
+            write_list(&list, &request->payload);
         }
         break;
     case ARCP__CLIENT_ASK_PING:

@@ -51,8 +51,8 @@ arcp_status arcp_client_run_with(const arcp_client_options *options,
 arcp_status arcp_client_run(const char *url, const char *token, const char *agent,
                             const char *input, arcp_buf *result, arcp_error *err)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
+    arcp_submit_options submit = arcp_submit_options_init();
     options.url = arcp_span_cstr(url);
     options.token = arcp_span_cstr(token);
     submit.agent = arcp_span_cstr(agent);

@@ -11,10 +11,6 @@
 
 static arcp_status check_options(const arcp_client_options *from, arcp_error *err)
 {
-    arcp_status status = arcp__options_check(from, sizeof(*from), "ARCP_CLIENT_OPTIONS_INIT", err);
-    if (status != ARCP_OK) {
-        return status;
-    }
     if (from->url.size == 0 && from->dial == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "options need a url or a dial function");
     }
@@ -63,10 +59,15 @@ static bool copy_span(arcp__arena *strings, arcp_span *span)
     return !failed;
 }
 
-arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__random_fn random,
+arcp_status arcp__client_session_new(const arcp_client_options *given, arcp__random_fn random,
                                      void *owner, arcp__client_session **out, arcp_error *err)
 {
-    arcp_status status = check_options(options, err);
+    arcp_client_options options = arcp_client_options_init();
+    arcp_status status =
+        arcp__options_take(&options, given, sizeof options, "arcp_client_options", err);
+    if (status == ARCP_OK) {
+        status = check_options(&options, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
@@ -74,15 +75,15 @@ arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__r
     if (session == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    const bool resumes = options->resume.session_id.size != 0;
-    const uint64_t last_seq = resumes ? options->resume.last_event_seq : 0;
+    const bool resumes = options.resume.session_id.size != 0;
+    const uint64_t last_seq = resumes ? options.resume.last_event_seq : 0;
     *session = (arcp__client_session){
-        .given = *options,
+        .given = options,
         .id_source = {.random = random, .user = owner},
         .owner = owner,
         .json = ARCP_JSON_INIT,
-        .compact = ARCP_BUF_SECRET_INIT,
-        .scratch = ARCP_BUF_SECRET_INIT,
+        .compact = arcp_buf_secret_init(),
+        .scratch = arcp_buf_secret_init(),
         .reading = true,
         .wait_until_ns = ARCP_TIME_NEVER,
         .give_up_ns = ARCP_TIME_NEVER,
@@ -95,26 +96,26 @@ arcp_status arcp__client_session_new(const arcp_client_options *options, arcp__r
     };
     session->trouble.details = &session->trouble_details;
     session->failure.details = &session->failure_details;
-    arcp_client_options *given = &session->given;
-    if (given->client_name.size == 0) {
-        given->client_name = ARCP_SPAN_LITERAL("libarcp");
+    arcp_client_options *kept = &session->given;
+    if (kept->client_name.size == 0) {
+        kept->client_name = ARCP_SPAN_LITERAL("libarcp");
     }
-    if (given->client_version.size == 0) {
-        given->client_version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING);
+    if (kept->client_version.size == 0) {
+        kept->client_version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING);
     }
     /* Secrets do not go into the arena. */
-    session->token = options->token.size == 0 ? NULL : arcp_secret_new(options->token);
-    session->resume_token = resumes ? arcp_secret_new(options->resume.resume_token) : NULL;
-    arcp_buf_append(&session->id, options->resume.session_id);
+    session->token = options.token.size == 0 ? NULL : arcp_secret_new(options.token);
+    session->resume_token = resumes ? arcp_secret_new(options.resume.resume_token) : NULL;
+    arcp_buf_append(&session->id, options.resume.session_id);
     (void)arcp_buf_cstr(&session->id); /* hooks are given it */
-    given->token = arcp_span_make(NULL, 0);
-    given->resume = (arcp_session_state){0};
-    bool is_whole = copy_span(&session->strings, &given->url) &&
-                    copy_span(&session->strings, &given->client_name) &&
-                    copy_span(&session->strings, &given->client_version) &&
-                    copy_span(&session->strings, &given->tls_ca_file);
+    kept->token = arcp_span_make(NULL, 0);
+    kept->resume = (arcp_session_state){0};
+    bool is_whole = copy_span(&session->strings, &kept->url) &&
+                    copy_span(&session->strings, &kept->client_name) &&
+                    copy_span(&session->strings, &kept->client_version) &&
+                    copy_span(&session->strings, &kept->tls_ca_file);
     if (!is_whole || session->closed == NULL || session->id.failed ||
-        (options->token.size != 0 && session->token == NULL) ||
+        (options.token.size != 0 && session->token == NULL) ||
         (resumes && session->resume_token == NULL)) {
         arcp__client_session_free(session);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -101,7 +101,7 @@ static bool has_value(const arcp__config_row *row, const void *owner, arcp_buf *
         }
         return found;
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     row->type->print(row, owner, &text);
     out->failed = out->failed || text.failed;
     found = !arcp__config_is_nothing(arcp_buf_span(&text));

@@ -126,7 +126,7 @@ static arcp_status read_pair(arcp__yaml_reader *r, void *user, arcp_span key)
         status = row->accept_pair(r, name, text);
     }
     if (status == ARCP_OK) {
-        arcp_buf pair = ARCP_BUF_SECRET_INIT;
+        arcp_buf pair = arcp_buf_secret_init();
         arcp_buf_append_cstr(&pair, name);
         if (text != NULL || (row->flags & ARCP__CONFIG_NAMES) == 0) {
             arcp_buf_append_cstr(&pair, row->separator);
@@ -458,7 +458,7 @@ static arcp_status json_read(arcp__yaml_reader *r, const arcp__config_row *row, 
     if (r->node->type != YAML_MAPPING_NODE && r->node->type != YAML_SEQUENCE_NODE) {
         return arcp__yaml_refuse(r, "must be a mapping or a list: it is sent as JSON");
     }
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
     draft into = {.depth = 0};
     arcp_json_writer_init(&into.writer, &text);
     arcp_status status = write_json(r, &into);

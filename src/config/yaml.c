@@ -218,7 +218,7 @@ arcp_status arcp__config_text_read(arcp__yaml_reader *r, const arcp__config_fiel
 arcp_status arcp__config_stream_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
                                      FILE *file)
 {
-    arcp_buf text = ARCP_BUF_SECRET_INIT; /* it may have tokens */
+    arcp_buf text = arcp_buf_secret_init(); /* it may have tokens */
     char block[16384];
     size_t size = 0;
     arcp_status status = ARCP_OK;

@@ -61,7 +61,7 @@ static arcp_status read_wait(const arcp__arguments *arguments, int64_t *wait_ms,
 static arcp_status take_input(suite *s, const char *variable, arcp__option option,
                               bool may_be_stdin, arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_status status =
         arcp__json_text(arcp__options[option].name, arcp__value(&s->program->arguments, option),
                         may_be_stdin, &text, err);
@@ -76,11 +76,11 @@ static arcp_status take_input(suite *s, const char *variable, arcp__option optio
 static void set_features(suite *s)
 {
     static const char *const features[] = {
-#define ARCP_FEATURE(name, wire) wire,
+#define ARCP_FEATURE(name, number, wire) wire,
 #include <arcp/feature.def>
 #undef ARCP_FEATURE
     };
-    arcp_buf list = ARCP_BUF_INIT;
+    arcp_buf list = arcp_buf_init();
     for (size_t at = 0; at < sizeof(features) / sizeof(features[0]); at++) {
         if (strncmp(features[at], "x-", 2) != 0) { /* only features of the draft */
             arcp_buf_append_format(&list, "%s\"%s\"", list.size == 0 ? "[" : ",", features[at]);
@@ -124,7 +124,7 @@ static arcp_status prepare(suite *s, arcp_error *err)
 
 static void append_text(const suite *s, arcp_json_ref value, arcp_buf *out)
 {
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp_buf_append(out, arcp_json_string(&s->json, value, &scratch));
     arcp_buf_fini(&scratch);
 }
@@ -143,7 +143,7 @@ static void set_agents(suite *s)
     const char *long_agent = arcp__value(arguments, ARCP__OPTION_LONG_AGENT);
     const arcp_json_ref agents = arcp__capability(&s->json, "agents");
     arcp_json_ref item = arcp_json_first(&s->json, agents);
-    arcp_buf agent = ARCP_BUF_INIT;
+    arcp_buf agent = arcp_buf_init();
     if (given != NULL) {
         arcp_buf_append_cstr(&agent, given);
     } else {
@@ -173,7 +173,7 @@ static void set_agents(suite *s)
 static int begin(suite *s, const arcp__case *first)
 {
     arcp__verdict verdict = {0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_SUCCESS;
     arcp__case_play(first, s->wire, &s->variables, &verdict, &s->welcome);
@@ -267,7 +267,7 @@ static void set_case_variables(suite *s, size_t index)
 static bool play(suite *s, const arcp__case *played, size_t index)
 {
     arcp__verdict verdict = {0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     char room[96];
     const char *skipped = why_skipped(s, played->needs, room);
     if (skipped == NULL) {
@@ -285,7 +285,7 @@ static bool play(suite *s, const arcp__case *played, size_t index)
 static int play_all(suite *s)
 {
     arcp_span text = arcp_span_cstr(arcp__cases_text);
-    arcp_buf summary = ARCP_BUF_INIT;
+    arcp_buf summary = arcp_buf_init();
     arcp__case played;
     int exit_status = ARCP__EXIT_ERROR;
     if (arcp__case_next(&text, &played)) {

@@ -14,7 +14,7 @@ static void append_hidden(arcp_buf *out, arcp_span frame)
 {
     static const char *const secrets[] = {"\"resume_token\":\"", "\"token\":\"", "\"value\":\""};
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf compact = ARCP_BUF_INIT;
+    arcp_buf compact = arcp_buf_init();
     arcp_error err = {0};
     if (arcp__wire_scan(&json, frame, &err) == ARCP_OK) {
         arcp_json_compact(&json, ARCP_JSON_ROOT, &compact);
@@ -119,7 +119,7 @@ static void report_text(const arcp__case *played, const arcp__verdict *verdict, 
 void arcp__conformance_report(const arcp__case *played, const arcp__verdict *verdict,
                               const char *skipped, bool is_json, arcp_buf *out)
 {
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf frame = arcp_buf_init();
     if (skipped == NULL) {
         append_hidden(&frame, arcp_buf_span(&verdict->frame));
     }

@@ -230,7 +230,7 @@ static bool connect_client(void *user, const char *name)
 {
     playing *t = user;
     client *c = client_of(t, name);
-    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+    arcp_connect_options options = arcp_connect_options_init();
     const arcp_connect_callbacks callbacks = {
         .connected = on_connected, .failed = on_failed, .user = c};
     arcp_connector *connector = NULL;
@@ -296,7 +296,7 @@ static bool send_frame(void *user, const char *name, const char *text)
 static bool answer_ping(playing *t, const char *name)
 {
     char id[ARCP__ULID_SIZE + 1] = {0};
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     arcp_json_ref nonce = arcp__payload_member(&t->story.json, "nonce");
     arcp__ulid_next(&t->story.ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, id);
     arcp_buf_append_cstr(&payload, "{\"ping_nonce\":");
@@ -452,7 +452,7 @@ static bool try_resume(playing *t, const char *name, const char *of, const char 
     arcp__frame_rules *rules = &client_of(t, name)->rules;
     char lines[96];
     char session_name[] = "$session_?";
-    arcp_buf number = ARCP_BUF_INIT;
+    arcp_buf number = arcp_buf_init();
     session_name[sizeof(session_name) - 2] = of[0];
     (void)snprintf(lines, sizeof(lines), "connect %s\n%s %s %s %s", name, resume_forms[form], name,
                    of, after);

@@ -189,8 +189,7 @@ void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)
 
 arcp_buf arcp__context_take_buf(arcp__context *context)
 {
-    return context->pooled_count == 0 ? (arcp_buf)ARCP_BUF_INIT
-                                      : context->pooled[--context->pooled_count];
+    return context->pooled_count == 0 ? arcp_buf_init() : context->pooled[--context->pooled_count];
 }
 
 void arcp__context_give_buf(arcp__context *context, arcp_buf *buf)
@@ -203,7 +202,7 @@ void arcp__context_give_buf(arcp__context *context, arcp_buf *buf)
     }
     arcp_buf_clear(buf);
     context->pooled[context->pooled_count++] = *buf;
-    *buf = (arcp_buf)ARCP_BUF_INIT;
+    *buf = arcp_buf_init();
 }
 
 /* ---- frame sizes ---- */

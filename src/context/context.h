@@ -8,11 +8,11 @@
 
 #include <arcp/buf.h>
 #include <arcp/json.h>
-#include <arcp/settings.h>
 #include <arcp/time.h>
 
 #include "base/timer_heap.h"
 #include "base/ulid.h"
+#include "context/settings.h"
 #include "core/envelope.h"
 
 #define ARCP__ID_SIZE 32 /* prefix, ULID and NUL: "sess_" + 26 + 1 */

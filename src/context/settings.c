@@ -1,8 +1,9 @@
-#include <arcp/settings.h>
+#include "context/settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "base/digits.h"
 
 #define MEMORY_REPLAY_BYTES    67108864u
@@ -59,7 +60,7 @@ static uint32_t word_index(const char *words, arcp_span word)
     }
 }
 
-void arcp_settings_default(arcp_settings *settings)
+void arcp__settings_default(arcp_settings *settings)
 {
     for (size_t at = 0; at < ROW_COUNT; at++) {
         const setting_row *row = &rows[at];
@@ -86,18 +87,26 @@ void arcp_settings_fit_memory(arcp_settings *settings)
     lower(&settings->limits_principal_bytes, MEMORY_PRINCIPAL_BYTES);
 }
 
-arcp_status arcp_settings_set(arcp_settings *settings, arcp_span group, arcp_span key,
-                              arcp_span value, arcp_error *err)
+/* NULL, and why, for one that does not exist. */
+static const setting_row *find(arcp_span group, arcp_span key, arcp_error *err)
 {
-    const setting_row *row = rows;
-    while (row < rows + ROW_COUNT &&
-           (!arcp_span_equal_cstr(group, row->group) || !arcp_span_equal_cstr(key, row->key))) {
-        row++;
+    for (const setting_row *row = rows; row < rows + ROW_COUNT; row++) {
+        if (arcp_span_equal_cstr(group, row->group) && arcp_span_equal_cstr(key, row->key)) {
+            return row;
+        }
     }
-    if (row == rows + ROW_COUNT) {
-        return arcp_error_set(err, ARCP_E_NOT_FOUND, "there is no setting %.*s.%.*s",
-                              (int)arcp_span_first(group, 40).size, group.data,
-                              (int)arcp_span_first(key, 40).size, key.data);
+    (void)arcp_error_set(err, ARCP_E_NOT_FOUND, "there is no setting %.*s.%.*s",
+                         (int)arcp_span_first(group, 40).size, group.data,
+                         (int)arcp_span_first(key, 40).size, key.data);
+    return NULL;
+}
+
+arcp_status arcp__settings_set(arcp_settings *settings, arcp_span group, arcp_span key,
+                               arcp_span value, arcp_error *err)
+{
+    const setting_row *row = find(group, key, err);
+    if (row == NULL) {
+        return ARCP_E_NOT_FOUND;
     }
     arcp_span shown = arcp_span_first(value, 40);
     if (row->words != NULL) {
@@ -120,24 +129,108 @@ arcp_status arcp_settings_set(arcp_settings *settings, arcp_span group, arcp_spa
     return ARCP_OK;
 }
 
+static void format(const arcp_settings *settings, const setting_row *row,
+                   char value[ARCP_SETTING_VALUE_MAX])
+{
+    const void *member = (const char *)settings + row->offset;
+    if (row->words == NULL) {
+        (void)snprintf(value, ARCP_SETTING_VALUE_MAX, "%" PRIu64, *(const uint64_t *)member);
+        return;
+    }
+    const char *word = row->words;
+    for (uint32_t skip = *(const uint32_t *)member; skip > 0; skip--) {
+        word += strcspn(word, "|") + 1;
+    }
+    (void)snprintf(value, ARCP_SETTING_VALUE_MAX, "%.*s", (int)strcspn(word, "|"), word);
+}
+
+void arcp__settings_each(const arcp_settings *settings,
+                         void (*each)(void *user, const char *group, const char *key,
+                                      const char *value, const char *text),
+                         void *user)
+{
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        char value[ARCP_SETTING_VALUE_MAX];
+        format(settings, &rows[i], value);
+        each(user, rows[i].group, rows[i].key, value, rows[i].text);
+    }
+}
+
+/* ---- the object of programs ---- */
+
+arcp_settings *arcp_settings_new(void)
+{
+    arcp_settings *settings = arcp__alloc(sizeof *settings);
+    if (settings != NULL) {
+        arcp__settings_default(settings);
+    }
+    return settings;
+}
+
+arcp_settings *arcp_settings_copy(const arcp_settings *settings)
+{
+    arcp_settings *copy = arcp__alloc(sizeof *copy);
+    if (copy != NULL) {
+        *copy = *settings;
+    }
+    return copy;
+}
+
+void arcp_settings_free(arcp_settings *settings)
+{
+    arcp__free(settings);
+}
+
+/* "limits.frame_bytes"; without a dot it is all group, and no setting has such a name. */
+static void split(const char *name, arcp_span *group, arcp_span *key)
+{
+    const size_t size = strcspn(name, ".");
+    *group = arcp_span_make(name, size);
+    *key = arcp_span_cstr(name[size] == '.' ? name + size + 1 : "");
+}
+
+arcp_status arcp_settings_set(arcp_settings *settings, const char *name, const char *value,
+                              arcp_error *err)
+{
+    arcp_span group;
+    arcp_span key;
+    split(name, &group, &key);
+    return arcp__settings_set(settings, group, key, arcp_span_cstr(value), err);
+}
+
+arcp_status arcp_settings_get(const arcp_settings *settings, const char *name,
+                              char value[ARCP_SETTING_VALUE_MAX], arcp_error *err)
+{
+    arcp_span group;
+    arcp_span key;
+    split(name, &group, &key);
+    const setting_row *row = find(group, key, err);
+    if (row == NULL) {
+        return ARCP_E_NOT_FOUND;
+    }
+    format(settings, row, value);
+    return ARCP_OK;
+}
+
+typedef struct named_each {
+    void (*each)(void *user, const char *name, const char *value, const char *text);
+    void *user;
+} named_each;
+
+static void each_by_name(void *user, const char *group, const char *key, const char *value,
+                         const char *text)
+{
+    const named_each *named = user;
+    char name[ARCP_SETTING_VALUE_MAX];
+    (void)snprintf(name, sizeof name, "%s.%s", group, key);
+    named->each(named->user, name, value, text);
+}
+
 void arcp_settings_each(const arcp_settings *settings,
-                        void (*each)(void *user, const char *group, const char *key,
-                                     const char *value, const char *text),
+                        void (*each)(void *user, const char *name, const char *value,
+                                     const char *text),
                         void *user)
 {
-    arcp_settings copy = *settings;
-    for (size_t at = 0; at < ROW_COUNT; at++) {
-        const setting_row *row = &rows[at];
-        char value[64];
-        if (row->words == NULL) {
-            (void)snprintf(value, sizeof(value), "%" PRIu64, *number_of(&copy, row));
-        } else {
-            const char *word = row->words;
-            for (uint32_t skip = *choice_of(&copy, row); skip > 0; skip--) {
-                word += strcspn(word, "|") + 1;
-            }
-            (void)snprintf(value, sizeof(value), "%.*s", (int)strcspn(word, "|"), word);
-        }
-        each(user, row->group, row->key, value, row->text);
-    }
+    named_each named = {each, user};
+    arcp__settings_each(settings, each_by_name, &named);
 }

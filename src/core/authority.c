@@ -37,19 +37,18 @@ static void anchor(arcp_authority *authority, const arcp_authority_options *opti
     }
 }
 
-arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_options *options,
+arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_options *given,
                                arcp_authority **out, arcp_error *err)
 {
-    const arcp_authority_options defaults = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_AUTHORITY_OPTIONS_INIT", err);
+        arcp__options_take(&options, given, sizeof options, "arcp_authority_options", err);
     if (status != ARCP_OK) {
         return status;
     }
-    options = options == NULL ? &defaults : options;
-    const arcp_span cwd = options->cwd;
-    const arcp_authority *parent = options->parent;
-    if (options->expiry_grace_ns < 0 || options->expiry_grace_ns > GRACE_NS_MAX) {
+    const arcp_span cwd = options.cwd;
+    const arcp_authority *parent = options.parent;
+    if (options.expiry_grace_ns < 0 || options.expiry_grace_ns > GRACE_NS_MAX) {
         return arcp_error_set(err, ARCP_E_USAGE, "the expiry grace must be 0 to 1 second");
     }
     if (cwd.size > 0 && (cwd.data[0] != '/' || memchr(cwd.data, '\0', cwd.size) != NULL)) {
@@ -62,8 +61,8 @@ arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_opt
     /* A lease with a budget is never enforced without counters, nor a child's without its
      * parent's. */
     arcp_budget *above = parent == NULL ? NULL : parent->budget;
-    if (options->budget != NULL) {
-        authority->budget = arcp_budget_ref(options->budget);
+    if (options.budget != NULL) {
+        authority->budget = arcp_budget_ref(options.budget);
     } else if (lease->amount_count > 0 || above != NULL) {
         status = arcp_budget_new(lease, above, &authority->budget, err);
     }
@@ -74,13 +73,13 @@ arcp_status arcp_authority_new(const arcp_lease *lease, const arcp_authority_opt
     atomic_init(&authority->references, 1);
     authority->lease = arcp_lease_ref(lease);
     authority->model_use_required =
-        options->model_use_required || (parent != NULL && parent->model_use_required);
+        options.model_use_required || (parent != NULL && parent->model_use_required);
     if (cwd.size > 0) {
         char *copy = (char *)(authority + 1);
         memcpy(copy, cwd.data, cwd.size);
         authority->cwd = arcp_span_make(copy, cwd.size);
     }
-    anchor(authority, options);
+    anchor(authority, &options);
     *out = authority;
     return ARCP_OK;
 }

@@ -5,10 +5,11 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "core/decimal.h"
 #include "core/lease.h"
 
-#define UNITS_MAX ((arcp_decimal_units)(~(wide)0 >> 1))
-#define NEVER     ((arcp_decimal_units)-1)
+#define UNITS_MAX ((arcp__units)(~(wide)0 >> 1))
+#define NEVER     ((arcp__units)-1)
 
 /* A report is due each time that 1/REPORT_PARTS of the initial amount has been spent. */
 #define REPORT_PARTS 20
@@ -18,13 +19,13 @@ __extension__ typedef unsigned __int128 wide;
 /* One currency's counter: initial - spent - reserved, changed by any thread under its own lock.
  * docs/leases.md, Budgets. */
 typedef struct node_counter {
-    atomic_bool is_open;         /* something remains; read without the lock */
-    atomic_flag is_locked;       /* guards the next three */
-    arcp_decimal_units spent;    /* only grows; it saturates at the largest amount */
-    arcp_decimal_units reserved; /* reserved for calls under way */
-    arcp_decimal_units reported; /* `spent` at the last report; only grows; NEVER: no report yet */
-    arcp_decimal_units initial;  /* fixed */
-    arcp_span currency;          /* borrowed from the node's lease */
+    atomic_bool is_open;   /* something remains; read without the lock */
+    atomic_flag is_locked; /* guards the next three */
+    arcp__units spent;     /* only grows; it saturates at the largest amount */
+    arcp__units reserved;  /* reserved for calls under way */
+    arcp__units reported;  /* `spent` at the last report; only grows; NEVER: no report yet */
+    arcp__units initial;   /* fixed */
+    arcp_span currency;    /* borrowed from the node's lease */
     struct arcp_budget *owner;
     struct node_counter *up; /* the next counter of the currency, in an ancestor; NULL at the top */
 } node_counter;
@@ -39,7 +40,7 @@ struct arcp_budget {
 
 static const arcp_decimal nothing = ARCP_DECIMAL_ZERO;
 
-static arcp_decimal_units left(const node_counter *counter)
+static arcp__units left(const node_counter *counter)
 {
     return counter->initial - counter->reserved - counter->spent;
 }
@@ -63,18 +64,18 @@ static void unlock(node_counter *counter)
 static void start_counter(node_counter *counter, arcp_decimal initial, arcp_decimal spent)
 {
     atomic_flag_clear(&counter->is_locked);
-    counter->initial = initial.units;
-    counter->spent = spent.units;
+    counter->initial = arcp__decimal_units(initial);
+    counter->spent = arcp__decimal_units(spent);
     counter->reserved = 0;
     /* What was spent before a restart was reported then, or was too little for a report. */
-    counter->reported = spent.units == 0 ? NEVER : spent.units;
+    counter->reported = arcp__decimal_units(spent) == 0 ? NEVER : arcp__decimal_units(spent);
     atomic_init(&counter->is_open, left(counter) > 0);
 }
 
 static arcp_decimal remaining_of(node_counter *counter)
 {
     lock(counter);
-    const arcp_decimal remaining = {left(counter)};
+    const arcp_decimal remaining = arcp__decimal_of(left(counter));
     unlock(counter);
     return remaining;
 }
@@ -90,7 +91,7 @@ static bool is_report_due(const node_counter *counter)
         return true;
     }
     /* A budget of zero is at zero from the start: one report, not one per spend. */
-    const arcp_decimal_units step =
+    const arcp__units step =
         counter->initial / REPORT_PARTS + (counter->initial % REPORT_PARTS != 0);
     return step > 0 && counter->spent - counter->reported >= step;
 }
@@ -174,7 +175,7 @@ arcp_span arcp_budget_currency(const arcp_budget *budget, size_t index)
 arcp_decimal arcp_budget_initial(const arcp_budget *budget, size_t index)
 {
     assert(index < budget->count);
-    const arcp_decimal initial = {budget->counters[index].initial};
+    const arcp_decimal initial = arcp__decimal_of(budget->counters[index].initial);
     return initial;
 }
 
@@ -183,7 +184,7 @@ arcp_decimal arcp_budget_spent(const arcp_budget *budget, size_t index)
     assert(index < budget->count);
     node_counter *counter = &budget->counters[index];
     lock(counter);
-    const arcp_decimal spent = {counter->spent};
+    const arcp_decimal spent = arcp__decimal_of(counter->spent);
     unlock(counter);
     return spent;
 }
@@ -196,7 +197,7 @@ arcp_decimal arcp_budget_remaining(const arcp_budget *budget, size_t index)
 
 void arcp_budget_restore(arcp_budget *budget, size_t index, arcp_decimal spent)
 {
-    assert(index < budget->count && spent.units >= 0);
+    assert(index < budget->count && arcp__decimal_units(spent) >= 0);
     start_counter(&budget->counters[index], arcp_budget_initial(budget, index), spent);
 }
 
@@ -239,20 +240,20 @@ bool arcp_budget_is_open(const arcp_budget *budget, arcp_span *currency)
  * from `first` up to, but not including, `end`. Returns the number of reports written. Each due
  * report is written for exactly one caller; a caller without space for it leaves it to the next.
  * [arcp:LB-8] */
-static size_t settle(node_counter *first, const node_counter *end, arcp_decimal held,
-                     arcp_decimal actual, arcp_budget_report *reports, size_t reports_max)
+static size_t settle(node_counter *first, const node_counter *end, arcp__units held,
+                     arcp__units actual, arcp_budget_report *reports, size_t reports_max)
 {
     size_t count = 0;
-    held = held.units > 0 ? held : nothing;
-    actual = actual.units > 0 ? actual : nothing;
+    held = held > 0 ? held : 0;
+    actual = actual > 0 ? actual : 0;
     for (node_counter *at = first; at != end; at = at->up) {
         lock(at);
-        at->reserved -= held.units < at->reserved ? held.units : at->reserved;
-        at->spent = actual.units > UNITS_MAX - at->spent ? UNITS_MAX : at->spent + actual.units;
-        if (reports != NULL && count < reports_max && actual.units > 0 && is_report_due(at)) {
+        at->reserved -= held < at->reserved ? held : at->reserved;
+        at->spent = actual > UNITS_MAX - at->spent ? UNITS_MAX : at->spent + actual;
+        if (reports != NULL && count < reports_max && actual > 0 && is_report_due(at)) {
             at->reported = at->spent;
-            reports[count++] =
-                (arcp_budget_report){at->owner, at->currency, {left(at)}, at->spent >= at->initial};
+            reports[count++] = (arcp_budget_report){
+                at->owner, at->currency, arcp__decimal_of(left(at)), at->spent >= at->initial};
         }
         unlock(at);
     }
@@ -262,7 +263,8 @@ static size_t settle(node_counter *first, const node_counter *end, arcp_decimal 
 size_t arcp_budget_settle(arcp_budget *budget, arcp_span currency, arcp_decimal held,
                           arcp_decimal actual, arcp_budget_report *reports, size_t reports_max)
 {
-    return settle(find_counter(budget, currency), NULL, held, actual, reports, reports_max);
+    return settle(find_counter(budget, currency), NULL, arcp__decimal_units(held),
+                  arcp__decimal_units(actual), reports, reports_max);
 }
 
 /* [arcp:9.6-4] */
@@ -274,17 +276,18 @@ size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_decimal a
 
 bool arcp_budget_reserve(arcp_budget *budget, arcp_span currency, arcp_decimal amount)
 {
-    if (amount.units < 0) {
+    const arcp__units held = arcp__decimal_units(amount);
+    if (held < 0) {
         return false;
     }
     node_counter *first = find_counter(budget, currency);
     for (node_counter *counter = first; counter != NULL; counter = counter->up) {
         lock(counter);
-        const bool fits = left(counter) >= amount.units;
-        counter->reserved += fits ? amount.units : 0;
+        const bool fits = left(counter) >= held;
+        counter->reserved += fits ? held : 0;
         unlock(counter);
         if (!fits) {
-            (void)settle(first, counter, amount, nothing, NULL, 0);
+            (void)settle(first, counter, held, 0, NULL, 0);
             return false;
         }
     }

@@ -1,4 +1,4 @@
-#include <arcp/decimal.h>
+#include "core/decimal.h"
 
 #include <stdbool.h>
 
@@ -117,7 +117,7 @@ arcp_status arcp_decimal_parse(arcp_span text, arcp_decimal *out, arcp_error *er
     if (!sum_digits(&number, &value, &has_rest)) {
         return refuse(err, text, 0, "is out of range: the largest amount is about 1.7e20");
     }
-    out->units = (arcp_decimal_units)value;
+    *out = arcp__decimal_of((arcp__units)value);
     return ARCP_OK;
 }
 
@@ -185,23 +185,26 @@ arcp_status arcp_decimal_parse_spend(arcp_span json_number, arcp_decimal *out, a
     } else if (has_rest && value < DECIMAL_MAX) {
         value++;
     }
-    out->units = (arcp_decimal_units)value;
+    *out = arcp__decimal_of((arcp__units)value);
     return ARCP_OK;
 }
 
 bool arcp_decimal_add(arcp_decimal a, arcp_decimal b, arcp_decimal *out)
 {
-    arcp_decimal_units sum = 0;
-    if (__builtin_add_overflow(a.units, b.units, &sum) || sum < -(arcp_decimal_units)DECIMAL_MAX) {
+    arcp__units sum = 0;
+    if (__builtin_add_overflow(arcp__decimal_units(a), arcp__decimal_units(b), &sum) ||
+        sum < -(arcp__units)DECIMAL_MAX) {
         return false;
     }
-    out->units = sum;
+    *out = arcp__decimal_of(sum);
     return true;
 }
 
 int arcp_decimal_compare(arcp_decimal a, arcp_decimal b)
 {
-    return (a.units > b.units) - (a.units < b.units);
+    const arcp__units left = arcp__decimal_units(a);
+    const arcp__units right = arcp__decimal_units(b);
+    return (left > right) - (left < right);
 }
 
 /* Writes `value` with at least `width` digits, backwards from `end`; returns its start. */
@@ -216,8 +219,9 @@ static char *write_digits(char *end, uint64_t value, int width)
 
 size_t arcp_decimal_format(arcp_decimal value, char out[ARCP_DECIMAL_TEXT_MAX])
 {
-    const bool is_negative = value.units < 0;
-    const wide magnitude = is_negative ? (wide)0 - (wide)value.units : (wide)value.units;
+    const arcp__units units = arcp__decimal_units(value);
+    const bool is_negative = units < 0;
+    const wide magnitude = is_negative ? (wide)0 - (wide)units : (wide)units;
     const wide whole = magnitude / ONE;
     uint64_t fraction = (uint64_t)(magnitude % ONE);
     int places = fraction == 0 ? 0 : DECIMAL_PLACES;

@@ -106,7 +106,7 @@ static const struct {
     const char *text;
 } reasons[ARCP_DENY_REASON_COUNT] = {
     [ARCP_DENY_NONE] = {"NONE", "allowed"},
-#define ARCP_DENY(name, text) [ARCP_DENY_##name] = {#name, text},
+#define ARCP_DENY(name, number, text) [ARCP_DENY_##name] = {#name, text},
 #include <arcp/deny_reason.def>
 #undef ARCP_DENY
 };

@@ -326,7 +326,7 @@ arcp_status arcp__glob_is_dead(arcp__capability capability, arcp_span pattern,
                                        .skips_witness = example == NULL};
     question q;
     question_init(&q, &asked, work);
-    arcp_buf target = ARCP_BUF_INIT;
+    arcp_buf target = arcp_buf_init();
     arcp__glob_answer answer = ARCP__GLOB_TOO_COMPLEX;
     arcp_status status = decide(&q, pattern, &answer, &target);
     status = question_end(&q, status, work);

@@ -26,7 +26,7 @@ arcp_status arcp__job_gates_check(const arcp__job_gates *gates, arcp_error *err)
 void arcp__decision_error(const arcp_authority *authority, const arcp_decision *decision,
                           arcp_buf *details, arcp_error *err)
 {
-    arcp_buf message = ARCP_BUF_INIT;
+    arcp_buf message = arcp_buf_init();
     arcp_decision_format_message(decision, &message);
     (void)arcp_error_set(err, decision->code, "%.*s", (int)message.size,
                          message.size == 0 ? "" : message.data);

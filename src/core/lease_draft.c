@@ -6,9 +6,16 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "core/glob_pattern.h"
 
-const arcp_lease_limits arcp__lease_unlimited = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+const arcp_lease_limits arcp__lease_unlimited = {
+    .struct_size = sizeof(arcp_lease_limits),
+    .patterns_max = SIZE_MAX,
+    .bytes_max = SIZE_MAX,
+    .pattern_bytes_max = SIZE_MAX,
+    .pattern_wildcards_max = SIZE_MAX,
+};
 
 /* The bytes of a name that a message shows. */
 static int shown(arcp_span name)
@@ -19,8 +26,9 @@ static int shown(arcp_span name)
 void arcp__lease_draft_init(arcp__lease_draft *draft, const arcp_lease_limits *limits,
                             arcp_error *err)
 {
-    const arcp_lease_limits defaults = ARCP_LEASE_LIMITS_DEFAULT;
-    *draft = (arcp__lease_draft){.limits = limits == NULL ? defaults : *limits, .err = err};
+    *draft = (arcp__lease_draft){.limits = arcp_lease_limits_init(), .err = err};
+    draft->status =
+        arcp__options_take(&draft->limits, limits, sizeof draft->limits, "arcp_lease_limits", err);
 }
 
 void arcp__lease_draft_fini(arcp__lease_draft *draft)
@@ -340,7 +348,7 @@ void arcp_lease_budget(arcp_lease_builder *builder, const char *currency, const 
                                        "the currency \"%s\" contains a ':'", currency);
         return;
     }
-    arcp_buf entry = ARCP_BUF_INIT;
+    arcp_buf entry = arcp_buf_init();
     arcp_buf_append_cstr(&entry, currency);
     arcp_buf_append_byte(&entry, ':');
     arcp_buf_append_cstr(&entry, amount);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "core/authority.h"
+#include "core/decimal.h"
 #include "core/glob_subset.h"
 #include "core/glob_union.h"
 #include "core/lease_subset.h"
@@ -62,7 +63,7 @@ static arcp_status count_agreeing(arcp_span pattern, arcp_span target, arcp__tar
  * written. */
 static void suggest(arcp_span canonical, arcp_buf *out)
 {
-    const arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+    const arcp_lease_limits limits = arcp_lease_limits_init();
     size_t valid = arcp__utf8_valid_prefix(canonical);
     if (valid == canonical.size && valid <= limits.pattern_bytes_max) {
         arcp_buf_append(out, canonical);
@@ -80,7 +81,7 @@ static void suggest(arcp_span canonical, arcp_buf *out)
 static void write_json(const explanation *why, arcp_buf *out)
 {
     const arcp_decision *decision = why->decision;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_bool(&writer, "allow", decision->allowed);
     if (!decision->allowed) {
@@ -152,7 +153,7 @@ bool arcp_lease_explain(const arcp_authority *authority, arcp_time now, arcp_spa
     }
     arcp_decision decision;
     const bool allowed = arcp_authorize(authority, now, capability, target, scratch, &decision);
-    explanation why = {.authority = authority, .decision = &decision, .suggested = ARCP_BUF_INIT};
+    explanation why = {.authority = authority, .decision = &decision, .suggested = arcp_buf_init()};
     arcp_status status = ARCP_OK;
     if (decision.reason == ARCP_DENY_NO_MATCH) {
         /* Find the pattern that agrees with the most bytes of the target. */
@@ -354,7 +355,7 @@ size_t arcp_lease_lint(const arcp_lease *lease, arcp_time now, bool as_json, arc
     const arcp__lease_capability *budget = lease->reserved[ARCP__CAPABILITY_COST_BUDGET];
     for (size_t i = 0; i < lease->amount_count; i++) {
         const arcp__lease_amount *amount = &lease->amounts[i];
-        if (amount->total.units == 0) {
+        if (arcp__decimal_units(amount->total) == 0) {
             report(&found, "budget_zero", budget->name, amount->entry,
                    budget->patterns[amount->entry], "is used up from the start");
         }
@@ -377,7 +378,7 @@ static void list_violation(listing *list, const arcp_subset_violation *violation
 {
     list->count++;
     if (list->writer != NULL) {
-        arcp_buf details = ARCP_BUF_INIT;
+        arcp_buf details = arcp_buf_init();
         arcp_subset_violation_format_details(violation, &details);
         list->out->failed = list->out->failed || details.failed;
         arcp_json_write_raw(list->writer, arcp_buf_span(&details));
@@ -401,7 +402,7 @@ static void list_violation(listing *list, const arcp_subset_violation *violation
 static arcp_status list_violations(const arcp_lease *child, const arcp_lease *parent, listing *list)
 {
     const arcp__subset_parent as_written = {.lease = parent};
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     arcp_status status = ARCP_OK;
     for (size_t i = 0; i <= child->count && status == ARCP_OK; i++) {
         status = arcp__subset_check_part(child, i, as_written, &violation);
@@ -434,7 +435,7 @@ arcp_status arcp_lease_diff(const arcp_lease *a, const arcp_lease *b, bool as_js
         arcp_buf_append_byte(out, '\n');
         return status == ARCP_OK ? arcp_buf_status(out) : status;
     }
-    arcp_buf lines[2] = {ARCP_BUF_INIT, ARCP_BUF_INIT};
+    arcp_buf lines[2] = {arcp_buf_init(), arcp_buf_init()};
     listing lists[2] = {{NULL, &lines[0], 0}, {NULL, &lines[1], 0}};
     arcp_status status = list_violations(a, b, &lists[0]);
     if (status == ARCP_OK) {

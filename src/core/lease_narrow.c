@@ -250,7 +250,7 @@ static void narrow_pattern(narrowing *job, size_t at, const arcp__lease_capabili
         return;
     }
     begin_row(job, job->draft.capabilities[at].name, pattern);
-    arcp_buf guess = ARCP_BUF_INIT;
+    arcp_buf guess = arcp_buf_init();
     for (size_t i = 0; i < near_count && job->draft.status == ARCP_OK && job->pairs < PAIRS_MAX;
          i++) {
         job->pairs++;
@@ -289,8 +289,8 @@ static void narrow_patterns(narrowing *job, const arcp__lease_capability *reques
 static void lower_amount(narrowing *job, size_t at, const arcp__lease_amount *requested,
                          const arcp__lease_amount *allowed)
 {
-    arcp_buf before = ARCP_BUF_INIT;
-    arcp_buf after = ARCP_BUF_INIT;
+    arcp_buf before = arcp_buf_init();
+    arcp_buf after = arcp_buf_init();
     if (requested != NULL) {
         arcp__lease_amount_append(requested->currency, requested->total, &before);
     }
@@ -393,7 +393,7 @@ arcp_status arcp__lease_narrow(const arcp_lease *request, const arcp__ceiling *c
                                arcp_lease **out, arcp_buf *dropped, arcp_error *err)
 {
     narrowing job = {.request = request, .ceiling = ceiling->lease, .work = ceiling->work};
-    arcp_buf report = ARCP_BUF_INIT;
+    arcp_buf report = arcp_buf_init();
     arcp__lease_draft_init(&job.draft, &arcp__lease_unlimited, err);
     arcp_json_writer_init(&job.report, &report);
     arcp_json_begin_array(&job.report);

@@ -68,8 +68,8 @@ static void read_capabilities(arcp__lease_draft *draft, const arcp_json *json, a
                                        type_name(json, lease));
         return;
     }
-    arcp_buf name_scratch = ARCP_BUF_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf name_scratch = arcp_buf_init();
+    arcp_buf scratch = arcp_buf_init();
     for (arcp_json_ref name = arcp_json_first(json, lease);
          draft->status == ARCP_OK && name != ARCP_JSON_ABSENT;
          name = arcp_json_next(json, lease, name)) {
@@ -107,7 +107,7 @@ static void read_constraints(arcp__lease_draft *draft, const arcp_json *json,
                            type_name(json, expires));
         return;
     }
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp__lease_draft_expiry(draft, read_string(draft, json, expires, &scratch));
     arcp_buf_fini(&scratch);
 }
@@ -125,7 +125,7 @@ arcp_status arcp_lease_from_json(const arcp_json *json, arcp_json_ref lease,
 
 static void scan(arcp__lease_draft *draft, arcp_span text, arcp_json *json)
 {
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     size_t wanted = 0;
     if (__builtin_mul_overflow(draft->limits.bytes_max, JSON_BYTES_PER_BYTE, &wanted)) {
         wanted = SIZE_MAX;
@@ -142,7 +142,9 @@ arcp_status arcp_lease_parse(arcp_span lease, arcp_span constraints,
     arcp_json constraints_json = ARCP_JSON_INIT;
     arcp__lease_draft draft;
     arcp__lease_draft_init(&draft, limits, err);
-    scan(&draft, lease, &lease_json);
+    if (draft.status == ARCP_OK) {
+        scan(&draft, lease, &lease_json);
+    }
     if (draft.status == ARCP_OK && constraints.size > 0) {
         scan(&draft, constraints, &constraints_json);
     }

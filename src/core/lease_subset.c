@@ -8,7 +8,7 @@
 
 void arcp_subset_violation_fini(arcp_subset_violation *violation)
 {
-    const arcp_subset_violation empty = ARCP_SUBSET_VIOLATION_INIT;
+    const arcp_subset_violation empty = arcp_subset_violation_init();
     arcp_buf_fini(&violation->witness);
     *violation = empty;
 }
@@ -195,7 +195,7 @@ arcp_status arcp_lease_is_subset(const arcp_lease *child, const arcp_lease *pare
                                  arcp_subset_violation *violation)
 {
     const arcp__subset_parent as_written = {.lease = parent};
-    arcp_subset_violation unwanted = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation unwanted = arcp_subset_violation_init();
     const arcp_status status = check(child, as_written, violation == NULL ? &unwanted : violation);
     arcp_subset_violation_fini(&unwanted);
     *is_subset = status == ARCP_OK;
@@ -205,7 +205,7 @@ arcp_status arcp_lease_is_subset(const arcp_lease *child, const arcp_lease *pare
 arcp_status arcp__subset_assert(const arcp_lease *child, arcp__subset_parent parent,
                                 arcp_buf *details, arcp_error *err)
 {
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     const arcp_status status = check(child, parent, &violation);
     if (status == ARCP_E_LEASE_SUBSET_VIOLATION) {
         if (details != NULL) {
@@ -228,7 +228,7 @@ arcp_status arcp_lease_assert_subset(const arcp_lease *child, const arcp_lease *
                                      arcp_error *err)
 {
     const arcp__subset_parent as_written = {.lease = parent};
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     const arcp_status status = arcp__subset_assert(child, as_written, &details, err);
     arcp_error_set_details(err, arcp__details(&details));
     arcp_buf_fini(&details);
@@ -271,7 +271,7 @@ arcp_status arcp__lease_derive(const arcp_authority *parent, const arcp_lease *r
 arcp_status arcp_lease_derive(const arcp_authority *parent, const arcp_lease *request,
                               arcp_lease **out, arcp_error *err)
 {
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     const arcp_status status = arcp__lease_derive(parent, request, NULL, out, &details, err);
     arcp_error_set_details(err, arcp__details(&details));
     arcp_buf_fini(&details);

@@ -1,19 +1,20 @@
 #include <arcp/wire.h>
 
-typedef enum sender { CLIENT = 1, RUNTIME = 2, BOTH = 3 } sender;
+typedef enum sender { NONE = 0, CLIENT = 1, RUNTIME = 2, BOTH = 3 } sender;
 
 typedef struct message_row {
     arcp_span wire;
     sender from;
 } message_row;
 
-static const message_row message_rows[] = {
-#define ARCP_MESSAGE(name, wire, from) {{wire, sizeof(wire) - 1}, from},
+static const message_row message_rows[ARCP_MESSAGE_COUNT] = {
+    [ARCP_MESSAGE_UNKNOWN] = {{"unknown", 0}, NONE},
+    [ARCP_MESSAGE_VENDOR] = {{"unknown", 0}, NONE},
+#define ARCP_MESSAGE(name, number, wire, from)                                                     \
+    [ARCP_MESSAGE_##name] = {{wire, sizeof(wire) - 1}, from},
 #include <arcp/message_type.def>
 #undef ARCP_MESSAGE
 };
-
-#define ROW_COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 static bool is_vendor(arcp_span text)
 {
@@ -37,9 +38,9 @@ static bool is_vendor_kind(arcp_span text)
 
 arcp_message_type arcp_message_type_from_wire(arcp_span text)
 {
-    for (size_t row = 0; row < ROW_COUNT(message_rows); row++) {
-        if (arcp_span_equal(message_rows[row].wire, text)) {
-            return (arcp_message_type)row;
+    for (size_t i = 0; i < ARCP_MESSAGE_COUNT; i++) {
+        if (text.size != 0 && arcp_span_equal(message_rows[i].wire, text)) {
+            return (arcp_message_type)i;
         }
     }
     return is_vendor(text) ? ARCP_MESSAGE_VENDOR : ARCP_MESSAGE_UNKNOWN;
@@ -47,25 +48,25 @@ arcp_message_type arcp_message_type_from_wire(arcp_span text)
 
 const char *arcp_message_type_name(arcp_message_type type)
 {
-    return (size_t)type < ROW_COUNT(message_rows) ? message_rows[type].wire.data : "unknown";
+    return (size_t)type < ARCP_MESSAGE_COUNT ? message_rows[type].wire.data : "unknown";
 }
 
 bool arcp_message_type_is_from_client(arcp_message_type type)
 {
-    return (size_t)type < ROW_COUNT(message_rows) && (message_rows[type].from & CLIENT) != 0;
+    return (size_t)type < ARCP_MESSAGE_COUNT && (message_rows[type].from & CLIENT) != 0;
 }
 
-static const arcp_span feature_rows[] = {
-#define ARCP_FEATURE(name, wire) {wire, sizeof(wire) - 1},
+static const arcp_span feature_rows[ARCP_FEATURE_COUNT] = {
+#define ARCP_FEATURE(name, number, wire) [ARCP_FEATURE_##name] = {wire, sizeof(wire) - 1},
 #include <arcp/feature.def>
 #undef ARCP_FEATURE
 };
 
 arcp_feature arcp_feature_from_wire(arcp_span text)
 {
-    for (size_t row = 0; row < ROW_COUNT(feature_rows); row++) {
-        if (arcp_span_equal(feature_rows[row], text)) {
-            return (arcp_feature)row;
+    for (size_t i = 0; i < ARCP_FEATURE_COUNT; i++) {
+        if (arcp_span_equal(feature_rows[i], text)) {
+            return (arcp_feature)i;
         }
     }
     return ARCP_FEATURE_NONE;
@@ -73,7 +74,7 @@ arcp_feature arcp_feature_from_wire(arcp_span text)
 
 const char *arcp_feature_name(arcp_feature feature)
 {
-    return (size_t)feature < ROW_COUNT(feature_rows) ? feature_rows[feature].data : "none";
+    return (size_t)feature < ARCP_FEATURE_COUNT ? feature_rows[feature].data : "none";
 }
 
 typedef struct event_row {
@@ -81,17 +82,20 @@ typedef struct event_row {
     arcp_feature feature;
 } event_row;
 
-static const event_row event_rows[] = {
-#define ARCP_EVENT_KIND(name, wire, feature) {{wire, sizeof(wire) - 1}, ARCP_FEATURE_##feature},
+static const event_row event_rows[ARCP_EVENT_COUNT] = {
+    [ARCP_EVENT_UNKNOWN] = {{"unknown", 0}, ARCP_FEATURE_NONE},
+    [ARCP_EVENT_VENDOR] = {{"unknown", 0}, ARCP_FEATURE_NONE},
+#define ARCP_EVENT_KIND(name, number, wire, feature)                                               \
+    [ARCP_EVENT_##name] = {{wire, sizeof(wire) - 1}, ARCP_FEATURE_##feature},
 #include <arcp/event_kind.def>
 #undef ARCP_EVENT_KIND
 };
 
 arcp_event_kind arcp_event_kind_from_wire(arcp_span text)
 {
-    for (size_t row = 0; row < ROW_COUNT(event_rows); row++) {
-        if (arcp_span_equal(event_rows[row].wire, text)) {
-            return (arcp_event_kind)row;
+    for (size_t i = 0; i < ARCP_EVENT_COUNT; i++) {
+        if (text.size != 0 && arcp_span_equal(event_rows[i].wire, text)) {
+            return (arcp_event_kind)i;
         }
     }
     return is_vendor_kind(text) ? ARCP_EVENT_VENDOR : ARCP_EVENT_UNKNOWN;
@@ -99,12 +103,12 @@ arcp_event_kind arcp_event_kind_from_wire(arcp_span text)
 
 const char *arcp_event_kind_name(arcp_event_kind kind)
 {
-    return (size_t)kind < ROW_COUNT(event_rows) ? event_rows[kind].wire.data : "unknown";
+    return (size_t)kind < ARCP_EVENT_COUNT ? event_rows[kind].wire.data : "unknown";
 }
 
 arcp_feature arcp_event_kind_feature(arcp_event_kind kind)
 {
-    return (size_t)kind < ROW_COUNT(event_rows) ? event_rows[kind].feature : ARCP_FEATURE_NONE;
+    return (size_t)kind < ARCP_EVENT_COUNT ? event_rows[kind].feature : ARCP_FEATURE_NONE;
 }
 
 static const char *const job_status_names[ARCP_JOB_STATUS_COUNT] = {

@@ -25,6 +25,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "core/decimal.h"
 #include "credential/credential_state.h"
 #include "log/log.h"
 
@@ -307,7 +308,7 @@ static const char *take_issued(arcp__credentials *credentials, arcp__credential 
         return "the upstream returned a value that another job already has";
     }
     credential->has_fingerprint = true;
-    arcp_buf sealed = ARCP_BUF_INIT;
+    arcp_buf sealed = arcp_buf_init();
     if (options->seal(options->user, arcp_span_cstr(credential->alias), result->value, &sealed)) {
         credential->sealed = arcp__credential_copy(credentials, credential, arcp_buf_span(&sealed));
     }
@@ -444,7 +445,8 @@ static void usage_answered(arcp__credentials *credentials, arcp__credential *cre
         arcp_decimal_compare(spent, credential->reported) <= 0) {
         return;
     }
-    const arcp_decimal more = {spent.units - credential->reported.units};
+    const arcp_decimal more =
+        arcp__decimal_of(arcp__decimal_units(spent) - arcp__decimal_units(credential->reported));
     credential->reported = spent;
     credentials->ops->spent(credentials->user, credential->slot->owner,
                             arcp_span_cstr(credentials->options->terms->currency), more);

@@ -42,10 +42,10 @@ static size_t allowed_models(const arcp__credentials *credentials, const arcp_le
     const arcp__context *context = credentials->context;
     arcp_authority *authority = NULL;
     /* Only the lease's names count here: expiry and budget have their own limits. */
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     arcp_error error = {0};
     options.now = context->now;
-    options.model_use_required = context->settings.model_use_required == ARCP_CHOICE_TRUE;
+    options.model_use_required = context->settings.model_use_required == ARCP__CHOICE_TRUE;
     const arcp_status status = arcp_authority_new(lease, &options, &authority, &error);
     if (status != ARCP_OK) {
         if (status == ARCP_E_NO_MEMORY) {
@@ -117,7 +117,7 @@ bool arcp__credential_limit(arcp__credentials *credentials, arcp__credential *cr
     }
     /* The limits that the upstream enforces, as shown to the client (§9.8.3). [arcp:9.8.1-6]
      * [arcp:9.8.3-6] */
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&text);
     if ((terms->enforces & ARCP_ENFORCES_BUDGET) != 0 && credential->budget[0] != '\0') {
         char amount[ARCP_DECIMAL_TEXT_MAX + 64];
@@ -275,7 +275,7 @@ arcp__credential *arcp__credential_end_call(arcp__credentials *credentials,
         {.name = "arcp.provisioner", .text = credential->provisioner},
         {.name = "arcp.provision.outcome", .text = arcp_span_cstr(outcomes[result->outcome])},
     };
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__otlp_span_format(
         &(arcp__otlp_span){
             .name = names[credential->verb],

@@ -130,7 +130,7 @@ void arcp__credentials_fini(arcp__credentials *credentials)
 /* [arcp:14-14] */
 void arcp__credential_store(arcp__credentials *credentials, arcp__credential *credential)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     credential->state_name = arcp_span_cstr(state_names[credential->state]);
     arcp__row_format(&members, credential, &text);
     arcp__context_check_text(credentials->context, &text);

@@ -41,7 +41,7 @@ void arcp__credentials_write(const arcp__credentials *credentials,
                              const arcp__credential_slot *slot, arcp_json_writer *writer)
 {
     const arcp__credential *credential = slot == NULL ? NULL : slot->live;
-    arcp_buf value = ARCP_BUF_SECRET_INIT;
+    arcp_buf value = arcp_buf_secret_init();
     if (credential != NULL && (viewer == NULL || is_shown(credentials, viewer, credential)) &&
         arcp__credential_unseal(credentials, credential, &value)) {
         writer->out->secret = true;
@@ -68,7 +68,7 @@ void arcp__credentials_reveal(const arcp__credentials *credentials,
     if (slot == NULL || slot->live == NULL || frame->failed || frame->size < 4) {
         return;
     }
-    arcp_buf member = ARCP_BUF_INIT;
+    arcp_buf member = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&member);
     arcp__credentials_write(credentials, viewer, slot, &writer);
     arcp_json_end_object(&writer);
@@ -95,7 +95,7 @@ static const arcp__credential *read_rotated(const arcp__credentials *credentials
         return NULL;
     }
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     const arcp_json_limits limits = {16, 64, 4096};
     uint64_t generation = 0;
     const arcp__credential *credential = NULL;
@@ -136,8 +136,8 @@ bool arcp__credential_reveal_rotated(const arcp__credentials *credentials,
     if (!is_shown(credentials, viewer, credential)) {
         return false;
     }
-    arcp_buf value = ARCP_BUF_SECRET_INIT;
-    arcp_buf quoted = ARCP_BUF_SECRET_INIT;
+    arcp_buf value = arcp_buf_secret_init();
+    arcp_buf quoted = arcp_buf_secret_init();
     bool is_readable = arcp__credential_unseal(credentials, credential, &value);
     arcp_json_quote(arcp_buf_span(&value), &quoted);
     is_readable = is_readable && !quoted.failed;

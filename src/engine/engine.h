@@ -20,7 +20,6 @@
 #define ARCP_ENGINE_ENGINE_H
 
 #include <arcp/gate.h>
-#include <arcp/settings.h>
 #include <arcp/submit_policy.h>
 #include <arcp/sys/provisioner.h>
 #include <arcp/sys/store.h>
@@ -28,6 +27,7 @@
 #include <arcp/wire.h>
 
 #include "base/ulid.h"
+#include "context/settings.h"
 #include "core/job_port.h"
 #include "credential/credential.h"
 #include "engine/call.h"

@@ -265,7 +265,7 @@ arcp_status arcp__http_client_send(arcp__http_client *self, arcp__http_message *
     added->client = self;
     added->answer.secret = true;
     added->message = *message;
-    *message = (arcp__http_message)ARCP__HTTP_MESSAGE_INIT;
+    *message = arcp__http_message_init();
     added->easy = curl_easy_init();
     if (added->easy == NULL || !set_up(added) ||
         curl_multi_add_handle(self->multi, added->easy) != CURLM_OK) {

@@ -19,10 +19,12 @@ typedef struct arcp__http_message {
     arcp_buf body;    /* without a NUL; empty: none */
 } arcp__http_message;
 
-#define ARCP__HTTP_MESSAGE_INIT                                                                    \
-    {                                                                                              \
-        0, 0, NULL, ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT, ARCP_BUF_SECRET_INIT               \
-    }
+static inline arcp__http_message arcp__http_message_init(void)
+{
+    return (arcp__http_message){.url = arcp_buf_secret_init(),
+                                .headers = arcp_buf_secret_init(),
+                                .body = arcp_buf_secret_init()};
+}
 
 typedef enum arcp__http_result {
     ARCP__HTTP_ANSWERED, /* with a status and a body */

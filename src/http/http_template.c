@@ -171,8 +171,8 @@ static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf
                                 arcp_error *err)
 {
     const arcp_span shown = arcp_span_first(name, 200);
-    arcp_buf value = ARCP_BUF_SECRET_INIT;
-    arcp_buf quoted = ARCP_BUF_SECRET_INIT;
+    arcp_buf value = arcp_buf_secret_init();
+    arcp_buf quoted = arcp_buf_secret_init();
     brace ignored;
     arcp_status status = append_value_of(name, &value, err);
     /* The text is read for braces once more with each request, a header ends with its line, and a
@@ -208,7 +208,7 @@ arcp_status arcp__template_init(arcp__template *self, const char *text, arcp__te
     const arcp_span whole = arcp_span_cstr(text);
     size_t from = 0;
     brace next;
-    *self = (arcp__template){.use = use, .is_constant = true, .text = ARCP_BUF_SECRET_INIT};
+    *self = (arcp__template){.use = use, .is_constant = true, .text = arcp_buf_secret_init()};
     for (; next_brace(whole, from, &next); from = next.end) {
         arcp_status status = ARCP_OK;
         arcp_buf_append(&self->text, arcp_span_make(whole.data + from, next.begin - from));
@@ -272,7 +272,7 @@ static bool expand_text(arcp_span text, arcp__template_use use,
     bool clean = true;
     brace next;
     for (; next_brace(text, from, &next); from = next.end) {
-        arcp_buf value = ARCP_BUF_SECRET_INIT;
+        arcp_buf value = arcp_buf_secret_init();
         arcp_buf_append(out, arcp_span_make(text.data + from, next.begin - from));
         append_value(request, next.which, &value);
         clean = clean && may_stand(use, next.which, arcp_buf_span(&value));
@@ -340,7 +340,7 @@ static void write_string(body_writer *self, arcp_span text)
         }
         arcp_json_end_array(&self->writer);
     } else {
-        arcp_buf value = ARCP_BUF_SECRET_INIT;
+        arcp_buf value = arcp_buf_secret_init();
         self->clean =
             expand_text(text, ARCP__TEMPLATE_BODY, self->request, &self->names_key, &value) &&
             self->clean;
@@ -392,7 +392,7 @@ bool arcp__template_expand(const arcp__template *self, const arcp_provision_requ
     }
     arcp_json json = ARCP_JSON_INIT;
     body_writer writer = {
-        .json = &json, .request = request, .scratch = ARCP_BUF_SECRET_INIT, .clean = true};
+        .json = &json, .request = request, .scratch = arcp_buf_secret_init(), .clean = true};
     bool done = arcp_json_scan(&json, text, &body_limits, NULL) == ARCP_OK;
     if (done) {
         arcp_json_writer_init(&writer.writer, out);

@@ -14,6 +14,7 @@
 #include <arcp/secret.h>
 
 #include "base/hash.h"
+#include "base/options.h"
 #include "base/utf8.h"
 
 #define WHY_SIZE 256
@@ -130,28 +131,29 @@ static void add_why(arcp_token_question *question, const char *verifier, const c
                    verifier, why == NULL ? "refused" : why);
 }
 
-static void keep_answer(arcp_token_question *question, const arcp_token_answer *answer)
+static void keep_answer(arcp_token_question *question, const arcp_token_answer *given)
 {
+    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_error why = {0};
     const char *verifier = question->current->verifier->ops->name;
-    if (answer->struct_size != sizeof(*answer)) {
+    if (arcp__options_take(&answer, given, sizeof answer, "arcp_token_answer", &why) != ARCP_OK) {
         question->is_undecided = true;
         question->status = ARCP_E_UNAUTHENTICATED;
-        add_why(question, verifier, "its answer was not initialised with ARCP_TOKEN_ANSWER_INIT");
-    } else if (answer->status != ARCP_OK) {
-        question->is_undecided = question->is_undecided || answer->status == ARCP_E_INTERNAL_ERROR;
+        add_why(question, verifier, why.message);
+    } else if (answer.status != ARCP_OK) {
+        question->is_undecided = question->is_undecided || answer.status == ARCP_E_INTERNAL_ERROR;
         question->status = ARCP_E_UNAUTHENTICATED;
-        add_why(question, verifier, answer->why);
-    } else if (answer->principal.size == 0 || answer->principal.size > ARCP_PRINCIPAL_BYTES_MAX ||
-               !arcp__utf8_is_valid(answer->principal) ||
-               arcp__has_control_byte(answer->principal)) {
+        add_why(question, verifier, answer.why);
+    } else if (answer.principal.size == 0 || answer.principal.size > ARCP_PRINCIPAL_BYTES_MAX ||
+               !arcp__utf8_is_valid(answer.principal) || arcp__has_control_byte(answer.principal)) {
         question->status = ARCP_E_UNAUTHENTICATED;
         add_why(question, verifier,
                 "the principal's name is empty, too long, not UTF-8 or has control characters");
     } else {
         question->status = ARCP_OK;
-        question->is_anonymous = answer->is_anonymous;
-        question->principal_size = answer->principal.size;
-        memcpy(question->principal, answer->principal.data, answer->principal.size);
+        question->is_anonymous = answer.is_anonymous;
+        question->principal_size = answer.principal.size;
+        memcpy(question->principal, answer.principal.data, answer.principal.size);
     }
 }
 
@@ -201,6 +203,14 @@ arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
     entry *fresh = NULL;
     entry **end = &fresh;
     bool failed = false;
+    for (size_t i = 0; i < count; i++) {
+        const arcp_status status =
+            arcp__vtable_check(verifiers[i]->ops, ARCP__END_OF(arcp_token_verifier_ops, free),
+                               sizeof(arcp_token_verifier_ops), "arcp_token_verifier_ops", err);
+        if (status != ARCP_OK) {
+            return status;
+        }
+    }
     for (size_t at = 0; at < count; at++) {
         entry *added = failed ? NULL : arcp__alloc(sizeof(*added));
         if (added == NULL) {

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include <arcp/decimal.h>
 #include <arcp/json.h>
 #include <arcp/time.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/options.h"
+#include "core/decimal.h"
 
 /* The end of the year 9999: later dates are not in seconds. */
 #define SECONDS_MAX 253402300799u
@@ -153,15 +153,18 @@ static arcp_status check_header(const arcp__jwt_rules *rules, const arcp_json *j
 /* Reads a NumericDate (RFC 7519 §2) as whole seconds; `has_more` says whether it has a fraction. */
 static bool read_date(const arcp_json *json, arcp_json_ref ref, uint64_t *seconds, bool *has_more)
 {
-    const arcp_decimal_units one = (arcp_decimal_units)1000000000 * 1000000000;
+    const arcp__units one = (arcp__units)1000000000 * 1000000000;
     arcp_decimal value;
     if (!arcp_json_is(json, ref, ARCP_JSON_NUMBER) ||
-        arcp_decimal_parse_spend(arcp_json_raw(json, ref), &value, NULL) != ARCP_OK ||
-        value.units / one > (arcp_decimal_units)SECONDS_MAX) {
+        arcp_decimal_parse_spend(arcp_json_raw(json, ref), &value, NULL) != ARCP_OK) {
         return false;
     }
-    *seconds = (uint64_t)(value.units / one);
-    *has_more = value.units % one != 0;
+    const arcp__units units = arcp__decimal_units(value);
+    if (units / one > (arcp__units)SECONDS_MAX) {
+        return false;
+    }
+    *seconds = (uint64_t)(units / one);
+    *has_more = units % one != 0;
     return true;
 }
 
@@ -228,7 +231,7 @@ static arcp_status check_claims(const arcp__jwt_rules *rules, const arcp_json *j
     if (rules->audience != NULL && !has_audience(json, audience, arcp_span_cstr(rules->audience))) {
         return refuse(err, "its aud does not include the configured audience");
     }
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp_json_ref ref = member(json, rules->principal_claim);
     arcp_span name = arcp_json_string(json, ref, &scratch);
     arcp_buf_append(principal, name);
@@ -283,8 +286,8 @@ arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64
         return refuse(err, "it is not a JWT");
     }
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf signature = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf signature = arcp_buf_secret_init();
     arcp_status status =
         check_parts(rules, &parts, now_wall_ns, &json, &text, &signature, principal, err);
     arcp_json_fini(&json);
@@ -303,9 +306,9 @@ typedef struct jwt_verifier {
 static void ask(arcp_token_verifier *base, arcp_token_question *question)
 {
     const jwt_verifier *verifier = (const jwt_verifier *)base;
-    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    arcp_token_answer answer = arcp_token_answer_init();
     arcp_error why = {0};
-    arcp_buf principal = ARCP_BUF_INIT;
+    arcp_buf principal = arcp_buf_init();
     arcp_status status = arcp__jwt_check(&verifier->rules, arcp_token_question_token(question),
                                          arcp_token_question_wall_ns(question), &principal, &why);
     if (status == ARCP_OK) {
@@ -326,21 +329,23 @@ static void free_jwt(arcp_token_verifier *base)
     arcp__free(verifier);
 }
 
-arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *options, arcp_token_verifier **out,
+arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *given, arcp_token_verifier **out,
                                         arcp_error *err)
 {
+    arcp_jwt_options options = arcp_jwt_options_init();
     arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_JWT_OPTIONS_INIT", err);
+        arcp__options_take(&options, given, sizeof options, "arcp_jwt_options", err);
     if (status != ARCP_OK) {
         return status;
     }
-    static const arcp_token_verifier_ops ops = {.name = "jwt", .ask = ask, .free = free_jwt};
+    static const arcp_token_verifier_ops ops = {
+        .struct_size = sizeof ops, .name = "jwt", .ask = ask, .free = free_jwt};
     jwt_verifier *verifier = arcp__alloc(sizeof(*verifier));
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     verifier->base.ops = &ops;
-    status = arcp__jwt_rules_init(&verifier->rules, options, err);
+    status = arcp__jwt_rules_init(&verifier->rules, &options, err);
     if (status != ARCP_OK) {
         arcp__free(verifier);
         return status;

@@ -153,7 +153,7 @@ arcp_status arcp__jwt_key_read(arcp_jwt_algorithm algorithm, const char *path, a
                                      .closed_to = algorithm == ARCP_JWT_HS256 ? 07 : 0,
                                      .may_be_link = true};
     arcp_error why = {0};
-    arcp_buf bytes = ARCP_BUF_SECRET_INIT;
+    arcp_buf bytes = arcp_buf_secret_init();
     arcp_status status = arcp__private_file_read(&file, &bytes, &why);
     if (status == ARCP_E_NO_MEMORY) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -34,7 +34,7 @@ typedef struct table_verifier {
 static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
 {
     const table_verifier *table = (const table_verifier *)base;
-    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    arcp_token_answer answer = arcp_token_answer_init();
     arcp_span token = arcp_token_question_token(question);
     unsigned char hash[SHA256_DIGEST_LENGTH];
     const table_row *found = NULL;
@@ -67,8 +67,10 @@ static void free_table(arcp_token_verifier *base)
     arcp__free(table);
 }
 
-static const arcp_token_verifier_ops table_ops = {
-    .name = "tokens", .ask = ask_table, .free = free_table};
+static const arcp_token_verifier_ops table_ops = {.struct_size = sizeof(arcp_token_verifier_ops),
+                                                  .name = "tokens",
+                                                  .ask = ask_table,
+                                                  .free = free_table};
 
 static table_verifier *table_new(void)
 {
@@ -206,7 +208,7 @@ static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
 arcp_status arcp_token_verifier_new_file(const char *path, arcp_token_verifier **out,
                                          arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
     arcp_status status = read_file(path, &text, err);
     table_verifier *table = status == ARCP_OK ? table_new() : NULL;
     if (status == ARCP_OK) {
@@ -222,8 +224,8 @@ arcp_status arcp_token_verifier_new_file(const char *path, arcp_token_verifier *
 /* Each anonymous session gets its own principal, so that they see nothing of each other. */
 static void ask_anonymous(arcp_token_verifier *base, arcp_token_question *question)
 {
-    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
-    arcp_buf name = ARCP_BUF_INIT;
+    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_buf name = arcp_buf_init();
     unsigned char bytes[16];
     (void)base;
     arcp__random(bytes, sizeof(bytes));
@@ -249,8 +251,10 @@ static void free_anonymous(arcp_token_verifier *base)
 
 arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_error *err)
 {
-    static const arcp_token_verifier_ops ops = {
-        .name = "anonymous", .ask = ask_anonymous, .free = free_anonymous};
+    static const arcp_token_verifier_ops ops = {.struct_size = sizeof ops,
+                                                .name = "anonymous",
+                                                .ask = ask_anonymous,
+                                                .free = free_anonymous};
     arcp_token_verifier *verifier = arcp__alloc(sizeof(*verifier));
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -290,7 +294,7 @@ arcp_status arcp_token_verifier_new_callback(void (*ask_fn)(void *user,
                                              arcp_token_verifier **out, arcp_error *err)
 {
     static const arcp_token_verifier_ops ops = {
-        .name = "callback", .ask = ask_callback, .free = free_callback};
+        .struct_size = sizeof ops, .name = "callback", .ask = ask_callback, .free = free_callback};
     callback_verifier *verifier = arcp__alloc(sizeof(*verifier));
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -36,7 +36,7 @@ static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *o
     own->principal->running_jobs++;
     DL_APPEND2(jobs->admissions, admission, previous, next);
     jobs->running++;
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp_buf_init();
     if (own->parent != NULL) {
         own->parent->admissions++;
         arcp__job_pin(own->parent);
@@ -60,7 +60,7 @@ static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *o
         return NULL;
     }
     admission->notes = *notes;
-    *notes = (arcp_buf)ARCP_BUF_INIT;
+    *notes = arcp_buf_init();
     return admission;
 }
 

@@ -29,7 +29,7 @@ void arcp__agent_reply(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to, arc
 void arcp__agent_reply_error(arcp__jobs *jobs, arcp__job *job, arcp_span reply_to,
                              const arcp_error *error, arcp_span details)
 {
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     arcp_buf_append_cstr(&payload, "{\"error\":");
     arcp__error_payload_format(error, details, &payload);
     arcp_buf_append_byte(&payload, '}');
@@ -163,7 +163,7 @@ void arcp__agent_cancel(arcp__jobs *jobs, arcp__job *job, arcp__cancel_reason re
         return;
     }
     if (job->stop == ARCP__AGENT_STOP_NONE) {
-        arcp_buf line = ARCP_BUF_INIT;
+        arcp_buf line = arcp_buf_init();
         arcp_buf_append_format(&line, "{\"type\":\"job.cancel\",\"payload\":{\"reason\":\"%s\"",
                                reason_names[reason]);
         if (reason == ARCP__CANCEL_CLIENT && job->live->cancel_message != NULL) {

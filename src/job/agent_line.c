@@ -85,7 +85,7 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
         }
     }
     /* Reports are debounced, so the counters are checked instead. */
-    if (jobs->context->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL &&
+    if (jobs->context->settings.budget_on_exhaustion == ARCP__ON_EXHAUSTION_FAIL &&
         is_overdrawn(job)) {
         arcp__job_fail_with(jobs, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
     }
@@ -177,7 +177,7 @@ static void refuse(arcp__jobs *jobs, arcp__job *job, const line *in, const char 
 {
     arcp_error error = {0};
     (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "%s", message);
-    reply_status(jobs, job, in, error.status, &error, &(arcp_buf)ARCP_BUF_INIT);
+    reply_status(jobs, job, in, error.status, &error, &(arcp_buf){0});
 }
 
 static void take_chunk(arcp__jobs *jobs, arcp__job *job, line *in)
@@ -192,13 +192,13 @@ static void take_chunk(arcp__jobs *jobs, arcp__job *job, line *in)
     const arcp_status status =
         arcp__job_chunk(jobs, job, arcp_json_string(json, in->data, &jobs->context->scratch),
                         arcp_json_raw(json, in->data), is_base64, in->more, &error);
-    reply_status(jobs, job, in, status, &error, &(arcp_buf)ARCP_BUF_INIT);
+    reply_status(jobs, job, in, status, &error, &(arcp_buf){0});
 }
 
 static void take_delegate(arcp__jobs *jobs, arcp__job *job, line *in)
 {
     arcp_error error = {0};
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     const arcp_status status =
         arcp__job_delegate(jobs, job, &jobs->context->json, in->payload, in->id, &details, &error);
     if (status != ARCP_OK) {
@@ -225,7 +225,7 @@ static void take_event(arcp__jobs *jobs, arcp__job *job, line *in)
     arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
     arcp__job_message message;
     arcp_error error = {0};
-    arcp_buf text = ARCP_BUF_INIT; /* details, or the reply */
+    arcp_buf text = arcp_buf_init(); /* details, or the reply */
     const arcp__job_port_event event = {.kind = in->kind,
                                         .json = &jobs->context->json,
                                         .body = in->body,
@@ -262,7 +262,7 @@ static void take_authorize(arcp__jobs *jobs, arcp__job *job, line *in)
     arcp_target_scratch scratch;
     arcp__job_message message;
     arcp_error error = {0};
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     const bool is_allowed =
         arcp__job_port_authorize(&job->live->port, jobs->context->now, in->capability, in->target,
                                  &scratch, &details, &message, &error);
@@ -312,7 +312,7 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
                        shown.data);
         arcp__job_log(jobs, ARCP__LOG_WARN, job, message);
     }
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_status status = payload.status;
     arcp_json_compact(&jobs->context->json, payload.details, &details);
     if (!known || status == ARCP_E_INTERNAL_ERROR) {
@@ -428,7 +428,7 @@ static void credential_rotated(void *user, void *owner, arcp_span body)
     arcp__job *job = owner;
     arcp__job_emit_event(jobs, job, ARCP_FEATURE_NONE, ARCP_SPAN_LITERAL("status"), body);
     if (arcp__job_has_agent(job)) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         arcp_buf_append_cstr(&text, "{\"type\":\"job.credentials\",\"payload\":");
         arcp_json_writer writer = arcp__put_begin(&text);
         arcp__credentials_write(jobs->credentials, NULL, &job->live->credential, &writer);

@@ -271,7 +271,7 @@ static bool replace_cwd(arcp__agent_version *version, arcp_span cwd)
 arcp_status arcp__agent_register(arcp__jobs *jobs, const arcp__agent_registration *agent,
                                  arcp_error *err)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_span name;
     arcp_span version_text;
     arcp_buf_append(&text, agent->name);

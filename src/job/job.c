@@ -178,7 +178,7 @@ bool arcp__job_is_visible_to(const arcp__jobs *jobs, const arcp__job *job,
                              const arcp__principal *principal)
 {
     return job->principal == principal ||
-           jobs->context->settings.authorization_subscribe == ARCP_SUBSCRIBE_ANY;
+           jobs->context->settings.authorization_subscribe == ARCP__SUBSCRIBE_ANY;
 }
 
 void arcp__job_count_bytes(arcp__job *job, uint64_t bytes)
@@ -219,7 +219,7 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
             current ? arcp_budget_remaining(budget, at) : arcp_budget_initial(budget, at), amount);
         arcp_json_name_span(writer, currency);
         if (as_text) {
-            arcp_buf text = ARCP_BUF_INIT;
+            arcp_buf text = arcp_buf_init();
             arcp_buf_append(&text, currency);
             arcp_buf_append_byte(&text, ':');
             arcp_buf_append(&text, arcp_span_make(amount, size));
@@ -245,12 +245,12 @@ arcp_status arcp__job_make_authority(arcp__jobs *jobs, arcp__job *job, const arc
     if (status != ARCP_OK) {
         return status;
     }
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.budget = budget;
     options.now = jobs->context->now;
     options.expiry_grace_ns = (int64_t)settings->lease_expiry_grace_ms * ARCP_NS_PER_MS;
     options.cwd = arcp_span_cstr(live->cwd);
-    options.model_use_required = settings->model_use_required == ARCP_CHOICE_TRUE;
+    options.model_use_required = settings->model_use_required == ARCP__CHOICE_TRUE;
     options.parent = above;
     arcp_authority *authority = NULL;
     status = arcp_authority_new(live->lease, &options, &authority, err);

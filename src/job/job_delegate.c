@@ -121,8 +121,8 @@ static void audit(arcp__jobs *jobs, const arcp__job *parent, const arcp__job *ch
 static void emit_delegate(arcp__jobs *jobs, arcp__job *parent, const arcp__job *child,
                           const arcp__job_order *order)
 {
-    arcp_buf event = ARCP_BUF_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf event = arcp_buf_init();
+    arcp_buf text = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&event);
     arcp__put_string(&writer, "delegate_id", order->delegate_id);
     arcp__put_cstr(&writer, "child_job_id", child->id);
@@ -186,7 +186,7 @@ void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
     arcp__job_answer answer = {0};
     arcp_error error = {0};
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     if (arcp_json_scan(&json, admission->body, &limits, &error) == ARCP_OK &&
         read_body(&json, ARCP_JSON_ROOT, &scratch, &order, &error) == ARCP_OK) {
@@ -244,8 +244,8 @@ arcp_status arcp__job_delegate(arcp__jobs *jobs, arcp__job *parent, const arcp_j
                               "delegate_id \"%.*s\" names another child of this job already",
                               (int)order.delegate_id.size, order.delegate_id.data);
     }
-    arcp_buf input = ARCP_BUF_INIT;
-    arcp_buf notes = ARCP_BUF_INIT;
+    arcp_buf input = arcp_buf_init();
+    arcp_buf notes = arcp_buf_init();
     arcp__trace_of_child(jobs, parent, &trace);
     arcp_json_compact(json, order.requested_input, &input);
     arcp__context_check_text(jobs->context, &input);

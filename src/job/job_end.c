@@ -19,7 +19,7 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
 {
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     if (arcp_json_scan(&json, terminal, &limits, NULL) != ARCP_OK) {
         arcp__context_no_memory(
             jobs->context); /* it is valid JSON, so only memory can be missing */
@@ -180,7 +180,7 @@ void arcp__job_fail(arcp__jobs *jobs, arcp__job *job, arcp_status code, arcp_spa
         retryable = false;
         details = arcp_span_make(NULL, 0);
     }
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     write_error(jobs, job, &payload, code, message, retryable, details);
     if (payload.size > arcp__frame_payload_max(jobs->context)) {
         arcp_buf_clear(&payload);
@@ -212,7 +212,7 @@ static bool write_inline(arcp__jobs *jobs, const arcp__job *job, arcp_json_write
     if (arcp__utf8_is_valid(bytes)) {
         arcp_json_write_string(writer, bytes);
     } else {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         arcp__base64_encode(bytes, ARCP__BASE64_STANDARD, &text);
         arcp_json_write_string(writer, arcp_buf_span(&text));
         writer->out->failed = writer->out->failed || text.failed;
@@ -298,7 +298,7 @@ static void expiry_due(arcp__jobs *jobs, arcp__job *job)
     if (arcp__job_has_ended(job)) {
         return;
     }
-    bool ends = jobs->context->settings.lease_on_expiry == ARCP_ON_EXPIRY_TERMINATE;
+    bool ends = jobs->context->settings.lease_on_expiry == ARCP__ON_EXPIRY_TERMINATE;
     if (!job->expiry_logged) {
         job->expiry_logged = true;
         arcp__context_disarm(jobs->context, &job->live->expiry_timer);
@@ -356,7 +356,7 @@ void arcp__job_after_denial(arcp__jobs *jobs, arcp__job *job, arcp_status code)
     if (code == ARCP_E_LEASE_EXPIRED) {
         expiry_due(jobs, job);
     } else if (code == ARCP_E_BUDGET_EXHAUSTED &&
-               jobs->context->settings.budget_on_exhaustion == ARCP_ON_EXHAUSTION_FAIL) {
+               jobs->context->settings.budget_on_exhaustion == ARCP__ON_EXHAUSTION_FAIL) {
         arcp__job_fail_with(jobs, job, ARCP_E_BUDGET_EXHAUSTED, "a budget is used up");
     }
 }

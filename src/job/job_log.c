@@ -122,7 +122,7 @@ void arcp__job_fields(const arcp__job *job, arcp_buf *out)
 void arcp__job_log(arcp__jobs *jobs, arcp__log_level level, const arcp__job *job,
                    const char *message)
 {
-    arcp_buf fields = ARCP_BUF_INIT;
+    arcp_buf fields = arcp_buf_init();
     if (!jobs->has_no_log) {
         arcp__job_fields(job, &fields);
         arcp__effect_log_fields(jobs->log, level, message, &fields);
@@ -142,8 +142,8 @@ void arcp__job_log_end(arcp__jobs *jobs, arcp__job *job)
     if (jobs->has_no_log) {
         return;
     }
-    arcp_buf fields = ARCP_BUF_INIT;
-    arcp_buf costs = ARCP_BUF_INIT;
+    arcp_buf fields = arcp_buf_init();
+    arcp_buf costs = arcp_buf_init();
     arcp_json_writer writer;
     char duration[24];
     const char *status = arcp_job_status_name(job->status);

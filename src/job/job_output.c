@@ -96,8 +96,8 @@ arcp_status arcp__job_chunk(arcp__jobs *jobs, arcp__job *job, arcp_span data, ar
 static void plain_chunk(arcp__jobs *jobs, arcp__job *job, size_t size, bool more)
 {
     arcp_span bytes = arcp_span_first(arcp_buf_span(&job->live->plain_output), size);
-    arcp_buf data = ARCP_BUF_INIT;
-    arcp_buf json = ARCP_BUF_INIT;
+    arcp_buf data = arcp_buf_init();
+    arcp_buf json = arcp_buf_init();
     arcp_error error = {0};
     bool is_text = arcp__utf8_is_valid(bytes);
     if (is_text) {
@@ -177,7 +177,7 @@ static void end_plain(arcp__jobs *jobs, arcp__job *job)
     }
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = arcp__context_json_limits(jobs->context, SIZE_MAX);
-    arcp_buf result = ARCP_BUF_INIT;
+    arcp_buf result = arcp_buf_init();
     if (arcp_json_scan(&json, arcp_buf_span(output), &limits, NULL) == ARCP_OK) {
         arcp_json_compact(&json, ARCP_JSON_ROOT, &result);
     } else {
@@ -194,7 +194,7 @@ static void end_plain(arcp__jobs *jobs, arcp__job *job)
 /* [arcp:EG-6] */
 static void fail_exit(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *exit)
 {
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     char message[96];
     arcp_json_writer writer = arcp__put_begin(&details);
     arcp__put_i64(&writer, exit->by_signal ? "signal" : "exit_status", exit->code);

@@ -299,7 +299,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
     job->constraints = piece_of(json, row.accepted, shown.lease_constraints);
     /* The lease of an ended job is only shown, as it was written, unless it has counters. */
     if (!has_ended || row.spent != ARCP_JSON_ABSENT) {
-        arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+        arcp_lease_limits limits = arcp_lease_limits_init();
         limits.patterns_max = SIZE_MAX; /* it was accepted under limits that may have changed */
         limits.bytes_max = SIZE_MAX;
         arcp_lease *lease = NULL;

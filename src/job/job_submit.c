@@ -19,6 +19,7 @@ arcp_status arcp__job_read_lease(const arcp__jobs *jobs, const arcp__job_order *
 {
     const arcp_settings *settings = &jobs->context->settings;
     const arcp_lease_limits limits = {
+        .struct_size = sizeof limits,
         .patterns_max = (size_t)settings->limits_lease_patterns,
         .bytes_max = (size_t)settings->limits_lease_bytes,
         .pattern_bytes_max = (size_t)settings->limits_pattern_bytes,
@@ -108,7 +109,7 @@ static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arc
     if (order->agent->cwd[0] != '\0' || jobs->work_directory.size == 0) {
         return copy_any(&live->cwd, arcp_span_cstr(order->agent->cwd));
     }
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     arcp_buf_append(&path, jobs->work_directory);
     arcp_buf_append_byte(&path, '/');
     arcp_buf_append_cstr(&path, job->id);
@@ -278,7 +279,7 @@ arcp__job_outcome arcp__job_submit(arcp__jobs *jobs, arcp__job_order *order,
     order->lease_work.left = jobs->context->settings.limits_lease_steps;
     arcp__job_outcome outcome = ARCP__JOB_REFUSED;
     arcp_buf input = arcp__context_take_buf(jobs->context);
-    arcp_buf notes = ARCP_BUF_INIT;
+    arcp_buf notes = arcp_buf_init();
     arcp_status status = check(jobs, order, &answer->details, err);
     if (status == ARCP_OK) {
         arcp_json_compact(order->json, order->requested_input, &input);

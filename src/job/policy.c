@@ -79,7 +79,7 @@ static arcp_status narrow(const arcp__jobs *jobs, const arcp__policy_row *row,
                           arcp_error *err)
 {
     arcp_lease *narrowed = NULL;
-    arcp_buf dropped = ARCP_BUF_INIT;
+    arcp_buf dropped = arcp_buf_init();
     const arcp_status status = arcp__lease_narrow(order->lease, ceiling, &narrowed, &dropped, err);
     if (status == ARCP_OK && dropped.size > 2) {
         arcp_buf_append_format(notes, "policy[%zu]: principal %s, agent %s",
@@ -196,7 +196,7 @@ arcp_status arcp__policy_apply(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
                 .lease = row->ceiling,
                 .absent_is_open = row->leaves_others_open,
                 .closes_models = !row->leaves_others_open &&
-                                 jobs->context->settings.model_use_required != ARCP_CHOICE_TRUE,
+                                 jobs->context->settings.model_use_required != ARCP__CHOICE_TRUE,
                 .work = work};
             status = narrow(jobs, row, &ceiling, order, notes, err);
         }

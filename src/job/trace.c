@@ -270,7 +270,7 @@ typedef struct subject {
 static void emit(arcp__jobs *jobs, const subject *about, const arcp__otlp_span *span, bool is_own)
 {
     draft out = {.span = *span};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     out.span.trace_id = arcp_span_make(about->trace_id, ARCP__TRACE_ID_SIZE);
     out.span.tracestate = about->tracestate;
     out.span.start_wall_ns = about->trace->began_wall_ns;

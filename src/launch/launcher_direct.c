@@ -95,9 +95,7 @@ static bool process_take_exit(arcp_process *process, arcp_process_exit *out)
     if (!fetch(direct)) {
         return false;
     }
-    size_t size = out->struct_size;
-    memcpy(out, &direct->end, size < sizeof(*out) ? size : sizeof(*out));
-    out->struct_size = size;
+    arcp__options_give(out, &direct->end, sizeof direct->end);
     return true;
 }
 
@@ -113,7 +111,12 @@ static void process_release(arcp_process *process)
     arcp__free(direct);
 }
 
-static const arcp_process_ops process_ops = {process_signal, process_take_exit, process_release};
+static const arcp_process_ops process_ops = {
+    .struct_size = sizeof(arcp_process_ops),
+    .signal = process_signal,
+    .take_exit = process_take_exit,
+    .release = process_release,
+};
 
 /* ---- starting ---- */
 
@@ -263,18 +266,24 @@ static void launcher_free(arcp_launcher *launcher)
     arcp__free(direct);
 }
 
-static const arcp_launcher_ops launcher_ops = {"direct", start, launcher_free};
+static const arcp_launcher_ops launcher_ops = {
+    .struct_size = sizeof(arcp_launcher_ops),
+    .name = "direct",
+    .start = start,
+    .free = launcher_free,
+};
 
-arcp_status arcp_launcher_new_direct(const arcp_direct_launcher_options *options,
-                                     arcp_launcher **out, arcp_error *err)
+arcp_status arcp_launcher_new_direct(const arcp_direct_launcher_options *given, arcp_launcher **out,
+                                     arcp_error *err)
 {
-    arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_DIRECT_LAUNCHER_OPTIONS_INIT", err);
+    arcp_direct_launcher_options options = arcp_direct_launcher_options_init();
+    const arcp_status status =
+        arcp__options_take(&options, given, sizeof options, "arcp_direct_launcher_options", err);
     if (status != ARCP_OK) {
         return status;
     }
     direct_launcher *direct = arcp__alloc(sizeof(*direct));
-    const char *helper = options == NULL ? NULL : options->helper;
+    const char *helper = options.helper;
     if (direct != NULL && helper != NULL) {
         direct->helper = arcp__copy_cstr(helper, strlen(helper));
     }

@@ -146,7 +146,7 @@ static arcp_status write_orders(arcp__launch_plan *plan, arcp_error *err)
 {
     const arcp__launch_child *child = &plan->child;
     arcp__launch_orders orders;
-    arcp_buf texts = ARCP_BUF_INIT;
+    arcp_buf texts = arcp_buf_init();
     if (child->limit_count > ARCP__LAUNCH_LIMITS_MAX) {
         return arcp_error_set(err, ARCP_E_USAGE, "there are more than %d resource limits",
                               ARCP__LAUNCH_LIMITS_MAX);

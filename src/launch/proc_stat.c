@@ -126,7 +126,7 @@ void arcp__proc_each_child(arcp__proc_fn each, void *user)
 bool arcp__proc_variable(pid_t pid, const char *name, char *out, size_t size)
 {
     char chunk[4096];
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     const size_t name_size = strlen(name);
     bool found = false;
     int fd = open_of(pid, "environ");

@@ -24,7 +24,7 @@ static void write_lease(arcp__log *log, arcp_json_writer *writer, const char *na
 {
     uint8_t hash[32];
     char hex[2 * sizeof(hash)];
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     if (lease == NULL) {
         return;
     }
@@ -44,7 +44,7 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
     if (log->options.has_no_lines) {
         return;
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     (void)arcp_buf_reserve(&text, LINE_BYTES);
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp__write_timestamp(&writer, "ts", log->context->now.wall_ns);
@@ -88,10 +88,10 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
 void arcp__audit_update_gates(arcp__log *log)
 {
     const arcp_settings *settings = &log->context->settings;
-    const bool must_record = settings->audit_on_failure == ARCP_AUDIT_DENY;
+    const bool must_record = settings->audit_on_failure == ARCP__AUDIT_DENY;
     atomic_store(&log->gates.must_record, must_record);
     atomic_store(&log->gates.are_closed, log->audit_failing && must_record);
-    atomic_store(&log->gates.grants_are_logged, settings->audit_grants == ARCP_CHOICE_TRUE);
+    atomic_store(&log->gates.grants_are_logged, settings->audit_grants == ARCP__CHOICE_TRUE);
 }
 
 void arcp__audit_set_failing(arcp__log *log, bool failing)

@@ -48,7 +48,7 @@ arcp__pending_effect *arcp__effect_push(arcp__log *log, arcp__port *port,
     *pending = (arcp__pending_effect){.effect = *effect, .port = port};
     if (text != NULL) {
         pending->text = *text;
-        *text = (arcp_buf)ARCP_BUF_INIT;
+        *text = arcp_buf_init();
     }
     if (port != NULL) {
         pending->effect.link_user = port->user;
@@ -99,13 +99,13 @@ void arcp__effect_log(arcp__log *log, arcp__log_level level, const char *format,
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    arcp__effect_log_fields(log, level, line, &(arcp_buf)ARCP_BUF_INIT);
+    arcp__effect_log_fields(log, level, line, &(arcp_buf){0});
 }
 
 void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *message,
                              arcp_buf *fields)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, message);
     text.failed = text.failed || fields->failed;
     arcp__pending_effect *line = arcp__effect_push(
@@ -115,7 +115,7 @@ void arcp__effect_log_fields(arcp__log *log, arcp__log_level level, const char *
         return;
     }
     line->fields = *fields;
-    *fields = (arcp_buf)ARCP_BUF_INIT;
+    *fields = arcp_buf_init();
 }
 
 /* The owner is done with the effect of the last call. */
@@ -205,7 +205,7 @@ void arcp__port_send(arcp__log *log, arcp__port *port, arcp_buf *frame, bool dur
 void arcp__port_close(arcp__log *log, arcp__port *port, int close_code, const char *reason,
                       bool durable)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, reason);
     port->is_closed = true;
     arcp__effect_push(log, port,
@@ -232,7 +232,7 @@ arcp__read *arcp__read_start(arcp__log *log, arcp_span stream, uint64_t from, si
                              size_t bytes_max, arcp__read_done_fn done, void *user, void *owner)
 {
     arcp__read *read = arcp__alloc(sizeof *read);
-    arcp_buf key = ARCP_BUF_INIT;
+    arcp_buf key = arcp_buf_init();
     if (read == NULL) {
         arcp__context_no_memory(log->context);
         return NULL;

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/directory.h"
 #include "base/hash.h"
+#include "base/options.h"
 #include "process/process_state.h"
 
 #define INPUT_BYTES_MAX 16777216u
@@ -129,7 +130,7 @@ bool arcp__agent_process_check(arcp__agent_process *process)
     if (process->is_taken || process->process == NULL) {
         return process->is_taken;
     }
-    process->end.struct_size = sizeof(process->end);
+    process->end = arcp_process_exit_init();
     if (!process->process->ops->take_exit(process->process, &process->end)) {
         return false;
     }
@@ -304,7 +305,7 @@ static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, bo
         return ARCP_E_NO_MEMORY;
     }
     *request =
-        (write_request){.process = process, .is_last = is_last, .bytes = ARCP_BUF_SECRET_INIT};
+        (write_request){.process = process, .is_last = is_last, .bytes = arcp_buf_secret_init()};
     arcp_buf_append(&request->bytes, bytes);
     arcp_buf_append(&request->bytes, arcp_span_make(end, end_size));
     const arcp_status status = arcp_buf_status(&request->bytes);
@@ -376,7 +377,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     if (status != ARCP_OK) {
         return status;
     }
-    arcp_launch_spec launch = ARCP_LAUNCH_SPEC_INIT;
+    arcp_launch_spec launch = arcp_launch_spec_init();
     process->cgroup = arcp__cgroups_take(table->cgroups, &process->cgroup_fd);
     launch.argv = spec->argv;
     launch.env = spec->env;
@@ -411,6 +412,13 @@ static arcp_status watch(arcp__agent_process *process, arcp__start *start)
 {
     if (start->status != ARCP_OK) {
         return start->status;
+    }
+    /* A process whose vtable cannot be called is left to its launcher. */
+    const arcp_status status =
+        arcp__vtable_check(start->process->ops, ARCP__END_OF(arcp_process_ops, release),
+                           sizeof(arcp_process_ops), "arcp_process_ops", &start->error);
+    if (status != ARCP_OK) {
+        return status;
     }
     const int result = uv_poll_init(process->table->loop, &process->exit, start->process->exit_fd);
     if (result != 0) {

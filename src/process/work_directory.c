@@ -112,7 +112,7 @@ static bool read_note(int run, const char *name, arcp__stray *out)
 
 static size_t kill_noted(int run, const char *path)
 {
-    arcp_buf found = ARCP_BUF_INIT; /* of arcp__stray */
+    arcp_buf found = arcp_buf_init(); /* of arcp__stray */
     DIR *entries = arcp__directory_entries(run, ".");
     if (entries == NULL) {
         return 0;

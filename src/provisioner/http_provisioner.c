@@ -41,7 +41,7 @@ static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
 {
     const http_provisioner *self = (const http_provisioner *)base;
     const prepared *how = &self->requests[kind];
-    arcp__http_message message = ARCP__HTTP_MESSAGE_INIT;
+    arcp__http_message message = arcp__http_message_init();
     bool names_key = false;
     message.id = request->call_id;
     message.kind = kind;
@@ -168,7 +168,7 @@ static void on_answer(void *user, const arcp__http_answer *answer)
     http_provisioner *self = user;
     char message[96] = "";
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_SECRET_INIT;
+    arcp_buf scratch = arcp_buf_secret_init();
     arcp_json_limits limits = {32, 10000, UINT32_MAX - 1};
     arcp_provision_result result = {.struct_size = sizeof result,
                                     .call_id = answer->id,
@@ -271,6 +271,7 @@ arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *opt
     }
     self->options = *options;
     self->ops = (arcp_provisioner_ops){
+        .struct_size = sizeof(arcp_provisioner_ops),
         .name = "http",
         .set_callbacks = arcp__upstream_set_callbacks,
         .issue = ask_issue,

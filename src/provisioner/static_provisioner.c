@@ -228,6 +228,7 @@ static void provisioner_free(arcp_provisioner *base)
 }
 
 static const arcp_provisioner_ops ops = {
+    .struct_size = sizeof(arcp_provisioner_ops),
     .name = "static",
     .set_callbacks = arcp__upstream_set_callbacks,
     .issue = take_one,

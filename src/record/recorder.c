@@ -200,7 +200,7 @@ static void put_policy(arcp_buf *out, const arcp__policy *policy)
     put_text(out, policy->agent_glob);
     put_number(out, policy->leaves_others_open);
     put_number(out, policy->max_lifetime_sec);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     for (int part = 0; part < 2; part++) {
         arcp_buf_clear(&text);
         if (policy->ceiling != NULL && part == 0) {

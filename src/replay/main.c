@@ -91,7 +91,7 @@ static int replay(arcp__program *program)
     arcp__replay_result result = {.end = ARCP__REPLAY_SAME};
     void *bytes = NULL;
     size_t size = 0;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_error err = {0};
     int exit_status = ARCP__EXIT_ERROR;
     arcp_status status = map_file(path, &bytes, &size, &err);

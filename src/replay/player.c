@@ -225,7 +225,9 @@ static void begin(player *p, const arcp__recording_call *call)
 static void add_policy(player *p, const arcp__recording_call *call)
 {
     arcp__recording_fields more = call->more;
-    const arcp_lease_limits limits = {SIZE_MAX, SIZE_MAX, 4096, 32};
+    arcp_lease_limits limits = arcp_lease_limits_init();
+    limits.patterns_max = SIZE_MAX;
+    limits.bytes_max = SIZE_MAX;
     arcp_lease *ceiling = NULL;
     arcp__policy policy = {.principal_glob = arcp__recording_text(&more),
                            .agent_glob = arcp__recording_text(&more)};

@@ -165,7 +165,7 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
 {
     arcp_error own = {0};
     err = err == NULL ? &own : err;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     arcp_status status = wait_for_room(call, err);
     if (status != ARCP_OK) {
         return status;
@@ -186,7 +186,7 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
         !arcp_buf_reserve(&call->scratch, body.size * 4)) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp__job_message message;
     const arcp__job_port_event event = {.kind = kind_text,
                                         .json = &call->json,
@@ -215,7 +215,7 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
 {
     arcp_target_scratch own_scratch;
     arcp__job_message message;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     bool is_allowed = arcp__job_port_authorize(
         &call->port, arcp__clock_now(), capability, target,
         scratch == NULL ? &own_scratch : scratch,
@@ -253,7 +253,7 @@ static arcp_status say(arcp_agent_call *call, const char *kind, arcp_buf *body, 
 arcp_status arcp_agent_log(arcp_agent_call *call, const char *level, const char *text,
                            arcp_error *err)
 {
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp_buf_init();
     arcp__event_write_log(arcp_span_cstr(level), arcp_span_cstr(text), &body);
     return say(call, "log", &body, err);
 }
@@ -261,7 +261,7 @@ arcp_status arcp_agent_log(arcp_agent_call *call, const char *level, const char 
 arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_t total,
                                 const char *message, arcp_error *err)
 {
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&body);
     arcp__put_u64(&writer, "current", current);
     if (total != 0) {
@@ -277,7 +277,7 @@ arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_
 arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name, const char *value,
                               const char *unit, arcp_error *err)
 {
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp_buf_init();
     arcp__event_write_metric(arcp_span_cstr(name), arcp_span_cstr(value), arcp_span_cstr(unit),
                              &body);
     return say(call, "metric", &body, err);
@@ -290,7 +290,7 @@ arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, 
         return status;
     }
     bool is_text = arcp__utf8_is_valid(bytes);
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp_buf_append_cstr(&line, "{\"type\":\"result.chunk\",\"payload\":{\"data\":");
     if (is_text) {
         arcp_json_quote(bytes, &line);
@@ -336,7 +336,7 @@ static arcp_status read_reply(arcp_agent_call *call, arcp_buf *reply, arcp_error
 arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_buf *reply,
                                 arcp_error *err)
 {
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_error own = {0};
     err = err == NULL ? &own : err;
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
@@ -353,11 +353,11 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
     if (!arcp_json_is(&call->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "a delegation must be an object");
     }
-    arcp_buf id = ARCP_BUF_INIT; /* of its text, what `name` needs */
+    arcp_buf id = arcp_buf_init(); /* of its text, what `name` needs */
     arcp_span name = arcp_json_string(
         &call->json,
         arcp_json_member(&call->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("delegate_id")), &id);
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp_buf_append_cstr(&line, "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":");
     arcp_json_compact(&call->json, ARCP_JSON_ROOT, &line);
     arcp_buf_append_byte(&line, '}');
@@ -408,7 +408,7 @@ static void end(arcp_agent_call *call, arcp_buf *line)
 
 void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)
 {
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp_buf_append_cstr(&line, "{\"type\":\"job.result\",\"payload\":{");
     if (result.size != 0) {
         arcp_buf_append_cstr(&line, "\"result\":");
@@ -425,7 +425,7 @@ void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)
 void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *message,
                      arcp_span details)
 {
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&line);
     arcp__put_cstr(&writer, "type", "job.error");
     arcp__put_object(&writer, "payload");

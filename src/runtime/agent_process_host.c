@@ -172,7 +172,7 @@ static void write_plain_input(const process_job *pj, arcp_span start)
 {
     arcp_json json = ARCP_JSON_INIT;
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp_span input = {NULL, 0};
     bool is_read = arcp_json_scan(&json, start, &limits, NULL) == ARCP_OK;
     if (is_read) {
@@ -314,7 +314,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         return;
     }
     *pj = (process_job){
-        .runtime = runtime, .agent = &entry->process, .job = job, .start = ARCP_BUF_SECRET_INIT};
+        .runtime = runtime, .agent = &entry->process, .job = job, .start = arcp_buf_secret_init()};
     job->live->user = pj;
     bool is_there = pj->agent->pool != NULL && arcp__process_pool_waiting(pj->agent->pool) != 0;
     if (!is_there) {

@@ -128,16 +128,17 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
 
 /* ---- registering ---- */
 
-arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_process_agent *from,
+arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_process_agent *given,
                                           arcp_error *err)
 {
-    arcp_status status = arcp__options_check(from, sizeof(*from), "ARCP_PROCESS_AGENT_INIT", err);
+    arcp_process_agent from = arcp_process_agent_init();
+    arcp_status status = arcp__options_take(&from, given, sizeof from, "arcp_process_agent", err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (from->command == NULL || from->command[0] == NULL) {
+    if (from.command == NULL || from.command[0] == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "the command of agent \"%s\" is empty",
-                              from->name);
+                              from.name == NULL ? "" : from.name);
     }
     arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
     if (entry == NULL) {
@@ -145,9 +146,9 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     }
     arcp__process_agent *agent = &entry->process;
     entry->ops = &arcp__agent_process_host;
-    status = fill(agent, runtime, from, err);
-    if (status == ARCP_OK && from->warm != 0 && !from->is_plain) {
-        status = keep_warm(agent, from->warm, err); /* which says what cannot be started */
+    status = fill(agent, runtime, &from, err);
+    if (status == ARCP_OK && from.warm != 0 && !from.is_plain) {
+        status = keep_warm(agent, from.warm, err); /* which says what cannot be started */
     } else if (status == ARCP_OK && runtime->options.launcher == NULL) {
         /* A program or user that is missing is told now, not by the first job's failure. It may
          * come later: the agent is offered all the same. */
@@ -157,7 +158,7 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
             (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         } else if (status != ARCP_OK) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN, "agent \"%s\": %s; its jobs will fail",
-                              from->name, why.message);
+                              from.name, why.message);
             status = ARCP_OK;
         }
     }
@@ -167,6 +168,6 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         return status;
     }
     /* Takes the entry in any case. */
-    return arcp__runtime_add_entry(runtime, entry, from->name, from->version, from->is_default,
-                                   from->cwd, err);
+    return arcp__runtime_add_entry(runtime, entry, from.name, from.version, from.is_default,
+                                   from.cwd, err);
 }

@@ -211,7 +211,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     if (options->settings != NULL) {
         engine.settings = *options->settings;
     } else {
-        arcp_settings_default(&engine.settings);
+        arcp__settings_default(&engine.settings);
         if (!runtime->store->ops->durable) {
             arcp_settings_fit_memory(&engine.settings);
         }
@@ -232,39 +232,61 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     return status == ARCP_OK ? arcp__engine_new(&engine, &runtime->engine, err) : status;
 }
 
-arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *options,
+/* What the program implements, before anything of it is called. */
+static arcp_status check_parts(const arcp_runtime_options *options, arcp_error *err)
+{
+    arcp_status status = ARCP_OK;
+    if (options->store != NULL) {
+        status = arcp__vtable_check(options->store->ops, ARCP__END_OF(arcp_store_ops, close),
+                                    sizeof(arcp_store_ops), "arcp_store_ops", err);
+    }
+    if (status == ARCP_OK && options->launcher != NULL) {
+        status = arcp__vtable_check(options->launcher->ops, ARCP__END_OF(arcp_launcher_ops, free),
+                                    sizeof(arcp_launcher_ops), "arcp_launcher_ops", err);
+    }
+    if (status == ARCP_OK && options->provisioner != NULL) {
+        status =
+            arcp__vtable_check(options->provisioner->ops, ARCP__END_OF(arcp_provisioner_ops, free),
+                               sizeof(arcp_provisioner_ops), "arcp_provisioner_ops", err);
+    }
+    return status;
+}
+
+arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options *given,
                              arcp_runtime **out, arcp_error *err)
 {
-    const arcp_runtime_options defaults = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_RUNTIME_OPTIONS_INIT", err);
+        arcp__options_take(&options, given, sizeof options, "arcp_runtime_options", err);
+    if (status == ARCP_OK) {
+        status = check_parts(&options, err);
+    }
     if (status != ARCP_OK) {
         return status;
     }
-    options = options == NULL ? &defaults : options;
     arcp_runtime *runtime = arcp__alloc(sizeof(*runtime));
     if (runtime == NULL) {
-        if (options->store != NULL) {
-            options->store->ops->close(options->store);
+        if (options.store != NULL) {
+            options.store->ops->close(options.store);
         }
-        if (options->provisioner != NULL) {
-            options->provisioner->ops->free(options->provisioner);
+        if (options.provisioner != NULL) {
+            options.provisioner->ops->free(options.provisioner);
         }
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     runtime->loop = loop;
     runtime->turn.limits = &arcp__turn_of_links;
-    runtime->options = *options;
+    runtime->options = options;
     runtime->options.failed = NULL; /* until it is made the status tells it */
-    runtime->store = options->store;
-    runtime->provisioner = options->provisioner;
+    runtime->store = options.store;
+    runtime->provisioner = options.provisioner;
     runtime->inbox.turn.limits = &arcp__turn_of_agents;
     (void)pthread_mutex_init(&runtime->inbox.mutex, NULL);
     (void)pthread_cond_init(&runtime->inbox.changed, NULL);
     (void)pthread_cond_init(&runtime->inbox.has_work, NULL);
-    status = make_parts(runtime, options, err);
+    status = make_parts(runtime, &options, err);
     if (status == ARCP_OK) {
-        status = make_engine(runtime, options, err);
+        status = make_engine(runtime, &options, err);
     }
     if (status == ARCP_OK) {
         /* Writing to an agent or a peer that is gone must be an error, not the end of the program.
@@ -281,7 +303,7 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
         arcp_runtime_free(runtime);
         return status;
     }
-    runtime->options.failed = options->failed;
+    runtime->options.failed = options.failed;
     *out = runtime;
     return ARCP_OK;
 }
@@ -312,13 +334,14 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
     return status;
 }
 
-arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *agent, arcp_error *err)
+arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *given, arcp_error *err)
 {
-    arcp_status status = arcp__options_check(agent, sizeof(*agent), "ARCP_AGENT_INIT", err);
+    arcp_agent agent = arcp_agent_init();
+    arcp_status status = arcp__options_take(&agent, given, sizeof agent, "arcp_agent", err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (agent->run == NULL) {
+    if (agent.run == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "an agent must have run");
     }
     arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
@@ -326,10 +349,10 @@ arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *agent
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     entry->ops = &arcp__agent_callback_host;
-    entry->callback = *agent;
+    entry->callback = agent;
     entry->callback.name = NULL; /* the caller's; the entry has copies */
     entry->callback.version = NULL;
-    return arcp__runtime_add_entry(runtime, entry, agent->name, agent->version, agent->is_default,
+    return arcp__runtime_add_entry(runtime, entry, agent.name, agent.version, agent.is_default,
                                    NULL, err);
 }
 
@@ -382,17 +405,18 @@ void arcp_runtime_clear_policies(arcp_runtime *runtime)
     arcp__engine_clear_policies(runtime->engine);
 }
 
-arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const arcp_policy *policy,
+arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const arcp_policy *given,
                                     arcp_error *err)
 {
+    arcp_policy policy = arcp_policy_init();
     const arcp_status status =
-        arcp__options_check(policy, sizeof(*policy), "ARCP_POLICY_INIT", err);
+        arcp__options_take(&policy, given, sizeof policy, "arcp_policy", err);
     const arcp__policy row = {
-        .principal_glob = arcp_span_cstr(policy->principal_glob),
-        .agent_glob = arcp_span_cstr(policy->agent_glob),
-        .ceiling = policy->ceiling,
-        .leaves_others_open = policy->leaves_others_open,
-        .max_lifetime_sec = policy->max_lifetime_sec,
+        .principal_glob = arcp_span_cstr(policy.principal_glob),
+        .agent_glob = arcp_span_cstr(policy.agent_glob),
+        .ceiling = policy.ceiling,
+        .leaves_others_open = policy.leaves_others_open,
+        .max_lifetime_sec = policy.max_lifetime_sec,
     };
     return status == ARCP_OK ? arcp__engine_add_policy(runtime->engine, &row, err) : status;
 }
@@ -426,7 +450,7 @@ void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out
 {
     arcp__engine_stats engine;
     arcp__engine_get_stats(runtime->engine, &engine);
-    *out = (arcp_runtime_stats){
+    const arcp_runtime_stats stats = {
         .sessions = engine.sessions,
         .sessions_connected = engine.sessions_connected,
         .jobs_running = engine.jobs_running,
@@ -437,4 +461,5 @@ void arcp_runtime_get_stats(const arcp_runtime *runtime, arcp_runtime_stats *out
         .credentials_outstanding = engine.credentials_outstanding,
         .credentials_stuck = engine.credentials_stuck,
     };
+    arcp__options_give(out, &stats, sizeof stats);
 }

@@ -22,27 +22,29 @@ static arcp_status translate(void *user, const arcp_upstream_error *error)
     return runtime->provisioner->ops->translate_error(runtime->provisioner, error);
 }
 
-/* The border to somebody else's code: what is not of this release, or no outcome, is no answer. */
-static void on_done(void *user, const arcp_provision_result *result)
+/* The result comes from the program's code: one that cannot be read, or whose outcome is not in the
+ * list, says nothing about what the upstream did. */
+static void on_done(void *user, const arcp_provision_result *given)
 {
     arcp_runtime *runtime = user;
-    const arcp_provision_result unknown = {
-        .struct_size = sizeof(unknown),
-        .call_id = result->call_id,
-        .outcome = ARCP_PROVISION_UNKNOWN,
-        .status = ARCP_E_INTERNAL_ERROR,
-        .message = "the provisioner's answer cannot be understood",
-    };
-    bool is_understood = result->struct_size == sizeof(*result) &&
-                         (unsigned)result->outcome <= ARCP_PROVISION_ABSENT;
-    arcp__engine_provisioned(runtime->engine, arcp__input_now(runtime),
-                             is_understood ? result : &unknown);
+    arcp_provision_result result = arcp_provision_result_init();
+    if (arcp__options_take(&result, given, sizeof result, "arcp_provision_result", NULL) !=
+            ARCP_OK ||
+        (unsigned)result.outcome > ARCP_PROVISION_ABSENT) {
+        result = arcp_provision_result_init();
+        result.call_id = given->call_id;
+        result.outcome = ARCP_PROVISION_UNKNOWN;
+        result.status = ARCP_E_INTERNAL_ERROR;
+        result.message = "the provisioner's answer cannot be understood";
+    }
+    arcp__engine_provisioned(runtime->engine, arcp__input_now(runtime), &result);
 }
 
 arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *key_file,
                                            arcp__credential_options *out, arcp_error *err)
 {
     const arcp_provisioner *provisioner = runtime->provisioner;
+    runtime->terms = arcp_provisioner_terms_init();
     *out = (arcp__credential_options){.terms = NULL};
     if (provisioner == NULL) {
         return ARCP_OK;
@@ -50,8 +52,8 @@ arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *ke
     if (key_file == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "a provisioner needs a credential key file");
     }
-    arcp_status status = arcp__options_check(provisioner->terms, sizeof(*provisioner->terms),
-                                             "arcp_provisioner_terms", err);
+    arcp_status status = arcp__options_take(&runtime->terms, provisioner->terms,
+                                            sizeof runtime->terms, "arcp_provisioner_terms", err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -61,7 +63,7 @@ arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *ke
     }
     *out = (arcp__credential_options){
         .provisioner = provisioner->ops->name,
-        .terms = provisioner->terms,
+        .terms = &runtime->terms,
         .can_measure = provisioner->ops->usage != NULL,
         .seal = seal_value,
         .unseal = unseal_value,
@@ -107,12 +109,10 @@ void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
         return;
     }
     const bool is_new = verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE;
-    const arcp_provision_result result = {
-        .struct_size = sizeof(result),
-        .call_id = call_id,
-        .outcome = is_new ? ARCP_PROVISION_REFUSED : ARCP_PROVISION_UNKNOWN,
-        .status = ARCP_E_INTERNAL_ERROR,
-        .message = error.message[0] == '\0' ? "the provisioner cannot be asked" : error.message,
-    };
+    arcp_provision_result result = arcp_provision_result_init();
+    result.call_id = call_id;
+    result.outcome = is_new ? ARCP_PROVISION_REFUSED : ARCP_PROVISION_UNKNOWN;
+    result.status = ARCP_E_INTERNAL_ERROR;
+    result.message = error.message[0] == '\0' ? "the provisioner cannot be asked" : error.message;
     arcp__engine_provisioned(runtime->engine, arcp__clock_now(), &result);
 }

@@ -33,7 +33,7 @@ static void tell_agent(arcp_runtime *runtime, const arcp__effect *effect)
 static void perform(arcp_runtime *runtime, const arcp__effect *effect)
 {
     arcp__runtime_link *link = effect->link_user;
-    arcp_connection_info info = {0};
+    arcp_connection_info info = arcp_connection_info_init();
     arcp_error error = {0};
     char reason[124]; /* a close frame has room for 123 bytes */
     switch (effect->kind) {

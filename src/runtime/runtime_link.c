@@ -122,7 +122,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
 {
     arcp__runtime_link *link = user;
     arcp_runtime *runtime = link->runtime;
-    arcp_connection_info info = {0};
+    arcp_connection_info info = arcp_connection_info_init();
     connection->ops->info(connection, &info);
     /* That a client is cut off for what it sent is something its operator looks for. Before the
      * welcome it is anybody's, and no line. */
@@ -154,7 +154,7 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
     if (link == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
-    arcp_connection_info info;
+    arcp_connection_info info = arcp_connection_info_init();
     connection->ops->info(connection, &info);
     arcp__link_options options = {.user = link,
                                   .is_local = info.local,
@@ -183,13 +183,18 @@ static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
 }
 
 arcp_status arcp_runtime_serve(arcp_runtime *runtime, arcp_connection *connection,
-                               const arcp_serve_options *options, arcp_error *err)
+                               const arcp_serve_options *given, arcp_error *err)
 {
-    const arcp_serve_options none = ARCP_SERVE_OPTIONS_INIT;
+    arcp_serve_options options = arcp_serve_options_init();
     arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_SERVE_OPTIONS_INIT", err);
+        arcp__vtable_check(connection->ops, ARCP__END_OF(arcp_connection_ops, release),
+                           sizeof(arcp_connection_ops), "arcp_connection_ops", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    status = arcp__options_take(&options, given, sizeof options, "arcp_serve_options", err);
     if (status == ARCP_OK) {
-        status = serve(runtime, connection, options == NULL ? &none : options, err);
+        status = serve(runtime, connection, &options, err);
     }
     if (status != ARCP_OK) {
         connection->ops->release(connection);
@@ -201,7 +206,7 @@ arcp_status arcp_runtime_serve(arcp_runtime *runtime, arcp_connection *connectio
 
 static void on_accepted(void *user, arcp_connection *connection)
 {
-    const arcp_serve_options options = ARCP_SERVE_OPTIONS_INIT;
+    const arcp_serve_options options = arcp_serve_options_init();
     if (serve(user, connection, &options, NULL) != ARCP_OK) {
         connection->ops->release(connection);
     }
@@ -210,7 +215,7 @@ static void on_accepted(void *user, arcp_connection *connection)
 arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_settings *settings,
                                             arcp_error *err)
 {
-    arcp_admission_limits limits = ARCP_ADMISSION_LIMITS_INIT;
+    arcp_admission_limits limits = arcp_admission_limits_init();
     struct rlimit files = {0};
     limits.pending_per_address_max = (uint32_t)settings->limits_pending_per_address;
     limits.pending_max = (uint32_t)settings->limits_pending;
@@ -227,8 +232,7 @@ arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_se
     if (runtime->admission == NULL) {
         return arcp_admission_new(&limits, &runtime->admission, err);
     }
-    arcp_admission_set_limits(runtime->admission, &limits);
-    return ARCP_OK;
+    return arcp_admission_set_limits(runtime->admission, &limits, err);
 }
 
 static void on_refused(void *user, const char *peer, int status, const char *why)
@@ -242,7 +246,7 @@ static void on_refused(void *user, const char *peer, int status, const char *why
 }
 
 arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
-                                const arcp_listen_options *options, const char **url_out,
+                                const arcp_listen_options *given, const char **url_out,
                                 arcp_error *err)
 {
     arcp__runtime_listener *listener = arcp__alloc(sizeof(*listener));
@@ -251,14 +255,13 @@ arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
     }
     const arcp_listener_callbacks callbacks = {
         .accepted = on_accepted, .refused = on_refused, .user = runtime};
-    arcp_listen_options wanted = ARCP_LISTEN_OPTIONS_INIT;
+    arcp_listen_options options = arcp_listen_options_init();
     arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_LISTEN_OPTIONS_INIT", err);
+        arcp__options_take(&options, given, sizeof options, "arcp_listen_options", err);
     if (status == ARCP_OK) {
-        wanted = options == NULL ? wanted : *options;
-        wanted.admission = wanted.admission == NULL ? runtime->admission : wanted.admission;
-        status = arcp_listen_websocket(runtime->loop, url, &wanted, &callbacks, &listener->listener,
-                                       err);
+        options.admission = options.admission == NULL ? runtime->admission : options.admission;
+        status = arcp_listen_websocket(runtime->loop, url, &options, &callbacks,
+                                       &listener->listener, err);
     }
     if (status != ARCP_OK) {
         arcp__free(listener);

@@ -24,7 +24,7 @@ void arcp__runtime_log(arcp_runtime *runtime, const arcp__job *job, arcp_log_lev
                        const char *format, ...)
 {
     char line[512];
-    arcp_buf fields = ARCP_BUF_INIT;
+    arcp_buf fields = arcp_buf_init();
     va_list arguments;
     if (job != NULL && runtime->options.log != NULL) {
         arcp__job_fields(job, &fields);

@@ -130,6 +130,7 @@ struct arcp_runtime {
     arcp_store *store;
     arcp__authenticator *authenticator;
     arcp_provisioner *provisioner;  /* owned; NULL: none */
+    arcp_provisioner_terms terms;   /* the provisioner's, as this release has them */
     struct arcp__seal *seal;        /* owned; there with a provisioner */
     arcp__process_table *processes; /* owned */
     size_t settings_agent_line_bytes;

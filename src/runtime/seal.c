@@ -23,7 +23,7 @@ arcp_status arcp__seal_open(const char *path, arcp__seal **out, arcp_error *err)
 {
     const arcp__private_file file = {
         .what = "credential key file", .path = path, .bytes_max = KEY_BYTES + 1, .closed_to = 077};
-    arcp_buf key = ARCP_BUF_SECRET_INIT;
+    arcp_buf key = arcp_buf_secret_init();
     arcp__seal *seal = arcp__alloc(sizeof(*seal));
     if (seal == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -83,7 +83,7 @@ bool arcp__seal_close_value(const arcp__seal *seal, arcp_span label, arcp_span v
 {
     char nonce[NONCE_BYTES];
     const char tag[TAG_BYTES] = {0};
-    arcp_buf sealed = ARCP_BUF_SECRET_INIT;
+    arcp_buf sealed = arcp_buf_secret_init();
     if (value.size == 0 || value.size > 1u << 20) {
         return false;
     }
@@ -102,7 +102,7 @@ bool arcp__seal_close_value(const arcp__seal *seal, arcp_span label, arcp_span v
 
 bool arcp__seal_open_value(const arcp__seal *seal, arcp_span label, arcp_span sealed, arcp_buf *out)
 {
-    arcp_buf bytes = ARCP_BUF_SECRET_INIT;
+    arcp_buf bytes = arcp_buf_secret_init();
     bool done = arcp__base64_decode(sealed, ARCP__BASE64_URL, &bytes, NULL) == ARCP_OK &&
                 bytes.size > NONCE_BYTES + TAG_BYTES && cipher(seal, label, &bytes, false);
     if (done) {

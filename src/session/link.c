@@ -77,8 +77,8 @@ void arcp__link_fail(arcp__sessions *sessions, arcp__link *link, const arcp_erro
         session_id = arcp_span_cstr(fresh);
     }
     arcp__context_make_id(sessions->context, "msg_", id);
-    arcp_buf payload = ARCP_BUF_INIT;
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
+    arcp_buf frame = arcp_buf_init();
     const bool is_job_error =
         link->session == NULL && link->profile != NULL && link->profile->refuses_hello_as_job_error;
     if (is_job_error) {
@@ -269,7 +269,7 @@ void arcp__session_heartbeat_due(arcp__sessions *sessions, arcp__session *sessio
     }
     if (sessions->context->now.mono_ns >= ping_due(sessions, session)) {
         char id[ARCP__ID_SIZE];
-        arcp_buf payload = ARCP_BUF_INIT;
+        arcp_buf payload = arcp_buf_init();
         arcp__context_make_id(sessions->context, "msg_", id);
         arcp_json_writer writer = arcp__put_begin(&payload);
         arcp__put_cstr(&writer, "nonce", id);

@@ -169,8 +169,8 @@ static void answer_again(arcp__sessions *sessions, arcp__session *session, uint6
     const arcp_span end = arcp_span_from(answer, kept.size);
     arcp_json json = ARCP_JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    arcp_buf scratch = ARCP_BUF_INIT;
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
+    arcp_buf frame = arcp_buf_init();
     shown_job shown = {0};
     arcp_buf_append(&frame, kept);
     if (arcp_json_scan(&json, kept, &limits, NULL) != ARCP_OK ||
@@ -205,7 +205,7 @@ static void release_answer(arcp__sessions *sessions, arcp__request *request)
                           request->hash); /* the engine fails: a duplicate must not find it */
             return;
         }
-        arcp_buf frame = ARCP_BUF_INIT;
+        arcp_buf frame = arcp_buf_init();
         arcp__session_format_frame(sessions, session, seq, record, &frame);
         keep_answer(session, request->hash, seq, arcp_buf_span(&frame), ARCP__NOTHING);
         arcp_buf_fini(&frame);
@@ -320,7 +320,7 @@ static void format_record(arcp__request *request, arcp_span job_id, arcp_span pa
 static void format_accepted(const arcp__sessions *sessions, arcp__request *request,
                             arcp_span job_id, arcp_span agent)
 {
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_cstr(&writer, "request_id", request->id);
     arcp__put_cstr(&writer, "reply_to", request->id);
@@ -352,7 +352,7 @@ void arcp__session_settle_refusal(arcp__sessions *sessions, arcp__session *sessi
         arcp_buf_fini(&request->frame);
         arcp_buf_fini(&request->record);
         request->frame = request->lone_error;
-        request->lone_error = (arcp_buf)ARCP_BUF_INIT;
+        request->lone_error = arcp_buf_init();
     }
     arcp__request_finish(sessions, request);
 }
@@ -366,7 +366,7 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
     const bool is_session_error = refuses_as_session_error(request);
     const bool waits = accepts && is_session_error;
     arcp_span job_id = subject;
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     char fresh[ARCP__ID_SIZE];
     if (is_submit || (profile->names_refused_job && subject.size == 0)) {
         /* Clients match a refused submit by a job id that is never used for a job. */
@@ -437,7 +437,7 @@ void arcp__request_refuse_unknown_job(arcp__sessions *sessions, arcp__request *r
                                       arcp_span job_id)
 {
     arcp_error error = {0};
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_span shown = arcp_span_first(job_id, 64);
     job_id = arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX);
     (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,

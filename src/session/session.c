@@ -14,7 +14,7 @@ static void child_is_made(void *user, arcp__submitter *submitter, arcp__job *chi
     arcp__sessions *sessions = user;
     arcp__session *session = (arcp__session *)submitter;
     if (arcp__session_adopt(sessions, session, child, true) && !session->profile->hides_children) {
-        arcp_buf frame = ARCP_BUF_INIT;
+        arcp_buf frame = arcp_buf_init();
         arcp__session_format_accepted(sessions, session, child, &frame);
         arcp__session_send_in_order(sessions, session, arcp_span_cstr(child->id), &frame, false);
     }

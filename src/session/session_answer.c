@@ -42,7 +42,7 @@ void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *sessio
                              .batch_id = arcp__batch_open_id(sessions->log),
                              .frame = *frame,
                              .closes = closes};
-    *frame = (arcp_buf)ARCP_BUF_INIT;
+    *frame = arcp_buf_init();
     DL_APPEND(session->answers, answer);
     session->link->port.queued += answer->frame.size;
 }
@@ -114,7 +114,7 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
         for (arcp_json_ref at = arcp_json_first(&json, name + 1); at != ARCP_JSON_ABSENT;
              at = arcp_json_next(&json, name + 1, at)) {
             arcp_span currency = arcp_json_string(&json, at, &sessions->context->scratch);
-            arcp_buf value = ARCP_BUF_INIT;
+            arcp_buf value = arcp_buf_init();
             arcp_buf_append(&value, currency);
             arcp_buf_append_byte(&value, ':');
             arcp_buf_append(&value, arcp_json_raw(&json, at + 1));
@@ -133,7 +133,7 @@ void arcp__session_format_accepted(arcp__sessions *sessions, const arcp__session
                                    const arcp__job *job, arcp_buf *frame)
 {
     char id[ARCP__ID_SIZE];
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     arcp__context_make_id(sessions->context, "msg_", id);
     arcp__accepted_format(sessions, arcp_span_cstr(job->accepted), session->profile, &payload);
     arcp__envelope_format(&(arcp__envelope_head){.type = "job.accepted",

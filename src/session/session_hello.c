@@ -30,7 +30,7 @@ static void welcome(arcp__sessions *sessions, arcp__session *session, arcp_span 
                     arcp_span token)
 {
     const arcp_settings *settings = &sessions->context->settings;
-    arcp_buf payload = ARCP_BUF_SECRET_INIT;
+    arcp_buf payload = arcp_buf_secret_init();
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_object(&writer, "runtime");
     arcp__put_cstr(&writer, "name", sessions->runtime_name);
@@ -79,7 +79,7 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
                   arcp_span request_id, const char *request)
 {
     uint8_t bytes[32];
-    arcp_buf token = ARCP_BUF_SECRET_INIT;
+    arcp_buf token = arcp_buf_secret_init();
     arcp__context_random(sessions->context, bytes, sizeof(bytes));
     arcp_buf_append_cstr(&token, "rt_");
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
@@ -302,7 +302,7 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
         const arcp__job *job = at->observer.job;
         const bool is_unseen = at->first_seq == 0 || at->first_seq > resume->last_event_seq;
         if (at->may_cancel && is_unseen && job->parent_id[0] == '\0') {
-            arcp_buf frame = ARCP_BUF_INIT;
+            arcp_buf frame = arcp_buf_init();
             arcp__session_format_accepted(sessions, session, job, &frame);
             arcp__session_send_revealed(sessions, session, arcp_span_cstr(job->id), &frame);
         }
@@ -426,7 +426,7 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
         take_authentication(sessions, link, ARCP_OK, arcp_span_cstr(link->preset_principal), false);
         return;
     }
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
     if (is_bearer) {
         arcp_buf_append(&text, in->hello.token);
     }

@@ -162,7 +162,7 @@ void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
     const size_t bytes_max = entry_max < PAGE_BYTES_MAX ? entry_max : PAGE_BYTES_MAX;
     const arcp__job *last = NULL;
     arcp_buf entry = arcp__context_take_buf(sessions->context);
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     bool is_full = false; /* there are more */
     arcp_buf_append_cstr(&out, "{\"jobs\":[");
     size_t at =

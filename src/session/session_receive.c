@@ -9,7 +9,7 @@ static bool take_ping(arcp__sessions *sessions, arcp__session *session, const ar
 {
     const arcp_span id = in->envelope.id;
     const arcp_span nonce = arcp_json_raw(&sessions->context->json, in->nonce);
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     if (nonce.size > ARCP__REPEATED_MAX) {
         return false;
     }
@@ -39,7 +39,7 @@ static bool take_close(arcp__sessions *sessions, arcp__session *session, const a
     const arcp_span id = in->envelope.id;
     arcp__session_settle_refusal(sessions, session);
     session->closed_by_client = true;
-    arcp_buf payload = ARCP_BUF_INIT;
+    arcp_buf payload = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__put_string(&writer, "request_id", id);
     arcp__put_string(&writer, "reply_to", id);

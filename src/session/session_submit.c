@@ -241,7 +241,7 @@ static bool take_turn(arcp__sessions *sessions, arcp__session *session)
         /* Handle it as if it had just arrived. */
         arcp__message in;
         arcp_buf frame = first->held;
-        first->held = (arcp_buf)ARCP_BUF_INIT;
+        first->held = arcp_buf_init();
         session->held_submits--;
         session->held_bytes -= frame.size;
         if (arcp__message_read(sessions->context, arcp_buf_span(&frame), &in)) {

@@ -42,9 +42,9 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
         return;
     }
     arcp_error error = {0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     if (!arcp__job_is_visible_to(sessions->jobs, job, session->principal)) {
-        if (settings->authorization_hide_existence == ARCP_CHOICE_TRUE) {
+        if (settings->authorization_hide_existence == ARCP__CHOICE_TRUE) {
             (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%s\"", job->id);
         } else {
             (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED,
@@ -63,7 +63,7 @@ void arcp__session_subscribe(arcp__sessions *sessions, arcp__request *request,
                                     .decision = error.status == ARCP_OK ? "allowed" : "denied",
                                     .who = arcp__session_who(session, job),
                                     .code = error.status,
-                                    .rule = settings->authorization_subscribe == ARCP_SUBSCRIBE_ANY
+                                    .rule = settings->authorization_subscribe == ARCP__SUBSCRIBE_ANY
                                                 ? "authorization.subscribe: any"
                                                 : "authorization.subscribe: same_principal",
                                     .more = {{"owner", arcp_span_cstr(job->principal->name)}}});
@@ -165,7 +165,7 @@ void arcp__session_cancel(arcp__sessions *sessions, arcp__request *request, cons
         (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED,
                              "only the session that submitted the job may cancel it");
     }
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     if (error.status != ARCP_OK) {
         audit(sessions, request, job, job_id, error.status, NULL);
         arcp_buf_append_format(&text, "{\"job_id\":\"%s\"}", job->id);

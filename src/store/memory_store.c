@@ -486,8 +486,7 @@ static void serve(arcp__store_queue *queue, arcp__request *request)
 
 static void get_stats(arcp_store *base, arcp_store_stats *out)
 {
-    arcp__queue_stats(base, out);
-    out->bytes = ((const memory_store *)base)->bytes;
+    arcp__queue_stats(base, ((const memory_store *)base)->bytes, out);
 }
 
 static void close_store(arcp_store *base)
@@ -512,6 +511,7 @@ static void close_store(arcp_store *base)
 }
 
 static const arcp_store_ops memory_ops = {
+    .struct_size = sizeof(arcp_store_ops),
     .name = "memory",
     .durable = false,
     .set_callbacks = arcp__queue_set_callbacks,

@@ -42,7 +42,7 @@ static const struct {
     {"runs", RUNS},
     {"sums", SUMS},
     {"stream_runs", STREAM_RUNS},
-#define ARCP_STORE_TABLE(name, text) {text, TABLE(text)},
+#define ARCP_STORE_TABLE(name, number, text) {text, TABLE(text)},
 #include <arcp/sys/store_table.def>
 #undef ARCP_STORE_TABLE
 };
@@ -79,7 +79,7 @@ static const arcp__sqlite_step steps[] = {
      " ORDER BY old_runs.id LIMIT 1) AS first FROM streams WHERE key IS NOT NULL) WHERE first > 0;"
      "DROP TABLE old_streams;"
      "DROP TABLE old_runs;" STREAM_RUNS ";" SEAL_STREAMS},
-#define ARCP_STORE_TABLE(name, text)                                                               \
+#define ARCP_STORE_TABLE(name, number, text)                                                       \
     {2, "CREATE TABLE IF NOT EXISTS \"" text "\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL);"  \
         "ALTER TABLE \"" text                                                                      \
         "\" RENAME TO old_rows;" TABLE(text) ";"                                                   \
@@ -94,7 +94,7 @@ static const arcp__sqlite_step steps[] = {
 
 static const char *const sums[] = {
     SEAL_SUM("streams", "arcp_crc_stream_name(id, key)"),
-#define ARCP_STORE_TABLE(name, text) SEAL_SUM(text, "crc"),
+#define ARCP_STORE_TABLE(name, number, text) SEAL_SUM(text, "crc"),
 #include <arcp/sys/store_table.def>
 #undef ARCP_STORE_TABLE
 };

@@ -25,8 +25,7 @@ typedef struct sqlite_store {
 
 static void get_stats(arcp_store *base, arcp_store_stats *out)
 {
-    arcp__queue_stats(base, out);
-    out->bytes = arcp__sqlite_file_bytes(&((const sqlite_store *)base)->file);
+    arcp__queue_stats(base, arcp__sqlite_file_bytes(&((const sqlite_store *)base)->file), out);
 }
 
 /* In the opposite order of opening; parts that were not opened are skipped. */
@@ -50,6 +49,7 @@ static void close_store(arcp_store *base)
 }
 
 static const arcp_store_ops sqlite_ops = {
+    .struct_size = sizeof(arcp_store_ops),
     .name = "sqlite",
     .durable = true,
     .set_callbacks = arcp__queue_set_callbacks,

@@ -3,12 +3,13 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "base/options.h"
 
 #define DELIVERED_PER_POLL 1024
 #define READ_BYTES_MAX     16777216u /* of one read; more is cut to it */
 
 static const char *const table_names[] = {
-#define ARCP_STORE_TABLE(name, text) [ARCP_STORE_##name] = (text),
+#define ARCP_STORE_TABLE(name, number, text) [ARCP_STORE_##name] = (text),
 #include <arcp/sys/store_table.def>
 #undef ARCP_STORE_TABLE
 };
@@ -164,12 +165,14 @@ void arcp__queue_set_callbacks(arcp_store *base, const arcp_store_callbacks *cal
     from_base(base)->callbacks = *callbacks;
 }
 
-void arcp__queue_stats(arcp_store *base, arcp_store_stats *out)
+void arcp__queue_stats(arcp_store *base, uint64_t bytes, arcp_store_stats *out)
 {
     arcp__store_queue *queue = from_base(base);
     pthread_mutex_lock(&queue->mutex);
-    *out = queue->stats;
+    arcp_store_stats stats = queue->stats;
     pthread_mutex_unlock(&queue->mutex);
+    stats.bytes = bytes;
+    arcp__options_give(out, &stats, sizeof stats);
 }
 
 /* Marks the owner as woken; whether it has to be, by a call that is made without the mutex. */

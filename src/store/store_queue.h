@@ -116,7 +116,7 @@ arcp_status arcp__queue_scan(arcp_store *base, uint64_t read_id, arcp_store_tabl
 /* Delivers what there is (at most 1024 answers); true when there is more. */
 bool arcp__queue_poll(arcp_store *base);
 /* All but the size of the store. */
-void arcp__queue_stats(arcp_store *base, arcp_store_stats *out);
+void arcp__queue_stats(arcp_store *base, uint64_t bytes, arcp_store_stats *out);
 /* Refuses new requests, delivers all answers to the old ones, waiting for them, then lets
  * both threads end. */
 void arcp__queue_close(arcp__store_queue *queue);

@@ -45,8 +45,8 @@ bool arcp__story_send(arcp__story *story, const char *client, const char *type, 
                       const char *payload)
 {
     char own[ARCP__ULID_SIZE + 1];
-    arcp_buf text = ARCP_BUF_SECRET_INIT;
-    arcp_buf body = ARCP_BUF_SECRET_INIT;
+    arcp_buf text = arcp_buf_secret_init();
+    arcp_buf body = arcp_buf_secret_init();
     if (id == NULL) {
         make_id(story, own);
     }
@@ -241,7 +241,7 @@ static bool is_of_job(const arcp__story *story, const arcp_buf *jobs)
  * belongs to which submit. */
 static bool expect_answers(arcp__story *story, const char *client, char *wanted, int detail)
 {
-    arcp_buf jobs = ARCP_BUF_INIT;
+    arcp_buf jobs = arcp_buf_init();
     bool in_order = true;
     for (size_t at = 0; in_order && wanted[at] != '\0';) {
         in_order = arcp__story_take(story, client, "the response to a submit");
@@ -340,7 +340,7 @@ static bool play_send(arcp__story *story, const char *client, char *rest)
         return arcp__story_send(story, client, type, id, rest[0] == '\0' ? "{}" : rest);
     }
     char id[ARCP__ULID_SIZE + 1];
-    arcp_buf frame = ARCP_BUF_SECRET_INIT;
+    arcp_buf frame = arcp_buf_secret_init();
     make_id(story, id);
     bool sent =
         arcp__story_expand(story, rest, &frame) && stage->send(stage->user, client, frame.data);

@@ -58,7 +58,7 @@ void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span js
 
 void arcp__variable_set_text(arcp__variables *variables, const char *name, arcp_span text)
 {
-    arcp_buf json = ARCP_BUF_SECRET_INIT;
+    arcp_buf json = arcp_buf_secret_init();
     arcp_json_quote(text, &json);
     variables->failed = variables->failed || json.failed;
     arcp__variable_set(variables, arcp_span_cstr(name), arcp_buf_span(&json));
@@ -151,8 +151,8 @@ static bool differs(match *m, arcp_json_ref value, const char *must, arcp_span w
 
 static bool are_equal(const arcp_json *a, arcp_json_ref at, const arcp_json *b, arcp_json_ref other)
 {
-    arcp_buf left = ARCP_BUF_INIT;
-    arcp_buf right = ARCP_BUF_INIT;
+    arcp_buf left = arcp_buf_init();
+    arcp_buf right = arcp_buf_init();
     arcp_error err = {0};
     bool equal = arcp_json_canonical(a, at, &left, &err) == ARCP_OK &&
                  arcp_json_canonical(b, other, &right, &err) == ARCP_OK &&
@@ -255,7 +255,7 @@ static bool contains(match *m, arcp_json_ref wanted, arcp_json_ref list)
 {
     arcp_buf *why = m->why;
     arcp_buf first =
-        ARCP_BUF_INIT; /* why the first item does not match; often it is the only one */
+        arcp_buf_init(); /* why the first item does not match; often it is the only one */
     bool found = false;
     m->why = &first;
     for (arcp_json_ref have = arcp_json_first(m->json, list); have != ARCP_JSON_ABSENT && !found;

@@ -20,7 +20,7 @@ static void fill_random(void *user, void *out, size_t size)
 void arcp__story_init(arcp__story *story, const arcp__story_stage *stage)
 {
     *story = (arcp__story){.stage = stage,
-                           .frame = ARCP_BUF_SECRET_INIT,
+                           .frame = arcp_buf_secret_init(),
                            .json = ARCP_JSON_INIT,
                            .ids = {.random = fill_random}};
 }
@@ -206,7 +206,7 @@ static bool play_macro(arcp__story *story, arcp_span definition, char *rest)
     arcp_span body = arcp_span_from(definition, names.size + 1);
     arcp_span parameters[PARAMETERS_MAX];
     const char *values[PARAMETERS_MAX];
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     size_t count = 0;
     for (; names.size != 0 && count < PARAMETERS_MAX; count++) {
         parameters[count] = first_word(names);
@@ -269,7 +269,7 @@ static bool is_blank(char byte)
 
 bool arcp__story_play(arcp__story *story, arcp_span left)
 {
-    arcp_buf line = ARCP_BUF_SECRET_INIT;
+    arcp_buf line = arcp_buf_secret_init();
     bool passed = true;
     unsigned number = 0;
     while (passed && left.size != 0) {

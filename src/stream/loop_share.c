@@ -125,7 +125,7 @@ void arcp__loop_share_give_buffer(arcp__loop_share *share, arcp_buf *buf)
         share->free_count < FREE_BUFFERS_MAX) {
         arcp_buf_clear(buf);
         share->free_buffers[share->free_count++] = *buf;
-        *buf = (arcp_buf)ARCP_BUF_INIT;
+        *buf = arcp_buf_init();
         return;
     }
     arcp_buf_fini(buf);

@@ -36,7 +36,7 @@ static void take(memory_stream *stream, memory_stream *peer)
                                !peer->closed && peer->writing.size > 0;
          batches++) {
         arcp_buf batch = peer->writing;
-        peer->writing = (arcp_buf)ARCP_BUF_INIT;
+        peer->writing = arcp_buf_init();
         peer->base.events.written(peer->base.events.user, batch.size);
         if (!stream->closed) {
             stream->base.events.bytes(stream->base.events.user, arcp_buf_span(&batch));
@@ -93,7 +93,7 @@ static bool memory_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
         return false;
     }
     stream->writing = *bytes;
-    *bytes = (arcp_buf)ARCP_BUF_INIT;
+    *bytes = arcp_buf_init();
     wake_peer(stream);
     return true;
 }

@@ -129,7 +129,7 @@ static bool stream_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
     }
     stream->writing = *bytes;
     stream->writing_done = *written;
-    *bytes = (arcp_buf)ARCP_BUF_INIT;
+    *bytes = arcp_buf_init();
     if (write_piece(stream) != 0) {
         arcp__loop_share_give_buffer(stream->share, &stream->writing);
         return false;

@@ -207,7 +207,7 @@ static bool push(tls_stream *stream)
     if (stream->lower_busy > 0 || size <= 0) {
         return true;
     }
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     arcp__loop_share_take_buffer(stream->share, &bytes);
     arcp_buf_append(&bytes, arcp_span_make(data, (size_t)size));
     if (bytes.failed) {
@@ -428,7 +428,7 @@ static bool tls_write(arcp__stream *base, arcp_buf *bytes, size_t *written)
     assert(stream->plain.size == 0 && bytes->size > 0);
     stream->plain = *bytes;
     stream->plain_done = 0;
-    *bytes = (arcp_buf)ARCP_BUF_INIT;
+    *bytes = arcp_buf_init();
     stream->unwritable = !encrypt(stream, written);
     return !stream->unwritable;
 }

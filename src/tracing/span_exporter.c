@@ -140,7 +140,7 @@ static void on_timer(uv_timer_t *timer)
         {.name = "service.name", .text = arcp_span_cstr(self->options.service_name)},
         {.name = "service.version", .text = arcp_span_cstr(self->options.version)},
     };
-    arcp__http_message message = {.method = "POST", .headers = ARCP_BUF_SECRET_INIT};
+    arcp__http_message message = {.method = "POST", .headers = arcp_buf_secret_init()};
     if (self->is_over) {
         finish(self);
         return;
@@ -169,7 +169,7 @@ static size_t rejected_of(arcp_span body)
 {
     const arcp_json_limits limits = {16, 64, 65536};
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     uint64_t count = 0;
     if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
         arcp_json_ref partial =

@@ -356,10 +356,9 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
                          arcp_error *err)
 {
     arcp__url parsed;
-    const arcp_connect_options defaults = ARCP_CONNECT_OPTIONS_INIT;
-    const arcp_connect_options *options = given == NULL ? &defaults : given;
+    arcp_connect_options options = arcp_connect_options_init();
     arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_CONNECT_OPTIONS_INIT", err);
+        arcp__options_take(&options, given, sizeof options, "arcp_connect_options", err);
     if (status == ARCP_OK) {
         status = arcp__url_parse(arcp_span_cstr(url), &parsed, err);
     }
@@ -382,20 +381,20 @@ arcp_status arcp_connect(uv_loop_t *loop, const char *url, const arcp_connect_op
     }
     connector->share = share;
     connector->url = parsed;
-    connector->options = *options;
-    if (options->timeout_ms == 0) {
+    connector->options = options;
+    if (options.timeout_ms == 0) {
         connector->options.timeout_ms = ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT;
     }
     connector->callbacks = *callbacks;
     connector->task.run = run_task;
     connector->references = 1;
     if (is_program) {
-        arcp_stdio_options stdio_options = ARCP_STDIO_OPTIONS_INIT;
-        stdio_options.frame_bytes_max = options->frame_bytes_max;
-        stdio_options.close_timeout_ms = options->close_timeout_ms;
+        arcp_stdio_options stdio_options = arcp_stdio_options_init();
+        stdio_options.frame_bytes_max = options.frame_bytes_max;
+        stdio_options.close_timeout_ms = options.close_timeout_ms;
         status = arcp_spawn_stdio(loop, parsed.rest.data, &stdio_options, &connector->ready, err);
     } else {
-        status = prepare_websocket(connector, options, err);
+        status = prepare_websocket(connector, &options, err);
     }
     if (status != ARCP_OK) {
         connector_unref(connector);

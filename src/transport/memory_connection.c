@@ -12,12 +12,11 @@
 arcp_status arcp_memory_pair(uv_loop_t *loop, const arcp_memory_options *given,
                              arcp_connection **out_a, arcp_connection **out_b, arcp_error *err)
 {
-    const arcp_memory_options defaults = ARCP_MEMORY_OPTIONS_INIT;
-    const arcp_memory_options *options = given == NULL ? &defaults : given;
+    arcp_memory_options options = arcp_memory_options_init();
     arcp_connection *ends[2] = {NULL, NULL};
     arcp__stream *streams[2] = {NULL, NULL};
     arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_MEMORY_OPTIONS_INIT", err);
+        arcp__options_take(&options, given, sizeof options, "arcp_memory_options", err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -33,8 +32,8 @@ arcp_status arcp_memory_pair(uv_loop_t *loop, const arcp_memory_options *given,
             .upgraded = {.share = share, .stream = streams[i], .peer = "memory", .is_local = true},
             .pool = pool,
             .transport = "memory",
-            .frame_bytes_max = options->frame_bytes_max,
-            .close_timeout_ms = options->close_timeout_ms,
+            .frame_bytes_max = options.frame_bytes_max,
+            .close_timeout_ms = options.close_timeout_ms,
         };
         status = pool == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY,
                                                "out of memory for a pair of connections")

@@ -229,10 +229,9 @@ static arcp_status open_lines(uv_loop_t *loop, int input, int output, const char
                               const arcp_stdio_options *given, line_connection **out,
                               arcp_error *err)
 {
-    const arcp_stdio_options defaults = ARCP_STDIO_OPTIONS_INIT;
-    const arcp_stdio_options *options = given == NULL ? &defaults : given;
+    arcp_stdio_options options = arcp_stdio_options_init();
     arcp_status status =
-        arcp__options_check(options, sizeof(*options), "ARCP_STDIO_OPTIONS_INIT", err);
+        arcp__options_take(&options, given, sizeof options, "arcp_stdio_options", err);
     if (status == ARCP_OK) {
         status = check_access(input, O_RDONLY, err);
     }
@@ -270,11 +269,11 @@ static arcp_status open_lines(uv_loop_t *loop, int input, int output, const char
     base->framing = &line_framing;
     base->transport = "stdio";
     base->local = true;
-    base->close_timeout_ms = options->close_timeout_ms;
+    base->close_timeout_ms = options.close_timeout_ms;
     arcp__stream_connection_init(base, share, peer);
     arcp__loop_share_unref(share); /* the connection has its own reference */
     connection->reader.line_bytes_max =
-        options->frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT : options->frame_bytes_max;
+        options.frame_bytes_max == 0 ? ARCP_FRAME_BYTES_DEFAULT : options.frame_bytes_max;
     *out = connection;
     return ARCP_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/utf8.h"
 
 __extension__ typedef unsigned __int128 wide; /* for payload times bytes */
@@ -288,12 +289,15 @@ static void connection_set_callbacks(arcp_connection *base,
 static void connection_info(const arcp_connection *base, arcp_connection_info *out)
 {
     const arcp__stream_connection *connection = (const arcp__stream_connection *)base;
-    out->transport = connection->transport;
-    out->peer = connection->peer;
-    out->encrypted = connection->encrypted;
-    out->local = connection->local;
-    out->waited_ms = connection->waited_ms;
-    out->closed_by_peer = connection->closed_by_peer;
+    const arcp_connection_info info = {
+        .transport = connection->transport,
+        .peer = connection->peer,
+        .encrypted = connection->encrypted,
+        .local = connection->local,
+        .waited_ms = connection->waited_ms,
+        .closed_by_peer = connection->closed_by_peer,
+    };
+    arcp__options_give(out, &info, sizeof info);
 }
 
 static arcp_status connection_send(arcp_connection *base, arcp_span frame)
@@ -376,6 +380,7 @@ static void connection_release(arcp_connection *base)
 }
 
 static const arcp_connection_ops stream_connection_ops = {
+    .struct_size = sizeof(arcp_connection_ops),
     .set_callbacks = connection_set_callbacks,
     .info = connection_info,
     .send = connection_send,

@@ -43,7 +43,7 @@ static void on_request(void *user, arcp__web_exchange *exchange)
         arcp__web_exchange_respond(exchange, &refusal);
         return;
     }
-    arcp_buf answer = ARCP_BUF_INIT;
+    arcp_buf answer = arcp_buf_init();
     arcp__upgrade_accept(accept, &answer);
     const arcp__websocket_connection_options options = {
         .upgraded = arcp__web_exchange_upgrade(exchange),
@@ -93,6 +93,7 @@ static void listener_close(arcp_listener *base)
 }
 
 static const arcp_listener_ops websocket_listener_ops = {
+    .struct_size = sizeof(arcp_listener_ops),
     .url = listener_url,
     .reload = listener_reload,
     .close = listener_close,
@@ -107,8 +108,7 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
                                   arcp_error *err)
 {
     arcp__url parsed;
-    const arcp_listen_options defaults = ARCP_LISTEN_OPTIONS_INIT;
-    const arcp_listen_options *options = given == NULL ? &defaults : given;
+    arcp_listen_options options = arcp_listen_options_init();
     arcp_status status = arcp__url_parse(arcp_span_cstr(url), &parsed, err);
     if (status != ARCP_OK) {
         return status;
@@ -121,11 +121,11 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
     if (strchr(parsed.path, '?') != NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "\"%s\": a listener's URL has no query", url);
     }
-    status = arcp__options_check(options, sizeof(*options), "ARCP_LISTEN_OPTIONS_INIT", err);
+    status = arcp__options_take(&options, given, sizeof options, "arcp_listen_options", err);
     if (status != ARCP_OK) {
         return status;
     }
-    if (is_secure && (options->certificate_file == NULL || options->key_file == NULL)) {
+    if (is_secure && (options.certificate_file == NULL || options.key_file == NULL)) {
         return arcp_error_set(err, ARCP_E_USAGE, "wss:// needs a certificate and a key");
     }
     websocket_listener *listener = arcp__alloc(sizeof(*listener));
@@ -137,24 +137,24 @@ arcp_status arcp_listen_websocket(uv_loop_t *loop, const char *url,
     }
     listener->base.ops = &websocket_listener_ops;
     listener->pool = pool;
-    listener->options = *options;
+    listener->options = options;
     listener->callbacks = *callbacks;
     listener->parsed = parsed;
     listener->route =
         (arcp__web_route){.path = listener->parsed.path, .methods = "GET", .begin = on_request};
     const arcp__web_server_options server = {
         .listen = &parsed.authority,
-        .certificate_file = is_secure ? options->certificate_file : NULL,
-        .key_file = options->key_file,
-        .hosts = options->hosts,
-        .host_count = options->host_count,
-        .origins = options->origins,
-        .origin_count = options->origin_count,
-        .admission = options->admission,
-        .head_bytes_max = options->handshake_bytes_max == 0 ? ARCP_HANDSHAKE_BYTES_DEFAULT
-                                                            : options->handshake_bytes_max,
-        .linger_ms = options->close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT
-                                                    : options->close_timeout_ms,
+        .certificate_file = is_secure ? options.certificate_file : NULL,
+        .key_file = options.key_file,
+        .hosts = options.hosts,
+        .host_count = options.host_count,
+        .origins = options.origins,
+        .origin_count = options.origin_count,
+        .admission = options.admission,
+        .head_bytes_max = options.handshake_bytes_max == 0 ? ARCP_HANDSHAKE_BYTES_DEFAULT
+                                                           : options.handshake_bytes_max,
+        .linger_ms = options.close_timeout_ms == 0 ? ARCP_CLOSE_TIMEOUT_MS_DEFAULT
+                                                   : options.close_timeout_ms,
         .routes = &listener->route,
         .route_count = 1,
         .refused = on_refused,

@@ -30,36 +30,40 @@ static uint32_t number_or(uint32_t value, uint32_t fallback)
     return value == 0 ? fallback : value;
 }
 
-void arcp_admission_set_limits(arcp_admission *admission, const arcp_admission_limits *limits)
+arcp_status arcp_admission_set_limits(arcp_admission *admission, const arcp_admission_limits *given,
+                                      arcp_error *err)
 {
-    const arcp_admission_limits none = ARCP_ADMISSION_LIMITS_INIT;
-    const arcp_admission_limits *given = limits == NULL ? &none : limits;
-    admission->limits = (arcp_admission_limits){
-        .pending_per_address_max =
-            number_or(given->pending_per_address_max, ARCP_PENDING_PER_ADDRESS_DEFAULT),
-        .pending_max = number_or(given->pending_max, ARCP_PENDING_DEFAULT),
-        .pending_bytes_max =
-            given->pending_bytes_max == 0 ? ARCP_PENDING_BYTES_DEFAULT : given->pending_bytes_max,
-        .pending_timeout_ms =
-            number_or(given->pending_timeout_ms, ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT),
-        .connections_max = number_or(given->connections_max, UINT32_MAX),
-    };
+    arcp_admission_limits limits = arcp_admission_limits_init();
+    const arcp_status status =
+        arcp__options_take(&limits, given, sizeof limits, "arcp_admission_limits", err);
+    if (status != ARCP_OK) {
+        return status;
+    }
+    limits.pending_per_address_max =
+        number_or(limits.pending_per_address_max, ARCP_PENDING_PER_ADDRESS_DEFAULT);
+    limits.pending_max = number_or(limits.pending_max, ARCP_PENDING_DEFAULT);
+    limits.pending_bytes_max =
+        limits.pending_bytes_max == 0 ? ARCP_PENDING_BYTES_DEFAULT : limits.pending_bytes_max;
+    limits.pending_timeout_ms =
+        number_or(limits.pending_timeout_ms, ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT);
+    limits.connections_max = number_or(limits.connections_max, UINT32_MAX);
+    admission->limits = limits;
+    return ARCP_OK;
 }
 
 arcp_status arcp_admission_new(const arcp_admission_limits *limits, arcp_admission **out,
                                arcp_error *err)
 {
-    arcp_status status =
-        arcp__options_check(limits, sizeof(*limits), "ARCP_ADMISSION_LIMITS_INIT", err);
-    if (status != ARCP_OK) {
-        return status;
-    }
     arcp_admission *admission = arcp__alloc(sizeof(*admission));
     if (admission == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a listener");
     }
+    const arcp_status status = arcp_admission_set_limits(admission, limits, err);
+    if (status != ARCP_OK) {
+        arcp__free(admission);
+        return status;
+    }
     admission->references = 1;
-    arcp_admission_set_limits(admission, limits);
     *out = admission;
     return ARCP_OK;
 }
@@ -80,10 +84,11 @@ void arcp_admission_unref(arcp_admission *admission)
 
 void arcp_admission_get_stats(const arcp_admission *admission, arcp_admission_stats *out)
 {
-    *out = (arcp_admission_stats){.connections = admission->connections,
-                                  .pending = admission->pending_count,
-                                  .pending_bytes = admission->pending_bytes,
-                                  .evicted = admission->evicted};
+    const arcp_admission_stats stats = {.connections = admission->connections,
+                                        .pending = admission->pending_count,
+                                        .pending_bytes = admission->pending_bytes,
+                                        .evicted = admission->evicted};
+    arcp__options_give(out, &stats, sizeof stats);
 }
 
 uint32_t arcp__admission_timeout_ms(const arcp_admission *admission)

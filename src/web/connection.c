@@ -119,7 +119,7 @@ static int answer_unavailable(arcp__stream *stream, const char *why)
 {
     const arcp__web_response response = {.status = 503, .why = why};
     const arcp__web_head none = {.method = ARCP__WEB_OTHER_METHOD};
-    arcp_buf answer = ARCP_BUF_INIT;
+    arcp_buf answer = arcp_buf_init();
     size_t written = 0;
     arcp__web_respond(&response, &none, false, &answer);
     const size_t size = answer.size;

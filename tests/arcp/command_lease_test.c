@@ -355,7 +355,7 @@ static void help_says_how_it_is_used(void **state)
 {
     (void)state;
     static const char *const asked[] = {"--help", "-h"};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__usage_help(ARCP__COMMAND_LEASE, &text);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         const char *const words[WORDS_MAX] = {asked[i]};

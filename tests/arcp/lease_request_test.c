@@ -115,8 +115,8 @@ static void leases_are_put_together_or_refused(void **state)
     for (size_t row = 0; row < sizeof(requests) / sizeof(requests[0]); row++) {
         request r = requests[row];
         arcp__arguments arguments = {.command = ARCP__COMMAND_SUBMIT};
-        arcp_buf lease = ARCP_BUF_INIT;
-        arcp_buf constraints = ARCP_BUF_INIT;
+        arcp_buf lease = arcp_buf_init();
+        arcp_buf constraints = arcp_buf_init();
         arcp_error err = {0};
         print_message("  %s\n", r.name);
         set(&arguments, ARCP__OPTION_LEASE, &r.lease, r.lease != NULL);

@@ -87,7 +87,7 @@ static void every_kind_has_its_line(void **state)
     for (size_t row = 0; row < sizeof(line_rows) / sizeof(line_rows[0]); row++) {
         arcp__client_item *item = event_of(line_rows[row].kind, line_rows[row].body);
         arcp__line_style style = {0};
-        arcp_buf line = ARCP_BUF_INIT;
+        arcp_buf line = arcp_buf_init();
         arcp__client_job_hold(job);
         item->event.job = job; /* the item drops it */
         assert_true(arcp__event_line(&style, &item->event, &line));
@@ -108,7 +108,7 @@ static void chunks_have_no_line(void **state)
 {
     arcp__client_item *item = event_of("result_chunk", "{\"data\":\"x\"}");
     arcp__line_style style = {0};
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     assert_false(arcp__event_line(&style, &item->event, &line));
     assert_int_equal(line.size, 0);
     arcp__client_item_free(item);
@@ -118,7 +118,7 @@ static void times_and_depth_stand_in_front(void **state)
 {
     arcp__client_item *item = event_of("log", "{\"level\":\"info\",\"message\":\"m\"}");
     arcp__line_style style = {.has_times = true, .depth = 2};
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     assert_true(arcp__event_line(&style, &item->event, &line));
     check_span(arcp_buf_span(&line), "2026-01-01T00:00:00.000Z     log       m");
     arcp_buf_fini(&line);
@@ -127,7 +127,7 @@ static void times_and_depth_stand_in_front(void **state)
 
 static void long_texts_are_cut_at_a_character(void **state)
 {
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     arcp__append_safe(&out, ARCP_SPAN_LITERAL("abc\xc3\xa4xyz"), 4);
     check_span(arcp_buf_span(&out), "abc...");
     arcp_buf_clear(&out);
@@ -138,7 +138,7 @@ static void long_texts_are_cut_at_a_character(void **state)
 
 static void what_turns_or_hides_text_is_shown_as_what_it_is(void **state)
 {
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     arcp__append_safe(&out,
                       ARCP_SPAN_LITERAL("exe.\xe2\x80\xae"
                                         "fdp \xef\xbb\xbf\xe2\x81\xa9\xc2\x9b "
@@ -201,8 +201,8 @@ static void a_result_cannot_control_the_terminal(void **state)
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         for (size_t step = 1; step <= 4; step++) {
-            arcp_buf out = ARCP_BUF_INIT;
-            arcp_buf held = ARCP_BUF_INIT;
+            arcp_buf out = arcp_buf_init();
+            arcp_buf held = arcp_buf_init();
             for (arcp_span left = arcp_span_cstr(rows[row].text); left.size != 0;) {
                 arcp_span piece = arcp_span_first(left, step);
                 arcp__append_shown(&out, piece, &held, false);
@@ -230,7 +230,7 @@ static void note(arcp__progress *progress, const char *job, const char *kind, co
 static void check_drawing(const arcp__progress *progress, int64_t ms, bool is_utf8, bool has_color,
                           const char *text)
 {
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     arcp__progress_draw(progress, ms * ARCP_NS_PER_MS, is_utf8, has_color, &out);
     check_span(arcp_buf_span(&out), text);
     arcp_buf_fini(&out);

@@ -84,9 +84,9 @@ static void compare(const char *name, const arcp_buf *got)
 /* Compares the screen as it is after the first `size` bytes. */
 static void check_screen_at(const process *p, size_t size, const char *name)
 {
-    arcp_buf rows = ARCP_BUF_INIT;
-    arcp_buf masked = ARCP_BUF_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf rows = arcp_buf_init();
+    arcp_buf masked = arcp_buf_init();
+    arcp_buf text = arcp_buf_init();
     tty_render(arcp_span_make(p->out.data, size), COLUMNS, &rows);
     world_mask(&rows, &masked);
     mask_rows(&masked, &text);
@@ -112,8 +112,8 @@ static void await_screen(process *p, const char *text, const char *name)
 /* The last rows only: where bars are. */
 static void await_area(process *p, const char *text, unsigned rows, const char *name)
 {
-    arcp_buf all = ARCP_BUF_INIT;
-    arcp_buf area = ARCP_BUF_INIT;
+    arcp_buf all = arcp_buf_init();
+    arcp_buf area = arcp_buf_init();
     process_await(p, false, text);
     const char *found = memmem(p->out.data, p->out.size, text, strlen(text));
     tty_render(arcp_span_make(p->out.data, (size_t)(found - p->out.data) + strlen(text)), COLUMNS,

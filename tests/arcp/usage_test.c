@@ -16,7 +16,7 @@ static void check_contains(const arcp_buf *text, const char *part)
 
 static void the_synopsis_of_submit_is_the_contracts(void **state)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__usage_synopsis(ARCP__COMMAND_SUBMIT, &text);
     check_span(arcp_buf_span(&text),
                "arcp submit AGENT [--input JSON|@FILE|-] [--lease JSON|@FILE] "
@@ -30,7 +30,7 @@ static void the_synopsis_of_submit_is_the_contracts(void **state)
 static void every_option_is_explained_where_it_belongs(void **state)
 {
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         char name[64];
         snprintf(name, sizeof(name), "--%s", arcp__options[option].name);
         arcp__usage_help(arcp__options[option].command, &text);
@@ -45,8 +45,8 @@ static void a_command_that_asks_no_runtime_has_no_options_about_one(void **state
     static const char *const options[] = {"--url",    "--token",      "--profile",
                                           "--config", "--timestamps", "--quiet"};
     for (size_t at = 0; at < sizeof(options) / sizeof(options[0]); at++) {
-        arcp_buf remote = ARCP_BUF_INIT;
-        arcp_buf local = ARCP_BUF_INIT;
+        arcp_buf remote = arcp_buf_init();
+        arcp_buf local = arcp_buf_init();
         arcp__usage_help(ARCP__COMMAND_PING, &remote);
         arcp__usage_help(ARCP__COMMAND_AUDIT, &local);
         check_contains(&remote, options[at]);
@@ -60,7 +60,7 @@ static void a_command_that_asks_no_runtime_has_no_options_about_one(void **state
 
 static void the_overview_names_every_command(void **state)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__usage_help(ARCP__COMMAND_ANY, &text);
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         check_contains(&text, arcp__commands[command].text);
@@ -72,7 +72,7 @@ static void every_completion_offers_every_option_and_command(void **state)
 {
     static const char *const shells[] = {"bash", "zsh", "fish"};
     for (size_t row = 0; row < 3; row++) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         assert_true(arcp__completion_script(shells[row], &text));
         for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
             char name[64];
@@ -85,7 +85,7 @@ static void every_completion_offers_every_option_and_command(void **state)
         }
         arcp_buf_fini(&text);
     }
-    arcp_buf none = ARCP_BUF_INIT;
+    arcp_buf none = arcp_buf_init();
     assert_false(arcp__completion_script("tcsh", &none));
     assert_int_equal(none.size, 0);
 }
@@ -135,7 +135,7 @@ static const struct completion_row {
 
 static void bash_completes(void **state)
 {
-    arcp_buf script = ARCP_BUF_INIT;
+    arcp_buf script = arcp_buf_init();
     assert_true(arcp__completion_script("bash", &script));
     for (size_t row = 0; row < sizeof(completion_rows) / sizeof(completion_rows[0]); row++) {
         char more[512];
@@ -164,8 +164,8 @@ static void read_manual(arcp_buf *page)
 
 static void the_manual_page_has_the_tables_options(void **state)
 {
-    arcp_buf generated = ARCP_BUF_INIT;
-    arcp_buf page = ARCP_BUF_INIT;
+    arcp_buf generated = arcp_buf_init();
+    arcp_buf page = arcp_buf_init();
     arcp__usage_manual(&generated);
     read_manual(&page);
     /* To renew it: arcp completion manual */
@@ -193,7 +193,7 @@ static arcp_span synopsis_of(const arcp_buf *page, const char *command)
 
 static void the_manuals_synopsis_has_every_command_and_option(void **state)
 {
-    arcp_buf page = ARCP_BUF_INIT;
+    arcp_buf page = arcp_buf_init();
     read_manual(&page);
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         const arcp__option_row *row = &arcp__options[option];
@@ -220,7 +220,7 @@ static void audit_grep_offers_every_event(void **state)
 #include "core/audit_event.def"
 #undef ARCP_AUDIT_EVENT
     };
-    arcp_buf all = ARCP_BUF_INIT;
+    arcp_buf all = arcp_buf_init();
     (void)state;
     for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
         arcp_buf_append_format(&all, "%s%s", at == 0 ? "" : "|", names[at]);

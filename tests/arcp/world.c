@@ -171,7 +171,7 @@ void world_mask(const arcp_buf *text, arcp_buf *out)
 
 static void check_masked(const arcp_buf *got, const char *text)
 {
-    arcp_buf masked = ARCP_BUF_INIT;
+    arcp_buf masked = arcp_buf_init();
     world_mask(got, &masked);
     if (!arcp_span_equal_cstr(arcp_buf_span(&masked), text)) {
         fail_msg("got:\n%.*swant:\n%s", (int)masked.size, masked.size ? masked.data : "", text);

@@ -135,7 +135,7 @@ static void the_chain_goes_on_over_kill_9_and_an_edit_is_found(void **state)
     }
     verify(w, 0);
     char path[96];
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     snprintf(path, sizeof(path), "%s/audit.jsonl", w->directory);
     host_read(w, "audit.jsonl", &text);
     char *name = strstr(text.data, "alice");
@@ -160,7 +160,7 @@ static void no_token_is_in_the_log(void **state)
 {
     host *w = *state;
     process p;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     host_start(w, "tokens: [{token: very-secret-token, principal: alice}]\n"
                   "agents: [{name: hello, command: [echo, hi], mode: plain}]\n");
     host_run(w, "very-secret-token", &p, 0, WORDS("submit", "hello"));

@@ -57,7 +57,7 @@ static void nothing_secret_is_printed(void **state)
     for (size_t at = 0; at < 2; at++) {
         arcp__config config;
         arcp_error error = {0};
-        arcp_buf out = ARCP_BUF_INIT;
+        arcp_buf out = arcp_buf_init();
         check_ok(read_text(texts[at], &config, &error), &error);
         arcp__config_print(&config, &out);
         arcp_buf_append_byte(&out, '\0');
@@ -178,7 +178,7 @@ static void a_body_has_at_most_32_levels(void **state)
 
 static void aliases_do_not_make_a_short_file_a_long_body(void **state)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__config config;
     arcp_error error = {0};
     (void)state;
@@ -210,7 +210,7 @@ static void a_body_has_at_most_a_mebibyte(void **state)
     const size_t longest = 1048576 - strlen("{\"l\":\"\"}");
     (void)state;
     for (size_t size = longest; size <= longest + 1; size++) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         arcp__config config;
         arcp_error error = {0};
         arcp_buf_append_cstr(&text, "credentials: {http: {issue: {body: {l: ");
@@ -228,7 +228,7 @@ static void a_body_has_at_most_a_mebibyte(void **state)
 /* 64 MiB would be written if only lists and mappings were measured. */
 static void aliases_of_one_long_text_are_measured(void **state)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__config config;
     arcp_error error = {0};
     (void)state;
@@ -246,7 +246,7 @@ static void at_most_32_statuses_mean_not_known(void **state)
 {
     (void)state;
     for (size_t count = ARCP__GONE_MAX; count <= ARCP__GONE_MAX + 1; count++) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         arcp__config config;
         arcp_error error = {0};
         arcp_buf_append_cstr(&text, HTTP "    gone: [404");
@@ -283,7 +283,7 @@ static void what_is_printed_is_what_is_used(void **state)
 {
     arcp__config config;
     arcp_error error = {0};
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     (void)state;
     check_ok(read_text(HTTP, &config, &error), &error);
     arcp__config_print(&config, &out);

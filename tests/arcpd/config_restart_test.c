@@ -29,7 +29,7 @@ static void reload_to(reload *self, const char *text)
 
 static void reload_begin(reload *self, const char *from, const char *to)
 {
-    *self = (reload){.changes = ARCP_BUF_INIT};
+    *self = (reload){.changes = arcp_buf_init()};
     read_config(&self->running, from);
     reload_to(self, to);
 }
@@ -172,7 +172,7 @@ static void without_memory_it_keeps_the_same_and_says_that_it_does_not_know(void
 {
     (void)state;
     for (size_t nth = 1;; nth++) {
-        reload r = {.changes = ARCP_BUF_INIT};
+        reload r = {.changes = arcp_buf_init()};
         read_config(&r.running, "store: \"memory:\"\n");
         read_config(&r.fresh, "store: sqlite:/a\n" POOL);
         failing_alloc_arm(nth, FAILING_ALLOC_ONE);

@@ -12,7 +12,7 @@
 
 static char *read_file(const char *path)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     char block[4096];
     FILE *file = fopen(path, "re");
     assert_non_null(file);
@@ -40,7 +40,7 @@ typedef void (*key_fn)(void *user, const table_key *key);
 
 static void print_initial(const arcp__config_row *row, const void *owner, char *out, size_t size)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     row->type->print(row, owner, &text);
     arcp_span shown = arcp_buf_span(&text);
     if (arcp__config_is_nothing(shown)) {
@@ -205,8 +205,8 @@ static void the_shipped_configuration_is_the_defaults(void **state)
     char *sample = read_file(SAMPLE);
     arcp__config shipped;
     arcp__config defaults;
-    arcp_buf shown = ARCP_BUF_INIT;
-    arcp_buf expected = ARCP_BUF_INIT;
+    arcp_buf shown = arcp_buf_init();
+    arcp_buf expected = arcp_buf_init();
     arcp_error error = {0};
     (void)state;
     each_key_of_the_table(check_sample, sample);

@@ -17,7 +17,7 @@ static char *printed(const char *text)
 {
     arcp__config config;
     arcp_error error = {0};
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     check_ok(read_text(&config, text, &error), &error);
     arcp__config_print(&config, &out);
     arcp__config_fini(&config);
@@ -237,7 +237,7 @@ static void what_is_nested_deep_is_refused_at_its_depth(void **state)
     for (size_t at = 0; at < sizeof(depths) / sizeof(depths[0]); at++) {
         arcp__config config;
         arcp_error error = {0};
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         arcp_buf_append_cstr(&text, "log:\n  level: ");
         /* Two mappings are around it. */
         for (unsigned i = 0; i < depths[at] - 2; i++) {

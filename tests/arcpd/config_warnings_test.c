@@ -21,7 +21,7 @@ static char *warnings_of(const char *name, const char *text, arcp__config_moment
     arcp__config config;
     arcp__token_facts tokens;
     arcp_error error = {0};
-    arcp_buf lines = ARCP_BUF_INIT;
+    arcp_buf lines = arcp_buf_init();
     arcp__config_init(&config);
     check_ok(arcp__config_read_text(&config, name, arcp_span_cstr(text), &error), &error);
     check_ok(arcp__config_check(&config, &error), &error);

@@ -75,7 +75,7 @@ static uint64_t number_of(arcp_span record, const char *name)
 
 static void compare(crash_world *world, const crash_client *client, uint64_t seq, arcp_span record)
 {
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf frame = arcp_buf_init();
     arcp_buf_append_format(&frame, "{\"arcp\":\"1.1\",\"session_id\":\"%s\",\"event_seq\":%llu,",
                            client->session.id, (unsigned long long)seq);
     arcp_buf_append(&frame, arcp_span_from(record, 1));

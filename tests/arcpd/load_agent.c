@@ -30,7 +30,7 @@ static uint64_t number(const arcp_json *json, arcp_json_ref input, const char *n
 static void text(const arcp_json *json, arcp_json_ref input, const char *name, char *to,
                  size_t size)
 {
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp_span found =
         arcp_json_string(json, arcp_json_member(json, input, arcp_span_cstr(name)), &scratch);
     (void)snprintf(to, size, "%.*s", (int)found.size, found.size == 0 ? "" : found.data);

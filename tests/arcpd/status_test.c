@@ -25,7 +25,7 @@ static void start(host *h, unsigned short *port)
 
 static void expect(unsigned short port, const char *request, const char *begin, const char *part)
 {
-    arcp_buf answer = ARCP_BUF_INIT;
+    arcp_buf answer = arcp_buf_init();
     http_ask(port, request, &answer);
     if (strncmp(answer.data, begin, strlen(begin)) != 0 || strstr(answer.data, part) == NULL) {
         fail_msg("%s\nwas answered with\n%s", request, answer.data);
@@ -65,7 +65,7 @@ static void requests_get_what_they_ask_for_and_nothing_else_is_served(void **sta
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         expect(port, rows[row].request, rows[row].begin, rows[row].part);
     }
-    arcp_buf answer = ARCP_BUF_INIT;
+    arcp_buf answer = arcp_buf_init();
     http_ask(port, "HEAD /metrics HTTP/1.1\r\n" HOST, &answer);
     assert_string_equal(strstr(answer.data, "\r\n\r\n"), "\r\n\r\n");
     arcp_buf_fini(&answer);
@@ -88,7 +88,7 @@ static void a_head_of_8192_bytes_is_read_and_one_more_is_too_large(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
-    arcp_buf request = ARCP_BUF_INIT;
+    arcp_buf request = arcp_buf_init();
     start(h, &port);
     make_request(&request, 8192);
     expect(port, request.data, "HTTP/1.1 200 ", "ok");
@@ -104,7 +104,7 @@ static void connections_that_ask_nothing_do_not_keep_a_33rd_away(void **state)
     host *h = *state;
     unsigned short port = 0;
     int held[32];
-    arcp_buf answer = ARCP_BUF_INIT;
+    arcp_buf answer = arcp_buf_init();
     start(h, &port);
     for (size_t at = 0; at < 32; at++) {
         held[at] = http_connect(port);
@@ -138,7 +138,7 @@ static void a_connection_takes_one_request_after_the_other(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
-    arcp_buf answer = ARCP_BUF_INIT;
+    arcp_buf answer = arcp_buf_init();
     start(h, &port);
     /* Sent ahead: they are answered in their order, up to the one that ends the connection. */
     http_ask(port,
@@ -214,7 +214,7 @@ static void what_happens_is_counted(void **state)
     host *h = *state;
     unsigned short port = 0;
     process p;
-    arcp_buf metrics = ARCP_BUF_INIT;
+    arcp_buf metrics = arcp_buf_init();
     start(h, &port);
     host_run(h, "ta", &p, 0,
              WORDS("submit", "life", "--grant", "fs.read=/srv/**", "--grant", "agent.delegate=*"));
@@ -251,8 +251,8 @@ static void names_beyond_the_table_are_counted_together(void **state)
     host *h = *state;
     unsigned short port = 0;
     process p;
-    arcp_buf yaml = ARCP_BUF_INIT;
-    arcp_buf metrics = ARCP_BUF_INIT;
+    arcp_buf yaml = arcp_buf_init();
+    arcp_buf metrics = arcp_buf_init();
     arcp_buf_append_cstr(&yaml, "tokens: [{token: ta, principal: alice}]\nstore: 'memory:'\n"
                                 "http: {listen: '127.0.0.1:0'}\nagents:\n");
     for (int at = 0; at < 66; at++) {
@@ -282,7 +282,7 @@ static void a_refused_reload_is_said_and_counted_until_one_succeeds(void **state
 {
     host *h = *state;
     unsigned short port = 0;
-    arcp_buf metrics = ARCP_BUF_INIT;
+    arcp_buf metrics = arcp_buf_init();
     start(h, &port);
     host_configure(h, "agnts: []\n");
     process_signal(&h->daemon, SIGHUP);
@@ -377,11 +377,11 @@ static void rules_and_dashboard_name_only_what_is_exported(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
-    arcp_buf metrics = ARCP_BUF_INIT;
-    arcp_buf rules = ARCP_BUF_INIT;
-    arcp_buf dashboard = ARCP_BUF_INIT;
+    arcp_buf metrics = arcp_buf_init();
+    arcp_buf rules = arcp_buf_init();
+    arcp_buf dashboard = arcp_buf_init();
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     arcp_error err = {0};
     start(h, &port);
     scrape(port, &metrics);

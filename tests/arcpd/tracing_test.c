@@ -222,7 +222,7 @@ static void check_err_has(const host *place, const char *part)
 static void a_collector_that_stalls_costs_spans_and_no_job(void **state)
 {
     world *w = *state;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     stand_in_set_mood(w->collector, STAND_IN_STALLS);
     start(w, "    queue_bytes: 65536\n    flush_ms: 10\n");
     unsigned short port = http_port(w->host);
@@ -242,7 +242,7 @@ static void a_collector_that_stalls_costs_spans_and_no_job(void **state)
 static void a_collector_that_answers_500_is_reported(void **state)
 {
     world *w = *state;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     stand_in_set_mood(w->collector, STAND_IN_FAILS);
     start(w, "    delay_ms: 0\n");
     unsigned short port = http_port(w->host);
@@ -271,7 +271,7 @@ static void without_an_endpoint_nothing_is_loaded_or_sent(void **state)
     world *w = *state;
     char path[64];
     char line[512];
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     host_start(w->host, AGENTS "http: {listen: '127.0.0.1:0'}\n");
     unsigned short port = http_port(w->host);
     submit(w, "parent");

@@ -22,7 +22,7 @@ static void note(void *user, const arcp__audit_finding *finding)
 static void make_lines(arcp__audit_head *head, size_t count, arcp_buf *lines)
 {
     for (size_t at = 0; at < count; at++) {
-        arcp_buf record = ARCP_BUF_INIT;
+        arcp_buf record = arcp_buf_init();
         if (at == 0) {
             arcp_buf_append_format(&record,
                                    "{\"event\":\"log\",\"decision\":\"opened\",\"previous\":"
@@ -57,7 +57,7 @@ static void log_fini(log *l)
 
 static void check_file(arcp__audit_check *check, const char *name, const log *l, size_t step)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_error err = {0};
     for (size_t at = 0; at < LINES; at++) {
         arcp_buf_append(&text, arcp_buf_span(&l->lines[at]));
@@ -101,7 +101,7 @@ static void a_line_has_the_hash_that_any_sha256_program_gives(void **state)
 {
     (void)state;
     arcp__audit_head head;
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp__audit_head_init(&head);
     arcp__audit_chain_append(&head, ARCP_SPAN_LITERAL("{\"event\":\"submit\"}"), &line);
     /* printf '%064d{"seq":1,"event":"submit"}' 0 | sha256sum */
@@ -194,7 +194,7 @@ static void a_line_that_stands_twice_is_out_of_order(void **state)
     (void)state;
     log l;
     log_init(&l);
-    arcp_buf copy = ARCP_BUF_INIT;
+    arcp_buf copy = arcp_buf_init();
     arcp_buf_append(&copy, arcp_buf_span(&l.lines[2]));
     arcp_buf_append(&l.lines[2], arcp_buf_span(&copy));
     arcp_buf_fini(&copy);
@@ -324,7 +324,7 @@ static void a_torn_line_that_the_next_one_vouches_for_is_no_problem(void **state
     log l;
     log_init(&l);
     char hash[ARCP__AUDIT_HASH_SIZE];
-    arcp_buf record = ARCP_BUF_INIT;
+    arcp_buf record = arcp_buf_init();
     arcp_span torn = ARCP_SPAN_LITERAL("{\"seq\":7,\"ts\":\"20");
     arcp__audit_sha256(torn, hash);
     arcp_buf_append_format(&record,
@@ -350,7 +350,7 @@ static void what_is_no_chain_line_is_not_read_as_one(void **state)
     (void)state;
     arcp__audit_line_view view;
     arcp__audit_head head;
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp__audit_head_init(&head);
     arcp__audit_chain_append(&head, ARCP_SPAN_LITERAL("{\"a\":1}"), &line);
     arcp_span good = arcp_span_make(line.data, line.size - 1);
@@ -363,7 +363,7 @@ static void what_is_no_chain_line_is_not_read_as_one(void **state)
     static const char *const bad[] = {"{\"seq\":0,", "{\"seq\":01,", "{\"seq\":,", "{\"seq\":x,",
                                       "{\"seq\":18446744073709551616,"};
     for (size_t at = 0; at < sizeof(bad) / sizeof(bad[0]); at++) {
-        arcp_buf other = ARCP_BUF_INIT;
+        arcp_buf other = arcp_buf_init();
         arcp_buf_append_cstr(&other, bad[at]);
         arcp_buf_append(&other, arcp_span_from(good, strlen("{\"seq\":1,")));
         if (arcp__audit_line_read(arcp_buf_span(&other), &view)) {

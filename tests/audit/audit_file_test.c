@@ -62,7 +62,7 @@ static void append_text(const char *path, const char *text)
 
 static void check_whole(const place *p, uint64_t lines)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     assert_int_equal(log_read(p->path, &text), lines);
     arcp_buf_fini(&text);
 }
@@ -158,7 +158,7 @@ static void a_torn_last_line_is_kept_and_noted_wherever_it_was_torn(void **state
 {
     place *p = *state;
     arcp__audit_file file;
-    arcp_buf whole = ARCP_BUF_INIT;
+    arcp_buf whole = arcp_buf_init();
     open_file(&file, p);
     write_one(&file, "{\"a\":1}");
     write_one(&file, "{\"a\":2}");
@@ -188,7 +188,7 @@ static void what_a_power_failure_left_behind_the_last_line_is_noted(void **state
 {
     place *p = *state;
     arcp__audit_file file;
-    arcp_buf whole = ARCP_BUF_INIT;
+    arcp_buf whole = arcp_buf_init();
     open_file(&file, p);
     for (int at = 0; at < 4; at++) {
         write_one(&file, "{\"a\":1}");
@@ -208,7 +208,7 @@ static void what_a_power_failure_left_behind_the_last_line_is_noted(void **state
             open_file(&file, p);
             write_one(&file, "{\"a\":3}");
             arcp__audit_file_close(&file);
-            arcp_buf text = ARCP_BUF_INIT;
+            arcp_buf text = arcp_buf_init();
             (void)log_read(p->path, &text); /* it must be whole */
             assert_true(text.size > from);
             assert_memory_equal(text.data, whole.data, from);
@@ -276,7 +276,7 @@ static void what_is_no_audit_log_is_set_aside_and_kept(void **state)
     arcp__audit_file_close(&file);
     snprintf(pattern, sizeof(pattern), "%s.foreign-*", p->path);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     log_read_file(found.gl_pathv[0], &text);
     check_span(arcp_buf_span(&text), "dear diary\n");
     arcp_buf_fini(&text);

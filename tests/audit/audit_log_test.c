@@ -75,7 +75,7 @@ static bool append_number(arcp__audit_log *log, unsigned number)
 static void records_stand_in_the_file_in_their_order_over_rotations(void **state)
 {
     world *w = *state;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     open_log(w, (arcp__audit_settings){20000, 1000, 1 << 20});
     for (unsigned at = 0; at < 3000; at++) {
         assert_true(append_number(w->log, at));
@@ -104,7 +104,7 @@ static void what_was_flushed_is_in_the_file(void **state)
     open_log(w, (arcp__audit_settings){0, 1000, 1 << 20});
     assert_true(append_number(w->log, 1));
     assert_true(arcp__audit_log_flush(w->log));
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     assert_int_equal(log_read(w->path, &text), 2);
     arcp__audit_log_get_stats(w->log, &stats);
     assert_int_equal(stats.head.seq, 2);
@@ -129,7 +129,7 @@ static void a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost(void
     arcp__audit_log_get_stats(w->log, &stats);
     assert_int_equal(stats.lost, 1);
     arcp__audit_log_close(w->log, NULL);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     (void)log_read(w->path, &text);
     assert_non_null(strstr(text.data, "\"lost_records\":1"));
     arcp_buf_fini(&text);
@@ -160,7 +160,7 @@ static void a_full_disk_is_told_waited_for_and_loses_only_what_is_counted(void *
     await(w, &w->recoveries, 1);
     assert_true(arcp__audit_log_flush(w->log));
     arcp__audit_log_close(w->log, NULL);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     char wanted[64];
     uint64_t lines = log_read(w->path, &text);
     assert_int_equal(lines, taken + 3); /* opened, lost, closed */
@@ -179,7 +179,7 @@ static void closing_while_the_disk_is_full_ends(void **state)
     await(w, &w->failures, 1);
     arcp__audit_log_close(w->log, NULL);
     set_room(RLIM_INFINITY);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     assert_int_equal(log_read(w->path, &text), 1);
     arcp_buf_fini(&text);
 }
@@ -197,7 +197,7 @@ static void a_moved_file_is_followed_by_a_new_one_when_asked(void **state)
     assert_true(append_number(w->log, 2));
     assert_true(arcp__audit_log_flush(w->log));
     arcp__audit_log_close(w->log, NULL);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     assert_int_equal(log_read(w->path, &text), 6); /* opened, 1, 2, closed | opened, closed */
     arcp_buf_fini(&text);
 }
@@ -226,7 +226,7 @@ static void any_thread_may_append(void **state)
         assert_null(failed);
     }
     arcp__audit_log_close(w->log, NULL);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     assert_int_equal(log_read(w->path, &text), 8002);
     arcp_buf_fini(&text);
 }

@@ -29,7 +29,7 @@ static const vector vectors[] = {
 static void bytes_and_text_correspond(void **state)
 {
     (void)state;
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const vector *row = &vectors[i];
         print_message("  %s\n", row->name);
@@ -92,7 +92,7 @@ static void what_is_not_base64_is_refused_with_its_place(void **state)
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         const refusal *row = &refusals[i];
         print_message("  %s\n", row->name);
-        arcp_buf out = ARCP_BUF_INIT;
+        arcp_buf out = arcp_buf_init();
         arcp_buf_append_cstr(&out, "kept");
         arcp_error err = {0};
         assert_int_equal(arcp__base64_decode(arcp_span_cstr(row->text), row->form, &out, &err),
@@ -128,8 +128,8 @@ static void all_bytes_survive_the_way_there_and_back(void **state)
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (char)(i * 7 + i / 256);
     }
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf back = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf back = arcp_buf_init();
     for (size_t size = 0; size <= sizeof bytes; size++) {
         for (int form = ARCP__BASE64_STANDARD; form <= ARCP__BASE64_URL; form++) {
             arcp_buf_clear(&text);
@@ -149,8 +149,8 @@ static void all_bytes_survive_the_way_there_and_back(void **state)
 static arcp_status there_and_back(void *user, arcp_error *err)
 {
     (void)user;
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf back = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf back = arcp_buf_init();
     arcp__base64_encode(ARCP_SPAN_LITERAL("what is to be kept"), ARCP__BASE64_STANDARD, &text);
     arcp_status status = arcp_buf_status(&text);
     if (status == ARCP_OK) {

@@ -10,7 +10,7 @@
 static void appended_bytes_stand_one_behind_the_other(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     for (int i = 0; i < 1000; i++) {
         arcp_buf_append(&buf, ARCP_SPAN_LITERAL("abc"));
         arcp_buf_append_byte(&buf, '-');
@@ -30,7 +30,7 @@ static void appended_bytes_stand_one_behind_the_other(void **state)
 static void appending_nothing_allocates_nothing(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     arcp_buf_append(&buf, arcp_span_make(NULL, 0));
     arcp_buf_append_cstr(&buf, NULL);
     assert_true(arcp_buf_reserve(&buf, 0));
@@ -41,7 +41,7 @@ static void appending_nothing_allocates_nothing(void **state)
 static void a_size_that_overflows_fails_the_buffer(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     arcp_buf_append_cstr(&buf, "abc");
     assert_false(arcp_buf_reserve(&buf, SIZE_MAX));
     assert_int_equal(arcp_buf_status(&buf), ARCP_E_NO_MEMORY);
@@ -52,7 +52,7 @@ static void a_size_that_overflows_fails_the_buffer(void **state)
 static void a_failed_buffer_ignores_appends_until_it_is_cleared(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     arcp_buf_append_cstr(&buf, "abc");
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
     assert_false(arcp_buf_reserve(&buf, 1000000));
@@ -77,7 +77,7 @@ static void numbers_are_written_in_full(void **state)
     static const uint64_t unsigned_values[] = {0, 9, 10, 99, 100, 4711, UINT64_MAX - 1, UINT64_MAX};
     static const int64_t signed_values[] = {0, -1, 1, -10, INT64_MAX, INT64_MIN, INT64_MIN + 1};
     char want[32];
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     for (size_t i = 0; i < sizeof unsigned_values / sizeof *unsigned_values; i++) {
         arcp_buf_clear(&buf);
         arcp_buf_append_u64(&buf, unsigned_values[i]);
@@ -96,7 +96,7 @@ static void numbers_are_written_in_full(void **state)
 static void formatted_text_of_any_length_is_whole(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     for (int width = 0; width < 300; width++) {
         arcp_buf_clear(&buf);
         arcp_buf_append_cstr(&buf, "<");
@@ -110,7 +110,7 @@ static void formatted_text_of_any_length_is_whole(void **state)
 static void consumed_bytes_are_gone_from_the_front(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     arcp_buf_append_cstr(&buf, "abcdef");
     arcp_buf_consume(&buf, 0);
     check_span(arcp_buf_span(&buf), "abcdef");
@@ -127,7 +127,7 @@ static void consumed_bytes_are_gone_from_the_front(void **state)
 static void a_taken_string_is_the_callers(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     char *empty = arcp_buf_take_cstr(&buf);
     assert_string_equal(empty, "");
     arcp_free(empty);
@@ -145,7 +145,7 @@ static arcp_status fill(void *user, arcp_error *err)
 {
     (void)user;
     (void)err;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     for (int i = 0; i < 100; i++) {
         arcp_buf_append_format(&buf, "%d-", i);
         arcp_buf_append_i64(&buf, -i);
@@ -240,15 +240,15 @@ static size_t grow(arcp_buf buf)
 static void a_secret_buffer_that_grows_leaves_nothing_behind(void **state)
 {
     (void)state;
-    assert_int_equal(grow((arcp_buf)ARCP_BUF_SECRET_INIT), 0);
+    assert_int_equal(grow(arcp_buf_secret_init()), 0);
     /* So the looking finds what is there. */
-    assert_true(grow((arcp_buf)ARCP_BUF_INIT) > 3);
+    assert_true(grow(arcp_buf_init()) > 3);
 }
 
 static void a_buffer_may_become_secret_before_the_secret_comes(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     arcp_buf_append_cstr(&buf, "{\"value\":");
     buf.secret = true;
     leaks seen = {0};
@@ -265,7 +265,7 @@ static void a_buffer_may_become_secret_before_the_secret_comes(void **state)
 /* With memory that was written to its last byte, so that all of it may be looked at. */
 static arcp_buf secret_buffer(void)
 {
-    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    arcp_buf buf = arcp_buf_secret_init();
     assert_true(arcp_buf_reserve(&buf, 64));
     memset(buf.data, 0, buf.capacity);
     return buf;
@@ -298,7 +298,7 @@ static void a_buffer_that_cannot_keep_its_memory_does_not_grow(void **state)
 {
     (void)state;
     for (size_t nth = 1; nth <= 2; nth++) {
-        arcp_buf buf = ARCP_BUF_INIT;
+        arcp_buf buf = arcp_buf_init();
         arcp_buf_append_cstr(&buf, "given out");
         const arcp_span first = arcp_buf_span(&buf);
         buf.stays = true;
@@ -328,7 +328,7 @@ static void bytes_behind_the_end_are_wiped_in_the_end(void **state)
 {
     (void)state;
     leaks seen = {0};
-    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    arcp_buf buf = arcp_buf_secret_init();
     failing_alloc_watch(look, &seen);
     arcp_buf_append_cstr(&buf, SECRET);
     buf.size = 1; /* as a writer does that takes its end back */
@@ -377,7 +377,7 @@ static void a_string_is_taken_of_a_full_secret_buffer_without_a_trace(void **sta
 {
     (void)state;
     leaks seen = {0};
-    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    arcp_buf buf = arcp_buf_secret_init();
     failing_alloc_watch(look, &seen);
     arcp_buf_append_cstr(&buf, SECRET);
     while (buf.size < buf.capacity) {
@@ -394,7 +394,7 @@ static void a_string_is_taken_of_a_full_secret_buffer_without_a_trace(void **sta
 static void a_secret_buffer_that_cannot_grow_keeps_what_it_has(void **state)
 {
     (void)state;
-    arcp_buf buf = ARCP_BUF_SECRET_INIT;
+    arcp_buf buf = arcp_buf_secret_init();
     arcp_buf_append_cstr(&buf, SECRET);
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
     bool grown = arcp_buf_reserve(&buf, 1000);

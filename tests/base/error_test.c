@@ -126,7 +126,7 @@ static void an_error_says_what_it_was_told(void **state)
 static void details_go_into_the_callers_buffer(void **state)
 {
     (void)state;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     assert_string_equal(arcp_error_details(&err), "");
     (void)arcp_error_set(&err, ARCP_E_DUPLICATE_KEY, "taken");
@@ -150,8 +150,8 @@ static void details_go_into_the_callers_buffer(void **state)
 static void a_copy_keeps_its_own_buffer(void **state)
 {
     (void)state;
-    arcp_buf details = ARCP_BUF_INIT;
-    arcp_buf copied = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
+    arcp_buf copied = arcp_buf_init();
     arcp_error err = {.details = &details};
     arcp_error copy = {.details = &copied};
     arcp_error plain = {0};

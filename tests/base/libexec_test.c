@@ -10,7 +10,7 @@
 
 static void what_stands_beside_the_running_program_is_found(void **state)
 {
-    arcp_buf path = ARCP_BUF_INIT;
+    arcp_buf path = arcp_buf_init();
     assert_true(arcp__libexec_find(program_invocation_short_name, &path));
     assert_int_equal(path.data[0], '/');
     assert_int_equal(access(path.data, X_OK), 0);
@@ -22,7 +22,7 @@ static void what_is_no_program_is_not(void **state)
 {
     static const char *const names[] = {"no-such-program", ".", "../CMakeCache.txt"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        arcp_buf places = ARCP_BUF_INIT;
+        arcp_buf places = arcp_buf_init();
         print_message("  %s\n", names[i]);
         assert_false(arcp__libexec_find(names[i], &places));
         assert_false(places.failed);
@@ -36,7 +36,7 @@ static void without_memory_nothing_is_found(void **state)
 {
     bool has_failed = true;
     for (size_t nth = 1; has_failed; nth++) {
-        arcp_buf places = ARCP_BUF_INIT;
+        arcp_buf places = arcp_buf_init();
         failing_alloc_arm(nth, FAILING_ALLOC_ONE);
         assert_false(arcp__libexec_find("no-such-program", &places));
         has_failed = failing_alloc_disarm();

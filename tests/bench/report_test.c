@@ -66,7 +66,7 @@ static void make_result(arcp__load_result *out)
 static void the_table_is_for_people(void **state)
 {
     arcp__load_result result;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     make_result(&result);
     arcp__bench_table(&options, &result, &text);
     check_span(arcp_buf_span(&text),
@@ -89,7 +89,7 @@ static void the_table_is_for_people(void **state)
 static void json_is_for_scripts(void **state)
 {
     arcp__load_result result;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     make_result(&result);
     result.was_interrupted = true;
     arcp__bench_json(&options, &result, &text);
@@ -116,7 +116,7 @@ static void a_report_says_that_the_program_never_slept(void **state)
 {
     arcp__load_result result;
     arcp__load_options polling = options;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     polling.busy_poll = true;
     polling.idle = 0;
     make_result(&result);

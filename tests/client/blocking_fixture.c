@@ -6,7 +6,7 @@
 
 void fixture_begin_with(fixture *f, const arcp_client_options *options)
 {
-    f->details = (arcp_buf)ARCP_BUF_INIT;
+    f->details = arcp_buf_init();
     f->err = (arcp_error){.details = &f->details};
     check_ok(arcp_client_connect(options, &f->client, &f->err), &f->err);
 }
@@ -27,7 +27,7 @@ void fixture_end(fixture *f)
 
 arcp_job *fixture_submit(fixture *f, const char *agent, const char *input)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_job *job = NULL;
     options.agent = arcp_span_cstr(agent);
     options.input = arcp_span_cstr(input);

@@ -40,7 +40,7 @@ static void waiting_drops_the_events(void **state)
 static void a_refused_submit_brings_code_message_and_details(void **state)
 {
     fixture f;
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_job *job = NULL;
     fixture_begin(&f);
     options.agent = ARCP_SPAN_LITERAL("refuse");
@@ -60,7 +60,7 @@ static void a_refused_submit_brings_code_message_and_details(void **state)
 static void other_requests_are_answered(void **state)
 {
     fixture f;
-    arcp_list_options list = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options list = arcp_list_options_init();
     arcp_job_page *page = NULL;
     int64_t round_trip_ns = -1;
     fixture_begin(&f);
@@ -97,7 +97,7 @@ static void a_subscription_has_events_and_an_end(void **state)
 {
     fixture f;
     const arcp_outcome *outcome = NULL;
-    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options options = arcp_subscribe_options_init();
     arcp_job *job = NULL;
     arcp_error err = {0};
     fixture_begin(&f);
@@ -130,7 +130,7 @@ static void the_inventory_is_told_in_both_forms(void **state)
 {
     fixture f;
     arcp_error err = {0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     fixture_begin(&f);
     check_ok(arcp_client_agents(f.client, note_agent, &text, &err), &err);
     check_span(arcp_buf_span(&text), "echo 1.0.0 2.0.0(2.0.0)bare()");
@@ -150,7 +150,7 @@ static void note_secret(void *user, const arcp_credential *credential)
 static void credentials_are_shown_once(void **state)
 {
     fixture f;
-    arcp_buf seen = ARCP_BUF_INIT;
+    arcp_buf seen = arcp_buf_init();
     arcp_job_budget budget;
     fixture_begin(&f);
     arcp_job *job = fixture_submit(&f, "rich", "{}");

@@ -47,7 +47,7 @@ static void cut_connections_lose_and_double_nothing(void **state)
 {
     fixture f;
     arcp_json json = ARCP_JSON_INIT;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     fake_runtime_init(&f.runtime);
     arcp_client_options options = fake_runtime_options(&f.runtime);
     f.runtime.cut_every = 60;
@@ -83,7 +83,7 @@ static void a_stream_to_a_file_survives_cuts(void **state)
     fixture f;
     char path[] = "/tmp/arcp-client-test-XXXXXX";
     int fd = mkstemp(path);
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_job *job = NULL;
     const arcp_outcome *outcome = NULL;
     assert_true(fd >= 0);
@@ -118,7 +118,7 @@ static void a_stream_to_a_file_survives_cuts(void **state)
 static void a_session_can_be_taken_over_by_its_state(void **state)
 {
     fixture f;
-    arcp_buf storage = ARCP_BUF_INIT;
+    arcp_buf storage = arcp_buf_init();
     arcp_error err = {0};
     arcp_session_state saved;
     const arcp_outcome *outcome = NULL;

@@ -51,7 +51,7 @@ static void on_submit(void *user, arcp_client *client, const arcp_reply *reply)
 
 static void submit(fixture *f)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = arcp_span_cstr(f->agent);
     options.input = arcp_span_cstr(f->input);
@@ -161,7 +161,7 @@ static void a_runtime_that_is_not_there_closes_the_client(void **state)
 static void an_url_nobody_understands_closes_the_client(void **state)
 {
     fixture f;
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     begin(&f, "echo", "7");
     options.url = ARCP_SPAN_LITERAL("gopher://x");
     open_client(&f, &options);
@@ -228,7 +228,7 @@ static void every_request_is_answered_once(void **state)
 {
     fixture f;
     arcp_error err = {0};
-    arcp_list_options list = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options list = arcp_list_options_init();
     unsigned replies = 0;
     begin(&f, "echo", "7");
     arcp_client_options options = fake_runtime_options(&f.runtime);
@@ -248,7 +248,7 @@ static void a_started_request_that_cannot_be_is_refused_at_once(void **state)
 {
     fixture f;
     arcp_error err = {0};
-    arcp_submit_options bad = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options bad = arcp_submit_options_init();
     begin(&f, "echo", "7");
     arcp_client_options options = fake_runtime_options(&f.runtime);
     open_client(&f, &options);

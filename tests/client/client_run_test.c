@@ -7,8 +7,8 @@ static arcp_status run(fixture *f, const char *agent, const char *input, int64_t
 {
     fake_runtime_init(&f->runtime);
     const arcp_client_options options = fake_runtime_options(&f->runtime);
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
-    f->details = (arcp_buf)ARCP_BUF_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
+    f->details = arcp_buf_init();
     f->err = (arcp_error){.details = &f->details};
     f->client = NULL;
     submit.agent = arcp_span_cstr(agent);
@@ -20,7 +20,7 @@ static void a_run_brings_the_result(void **state)
 {
     (void)state;
     fixture f;
-    arcp_buf result = ARCP_BUF_INIT;
+    arcp_buf result = arcp_buf_init();
     arcp_buf_append_cstr(&result, "result: ");
     check_ok(run(&f, "echo", "{\"a\":1}", ARCP_WAIT_FOREVER, &result), &f.err);
     assert_string_equal(result.data, "result: {\"a\":1}");
@@ -33,7 +33,7 @@ static void a_streamed_result_comes_as_its_bytes(void **state)
 {
     (void)state;
     fixture f;
-    arcp_buf result = ARCP_BUF_INIT;
+    arcp_buf result = arcp_buf_init();
     check_ok(run(&f, "stream", "{\"n\":2}", ARCP_WAIT_FOREVER, &result), &f.err);
     assert_int_equal(result.size, 2000);
     assert_int_equal(result.data[2000], '\0');
@@ -53,7 +53,7 @@ static void a_refused_submit_is_the_error(void **state)
 {
     (void)state;
     fixture f;
-    arcp_buf result = ARCP_BUF_INIT;
+    arcp_buf result = arcp_buf_init();
     assert_int_equal(run(&f, "refuse", "", ARCP_WAIT_FOREVER, &result), ARCP_E_AGENT_NOT_AVAILABLE);
     assert_string_equal(f.err.code, "AGENT_NOT_AVAILABLE");
     assert_string_equal(arcp_error_details(&f.err), "{\"agent\":\"refuse\"}");

@@ -10,7 +10,7 @@
 static void a_request_that_is_not_answered_ends_by_the_calls_deadline(void **state)
 {
     fixture f;
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_job *job = NULL;
     fixture_begin(&f);
     options.agent = ARCP_SPAN_LITERAL("silent");
@@ -42,7 +42,7 @@ static void a_session_that_is_lost_tells_every_waiter(void **state)
     const arcp_client_event *event = NULL;
     const arcp_outcome *outcome = NULL;
     fixture_begin(&f);
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_job *none = NULL;
     arcp_job *job = fixture_submit(&f, "wait", "{}");
     atomic_store(&f.runtime.forgets, true);
@@ -136,7 +136,7 @@ static void *run_jobs(void *user)
     fixture *f = w->f;
     arcp_error err = {0};
     for (int at = 0; at < 20; at++) {
-        arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+        arcp_submit_options options = arcp_submit_options_init();
         arcp_job *job = NULL;
         const arcp_outcome *outcome = NULL;
         options.agent = ARCP_SPAN_LITERAL("count");

@@ -82,7 +82,7 @@ static void submit(fixture *f)
 {
     char input[FLUSH_BYTES];
     int size = snprintf(input, sizeof(input), "{\"n\":1,\"x\":\"%0*d\"}", f->input_digits, 0);
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = ARCP_SPAN_LITERAL("count");
     options.input = arcp_span_make(input, (size_t)size);

@@ -44,7 +44,7 @@ static arcp_connection *dial(void *user, struct uv_loop_s *loop, arcp_error *err
     if (arcp_memory_pair(loop, NULL, &f->client_end, &served, err) != ARCP_OK) {
         return NULL;
     }
-    arcp_serve_options options = ARCP_SERVE_OPTIONS_INIT;
+    arcp_serve_options options = arcp_serve_options_init();
     options.principal = "me";
     check_ok(arcp_runtime_serve(f->runtime, served, &options, err), err);
     return f->client_end;
@@ -124,8 +124,8 @@ static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply
 
 static void start_runtime(fixture *f)
 {
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
+    arcp_agent agent = arcp_agent_init();
     arcp_error err = {0};
     check_ok(arcp_runtime_new(&f->loop, &options, &f->runtime, &err), &err);
     agent.name = "count";
@@ -135,7 +135,7 @@ static void start_runtime(fixture *f)
 
 static void start_client(fixture *f)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     arcp_error err = {0};
     options.dial = dial;
     options.dial_user = f;
@@ -143,7 +143,7 @@ static void start_client(fixture *f)
     options.backoff_max_ms = 2;
     check_ok(arcp_client_connect_start(&options, &f->loop, on_event, f, &f->client, &err), &err);
     for (unsigned at = 0; at < JOBS; at++) {
-        arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+        arcp_submit_options submit = arcp_submit_options_init();
         char input[16];
         snprintf(input, sizeof(input), "%u", at);
         submit.agent = ARCP_SPAN_LITERAL("count");

@@ -31,7 +31,7 @@ void fake_runtime_fini(fake_runtime *runtime)
 
 arcp_client_options fake_runtime_options(fake_runtime *runtime)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.dial = fake_runtime_dial;
     options.dial_user = runtime;
     options.token = ARCP_SPAN_LITERAL("t1");
@@ -359,7 +359,7 @@ static void pong(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
     fake_runtime *runtime = user;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     if (connection != runtime->connection ||
         arcp_json_scan(&runtime->json, frame, &limits, NULL) != ARCP_OK) {
         return;

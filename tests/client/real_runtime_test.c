@@ -47,7 +47,7 @@ static int end(void **state)
 
 static arcp_client_options options_to(const char *url)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url);
     options.token = ARCP_SPAN_LITERAL("t1");
     return options;
@@ -56,7 +56,7 @@ static arcp_client_options options_to(const char *url)
 /* Runs one job of 50 events to its end. */
 static void check_job(fixture *f, arcp_client *client)
 {
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     arcp_job *job = NULL;
     const arcp_client_event *event = NULL;
     unsigned long next = 0;
@@ -142,8 +142,8 @@ static void a_command_that_is_none_is_told(void **state)
 
 static arcp_status run_failing(fixture *f, arcp_client *client, const char *key, arcp_job **out)
 {
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
-    arcp_retry_options retry = ARCP_RETRY_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
+    arcp_retry_options retry = arcp_retry_options_init();
     retry.first_ms = 1;
     retry.timeout_ms = 60000; /* nothing waits for it */
     submit.agent = ARCP_SPAN_LITERAL("bench");
@@ -154,7 +154,7 @@ static arcp_status run_failing(fixture *f, arcp_client *client, const char *key,
 
 static size_t count_jobs(fixture *f, arcp_client *client)
 {
-    arcp_list_options list = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options list = arcp_list_options_init();
     arcp_job_page *page = NULL;
     list.statuses = UINT32_C(1) << ARCP_JOB_ERROR;
     list.limit = 1000;
@@ -211,7 +211,7 @@ static void a_job_that_was_let_go_can_be_had_again_by_its_key(void **state)
 {
     fixture *f = *state;
     arcp_client_options options = options_to(f->run.url);
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options submit = arcp_submit_options_init();
     arcp_client *client = NULL;
     const arcp_outcome *outcome = NULL;
     check_ok(arcp_client_connect(&options, &client, &f->err), &f->err);

@@ -125,7 +125,7 @@ static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply
 
 static void begin_job(crew *c)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     task *t = &c->tasks[c->begun];
     t->crew = c;
@@ -248,7 +248,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
 
 static void begin_crew(fixture *f, crew *c)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     arcp_error err = {0};
     c->f = f;
     options.url = arcp_span_cstr(f->url);
@@ -357,8 +357,8 @@ static void a_thousand_jobs_come_through_whole(void **state)
 static void no_submit_made_two_jobs(void **state)
 {
     const fixture *f = *state;
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
-    arcp_list_options list = ARCP_LIST_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
+    arcp_list_options list = arcp_list_options_init();
     arcp_error err = {0};
     arcp_client *client = NULL;
     arcp_job_page *page = NULL;

@@ -6,7 +6,7 @@ static void a_submit_carries_everything_on_one_line(void **state)
 {
     story s;
     arcp_error err = {0};
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     options.agent = ARCP_SPAN_LITERAL("echo@1.0.0");
     options.input = ARCP_SPAN_LITERAL("{ \"n\" : 1.50,\n \"t\":\"a b\" }");
     options.lease = ARCP_SPAN_LITERAL("{\"fs.read\": [\"/srv/**\"]}");
@@ -39,8 +39,8 @@ static void a_built_lease_is_written_and_its_features_are_needed(void **state)
         {"{}", "{\"expires_at\":\"2199-01-01T00:00:00Z\"}", "reply b INVALID_REQUEST\n"},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-        const arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
-        arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+        const arcp_lease_limits limits = arcp_lease_limits_init();
+        arcp_submit_options options = arcp_submit_options_init();
         arcp_client_options bare = DEFAULTS;
         arcp_lease *lease = NULL;
         arcp_error err = {0};
@@ -95,7 +95,7 @@ static void a_traceparent_gives_its_trace_and_travels_whole(void **state)
 {
     story s;
     arcp_error err = {0};
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.traceparent =
         ARCP_SPAN_LITERAL("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
@@ -131,7 +131,7 @@ static void a_submit_that_cannot_be_right_is_refused_at_once(void **state)
     story_live(&s, DEFAULTS);
     for (size_t row = 0; row < sizeof(bad_submits) / sizeof(bad_submits[0]); row++) {
         const struct bad_submit *bad = &bad_submits[row];
-        arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+        arcp_submit_options options = arcp_submit_options_init();
         arcp_error err = {0};
         print_message("  %s\n", bad->name);
         options.agent = arcp_span_cstr(bad->agent);
@@ -161,7 +161,7 @@ static void subscriptions_say_from_where(void **state)
 {
     story s;
     arcp_error err = {0};
-    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options options = arcp_subscribe_options_init();
     story_live(&s, DEFAULTS);
     story_subscribe(&s, "a", "job_1", false);
     story_check_member(story_sent(&s, "job.subscribe"), "payload",
@@ -194,7 +194,7 @@ static void a_listing_sends_its_filters_limit_and_cursor(void **state)
 {
     story s;
     arcp_error err = {0};
-    arcp_list_options options = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options options = arcp_list_options_init();
     options.statuses = (1u << ARCP_JOB_RUNNING) | (1u << ARCP_JOB_TIMED_OUT);
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.created_after = ARCP_SPAN_LITERAL("2026-01-01T00:00:00Z");
@@ -240,7 +240,7 @@ static void features_outside_the_intersection_are_not_used(void **state)
         story s;
         arcp_error err = {0};
         arcp_client_options bare = DEFAULTS;
-        arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+        arcp_submit_options options = arcp_submit_options_init();
         print_message("  %s\n", unnegotiated[row].name);
         bare.features = 0;
         story_live(&s, bare);

@@ -309,7 +309,7 @@ static void a_duplicate_key_refuses_and_ends_nothing(void **state)
 {
     story s;
     arcp_error err = {0};
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.idempotency_key = ARCP_SPAN_LITERAL("k");
     story_live_plain(&s, DEFAULTS);

@@ -20,7 +20,7 @@ static void note_credential(void *user, const arcp_credential *credential)
 static void only_usable_credentials_are_kept(void **state)
 {
     story s;
-    arcp_buf seen = ARCP_BUF_INIT;
+    arcp_buf seen = arcp_buf_init();
     story_live(&s, DEFAULTS);
     story_submit(&s, "a", "echo");
     story_hear(&s, "{'arcp':'1.1','id':'x','type':'job.accepted','session_id':'sess_1','payload':{"
@@ -55,11 +55,11 @@ static void what_is_shown_of_a_job_has_neither_credentials_nor_tokens(void **sta
         {"{\"credential\":1,\"resume_tokens\":2}", "{\"credential\":1,\"resume_tokens\":2}"},
         {"[\"credentials\"]", "{}"},
     };
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp_json json = ARCP_JSON_INIT;
-        arcp_buf out = ARCP_BUF_INIT;
+        arcp_buf out = arcp_buf_init();
         arcp_error err = {0};
         check_ok(arcp_json_scan(&json, arcp_span_cstr(rows[at].payload), &limits, &err), &err);
         arcp__client_credentials_redact(&json, ARCP_JSON_ROOT, &out);
@@ -75,7 +75,7 @@ static void a_rotated_credential_is_handed_over_and_wiped(void **state)
     story s;
     story_live_job(&s);
     s.keeps_unread = true;
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf frame = arcp_buf_init();
     arcp_buf_append_cstr(&frame, "{\"arcp\":\"1.1\",\"id\":\"e\",\"type\":\"job.event\",\"job_id\":"
                                  "\"job_1\",\"event_seq\":1,\"payload\":{\"kind\":\"status\","
                                  "\"body\":{\"phase\":\"credential_rotated\",\"id\":\"c1\","

@@ -43,7 +43,7 @@ static void who_wants_only_the_outcome_gets_no_events(void **state)
 {
     story s;
     arcp_error err = {0};
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.outcome_only = true;
     story_live(&s, DEFAULTS);

@@ -158,8 +158,8 @@ static void turn(run *r)
 /* Returns what creating the session or the request said, else how it all ended. */
 static arcp_status play(run *r)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
-    arcp_submit_options submit = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
+    arcp_submit_options submit = arcp_submit_options_init();
     arcp_error err = {0};
     options.url = ARCP_SPAN_LITERAL("ws://x");
     options.token = ARCP_SPAN_LITERAL("t");
@@ -255,7 +255,7 @@ static void a_numbered_answer_without_memory_touches_no_request_that_is_gone(voi
         char frame[512];
         assert_true(nth < 100);
         story_live_plain(&s, DEFAULTS);
-        arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+        arcp_subscribe_options options = arcp_subscribe_options_init();
         arcp__client_request *request = NULL;
         arcp_error err = {0};
         options.job_id = ARCP_SPAN_LITERAL("job_3");

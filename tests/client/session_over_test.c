@@ -36,7 +36,7 @@ static void live(story *s, const char *features)
 
 static void submit_with_key(story *s, const char *name)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.idempotency_key = ARCP_SPAN_LITERAL("weekly");

@@ -6,7 +6,7 @@
 
 static void submit_with_key(story *s, const char *name, const char *key)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.idempotency_key = arcp_span_cstr(key);
@@ -46,7 +46,7 @@ static void a_job_of_a_key_is_kept_with_its_outcome(void **state)
 /* Runs a job of a key to its end with a result of so many bytes, and lets it go. */
 static void run_large(story *s, const char *job, size_t size)
 {
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf frame = arcp_buf_init();
     char text[512];
     submit_with_key(s, "x", job);
     snprintf(text, sizeof(text),

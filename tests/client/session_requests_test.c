@@ -38,7 +38,7 @@ static void an_abandoned_request_gets_no_reply(void **state)
 {
     story s;
     arcp_error err = {0};
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp__client_request *request = NULL;
     options.agent = ARCP_SPAN_LITERAL("echo");
     story_live(&s, DEFAULTS);
@@ -221,7 +221,7 @@ static void what_is_asked_meanwhile_goes_behind_what_is_sent_again(void **state)
 static arcp__client_request *submit_kept(story *s, const char *agent)
 {
     arcp_error err = {0};
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp__client_request *request = NULL;
     options.agent = arcp_span_cstr(agent);
     check_ok(arcp__client_session_ask(s->session, s->now,
@@ -358,7 +358,7 @@ static void a_connection_that_answers_one_of_many_was_of_use_to_all(void **state
 
 static void submit_input(story *s, const char *name, const char *input)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.input = arcp_span_cstr(input);
@@ -413,7 +413,7 @@ static void the_end_of_the_session_answers_everything(void **state)
     story_drain(&s);
     story_check_log(&s, "reply a CLOSED\nreply l CLOSED\n");
     arcp_error err = {0};
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     options.agent = ARCP_SPAN_LITERAL("echo");
     assert_int_equal(story_submit_with(&s, "b", &options, &err), ARCP_E_CLOSED);
     story_end(&s);
@@ -429,7 +429,7 @@ static void after_a_fatal_end_requests_fail_with_its_reason(void **state)
     story_drop(&s);
     story_check_log(&s, "reply a IO\nclosed IO\n");
     arcp_error err = {0};
-    arcp_submit_options more = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options more = arcp_submit_options_init();
     more.agent = ARCP_SPAN_LITERAL("echo");
     assert_int_equal(story_submit_with(&s, "b", &more, &err), ARCP_E_IO);
     story_end(&s);

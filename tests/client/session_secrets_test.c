@@ -54,7 +54,7 @@ static void come_back(story *s)
 static void play(story *s)
 {
     arcp_client_options options = DEFAULTS;
-    arcp_buf value = ARCP_BUF_SECRET_INIT;
+    arcp_buf value = arcp_buf_secret_init();
     options.token = ARCP_SPAN_LITERAL(BEARER);
     story_new(s, options);
     s->log.secret = true; /* bodies of events are written to it */

@@ -191,7 +191,7 @@ void story_drain(story *s)
 static void member_at(const char *frame, const char *path, arcp_buf *out)
 {
     arcp_json json = ARCP_JSON_INIT;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, arcp_span_cstr(frame), &limits, &err), &err);
     arcp_json_ref ref = ARCP_JSON_ROOT;
@@ -206,7 +206,7 @@ static void member_at(const char *frame, const char *path, arcp_buf *out)
 
 void story_check_member(const char *frame, const char *path, const char *json)
 {
-    arcp_buf got = ARCP_BUF_INIT;
+    arcp_buf got = arcp_buf_init();
     assert_non_null(frame);
     member_at(frame, path, &got);
     if (!arcp_span_equal_cstr(arcp_buf_span(&got), json)) {
@@ -218,7 +218,7 @@ void story_check_member(const char *frame, const char *path, const char *json)
 
 static bool is_type(const char *frame, const char *type)
 {
-    arcp_buf got = ARCP_BUF_INIT;
+    arcp_buf got = arcp_buf_init();
     member_at(frame, "type", &got);
     bool same = got.size == strlen(type) + 2 && memcmp(got.data + 1, type, strlen(type)) == 0;
     arcp_buf_fini(&got);
@@ -269,7 +269,7 @@ static const char *append_reference(story *s, const char *text, arcp_buf *out)
     if (frame == NULL) {
         fail_msg("no %s was sent", type);
     }
-    arcp_buf value = ARCP_BUF_INIT;
+    arcp_buf value = arcp_buf_init();
     member_at(frame, member, &value);
     arcp_buf_append(out, arcp_span_make(value.data + 1, value.size - 2));
     arcp_buf_fini(&value);
@@ -278,7 +278,7 @@ static const char *append_reference(story *s, const char *text, arcp_buf *out)
 
 void story_hear(story *s, const char *frame)
 {
-    arcp_buf text = ARCP_BUF_SECRET_INIT; /* so that it is not taken for the client's leftovers */
+    arcp_buf text = arcp_buf_secret_init(); /* so that it is not taken for the client's leftovers */
     while (*frame != '\0') {
         if ((*frame == '$' || *frame == '%') && frame[1] == '(') {
             frame = append_reference(s, frame, &text);
@@ -359,7 +359,7 @@ arcp_status story_submit_with(story *s, const char *name, const arcp_submit_opti
 
 void story_submit(story *s, const char *name, const char *agent)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = arcp_span_cstr(agent);
     check_ok(story_submit_with(s, name, &options, &err), &err);
@@ -367,7 +367,7 @@ void story_submit(story *s, const char *name, const char *agent)
 
 void story_subscribe(story *s, const char *name, const char *job_id, bool history)
 {
-    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options options = arcp_subscribe_options_init();
     arcp_error err = {0};
     options.job_id = arcp_span_cstr(job_id);
     options.history = history;
@@ -396,7 +396,7 @@ void story_cancel(story *s, const char *name, const char *job_id)
 
 void story_list(story *s, const char *name)
 {
-    arcp_list_options options = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options options = arcp_list_options_init();
     arcp_error err = {0};
     check_ok(arcp__client_session_ask(s->session, s->now,
                                       &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_LIST,

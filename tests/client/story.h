@@ -19,7 +19,7 @@
 
 #include "client/client_session.h"
 
-#define DEFAULTS ((arcp_client_options)ARCP_CLIENT_OPTIONS_INIT)
+#define DEFAULTS (arcp_client_options_init())
 
 #define STORY_SENT_MAX 4096
 #define STORY_JOBS_MAX 16

@@ -60,7 +60,7 @@ static void check_fit(const fit *row)
     arcp__variables variables = {0};
     arcp_json pattern = ARCP_JSON_INIT;
     arcp_json value = ARCP_JSON_INIT;
-    arcp_buf why = ARCP_BUF_INIT;
+    arcp_buf why = arcp_buf_init();
     scan(&pattern, row->pattern);
     scan(&value, row->value);
     bool is_fit = arcp__pattern_matches(&variables, &pattern, &value, &why);
@@ -100,7 +100,7 @@ static void a_variable_is_forgotten_by_its_name(void **state)
 static void names_are_replaced_by_the_json_of_their_values(void **state)
 {
     arcp__variables variables = {0};
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     arcp__variable_set_text(&variables, "job", arcp_span_cstr("a\"b"));
     arcp__variable_set(&variables, ARCP_SPAN_LITERAL("seq"), ARCP_SPAN_LITERAL("7"));
     assert_true(
@@ -189,7 +189,7 @@ static void every_frame_is_checked(void **state)
     for (size_t row = 0; row < sizeof(frames) / sizeof(frames[0]); row++) {
         arcp__frame_rules rules = {0};
         arcp_json json = ARCP_JSON_INIT;
-        arcp_buf why = ARCP_BUF_INIT;
+        arcp_buf why = arcp_buf_init();
         const char *section = NULL;
         scan(&json, "{" HEAD ",\"type\":\"session.welcome\",\"payload\":{\"capabilities\":"
                     "{\"features\":[\"progress\",\"result_chunk\"]}}}");

@@ -5,7 +5,7 @@
 
 static arcp_buf buffer_of(size_t size)
 {
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     assert_true(arcp_buf_reserve(&buf, size));
     buf.size = size;
     return buf;
@@ -86,7 +86,7 @@ static void a_buffer_without_memory_is_nothing_to_keep(void **state)
 {
     (void)state;
     arcp__context context = {0};
-    arcp_buf buf = ARCP_BUF_INIT;
+    arcp_buf buf = arcp_buf_init();
     arcp__context_give_buf(&context, &buf);
     assert_int_equal(context.pooled_count, 0);
     arcp__context_fini(&context);

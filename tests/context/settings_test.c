@@ -1,5 +1,5 @@
 /* Each setting by its row of settings.def: its default, both ends of its range and one beyond. */
-#include <arcp/settings.h>
+#include "context/settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,8 +35,8 @@ static arcp_status set(arcp_settings *settings, const char *group, const char *k
                        const char *value, arcp_error *err)
 {
     *err = (arcp_error){0};
-    return arcp_settings_set(settings, arcp_span_cstr(group), arcp_span_cstr(key),
-                             arcp_span_cstr(value), err);
+    return arcp__settings_set(settings, arcp_span_cstr(group), arcp_span_cstr(key),
+                              arcp_span_cstr(value), err);
 }
 
 static void check_number(size_t row, uint64_t value, bool is_taken)
@@ -45,7 +45,7 @@ static void check_number(size_t row, uint64_t value, bool is_taken)
     arcp_error err = {0};
     char text[32];
     uint64_t now = 0;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     (void)snprintf(text, sizeof(text), "%" PRIu64, value);
     const arcp_status status = set(&settings, numbers[row].group, numbers[row].key, text, &err);
     memcpy(&now, (char *)&settings + numbers[row].offset, sizeof now);
@@ -81,7 +81,7 @@ static void a_choice_is_one_of_its_words(void **state)
             char word[64] = "";
             uint32_t now = UINT32_MAX;
             (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, "|"), at);
-            arcp_settings_default(&settings);
+            arcp__settings_default(&settings);
             check_ok(set(&settings, choices[row].group, choices[row].key, word, &err), &err);
             memcpy(&now, (char *)&settings + choices[row].offset, sizeof now);
             assert_int_equal(now, index);
@@ -116,7 +116,7 @@ static void what_is_no_setting_or_no_number_is_refused(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_settings settings;
         arcp_error err = {0};
-        arcp_settings_default(&settings);
+        arcp__settings_default(&settings);
         assert_int_equal(set(&settings, rows[i].group, rows[i].key, rows[i].value, &err),
                          rows[i].status);
         assert_non_null(strstr(err.message, rows[i].says));
@@ -139,18 +139,18 @@ static void what_is_listed_can_be_set_and_comes_to_the_same(void **state)
     arcp_error err = {0};
     memset(&settings, 0, sizeof settings);
     memset(&again, 0, sizeof again);
-    arcp_settings_default(&settings);
-    arcp_settings_default(&again);
+    arcp__settings_default(&settings);
+    arcp__settings_default(&again);
     check_ok(set(&settings, "limits", "json_depth", "7", &err), &err);
     check_ok(set(&settings, "lease", "on_expiry", "deny", &err), &err);
-    arcp_settings_each(&settings, set_again, &again);
+    arcp__settings_each(&settings, set_again, &again);
     assert_memory_equal(&again, &settings, sizeof settings);
 }
 
 static void what_a_store_in_memory_keeps_is_bounded(void **state)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.limits_replay_bytes = 67108864 - 1;
     settings.jobs_keep_terminal_bytes = 268435456 - 1;
     settings.limits_principal_bytes = 1073741824 - 1;
@@ -168,6 +168,61 @@ static void what_a_store_in_memory_keeps_is_bounded(void **state)
     assert_int_equal(settings.limits_principal_bytes, 1073741824);
 }
 
+/* ---- the object of programs ---- */
+
+static void a_program_sets_and_reads_by_name(void **state)
+{
+    (void)state;
+    arcp_error err = {0};
+    char value[ARCP_SETTING_VALUE_MAX] = "untouched";
+    arcp_settings *settings = arcp_settings_new();
+    assert_non_null(settings);
+    check_ok(arcp_settings_get(settings, "limits.json_depth", value, &err), &err);
+    assert_string_equal(value, "64");
+    check_ok(arcp_settings_set(settings, "limits.json_depth", "7", &err), &err);
+    check_ok(arcp_settings_set(settings, "lease.on_expiry", "deny", &err), &err);
+    arcp_settings *copy = arcp_settings_copy(settings);
+    assert_non_null(copy);
+    check_ok(arcp_settings_set(settings, "limits.json_depth", "8", &err), &err);
+    arcp_settings_free(settings);
+    check_ok(arcp_settings_get(copy, "limits.json_depth", value, &err), &err);
+    assert_string_equal(value, "7");
+    check_ok(arcp_settings_get(copy, "lease.on_expiry", value, &err), &err);
+    assert_string_equal(value, "deny");
+    static const char *const wrong[] = {
+        "", ".", "limits", "limits.", ".json_depth", "limits.json_depth.", "json_depth"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(arcp_settings_set(copy, wrong[i], "9", &err), ARCP_E_NOT_FOUND);
+        assert_int_equal(arcp_settings_get(copy, wrong[i], value, &err), ARCP_E_NOT_FOUND);
+    }
+    assert_string_equal(value, "deny");
+    arcp_settings_free(copy);
+    arcp_settings_free(NULL);
+}
+
+static void set_by_name(void *user, const char *name, const char *value, const char *text)
+{
+    arcp_error err = {0};
+    check_ok(arcp_settings_set(user, name, value, &err), &err);
+    assert_true(text[0] != '\0');
+}
+
+static void what_is_listed_by_name_can_be_set_again(void **state)
+{
+    (void)state;
+    arcp_error err = {0};
+    arcp_settings *settings = arcp_settings_new();
+    arcp_settings *again = arcp_settings_new();
+    assert_true(settings != NULL && again != NULL);
+    check_ok(arcp_settings_set(settings, "limits.json_depth", "7", &err), &err);
+    check_ok(arcp_settings_set(settings, "audit.grants", "true", &err), &err);
+    arcp_settings_each(settings, set_by_name, again);
+    assert_int_equal(again->limits_json_depth, 7);
+    assert_int_equal(again->audit_grants, ARCP__CHOICE_TRUE);
+    arcp_settings_free(settings);
+    arcp_settings_free(again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +231,8 @@ int main(void)
         cmocka_unit_test(what_is_no_setting_or_no_number_is_refused),
         cmocka_unit_test(what_is_listed_can_be_set_and_comes_to_the_same),
         cmocka_unit_test(what_a_store_in_memory_keeps_is_bounded),
+        cmocka_unit_test(a_program_sets_and_reads_by_name),
+        cmocka_unit_test(what_is_listed_by_name_can_be_set_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <arcp/budget.h>
 
 #include "core/amount.h"
+#include "core/decimal.h"
 
 #define USD ARCP_SPAN_LITERAL("USD")
 
@@ -54,7 +55,7 @@ static void release(arcp_budget *budget, const char *text)
 static bool is_open(const arcp_budget *budget)
 {
     const bool is_open = arcp_budget_is_open(budget, NULL);
-    assert_true(is_open == (remaining(budget).units > 0));
+    assert_true(is_open == (arcp__decimal_units(remaining(budget)) > 0));
     return is_open;
 }
 
@@ -239,7 +240,7 @@ static void *spend_many_times(void *user)
         if (arcp_budget_spend(shared->counter, USD, shared->step, &report, 1) == 1) {
             atomic_fetch_add(&shared->reports, 1);
             if (report.exhausted) {
-                assert_true(report.remaining.units <= 0);
+                assert_true(arcp__decimal_units(report.remaining) <= 0);
                 atomic_fetch_add(&shared->crossings_of_zero, 1);
             }
         }
@@ -296,7 +297,8 @@ static void *watch_or_settle(void *user)
          * it held, so what remains never grows, and a reader must never see more than the true
          * rest. */
         while (!atomic_load(&shared->done)) {
-            if (remaining(shared->counter).units > arcp_budget_initial(shared->counter, 0).units) {
+            if (arcp__decimal_units(remaining(shared->counter)) >
+                arcp__decimal_units(arcp_budget_initial(shared->counter, 0))) {
                 atomic_fetch_add(&shared->violations, 1);
             }
         }
@@ -306,8 +308,9 @@ static void *watch_or_settle(void *user)
         if (arcp_budget_reserve(shared->counter, USD, shared->step)) {
             (void)arcp_budget_settle(shared->counter, USD, shared->step, shared->step, NULL, 0);
             const arcp_decimal spent = arcp_budget_spent(shared->counter, 0);
-            if (remaining(shared->counter).units >
-                arcp_budget_initial(shared->counter, 0).units - spent.units) {
+            if (arcp__decimal_units(remaining(shared->counter)) >
+                arcp__decimal_units(arcp_budget_initial(shared->counter, 0)) -
+                    arcp__decimal_units(spent)) {
                 atomic_fetch_add(&shared->violations, 1);
             }
             atomic_fetch_add(&shared->holds, 1);

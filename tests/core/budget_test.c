@@ -7,6 +7,7 @@
 #include <arcp/budget.h>
 
 #include "core/amount.h"
+#include "core/decimal.h"
 
 #define USD     ARCP_SPAN_LITERAL("USD")
 #define EUR     ARCP_SPAN_LITERAL("EUR")
@@ -88,7 +89,7 @@ static void a_spend_of_zero_or_less_changes_and_reports_nothing(void **state)
     (void)state;
     arcp_budget *budget = node("[\"USD:1\"]", NULL);
     arcp_budget_report report;
-    const arcp_decimal negative = {-1};
+    const arcp_decimal negative = arcp__decimal_of(-1);
     assert_int_equal(spend(budget, USD, "0"), 0);
     assert_int_equal(arcp_budget_spend(budget, USD, negative, &report, 1), 0);
     assert_false(arcp_budget_reserve(budget, USD, negative));
@@ -160,9 +161,9 @@ static void what_is_available_is_the_least_on_the_way_up(void **state)
     arcp_budget *root = node("[\"USD:5\",\"EUR:7\"]", NULL);
     arcp_budget *parent = node("[\"USD:4\"]", root);
     arcp_budget *child = node("[\"USD:3\"]", parent);
-    arcp_decimal left = {42};
+    arcp_decimal left = {42, 0};
     assert_false(arcp_budget_available(child, CREDITS, &left));
-    assert_true(left.units == 42);
+    assert_true(arcp__decimal_units(left) == 42);
     assert_false(arcp_budget_available(NULL, USD, &left));
     assert_true(arcp_budget_available(child, USD, &left));
     check_amount(left, "3");
@@ -328,7 +329,7 @@ static void *spend_as_child(void *user)
 {
     shared_tree *tree = user;
     arcp_budget *child = tree->children[atomic_fetch_add(&tree->next, 1)];
-    arcp_decimal cent = {10000000000000000};
+    arcp_decimal cent = {10000000000000000, 0};
     for (int i = 0; i < ROUNDS; i++) {
         arcp_budget_report reports[2];
         const size_t count = arcp_budget_spend(child, USD, cent, reports, 2);

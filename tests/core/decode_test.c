@@ -58,7 +58,7 @@ typedef struct reading {
 
 static arcp_status read_with(reading *at, const arcp__members *table, const char *text)
 {
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     memset(at, 0, sizeof(*at));
     at->out.count = 7; /* a default */
     assert_true(arcp_buf_reserve(&at->scratch, strlen(text)));
@@ -248,7 +248,7 @@ static void a_row_may_lack_what_it_need_not_have(void **state)
 static void a_row_that_was_written_is_read_again(void **state)
 {
     reading at;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     sample out = {.string = ARCP_SPAN_LITERAL("a\"b"),
                   .count = 3,
                   .flag = true,
@@ -283,7 +283,7 @@ static void what_a_row_must_have_is_written_although_it_is_zero(void **state)
     };
     static const arcp__members must = ARCP__MEMBERS(must_rows);
     const sample none = {0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     (void)state;
     arcp__row_format(&must, &none, &text);
     assert_true(

@@ -6,11 +6,11 @@
 static void assert_body(const char *kind, arcp_buf *body, const char *expected)
 {
     arcp_json json = {0};
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     arcp__event_body read;
     arcp_error error = {0};
-    arcp_buf scratch = ARCP_BUF_INIT;
-    arcp_buf checked = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
+    arcp_buf checked = arcp_buf_init();
     assert_false(body->failed);
     assert_true(arcp_buf_reserve(&scratch, body->size * 4));
     check_ok(arcp_json_scan(&json, arcp_buf_span(body), &limits, &error), &error);
@@ -27,7 +27,7 @@ static void assert_body(const char *kind, arcp_buf *body, const char *expected)
 
 static void a_log_line_is_quoted(void **state)
 {
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp_buf_init();
     (void)state;
     arcp__event_write_log(ARCP_SPAN_LITERAL("warn"), ARCP_SPAN_LITERAL("a \"b\"\n"), &body);
     assert_body("log", &body, "{\"level\":\"warn\",\"message\":\"a \\\"b\\\"\\n\"}");
@@ -35,7 +35,7 @@ static void a_log_line_is_quoted(void **state)
 
 static void a_metric_has_a_unit_or_none(void **state)
 {
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp_buf_init();
     (void)state;
     arcp__event_write_metric(ARCP_SPAN_LITERAL("cost.x"), ARCP_SPAN_LITERAL("1.250"),
                              ARCP_SPAN_LITERAL("USD"), &body);
@@ -48,7 +48,7 @@ static void a_metric_has_a_unit_or_none(void **state)
 static void a_refusal_names_the_call_and_has_the_shape_of_every_error(void **state)
 {
     arcp_error error = {0};
-    arcp_buf body = ARCP_BUF_INIT;
+    arcp_buf body = arcp_buf_init();
     (void)state;
     (void)arcp_error_set(&error, ARCP_E_PERMISSION_DENIED, "no");
     arcp__event_write_refusal(ARCP_SPAN_LITERAL("c1"), &error, arcp_span_make(NULL, 0), &body);

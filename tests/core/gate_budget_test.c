@@ -42,7 +42,7 @@ static void an_ancestors_budget_denies_too(void **state)
     arcp_budget *budget = NULL;
     arcp_error err = {0};
     check_ok(arcp_budget_new(lease, arcp_authority_budget(parent), &budget, &err), &err);
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.budget = budget;
     arcp_authority *child = NULL;
     check_ok(arcp_authority_new(lease, &options, &child, &err), &err);
@@ -98,7 +98,7 @@ static void *ask_and_spend(void *user)
     if (own == NULL) {
         return NULL;
     }
-    const arcp_decimal step = {10000000000000000}; /* 0.01 */
+    const arcp_decimal step = {10000000000000000, 0}; /* 0.01 */
     for (int i = 0; i < ROUNDS; i++) {
         arcp_decision decision;
         if (arcp_authorize(shared->authority, at_zero, SPAN("fs.read"), SPAN("/data/./x"), own,

@@ -6,7 +6,7 @@
 static void check_details(const arcp_authority *authority, const arcp_decision *decision,
                           const char *details, const char *message)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_decision_format_details(authority, decision, &text);
     check_span(arcp_buf_span(&text), details);
     arcp_buf_clear(&text);
@@ -68,7 +68,7 @@ static void details_name_32_patterns_at_most_and_messages_stay_short(void **stat
     arcp_lease *lease = NULL;
     arcp_error err = {0};
     check_ok(arcp_lease_build(builder, &lease, &err), &err);
-    const arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    const arcp_authority_options options = arcp_authority_options_init();
     arcp_authority *authority = NULL;
     check_ok(arcp_authority_new(lease, &options, &authority, &err), &err);
     arcp_lease_unref(lease);
@@ -77,7 +77,7 @@ static void details_name_32_patterns_at_most_and_messages_stay_short(void **stat
     target[0] = '/';
     target[sizeof target - 1] = '\0';
     const arcp_decision decision = ask(authority, "fs.read", target);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_decision_format_details(authority, &decision, &text);
     arcp_buf_append_byte(&text, '\0');
     assert_non_null(strstr(text.data, "\"/p31\"],\"granted_count\":33"));

@@ -7,7 +7,7 @@
 static void operations_fail_from_the_instant_of_expiry_on(void **state)
 {
     (void)state;
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.now.wall_ns = 90 * SEC;
     options.now.mono_ns = 1000 * SEC;
     arcp_authority *authority = authority_with("{\"fs.read\":[\"/a\"]}", expires_at_100, options);
@@ -25,7 +25,7 @@ static void operations_fail_from_the_instant_of_expiry_on(void **state)
 static void a_wall_clock_set_back_never_lengthens_a_lease(void **state)
 {
     (void)state;
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.now.wall_ns = 90 * SEC;
     options.now.mono_ns = 0;
     arcp_authority *authority = authority_with("{\"fs.read\":[\"/a\"]}", expires_at_100, options);
@@ -51,7 +51,7 @@ static void a_wall_clock_set_forward_shortens_a_lease(void **state)
 static void the_grace_is_added_to_both_clocks(void **state)
 {
     (void)state;
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.expiry_grace_ns = SEC;
     arcp_authority *authority = authority_with("{}", expires_at_100, options);
     assert_true(arcp_authority_deadline_mono_ns(authority) == 101 * SEC);
@@ -65,7 +65,7 @@ static void the_grace_is_added_to_both_clocks(void **state)
 static void an_expiry_in_the_past_is_expired_at_once(void **state)
 {
     (void)state;
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.now.wall_ns = 200 * SEC;
     options.now.mono_ns = 7;
     arcp_authority *authority = authority_with("{}", expires_at_100, options);
@@ -88,7 +88,7 @@ static void a_lease_without_expiry_lasts(void **state)
 static void an_expiry_years_ahead_does_not_fire(void **state)
 {
     (void)state;
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.now.mono_ns = INT64_MAX - 5;
     arcp_authority *authority =
         authority_with("{}", "{\"expires_at\":\"2261-01-01T00:00:00Z\"}", options);
@@ -108,7 +108,7 @@ static void a_child_never_outlives_its_parent_even_when_the_clock_was_set_back(v
 {
     (void)state;
     arcp_authority *parent = authority_of("{}", expires_at_100);
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.now.wall_ns = -3600 * SEC; /* set back by an hour */
     options.now.mono_ns = 50 * SEC;
     options.parent = parent;

@@ -36,7 +36,7 @@ static void models_are_matched_as_they_are_spelled(void **state)
 static void an_absent_model_use_denies_unless_the_policy_lets_it_stand_for_all(void **state)
 {
     (void)state;
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.model_use_required = false;
     arcp_authority *open = authority_with("{}", "", options);
     const arcp_decision decision = ask(open, "model.use", "gpt-4");
@@ -61,7 +61,7 @@ static void a_child_is_not_freer_to_use_models_than_its_parent(void **state)
     for (int parents = 0; parents < 2; parents++) {
         for (int childs = 0; childs < 2; childs++) {
             arcp_lease *lease = lease_of("{}", "");
-            arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+            arcp_authority_options options = arcp_authority_options_init();
             options.model_use_required = parents == 1;
             arcp_authority *parent = NULL;
             arcp_error err = {0};

@@ -17,7 +17,7 @@ arcp_authority *authority_with(const char *lease, const char *constraints,
 
 arcp_authority *authority_of(const char *lease, const char *constraints)
 {
-    const arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    const arcp_authority_options options = arcp_authority_options_init();
     return authority_with(lease, constraints, options);
 }
 
@@ -51,7 +51,7 @@ arcp_authority *child_of(const arcp_authority *parent, const char *lease_text,
                          bool model_use_required)
 {
     arcp_lease *lease = lease_of(lease_text, "");
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.parent = parent;
     options.model_use_required = model_use_required;
     arcp_authority *child = NULL;

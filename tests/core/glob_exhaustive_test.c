@@ -222,7 +222,7 @@ static void check_dead(const world *w)
     size_t dead = 0;
     for (size_t p = 0; p < w->patterns.count; p++) {
         bool is_dead = false;
-        arcp_buf example = ARCP_BUF_INIT;
+        arcp_buf example = arcp_buf_init();
         assert_int_equal(
             arcp__glob_is_dead(w->capability, w->patterns.spans[p], NULL, &is_dead, &example),
             ARCP_OK);

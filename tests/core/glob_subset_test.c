@@ -166,7 +166,7 @@ static arcp__glob_answer search(arcp_span child, const arcp_span *parent, size_t
     arcp__glob_states states;
     arcp__glob_union machine;
     arcp__glob_answer answer = ARCP__GLOB_NONE;
-    arcp_buf witness = ARCP_BUF_INIT;
+    arcp_buf witness = arcp_buf_init();
     arcp__glob_parse(child, room, &states);
     assert_int_equal(arcp__glob_union_init(&machine, parent, count), ARCP_OK);
     assert_int_equal(
@@ -373,7 +373,7 @@ static void dead_patterns_are_known_and_others_have_an_example(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bool is_dead = false;
-        arcp_buf example = ARCP_BUF_INIT;
+        arcp_buf example = arcp_buf_init();
         assert_int_equal(arcp__glob_is_dead(rows[i].capability, arcp_span_cstr(rows[i].pattern),
                                             NULL, &is_dead, &example),
                          ARCP_OK);

@@ -33,7 +33,7 @@ static arcp_json_ref member(const row *r, const char *name)
 /* A string's bytes; the caller owns them. */
 static arcp_buf text_at(const arcp_json *json, arcp_json_ref ref)
 {
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     const arcp_span text = arcp_json_string(json, ref, &out);
     if (out.size == 0) {
         arcp_buf_append(&out, text);
@@ -76,7 +76,7 @@ static arcp_buf target_of(const row *r)
         return text_at(r->json, member(r, "target"));
     }
     arcp_buf hex = text_at(r->json, member(r, "target_hex"));
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     for (size_t i = 0; i + 1 < hex.size; i += 2) {
         const char digits[3] = {hex.data[i], hex.data[i + 1], '\0'};
         arcp_buf_append_byte(&out, (char)strtol(digits, NULL, 16));
@@ -189,7 +189,7 @@ static void check_subset(void **state)
     bool is_subset = true;
     for (arcp_json_ref item = arcp_json_first(r->json, child); item != ARCP_JSON_ABSENT;
          item = arcp_json_next(r->json, child, item)) {
-        arcp_buf name = ARCP_BUF_INIT;
+        arcp_buf name = arcp_buf_init();
         const arcp_span span = arcp_json_string(r->json, item, &name);
         const arcp__capability capability = arcp__capability_from_name(span);
         if (arcp__capability_is_glob(capability) &&
@@ -213,7 +213,7 @@ static bool is_about_globs(const file *f, arcp_json_ref ref)
         const arcp_json_ref side = arcp_json_member(&f->json, ref, arcp_span_cstr(sides[i]));
         for (arcp_json_ref item = arcp_json_first(&f->json, side); item != ARCP_JSON_ABSENT;
              item = arcp_json_next(&f->json, side, item)) {
-            arcp_buf name = ARCP_BUF_INIT;
+            arcp_buf name = arcp_buf_init();
             const arcp_span span = arcp_json_string(&f->json, item, &name);
             are_globs = are_globs && arcp__capability_is_glob(arcp__capability_from_name(span));
             arcp_buf_fini(&name);
@@ -236,7 +236,7 @@ static bool load(file *f)
         arcp_buf_append(&f->text, arcp_span_make(chunk, size));
     }
     (void)fclose(stream);
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_error err = {0};
     if (arcp_json_scan(&f->json, arcp_buf_span(&f->text), &limits, &err) != ARCP_OK) {
         fprintf(stderr, "%s: %s\n", path, err.message);

@@ -19,7 +19,7 @@ typedef struct fixture {
 static int set_up(void **state)
 {
     static fixture f;
-    f = (fixture){.out = ARCP_BUF_INIT};
+    f = (fixture){.out = arcp_buf_init()};
     f.authority = authority_of("{\"tool.call\":[\"web.*\"],\"cost.budget\":[\"USD:1.00\"]}", "");
     f.port.authority = f.authority;
     f.port.gates = &f.gates;
@@ -47,7 +47,7 @@ static bool authorizes(fixture *f, const char *tool, arcp__job_message *out)
 
 static arcp_status emit(fixture *f, const char *kind, const char *body, arcp__job_message *out)
 {
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_buf_clear(&f->scratch);
     arcp_buf_clear(&f->out);
     arcp_buf_clear(&f->details);

@@ -71,7 +71,7 @@ static arcp_status make_authority(const fixture *with)
 {
     arcp_authority *authority = NULL;
     arcp_error err = {0};
-    const arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    const arcp_authority_options options = arcp_authority_options_init();
     const arcp_status status = arcp_authority_new(with->wide, &options, &authority, &err);
     assert_int_equal(authority != NULL, status == ARCP_OK);
     arcp_authority_unref(authority);
@@ -81,7 +81,7 @@ static arcp_status make_authority(const fixture *with)
 static arcp_status compare(const fixture *with)
 {
     bool is_subset = true;
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     const arcp_status status =
         arcp_lease_is_subset(with->wide, with->narrow, &is_subset, &violation);
     /* Out of memory is never a "yes". */
@@ -92,7 +92,7 @@ static arcp_status compare(const fixture *with)
 
 static arcp_status assert_subset(const fixture *with)
 {
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     const arcp_status status = arcp_lease_assert_subset(with->wide, with->narrow, &err);
     const bool complete = details.size != 0;
@@ -118,7 +118,7 @@ static arcp_status derive(const fixture *with)
 static arcp_status narrow(const fixture *with)
 {
     arcp_lease *narrowed = NULL;
-    arcp_buf dropped = ARCP_BUF_INIT;
+    arcp_buf dropped = arcp_buf_init();
     arcp_error err = {0};
     const arcp_status status =
         arcp_lease_narrow(with->wide, with->narrow, false, &narrowed, &dropped, &err);
@@ -131,7 +131,7 @@ static arcp_status narrow(const fixture *with)
 static arcp_status explain(const fixture *with)
 {
     const arcp_time now = {0, 0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     const bool allowed =
         arcp_lease_explain(with->authority, now, SPAN("fs.read"), SPAN("/b/c/d"), true, &text);
     assert_false(allowed);
@@ -143,7 +143,7 @@ static arcp_status explain(const fixture *with)
 static arcp_status lint(const fixture *with)
 {
     const arcp_time now = {0, 0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     (void)arcp_lease_lint(with->wide, now, true, &text);
     const arcp_status status = arcp_buf_status(&text);
     arcp_buf_fini(&text);
@@ -152,7 +152,7 @@ static arcp_status lint(const fixture *with)
 
 static arcp_status diff(const fixture *with)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_status status = arcp_lease_diff(with->wide, with->narrow, false, &text);
     arcp_buf_clear(&text);
     if (status == ARCP_OK) {
@@ -169,7 +169,7 @@ static arcp_status format(const fixture *with)
     arcp_decision decision;
     assert_false(
         arcp_authorize(with->authority, now, SPAN("fs.read"), SPAN("/x"), &scratch, &decision));
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_lease_format(with->wide, &text);
     arcp_lease_format_constraints(with->wide, &text);
     arcp_decision_format_details(with->authority, &decision, &text);
@@ -196,7 +196,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     fixture with = {lease_of(wide_text, until), lease_of(narrow_text, ""), NULL};
     arcp_error err = {0};
-    const arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    const arcp_authority_options options = arcp_authority_options_init();
     /* Under this one the request inherits an expiry and the empty model list. */
     arcp_lease *parent = lease_of("{\"fs.read\":[\"/a/**\",\"/c\"],\"net.fetch\":[\"https://**\"],"
                                   "\"x-vendor.a.b\":[\"q/*\"],\"model.use\":[\"m\"],"
@@ -229,7 +229,7 @@ static void the_gate_allocates_nothing(void **state)
 {
     (void)state;
     arcp_lease *lease = lease_of(wide_text, "{\"expires_at\":\"2100-01-01T00:00:00Z\"}");
-    const arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    const arcp_authority_options options = arcp_authority_options_init();
     arcp_authority *authority = NULL;
     arcp_error err = {0};
     check_ok(arcp_authority_new(lease, &options, &authority, &err), &err);
@@ -237,7 +237,7 @@ static void the_gate_allocates_nothing(void **state)
     const arcp_time now = {0, 0};
     arcp_decision decision;
     arcp_budget_report report;
-    const arcp_decimal amount = {1};
+    const arcp_decimal amount = {1, 0};
     const size_t before = failing_alloc_count();
     assert_true(
         arcp_authorize(authority, now, SPAN("fs.read"), SPAN("/a/./b//c"), &scratch, &decision));

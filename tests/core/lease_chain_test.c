@@ -5,6 +5,7 @@
 
 #include <arcp/lease_subset.h>
 
+#include "core/decimal.h"
 #include "core/strings.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -127,7 +128,7 @@ static void add_job(chain *c, request held)
     for (size_t i = 0; i < CURRENCIES; i++) {
         made->left[i] = held.amounts[i];
     }
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.parent = above;
     options.model_use_required = c->models_required;
     arcp_error err = {0};
@@ -184,7 +185,7 @@ static bool delegate(chain *c)
 {
     request wanted = make_request(c, 40);
     arcp_lease *derived = NULL;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     const arcp_status status =
         arcp_lease_derive(c->jobs[c->depth - 1].authority, wanted.lease, &derived, &err);
@@ -206,7 +207,7 @@ static void spend(chain *c)
     const int at = (int)pick(c, (size_t)c->depth);
     const size_t currency = pick(c, CURRENCIES);
     const int amount = (int)pick(c, 30);
-    const arcp_decimal units = {(arcp_decimal_units)amount * 1000000000000};
+    const arcp_decimal units = arcp__decimal_of((arcp__units)amount * 1000000000000);
     (void)arcp_budget_spend(arcp_authority_budget(c->jobs[at].authority),
                             arcp_span_cstr(currencies[currency]), units, NULL, 0);
     for (int i = 0; i <= at; i++) {

@@ -4,6 +4,7 @@
 
 #include <arcp/lease_subset.h>
 
+#include "core/decimal.h"
 #include "core/lease_text.h"
 
 #define SPAN(text)  ARCP_SPAN_LITERAL(text)
@@ -20,7 +21,7 @@ static arcp_authority *job(const char *lease, const char *constraints, const arc
     check_ok(
         arcp_budget_new(parsed, above == NULL ? NULL : arcp_authority_budget(above), &budget, &err),
         &err);
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.budget = budget;
     options.parent = above;
     options.model_use_required = model_use_required;
@@ -46,7 +47,7 @@ static void check_derived(const arcp_authority *parent, const char *request_text
 {
     arcp_lease *request = lease_of(request_text, request_constraints);
     arcp_lease *derived = NULL;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     const arcp_status status = arcp_lease_derive(parent, request, &derived, &err);
     if (want == NULL) {
@@ -137,7 +138,7 @@ static void what_is_held_does_not_remain(void **state)
 {
     (void)state;
     arcp_authority *parent = job("{\"cost.budget\":[\"USD:5\"]}", "", NULL, true);
-    const arcp_decimal four = {4 * (arcp_decimal_units)1000000000000000000};
+    const arcp_decimal four = arcp__decimal_of(4 * (arcp__units)1000000000000000000);
     assert_true(arcp_budget_reserve(arcp_authority_budget(parent), SPAN("USD"), four));
     check_derived(parent, "{\"cost.budget\":[\"USD:1\"]}", "", "{\"cost.budget\":[\"USD:1\"]}",
                   "{}");

@@ -66,7 +66,7 @@ static const explain_row explanations[] = {
 static arcp_authority *authority_of(const char *text, bool model_use_required)
 {
     arcp_lease *lease = lease_of(text, "");
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.model_use_required = model_use_required;
     arcp_authority *authority = NULL;
     arcp_error err = {0};
@@ -79,7 +79,7 @@ static void check_explained(const arcp_authority *authority, const char *capabil
                             const char *target, bool as_json, const char *want)
 {
     const arcp_time now = {0, 0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     const bool allowed = arcp_lease_explain(authority, now, arcp_span_cstr(capability),
                                             arcp_span_cstr(target), as_json, &text);
     check_span(arcp_buf_span(&text), want);
@@ -145,11 +145,11 @@ static void what_is_suggested_really_allows_the_target(void **state)
         const arcp_time now = {0, 0};
         const arcp_span capability = arcp_span_cstr(rows[i].capability);
         const arcp_span target = arcp_span_cstr(rows[i].target);
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         arcp_json json = ARCP_JSON_INIT;
-        arcp_buf pattern = ARCP_BUF_INIT;
+        arcp_buf pattern = arcp_buf_init();
         assert_false(arcp_lease_explain(authority, now, capability, target, true, &text));
-        const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+        const arcp_json_limits limits = arcp_json_limits_init();
         arcp_error err = {0};
         check_ok(arcp_json_scan(&json, arcp_buf_span(&text), &limits, &err), &err);
         const arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, SPAN("suggested"));
@@ -230,7 +230,7 @@ static void what_is_odd_is_found(void **state)
     for (size_t i = 0; i < sizeof lints / sizeof *lints; i++) {
         print_message("  %s\n", lints[i].name);
         arcp_lease *lease = lease_of(lints[i].lease, "");
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         const size_t count = arcp_lease_lint(lease, now, false, &text);
         check_span(arcp_buf_span(&text), lints[i].text);
         size_t lines = 0;
@@ -247,7 +247,7 @@ static void an_expiry_is_linted_from_its_instant_on(void **state)
 {
     (void)state;
     arcp_lease *lease = lease_of("{}", "{\"expires_at\":\"1970-01-01T00:00:10Z\"}");
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     const arcp_time before = {10 * ARCP_NS_PER_SEC - 1, 0};
     const arcp_time at = {10 * ARCP_NS_PER_SEC, 0};
     assert_int_equal(arcp_lease_lint(lease, before, false, &text), 0);
@@ -263,7 +263,7 @@ static void findings_may_be_json(void **state)
     (void)state;
     arcp_lease *lease =
         lease_of("{\"fs.write\":[\"/a\",\"/**\"]}", "{\"expires_at\":\"1970-01-01T00:00:00Z\"}");
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     const arcp_time now = {0, 0};
     assert_int_equal(arcp_lease_lint(lease, now, true, &text), 3);
     check_span(arcp_buf_span(&text),
@@ -280,7 +280,7 @@ static void check_diff(const char *a_text, const char *b_text, bool as_json, con
 {
     arcp_lease *a = lease_of(a_text, "");
     arcp_lease *b = lease_of(b_text, "{\"expires_at\":\"2026-01-01T00:00:00Z\"}");
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     assert_int_equal(arcp_lease_diff(a, b, as_json, &text), ARCP_OK);
     check_span(arcp_buf_span(&text), want);
     arcp_buf_fini(&text);

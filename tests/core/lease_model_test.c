@@ -12,7 +12,7 @@ static arcp_target_scratch scratch;
 
 static arcp_authority *authority_of(const arcp_lease *lease)
 {
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.cwd = ARCP_SPAN_LITERAL("/job");
     arcp_authority *authority = NULL;
     arcp_error err = {0};
@@ -36,7 +36,7 @@ static bool gate_allows(const arcp_authority *authority, size_t v, const char *t
 
 static void show(const char *label, const arcp_lease *lease)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_lease_format(lease, &text);
     print_message("%s %.*s\n", label, (int)text.size, text.data);
     arcp_buf_fini(&text);
@@ -156,7 +156,7 @@ static void subsets_agree_with_the_model(void **state)
         sample_lease_make(&parent);
         sample_lease_make_child(&parent, &child);
         bool is_subset = false;
-        arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+        arcp_subset_violation violation = arcp_subset_violation_init();
         assert_int_equal(arcp_lease_is_subset(child.lease, parent.lease, &is_subset, &violation),
                          ARCP_OK);
         if (is_subset) {

@@ -89,7 +89,7 @@ static const narrow_row rows[] = {
 
 static void check_lease(const arcp_lease *lease, const char *want)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_lease_format(lease, &text);
     check_span(arcp_buf_span(&text), want);
     arcp_buf_fini(&text);
@@ -103,7 +103,7 @@ static void a_request_is_narrowed_to_what_the_ceiling_allows(void **state)
         arcp_lease *request = lease_of(rows[i].request, NONE);
         arcp_lease *ceiling = lease_of(rows[i].ceiling, NONE);
         arcp_lease *narrowed = NULL;
-        arcp_buf dropped = ARCP_BUF_INIT;
+        arcp_buf dropped = arcp_buf_init();
         arcp_error err = {0};
         check_ok(
             arcp_lease_narrow(request, ceiling, rows[i].absent_is_open, &narrowed, &dropped, &err),
@@ -127,8 +127,8 @@ static void check_expiry(const char *request_until, const char *ceiling_until, c
     arcp_lease *request = lease_of("{}", request_until);
     arcp_lease *ceiling = lease_of("{}", ceiling_until);
     arcp_lease *narrowed = NULL;
-    arcp_buf text = ARCP_BUF_INIT;
-    arcp_buf dropped = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf dropped = arcp_buf_init();
     arcp_error err = {0};
     check_ok(arcp_lease_narrow(request, ceiling, true, &narrowed, &dropped, &err), &err);
     arcp_lease_format_constraints(narrowed, &text);

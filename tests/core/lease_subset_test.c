@@ -90,7 +90,7 @@ static void leases_are_compared_member_by_member(void **state)
         print_message("  %s\n", row->name);
         arcp_lease *child = lease_of(row->child, row->child_constraints);
         arcp_lease *parent = lease_of(row->parent, row->parent_constraints);
-        arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+        arcp_subset_violation violation = arcp_subset_violation_init();
         bool is_subset = false;
         assert_int_equal(arcp_lease_is_subset(child, parent, &is_subset, &violation), ARCP_OK);
         assert_int_equal(is_subset, row->witness == NULL);
@@ -115,7 +115,7 @@ static void check_assertion(const char *child_text, const char *constraints,
 {
     arcp_lease *child = lease_of(child_text, constraints);
     arcp_lease *parent = lease_of(parent_text, UNTIL("2026-05-13T23:42:00Z"));
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_error err = {.details = &text};
     assert_int_equal(arcp_lease_assert_subset(child, parent, &err), ARCP_E_LEASE_SUBSET_VIOLATION);
     assert_string_equal(arcp_error_details(&err), details);
@@ -159,7 +159,7 @@ static void the_assertion_is_silent_about_a_subset(void **state)
 {
     (void)state;
     arcp_lease *lease = lease_of("{\"fs.read\":[\"/a/**\"]}", NONE);
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     check_ok(arcp_lease_assert_subset(lease, lease, &err), &err);
     assert_int_equal(details.size, 0);
@@ -190,8 +190,8 @@ static void a_question_beyond_the_bound_is_answered_no_with_that_reason(void **s
     (void)state;
     arcp_lease *child = lease_of(complex_child, NONE);
     arcp_lease *parent = lease_of(complex_parent, NONE);
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
+    arcp_buf details = arcp_buf_init();
     bool is_subset = true;
     assert_int_equal(arcp_lease_is_subset(child, parent, &is_subset, &violation), ARCP_OK);
     assert_false(is_subset);

@@ -10,7 +10,7 @@
 
 static void check_text(const arcp_lease *lease, const char *want, const char *want_constraints)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_lease_format(lease, &text);
     check_span(arcp_buf_span(&text), want);
     arcp_buf_clear(&text);
@@ -187,7 +187,7 @@ static arcp_status parse_limited(const char *text, arcp_lease_limits limits)
 static void every_limit_holds_on_both_sides(void **state)
 {
     (void)state;
-    const arcp_lease_limits limits = {3, 40, 10, 2};
+    const arcp_lease_limits limits = {sizeof limits, 3, 40, 10, 2};
     assert_int_equal(parse_limited("{\"fs.read\":[\"a\",\"b\",\"c\"]}", limits), ARCP_OK);
     assert_int_equal(parse_limited("{\"fs.read\":[\"a\",\"b\",\"c\",\"d\"]}", limits),
                      ARCP_E_INVALID_REQUEST);
@@ -213,7 +213,7 @@ static void a_currency_has_at_most_64_bytes(void **state)
     char text[128];
     for (size_t size = 64; size <= 65; size++) {
         (void)snprintf(text, sizeof text, "{\"cost.budget\":[\"%0*d:1\"]}", (int)size, 0);
-        const arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+        const arcp_lease_limits limits = arcp_lease_limits_init();
         assert_int_equal(parse_limited(text, limits),
                          size <= 64 ? ARCP_OK : ARCP_E_INVALID_REQUEST);
     }
@@ -231,7 +231,7 @@ static void the_default_limits_hold_1024_patterns_of_a_capability(void **state)
 {
     (void)state;
     for (size_t count = 1024; count <= 1025; count++) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         arcp_buf_append_cstr(&text, "{\"tool.call\":[");
         for (size_t i = 0; i < count; i++) {
             arcp_buf_append_format(&text, "%s\"t%zu\"", i == 0 ? "" : ",", i);

@@ -41,7 +41,7 @@ static arcp_span target_of(const vector_row *row, arcp_buf *out)
     if (arcp_json_is_missing(row->json, member(row, "target_hex"))) {
         return text_of(row, "target", out);
     }
-    arcp_buf hex = ARCP_BUF_INIT;
+    arcp_buf hex = arcp_buf_init();
     const arcp_span digits = text_of(row, "target_hex", &hex);
     arcp_buf_clear(out);
     for (size_t i = 0; i + 1 < digits.size; i += 2) {
@@ -54,7 +54,7 @@ static arcp_span target_of(const vector_row *row, arcp_buf *out)
 
 static arcp_authority *authority_of(const arcp_lease *lease)
 {
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.cwd = SPAN("/job"); /* relative targets are asked about too */
     arcp_authority *authority = NULL;
     arcp_error err = {0};
@@ -66,7 +66,7 @@ static arcp_authority *authority_of(const arcp_lease *lease)
  * one: a check of it must be denied all the same. */
 static arcp_lease *lease_of_row(const vector_row *row, arcp_span capability)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_byte(&text, '{');
     if (arcp_capability_is_valid(capability) && !arcp_span_equal(capability, SPAN("cost.budget"))) {
         arcp_json_quote(capability, &text);
@@ -85,9 +85,9 @@ static void check_match(void **state)
 {
     const vector_row *row = *state;
     static arcp_target_scratch scratch;
-    arcp_buf capability_text = ARCP_BUF_INIT;
-    arcp_buf target_text = ARCP_BUF_INIT;
-    arcp_buf want = ARCP_BUF_INIT;
+    arcp_buf capability_text = arcp_buf_init();
+    arcp_buf target_text = arcp_buf_init();
+    arcp_buf want = arcp_buf_init();
     const arcp_span capability = text_of(row, "capability", &capability_text);
     const arcp_span target = target_of(row, &target_text);
     arcp_lease *lease = lease_of_row(row, capability);
@@ -163,7 +163,7 @@ static void check_subset(void **state)
         return;
     }
     check_ok(status, &err);
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     bool is_subset = false;
     assert_int_equal(arcp_lease_is_subset(child, parent, &is_subset, &violation), ARCP_OK);
     const bool expected = arcp_json_is(row->json, member(row, "subset"), ARCP_JSON_TRUE);
@@ -201,7 +201,7 @@ static void load(vector_file *file, const char *name)
         arcp_buf_append(&file->text, arcp_span_make(chunk, size));
     }
     (void)fclose(stream);
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_error err = {0};
     if (arcp_json_scan(&file->json, arcp_buf_span(&file->text), &limits, &err) != ARCP_OK) {
         fprintf(stderr, "%s: %s\n", path, err.message);
@@ -210,7 +210,7 @@ static void load(vector_file *file, const char *name)
     const arcp_json_ref list = arcp_json_member(&file->json, ARCP_JSON_ROOT, SPAN("vectors"));
     const size_t count = arcp_json_count(&file->json, list);
     file->rows = calloc(count + 1, sizeof *file->rows);
-    arcp_buf id = ARCP_BUF_INIT;
+    arcp_buf id = arcp_buf_init();
     for (arcp_json_ref item = arcp_json_first(&file->json, list);
          file->rows != NULL && item != ARCP_JSON_ABSENT;
          item = arcp_json_next(&file->json, list, item)) {

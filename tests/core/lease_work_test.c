@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-#include <arcp/settings.h>
-
+#include "context/settings.h"
 #include "core/lease_subset.h"
 #include "core/lease_text.h"
 
@@ -21,7 +20,7 @@ enum { MANY = 1000, TEXT_MAX = 256 * 1024 };
 static uint64_t default_steps(void)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     return settings.limits_lease_steps;
 }
 
@@ -127,7 +126,7 @@ static arcp_authority *holder_of(const arcp_lease *lease)
     arcp_budget *budget = NULL;
     arcp_error err = {0};
     check_ok(arcp_budget_new(lease, NULL, &budget, &err), &err);
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     options.budget = budget;
     check_ok(arcp_authority_new(lease, &options, &authority, &err), &err);
     arcp_budget_unref(budget);
@@ -138,7 +137,7 @@ static arcp_status derive(const arcp_authority *parent, const arcp_lease *reques
 {
     arcp__lease_work work = {*left};
     arcp_lease *derived = NULL;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {0};
     const arcp_status status = arcp__lease_derive(parent, request, &work, &derived, &details, &err);
     assert_int_equal(details.size, 0);

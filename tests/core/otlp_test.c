@@ -21,7 +21,7 @@ static arcp__otlp_span plain(void)
 
 static void check_format(const arcp__otlp_span *span, const char *expected)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__otlp_span_format(span, &text);
     arcp_buf_append_byte(&text, '\0');
     assert_false(text.failed);
@@ -107,9 +107,9 @@ static void a_request_is_json_with_the_spans_in_it(void **state)
     const arcp__otlp_attribute resource[] = {
         {.name = "service.name", .text = ARCP_SPAN_LITERAL("arcpd")}};
     const arcp__otlp_span span = plain();
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_error error = {0};
     arcp__otlp_request_begin(resource, 1, "1.2.3", &text);
     arcp__otlp_span_format(&span, &text);

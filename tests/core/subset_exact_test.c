@@ -57,7 +57,7 @@ static void check_question(arcp__capability capability, arcp_span child, const a
                            size_t count, const char *without, tally *t)
 {
     const arcp__target_kind kind = arcp__capability_kind(capability);
-    arcp_buf shortest = ARCP_BUF_INIT;
+    arcp_buf shortest = arcp_buf_init();
     arcp__glob_verdict verdict = {0};
     assert_int_equal(
         arcp__glob_ask(&(arcp__glob_question){capability, &child, 1, parents, count, false}, NULL,

@@ -395,7 +395,7 @@ arcp_deny_reason model_canonicalise(arcp__target_kind kind, bool has_cwd, arcp_s
         return ARCP_DENY_TOO_LONG;
     }
     char *text = copy(target.data, target.size);
-    arcp_buf made = ARCP_BUF_INIT;
+    arcp_buf made = arcp_buf_init();
     arcp_deny_reason reason = ARCP_DENY_UNKNOWN_CAPABILITY;
     if (kind == ARCP__TARGET_PATH) {
         reason = model_path(has_cwd, text, &made);
@@ -417,7 +417,7 @@ arcp_deny_reason model_canonicalise(arcp__target_kind kind, bool has_cwd, arcp_s
 
 bool model_is_canonical(arcp__target_kind kind, arcp_span target)
 {
-    arcp_buf made = ARCP_BUF_INIT;
+    arcp_buf made = arcp_buf_init();
     const bool is_same = model_canonicalise(kind, true, target, &made) == ARCP_DENY_NONE &&
                          arcp_span_equal(target, arcp_buf_span(&made));
     arcp_buf_fini(&made);

@@ -35,7 +35,7 @@ static void check_target(arcp__target_kind kind, arcp_span target)
 {
     static arcp_target_scratch scratch;
     static arcp_target_scratch again;
-    arcp_buf want = ARCP_BUF_INIT;
+    arcp_buf want = arcp_buf_init();
     const arcp_deny_reason want_reason = model_canonicalise(kind, true, target, &want);
     arcp_span canonical = ARCP_SPAN_LITERAL("");
     const arcp_deny_reason reason = arcp__target_canonicalise(
@@ -187,7 +187,7 @@ static void random_nested_escapes_agree_with_the_model(void **state)
         const int size = snprintf(url, sizeof url, "http://h/%s/%s", first, second);
         const arcp_span target = arcp_span_make(url, (size_t)size);
         check_target(ARCP__TARGET_URL, target);
-        arcp_buf ignored = ARCP_BUF_INIT;
+        arcp_buf ignored = arcp_buf_init();
         hidden += model_canonicalise(ARCP__TARGET_URL, true, target, &ignored) ==
                   ARCP_DENY_ENCODED_DOT_SEGMENT;
         arcp_buf_fini(&ignored);

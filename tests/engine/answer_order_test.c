@@ -59,7 +59,7 @@ static void append(char *text, size_t size, arcp_span word)
 /* Requests of these tests are s0, s1, ...; a job's events come behind its job.accepted. */
 static void look(answers *self, const char *frame)
 {
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     arcp_buf_clear(&self->scratch);
     assert_true(arcp_buf_reserve(&self->scratch, 4096));
     assert_int_equal(arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, NULL), ARCP_OK);
@@ -84,7 +84,7 @@ static void look(answers *self, const char *frame)
 
 static void read_all(answers *self, engine_rig *rig, rig_client *client)
 {
-    *self = (answers){.json = ARCP_JSON_INIT, .scratch = ARCP_BUF_INIT};
+    *self = (answers){.json = ARCP_JSON_INIT, .scratch = arcp_buf_init()};
     for (char *frame = rig_read(rig, client); frame != NULL; frame = rig_read(rig, client)) {
         look(self, frame);
         arcp__free(frame);

@@ -8,7 +8,7 @@ static void other_principals_never_see_a_value(void **state)
 {
     fixture *f = *state;
     char payload[256];
-    f->rig.settings.authorization_subscribe = ARCP_SUBSCRIBE_ANY;
+    f->rig.settings.authorization_subscribe = ARCP__SUBSCRIBE_ANY;
     f->rig.settings.credentials_rotate_sec = 60;
     rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
     hello_with(f, "b", "bob", FEATURES_ALL);

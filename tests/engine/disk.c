@@ -299,6 +299,7 @@ static void close_store(arcp_store *store)
 }
 
 static const arcp_store_ops ops = {
+    .struct_size = sizeof(arcp_store_ops),
     .name = "disk",
     .durable = true,
     .set_callbacks = set_callbacks,

@@ -213,7 +213,7 @@ static bool run(size_t failing, size_t nth)
     play *self = arcp__alloc(sizeof(*self));
     assert_non_null(self);
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     play_begin_calm(self, 1, &settings, "engine_alloc_test");
     (void)snprintf(self->watch.label, sizeof(self->watch.label), "scene %zu, allocation %zu",
                    failing, nth);

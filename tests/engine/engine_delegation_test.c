@@ -23,7 +23,7 @@ static play *begin(uint64_t seed, const char *budget)
     assert_non_null(self);
     arcp_settings settings;
     char frame[512];
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.limits_children_per_job = SIBLINGS;
     settings.limits_delegation_depth = DEPTH;
     play_begin_calm(self, seed, &settings, "engine_delegation_test");

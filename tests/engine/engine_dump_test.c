@@ -12,7 +12,7 @@
 
 static char *state_of(const engine_rig *rig, size_t lines_max)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__engine_write_state(rig->engine, rig->now, lines_max, &text);
     arcp_buf_append_byte(&text, '\0');
     assert_false(text.failed);
@@ -148,7 +148,7 @@ static void a_client_that_does_not_read_is_waited_for(void **state)
 {
     (void)state;
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.limits_unsent_bytes = 65536;
     scene *self = scene_begin(&settings);
     static char line[70000];

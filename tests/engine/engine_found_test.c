@@ -218,7 +218,7 @@ static void a_store_that_cannot_write_keeps_no_agent_alive(void **state)
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         arcp_settings settings;
         char frame[300];
-        arcp_settings_default(&settings);
+        arcp__settings_default(&settings);
         settings.shutdown_grace_sec = 5;
         scene *self = scene_begin(&settings);
         rig_send(&self->rig, self->client,

@@ -364,11 +364,11 @@ what_fits_memory_is_64_mib_of_a_session_256_of_ended_jobs_and_1_gib_of_a_princip
     (void)state;
     memset(&settings, 0, sizeof(settings)); /* what is between the members, too */
     memset(&want, 0, sizeof(want));
-    arcp_settings_default(&want);
+    arcp__settings_default(&want);
     want.limits_replay_bytes = replay;
     want.jobs_keep_terminal_bytes = ended;
     want.limits_principal_bytes = all;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     arcp_settings_fit_memory(&settings);
     assert_memory_equal(&settings, &want, sizeof(want)); /* and nothing else */
     for (int more = -1; more <= 1; more++) {

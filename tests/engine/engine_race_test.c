@@ -21,7 +21,7 @@ typedef struct figures {
 static void begin(play *self, uint64_t seed)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.jobs_cancel_grace_ms = seed % 3 == 0 ? 0 : 1500;
     settings.shutdown_grace_sec = seed % 2;
     play_begin_calm(self, seed, &settings, "engine_race_test");

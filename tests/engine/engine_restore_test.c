@@ -143,7 +143,7 @@ static void resume_well(scene *self, unsigned seq)
 static arcp_settings keeping_for(uint64_t seconds)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.jobs_keep_terminal_sec = seconds;
     return settings;
 }
@@ -457,7 +457,7 @@ static void a_job_stays_while_an_observer_reads_its_past(void **state)
     arcp_settings settings;
     char frame[160];
     (void)state;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.jobs_keep_terminal_max = 1;
     scene *self = begin("memory:", &settings);
     run_job(self, "1", true);

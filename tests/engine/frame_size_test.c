@@ -25,7 +25,7 @@ static void set_frame_bytes(uint64_t bytes)
 static rig_client *begin(uint64_t frame_bytes)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.limits_jobs_per_session = 1000;
     settings.limits_lease_bytes = 4194304;
     settings.limits_frame_bytes = frame_bytes;

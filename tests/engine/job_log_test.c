@@ -157,7 +157,7 @@ static void costs_in_the_audit_line_are_whole_json(void **state)
     rig_agent_exits(&self->rig, agent, false, 0);
     arcp_json line = ARCP_JSON_INIT;
     arcp_json costs = ARCP_JSON_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     const arcp_json_limits limits = {8, 100, 65536};
     arcp_error err = {0};
     check_ok(arcp_json_scan(&line, arcp_span_cstr(self->rig.last_audit), &limits, &err), &err);

@@ -231,7 +231,7 @@ static void a_job_that_could_not_be_made_leaves_nothing(void **state)
     arcp_settings settings;
     arcp__engine_stats stats;
     (void)state;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.jobs_idempotency_max = 0;
     rig_start(&rig, &settings);
     client = rig_connect(&rig, "a");

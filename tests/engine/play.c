@@ -156,7 +156,7 @@ void play_begin_recorded(play *self, uint64_t seed,
     plant(self, seed);
     self->prepare = prepare;
     self->prepare_user = user;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     choose_temper(self, &settings);
     begin(self, &settings);
     label_seed(self, seed, "engine_simulation_test");
@@ -174,7 +174,7 @@ void play_begin_bytes(play *self, const uint8_t *data, size_t size)
 {
     arcp_settings settings;
     memset(self, 0, sizeof(*self));
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     self->data = data;
     self->size = size;
     begin(self, &settings);

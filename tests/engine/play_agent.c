@@ -164,7 +164,7 @@ void play_agent_check_start(play *self, const arcp__effect *effect)
             watch_fail(&self->watch, "a child may do what its parent may not", samples[at].target);
         }
     }
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     bool is_subset = false;
     /* A parent without a budget of its own hands on a part of an ancestor's: as written that
      * is more than it has, and check_budget looks at what comes of it. */

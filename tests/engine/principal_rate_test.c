@@ -14,7 +14,7 @@ static engine_rig rig;
 static void begin(uint64_t submits_per_sec, uint64_t refusals_per_sec)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.limits_submits_per_sec = submits_per_sec;
     settings.limits_submit_burst = 3;
     settings.limits_refusals_per_sec = refusals_per_sec;

@@ -26,7 +26,7 @@ static void a_session_does_not_idle_out_when_that_was_switched_off(void **state)
     (void)state;
     for (int with_job = 0; with_job < 2; with_job++) {
         arcp_settings settings;
-        arcp_settings_default(&settings);
+        arcp__settings_default(&settings);
         settings.session_idle_timeout_sec = 10;
         rig_start(&rig, &settings);
         rig_client *client = rig_connect(&rig, "a");

@@ -22,7 +22,7 @@ static const int64_t phases_ns[] = {0, 1, INSTANT_NS / 3, INSTANT_NS - 1};
 static void begin(engine_rig *rig, int64_t phase_ns)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.session_heartbeat_interval_sec = INTERVAL_NS / ARCP_NS_PER_SEC;
     rig_start(rig, &settings);
     rig_clock(rig, INSTANT_NS - rig->now.mono_ns % INSTANT_NS + phase_ns);

@@ -126,7 +126,7 @@ static void silence_is_no_lost_heartbeat_and_pings_go_on(void **state)
 {
     (void)state;
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     scene *self = begin_waiting(HELLO_WITH("\"heartbeat\""), &settings);
     (void)scene_takes(self, "");
     int64_t interval_ns = (int64_t)settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;

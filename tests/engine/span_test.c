@@ -17,7 +17,7 @@ typedef struct ids {
 
 static void copy_member(const arcp_json *json, const char *name, char *out, size_t size)
 {
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp_span text = arcp_json_string(
         json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)), &scratch);
     (void)snprintf(out, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
@@ -29,7 +29,7 @@ static bool look_for(fixture *f, const char *name, unsigned index, ids *out)
 {
     static char texts[4][4096];
     static unsigned turn;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
         arcp_json json = ARCP_JSON_INIT;
         arcp_error error = {0};

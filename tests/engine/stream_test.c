@@ -8,7 +8,7 @@ static void what_a_batch_borrows_stays_when_its_session_goes(void **state)
 {
     (void)state;
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.session_resume_window_sec = 5;
     scene *self = scene_begin(&settings);
     rig_send(&self->rig, self->client, HELLO_PLAIN);

@@ -6,7 +6,7 @@
 
 void watch_init(watch *self)
 {
-    *self = (watch){.json = ARCP_JSON_INIT, .scratch = ARCP_BUF_INIT};
+    *self = (watch){.json = ARCP_JSON_INIT, .scratch = arcp_buf_init()};
     assert_true(arcp_buf_reserve(&self->scratch, 65536));
 }
 
@@ -199,7 +199,7 @@ static void note_event(watch *self, watch_session *session, const char *type, co
 
 void watch_sent(watch *self, watch_client *client, const char *frame)
 {
-    static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     if (arcp_json_scan(&self->json, arcp_span_cstr(frame), &limits, NULL) != ARCP_OK) {
         return;
     }
@@ -369,7 +369,7 @@ static void check_owner(watch *self, const watch_session *session, const char *t
 
 void watch_frame(watch *self, watch_client *client, const char *frame)
 {
-    static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_error error = {0};
     char type[64] = {0};
     char session_id[WATCH_ID_SIZE];

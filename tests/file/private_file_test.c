@@ -24,7 +24,7 @@ static int set_up(void **state)
                                 .path = temp_dir_join(dir, "", "key"),
                                 .bytes_max = 8,
                                 .closed_to = 077};
-    text = (arcp_buf)ARCP_BUF_SECRET_INIT;
+    text = arcp_buf_secret_init();
     return 0;
 }
 

@@ -13,7 +13,7 @@
 /* Nothing is looked at but what the test asks for. */
 static arcp_jwt_options secret_options(void)
 {
-    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    arcp_jwt_options options = arcp_jwt_options_init();
     options.algorithm = ARCP_JWT_HS256;
     options.key = ARCP_SPAN_LITERAL(JWT_SECRET);
     return options;
@@ -21,7 +21,7 @@ static arcp_jwt_options secret_options(void)
 
 static arcp_jwt_options pem_options(arcp_jwt_algorithm algorithm, const char *pem)
 {
-    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    arcp_jwt_options options = arcp_jwt_options_init();
     options.algorithm = algorithm;
     options.key = arcp_span_cstr(pem);
     return options;
@@ -33,7 +33,7 @@ static const char *check_at(const arcp_jwt_options *options, arcp_span token, in
     static char said[300];
     arcp__jwt_rules rules = {0};
     arcp_error error = {0};
-    arcp_buf principal = ARCP_BUF_INIT;
+    arcp_buf principal = arcp_buf_init();
     check_ok(arcp__jwt_rules_init(&rules, options, &error), &error);
     arcp_status status =
         arcp__jwt_check(&rules, token, now_sec * ARCP_NS_PER_SEC, &principal, &error);

@@ -164,7 +164,7 @@ static void everybody_gets_a_principal_of_their_own(void **state)
 static void a_jwt_verifier_answers_with_the_principal_or_why(void **state)
 {
     char path[64];
-    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    arcp_jwt_options options = arcp_jwt_options_init();
     arcp_token_verifier *verifier = NULL;
     arcp_error error = {0};
     (void)state;
@@ -183,7 +183,7 @@ static void a_jwt_verifier_answers_with_the_principal_or_why(void **state)
 static void a_key_file_that_will_not_do_is_named(void **state)
 {
     char path[64];
-    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    arcp_jwt_options options = arcp_jwt_options_init();
     arcp_token_verifier *verifier = NULL;
     arcp_error error = {0};
     (void)state;
@@ -213,7 +213,7 @@ static void key_files_have_a_size_limit(void **state)
     char path[64];
     (void)state;
     for (size_t at = 0; at < 2; at++) {
-        arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+        arcp_jwt_options options = arcp_jwt_options_init();
         arcp_token_verifier *verifier = NULL;
         arcp_error error = {0};
         char *text = malloc(sizes[at] + 1);
@@ -290,7 +290,7 @@ static arcp_status make_and_ask(void *user, arcp_error *err)
 {
     const char *token = user;
     const arcp_token_row row = {"t1", "alice"};
-    arcp_jwt_options options = ARCP_JWT_OPTIONS_INIT;
+    arcp_jwt_options options = arcp_jwt_options_init();
     arcp_token_verifier *verifiers[2] = {NULL, NULL};
     heard got = {0};
     options.key = ARCP_SPAN_LITERAL(JWT_SECRET);

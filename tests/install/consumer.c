@@ -20,14 +20,14 @@ static bool ask(const arcp_authority *authority, const char *path)
 int main(void)
 {
     arcp_error err = {0};
-    const arcp_lease_limits limits = ARCP_LEASE_LIMITS_DEFAULT;
+    const arcp_lease_limits limits = arcp_lease_limits_init();
     arcp_lease *lease = NULL;
     if (arcp_lease_parse(arcp_span_cstr("{\"fs.read\":[\"/srv/**\"]}"), arcp_span_make(NULL, 0),
                          &limits, &lease, &err) != ARCP_OK) {
         fprintf(stderr, "lease: %s\n", err.message);
         return 1;
     }
-    arcp_authority_options options = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options options = arcp_authority_options_init();
     arcp_authority *authority = NULL;
     int status = 1;
     if (arcp_authority_new(lease, &options, &authority, &err) == ARCP_OK) {

@@ -38,11 +38,11 @@ static void the_outermost_level_counts_as_one(void **state)
     arcp_json json = ARCP_JSON_INIT;
     for (size_t i = 0; i < sizeof nests / sizeof *nests; i++) {
         for (uint32_t levels = 1; levels <= 66; levels++) {
-            arcp_buf text = ARCP_BUF_INIT;
+            arcp_buf text = arcp_buf_init();
             repeat(&text, nests[i].open, levels);
             repeat(&text, nests[i].inside, 1);
             repeat(&text, nests[i].close, levels);
-            arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+            arcp_json_limits limits = arcp_json_limits_init();
             arcp_error err = {0};
             arcp_status status = scan(&json, &text, &limits, &err);
             if (levels <= 64) {
@@ -77,7 +77,7 @@ static void a_scalar_needs_no_level(void **state)
 static void levels_are_counted_down_again(void **state)
 {
     (void)state;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     limits.depth_max = 2;
     arcp_json json = ARCP_JSON_INIT;
     arcp_error err = {0};
@@ -89,9 +89,9 @@ static void levels_are_counted_down_again(void **state)
 static void ten_thousand_levels_are_refused_at_the_sixty_fifth(void **state)
 {
     (void)state;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     repeat(&text, "[", 10000);
     repeat(&text, "]", 10000);
     arcp_error err = {0};
@@ -107,7 +107,7 @@ static void a_million_levels_need_no_stack(void **state)
     (void)state;
     const arcp_json_limits limits = {1000000, 10, 64 << 20};
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     repeat(&text, "{\"a\":[", 500000);
     repeat(&text, "]}", 500000);
     arcp_error err = {0};
@@ -133,10 +133,10 @@ static void make_wide(arcp_buf *out, const char *prefix, size_t members, const c
 static void an_object_has_ten_thousand_members_at_most(void **state)
 {
     (void)state;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_json json = ARCP_JSON_INIT;
     arcp_error err = {0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     make_wide(&text, "m", 10000, "");
     check_ok(scan(&json, &text, &limits, &err), &err);
     assert_int_equal(arcp_json_count(&json, ARCP_JSON_ROOT), 10000);
@@ -155,9 +155,9 @@ static void small_limits_of_members_hold_too(void **state)
     (void)state;
     arcp_json json = ARCP_JSON_INIT;
     for (uint32_t members = 0; members <= 20; members++) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         make_wide(&text, "m", members, "");
-        arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+        arcp_json_limits limits = arcp_json_limits_init();
         limits.members_max = members;
         arcp_error err = {0};
         check_ok(scan(&json, &text, &limits, &err), &err);
@@ -173,10 +173,10 @@ static void small_limits_of_members_hold_too(void **state)
 static void elements_are_not_members(void **state)
 {
     (void)state;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     limits.members_max = 1;
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "{\"a\":[0");
     repeat(&text, ",{\"a\":1}", 50000);
     arcp_buf_append_cstr(&text, "]}");
@@ -191,7 +191,7 @@ static void elements_are_not_members(void **state)
 static void a_name_twice_is_found_in_objects_of_any_size(void **state)
 {
     (void)state;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     static const size_t sizes[] = {1, 2, 12, 14, 15, 16, 17, 31, 32, 33, 100, 1000, 9999};
     arcp_json json = ARCP_JSON_INIT;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -202,7 +202,7 @@ static void a_name_twice_is_found_in_objects_of_any_size(void **state)
                 char extra[64];
                 (void)snprintf(extra, sizeof extra, ",\"%s%zu\":null", escaped ? "\\u006d" : "m",
                                which);
-                arcp_buf text = ARCP_BUF_INIT;
+                arcp_buf text = arcp_buf_init();
                 make_wide(&text, "m", members, extra);
                 arcp_error err = {0};
                 assert_int_equal(scan(&json, &text, &limits, &err), ARCP_E_INVALID_REQUEST);
@@ -222,7 +222,7 @@ static void a_name_twice_is_found_in_objects_of_any_size(void **state)
 static void no_name_is_overlooked_in_a_small_object(void **state)
 {
     (void)state;
-    const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_json json = ARCP_JSON_INIT;
     for (unsigned i = 0; i < 3000; i++) {
         char name[16];
@@ -242,9 +242,9 @@ static void no_name_is_overlooked_in_a_small_object(void **state)
 static void a_text_may_have_as_many_bytes_as_allowed(void **state)
 {
     (void)state;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_byte(&text, '"');
     assert_true(arcp_buf_reserve(&text, limits.bytes_max));
     while (text.size < limits.bytes_max - 1) {
@@ -300,8 +300,8 @@ static void the_time_for_names_grows_with_their_number_only(void **state)
     (void)state;
     const arcp_json_limits limits = {64, 1000000, 64 << 20};
     arcp_json json = ARCP_JSON_INIT;
-    arcp_buf few = ARCP_BUF_INIT;
-    arcp_buf many = ARCP_BUF_INIT;
+    arcp_buf few = arcp_buf_init();
+    arcp_buf many = arcp_buf_init();
     make_wide(&few, "member_", 4000, "");
     make_wide(&many, "member_", 32000, "");
     double short_time = seconds_to_scan(&json, &few, &limits);

@@ -5,7 +5,7 @@
 
 #include "support/slow_json.h"
 
-static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+static const arcp_json_limits limits = {64, 10000, 4194304};
 
 #define TEXT(literal)                                                                              \
     {                                                                                              \

@@ -8,8 +8,8 @@ int fixture_set_up(void **state)
     static fixture f;
     static const char *const environment[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
     static const char *const describe[] = {PROBE, "describe", NULL};
-    arcp_direct_launcher_options options = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
-    f = (fixture){.spec = ARCP_LAUNCH_SPEC_INIT};
+    arcp_direct_launcher_options options = arcp_direct_launcher_options_init();
+    f = (fixture){.spec = arcp_launch_spec_init()};
     options.helper = HELPER;
     f.spec.argv = describe;
     f.spec.env = environment;

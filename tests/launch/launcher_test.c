@@ -123,7 +123,7 @@ static void it_starts_even_when_our_standard_descriptors_are_closed(void **state
             f->spec.stderr_fd = out[1];
             if (f->launcher->ops->start(f->launcher, &f->spec, &process, NULL) == ARCP_OK) {
                 (void)close(out[1]);
-                arcp_buf text = ARCP_BUF_INIT;
+                arcp_buf text = arcp_buf_init();
                 read_all(out[0], &text);
                 ssize_t written = write(high, text.data, text.size);
                 (void)written;
@@ -277,7 +277,7 @@ static void what_cannot_be_started_says_which_and_why(void **state)
 /* The tree may stand where another user may not go: the programs are run from copies. */
 static void let_others_in(fixture *f)
 {
-    arcp_direct_launcher_options options = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
+    arcp_direct_launcher_options options = arcp_direct_launcher_options_init();
     static char probe[128];
     static char helper[128];
     static const char *describe[] = {probe, "describe", NULL};
@@ -369,7 +369,7 @@ static void without_rights_no_other_user_is_to_be_had(void **state)
 static void without_the_helper_another_user_is_refused(void **state)
 {
     fixture *f = *state;
-    arcp_direct_launcher_options options = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
+    arcp_direct_launcher_options options = arcp_direct_launcher_options_init();
     options.helper = "/no/such/helper";
     arcp_launcher_free(f->launcher);
     check_ok(arcp_launcher_new_direct(&options, &f->launcher, &f->error), &f->error);

@@ -26,7 +26,7 @@ static void stop(rig *self)
 
 static void send(rig *self, const char *text, bool durable)
 {
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf frame = arcp_buf_init();
     arcp_buf_append_cstr(&frame, text);
     arcp__port_send(self->log, &self->port, &frame, durable);
 }

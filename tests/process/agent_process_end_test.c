@@ -35,7 +35,7 @@ static void how_it_ended_comes_once_and_last(void **state)
 
 static pid_t pid_in(const arcp_buf *lines, const char *prefix)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append(&text, arcp_buf_span(lines));
     arcp_buf_append_byte(&text, '\0');
     const char *found = line_after(&text, prefix);

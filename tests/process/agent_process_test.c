@@ -38,7 +38,7 @@ static void a_hundred_thousand_lines_arrive_in_order(void **state)
     process_rig_run(&rig, &owner, argv);
     run_until(&rig, owner.exits != 0);
     assert_int_equal(owner.line_count, 100000);
-    arcp_buf want = ARCP_BUF_INIT;
+    arcp_buf want = arcp_buf_init();
     for (unsigned at = 0; at < 100000; at++) {
         arcp_buf_append_format(&want, "line %u\n", at);
     }
@@ -202,7 +202,7 @@ static void eight_mib_are_queued_without_blocking_and_arrive(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "count", NULL};
-    arcp_buf much = ARCP_BUF_INIT;
+    arcp_buf much = arcp_buf_init();
     assert_true(arcp_buf_reserve(&much, 8388608));
     memset(much.data, 'x', 8388608);
     much.size = 8388608;

@@ -44,7 +44,7 @@ static void copy_text(char *to, size_t size, arcp_span text)
 static int generate(stand_in *self, const arcp_json *json, arcp_span body, char *out, size_t size)
 {
     char alias[64];
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     copy_text(alias, sizeof(alias),
               arcp_json_string(
                   json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_alias")),
@@ -75,7 +75,7 @@ static int delete_keys(stand_in *self, const arcp_json *json, char *out, size_t 
     for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
          at = arcp_json_next(json, list, at)) {
         char alias[64];
-        arcp_buf scratch = ARCP_BUF_INIT;
+        arcp_buf scratch = arcp_buf_init();
         copy_text(alias, sizeof(alias), arcp_json_string(json, at, &scratch));
         arcp_buf_fini(&scratch);
         stand_in_key *key = find_alias(self, alias);

@@ -43,7 +43,7 @@ static void attach(void *user, arcp__engine_options *options)
 
 static void record_begin(recording *r)
 {
-    *r = (recording){.bytes = ARCP_BUF_INIT};
+    *r = (recording){.bytes = arcp_buf_init()};
     r->recorder = arcp__recorder_new(on_bytes, r, false);
     assert_non_null(r->recorder);
 }

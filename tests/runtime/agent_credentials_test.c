@@ -64,7 +64,8 @@ static void damager_free(arcp_provisioner *base)
 
 static arcp_provisioner *put_between(arcp_provisioner *inner, const damager *how)
 {
-    static const arcp_provisioner_ops ops = {.name = "damager",
+    static const arcp_provisioner_ops ops = {.struct_size = sizeof ops,
+                                             .name = "damager",
                                              .set_callbacks = damager_set_callbacks,
                                              .issue = damager_issue,
                                              .revoke = damager_revoke,
@@ -79,8 +80,8 @@ static int start_with(uint64_t rotate_sec, const damager *how)
 {
     arcp_error error = {0};
     arcp_settings settings;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-    arcp_settings_default(&settings);
+    arcp_runtime_options options = arcp_runtime_options_init();
+    arcp__settings_default(&settings);
     settings.credentials_rotate_sec = rotate_sec;
     runtime_rig_begin(&rig);
     (void)snprintf(store_url, sizeof(store_url), "sqlite:%s/db", rig.directory);
@@ -142,7 +143,7 @@ typedef struct seen {
 static void ask(arcp_agent_call *call, char *out, size_t size)
 {
     arcp_error error = {0};
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     check_ok(arcp_agent_credentials(call, &text, &error), &error);
     (void)snprintf(out, size, "%.*s", (int)text.size, text.data);
     arcp_buf_fini(&text);
@@ -184,7 +185,7 @@ static void an_answer_that_cannot_be_understood_gives_nobody_a_value(void **stat
     const damager rows[] = {
         {.struct_size = sizeof(arcp_provision_result), .outcome = ARCP_PROVISION_ABSENT + 1},
         {.struct_size = sizeof(arcp_provision_result), .outcome = -1},
-        {.struct_size = sizeof(arcp_provision_result) - 8, .outcome = ARCP_PROVISION_DONE},
+        {.struct_size = sizeof(arcp_provision_result) - 1, .outcome = ARCP_PROVISION_DONE},
         {.struct_size = sizeof(arcp_provision_result) + 8, .outcome = ARCP_PROVISION_DONE},
     };
     (void)state;

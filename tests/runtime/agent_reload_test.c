@@ -13,7 +13,7 @@ static int set_up(void **state)
 {
     arcp_settings settings;
     (void)state;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.jobs_cancel_grace_ms = 0;
     settings.shutdown_grace_sec = 0;
     runtime_rig_start(&rig, &settings);
@@ -90,7 +90,7 @@ static void a_job_that_waits_for_its_program_keeps_its_registration(void **state
 static void register_one_at_a_time(const char *name)
 {
     const char *const command[] = {"/bin/sh", "-c", "echo begun; cat > /dev/null", NULL};
-    arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+    arcp_process_agent agent = arcp_process_agent_init();
     arcp_error error = {0};
     agent.name = name;
     agent.command = command;

@@ -62,7 +62,7 @@ static void told_of_room(arcp_agent_call *call, void *user)
 static void add_agent(runtime_rig *rig, void (*begin)(arcp_agent_call *call, void *user),
                       void (*drained)(arcp_agent_call *call, void *user))
 {
-    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_agent agent = arcp_agent_init();
     arcp_error error = {0};
     agent.name = "talker";
     agent.kind = ARCP_AGENT_NON_BLOCKING;
@@ -230,7 +230,7 @@ static void other_handles_have_their_turn_while_an_agent_says_all_that_it_can(vo
 static bool is_held_back(void *user)
 {
     const runtime_rig *rig = user;
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     assert_int_equal(arcp_runtime_write_metrics(rig->runtime, &text), ARCP_OK);
     arcp_buf_append_byte(&text, '\0');
     bool held = strstr(text.data, "\narcp_agent_pauses_total 1\n") != NULL;
@@ -241,7 +241,7 @@ static bool is_held_back(void *user)
 static void talk_to_nobody(runtime_rig *rig)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.limits_unsent_bytes = 65536;
     settings.jobs_cancel_grace_ms = 0;
     runtime_rig_start(rig, &settings);

@@ -88,7 +88,7 @@ static void what_callback_agents_spend_is_counted_with_and_without_a_budget(void
     (void)state;
     runtime_rig_add(&rig, "spender", ARCP_AGENT_BLOCKING, spend_a_little, NULL);
     for (size_t at = 0; at < 2; at++) {
-        arcp_buf text = ARCP_BUF_INIT;
+        arcp_buf text = arcp_buf_init();
         runtime_rig_submit(&rig, "spender", leases[at]);
         (void)runtime_rig_wait(&rig, "\"job.result\"");
         assert_int_equal(arcp_runtime_write_metrics(rig.runtime, &text), ARCP_OK);
@@ -128,7 +128,7 @@ static void forge(arcp_agent_call *call, void *user)
          ARCP_E_INVALID_REQUEST},
         {"job.accepted", "{}", ARCP_E_INVALID_REQUEST},
     };
-    arcp_buf reply = ARCP_BUF_INIT;
+    arcp_buf reply = arcp_buf_init();
     (void)user;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp_error error = {0};
@@ -183,7 +183,7 @@ static void a_non_blocking_agent_ends_when_it_says_so(void **state)
 static unsigned long long commits(void)
 {
     static const char name[] = "arcp_commit_seconds_count ";
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     assert_int_equal(arcp_runtime_write_metrics(rig.runtime, &text), ARCP_OK);
     arcp_buf_append_byte(&text, '\0');
     const char *at = strstr(text.data, name);
@@ -268,7 +268,7 @@ static void an_agent_whose_job_is_over_has_no_authority(void **state)
     late_answers late = {ARCP_OK, ARCP_OK, ARCP_OK, true};
     arcp_settings settings;
     (void)state;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.jobs_cancel_grace_ms = 1;
     runtime_rig_start(&rig, &settings);
     runtime_rig_add(&rig, "outstayer", ARCP_AGENT_BLOCKING, outstay, &late);
@@ -287,7 +287,7 @@ static void an_agent_whose_job_is_over_has_no_authority(void **state)
 
 static void delegate_both(arcp_agent_call *call, void *user)
 {
-    arcp_buf reply = ARCP_BUF_INIT;
+    arcp_buf reply = arcp_buf_init();
     arcp_error error = {0};
     (void)user;
     assert_int_equal(
@@ -389,7 +389,7 @@ static void a_denied_target_is_recorded_with_a_thousand_bytes(void **state)
     memset(most + head, 'x', LONG_TARGET_SIZE - 1 - 5);
     most[head + LONG_TARGET_SIZE - 1 - 5] = '"';
     most[head + LONG_TARGET_SIZE - 5] = '\0';
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     options.log = keep_audit;
     audited[0] = '\0';
     runtime_rig_begin(&rig);
@@ -456,15 +456,15 @@ static void a_grant_that_must_be_recorded_and_cannot_be_is_none(void **state)
         bool logs_grants;
         uint32_t on_failure;
         arcp_status want;
-    } rows[] = {{true, ARCP_AUDIT_DENY, ARCP_E_INTERNAL_ERROR},
-                {true, ARCP_AUDIT_CONTINUE, ARCP_OK},
-                {false, ARCP_AUDIT_DENY, ARCP_OK}};
+    } rows[] = {{true, ARCP__AUDIT_DENY, ARCP_E_INTERNAL_ERROR},
+                {true, ARCP__AUDIT_CONTINUE, ARCP_OK},
+                {false, ARCP__AUDIT_DENY, ARCP_OK}};
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         arcp_settings settings;
         arcp_status answer = ARCP_E_CLOSED;
-        arcp_settings_default(&settings);
-        settings.audit_grants = rows[at].logs_grants ? ARCP_CHOICE_TRUE : ARCP_CHOICE_FALSE;
+        arcp__settings_default(&settings);
+        settings.audit_grants = rows[at].logs_grants ? ARCP__CHOICE_TRUE : ARCP__CHOICE_FALSE;
         settings.audit_on_failure = rows[at].on_failure;
         runtime_rig_start(&rig, &settings);
         runtime_rig_add(&rig, "asker", ARCP_AGENT_NON_BLOCKING, ask_in_poverty, &answer);
@@ -473,12 +473,6 @@ static void a_grant_that_must_be_recorded_and_cannot_be_is_none(void **state)
         assert_int_equal(answer, rows[at].want);
         runtime_rig_stop(&rig);
     }
-}
-
-static void nothing(arcp_agent_call *call, void *user)
-{
-    (void)call;
-    (void)user;
 }
 
 static void let_go_of(void *user, arcp_connection *connection, arcp_close_code code,
@@ -496,11 +490,10 @@ static bool is_true(void *user)
     return *(const bool *)user;
 }
 
-/* A connection is taken over all the same: its peer sees it go. */
-static void options_for_a_connection_that_did_not_begin_as_their_init_are_refused(void **state)
+static void a_connection_served_with_wrong_options_is_taken_over_and_closed(void **state)
 {
     arcp_error error = {0};
-    arcp_serve_options options = ARCP_SERVE_OPTIONS_INIT;
+    arcp_serve_options options = arcp_serve_options_init();
     arcp_connection *ours = NULL;
     arcp_connection *served = NULL;
     bool is_closed = false;
@@ -510,46 +503,54 @@ static void options_for_a_connection_that_did_not_begin_as_their_init_are_refuse
     ours->ops->set_callbacks(ours, &callbacks);
     options.struct_size--;
     assert_int_equal(arcp_runtime_serve(rig.runtime, served, &options, &error), ARCP_E_USAGE);
-    assert_non_null(strstr(error.message, "ARCP_SERVE_OPTIONS_INIT"));
     runtime_rig_until(&rig, is_true, &is_closed);
 }
 
-static void what_did_not_begin_as_its_init_is_refused(void **state)
+static void an_agent_must_have_something_to_run(void **state)
 {
     arcp_error error = {0};
-    arcp_agent agent = ARCP_AGENT_INIT;
-    arcp_process_agent process = ARCP_PROCESS_AGENT_INIT;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-    arcp_jwt_options jwt = ARCP_JWT_OPTIONS_INIT;
-    const char *const command[] = {"/bin/true", NULL};
-    arcp_runtime *runtime = NULL;
-    arcp_token_verifier *verifier = NULL;
+    arcp_agent agent = arcp_agent_init();
+    arcp_process_agent process = arcp_process_agent_init();
     (void)state;
     agent.name = process.name = "late";
     assert_int_equal(arcp_runtime_register(rig.runtime, &agent, &error), ARCP_E_USAGE);
-    agent.run = nothing;
-    check_ok(arcp_runtime_register(rig.runtime, &agent, &error), &error);
-    agent.struct_size--;
-    assert_int_equal(arcp_runtime_register(rig.runtime, &agent, &error), ARCP_E_USAGE);
-
     assert_int_equal(arcp_runtime_register_process(rig.runtime, &process, &error), ARCP_E_USAGE);
-    process.command = command;
-    check_ok(arcp_runtime_register_process(rig.runtime, &process, &error), &error);
-    process.struct_size++;
-    assert_int_equal(arcp_runtime_register_process(rig.runtime, &process, &error), ARCP_E_USAGE);
+}
 
-    options.struct_size = 0;
-    assert_int_equal(arcp_runtime_new(&rig.loop, &options, &runtime, &error), ARCP_E_USAGE);
-    assert_null(runtime);
-    jwt.struct_size = 0;
-    jwt.key = ARCP_SPAN_LITERAL("0123456789abcdef0123456789abcdef");
-    assert_int_equal(arcp_token_verifier_new_jwt(&jwt, &verifier, &error), ARCP_E_USAGE);
-    assert_null(verifier);
-    arcp_direct_launcher_options direct = ARCP_DIRECT_LAUNCHER_OPTIONS_INIT;
-    arcp_launcher *launcher = NULL;
-    direct.struct_size++;
-    assert_int_equal(arcp_launcher_new_direct(&direct, &launcher, &error), ARCP_E_USAGE);
-    assert_null(launcher);
+/* Nothing of it may be called: the program keeps what it handed in. */
+static void a_vtable_of_another_release_is_refused(void **state)
+{
+    arcp_error error = {0};
+    arcp_store_ops store_ops = {.struct_size = sizeof store_ops - 8};
+    arcp_launcher_ops launcher_ops = {.struct_size = sizeof launcher_ops + 8};
+    arcp_provisioner_ops provisioner_ops = {.struct_size = 0};
+    arcp_token_verifier_ops verifier_ops = {.struct_size = sizeof verifier_ops - 8};
+    arcp_connection_ops connection_ops = {.struct_size = sizeof connection_ops + 8};
+    arcp_store store = {&store_ops};
+    arcp_launcher launcher = {&launcher_ops};
+    arcp_provisioner provisioner = {.ops = &provisioner_ops};
+    arcp_token_verifier verifier = {&verifier_ops};
+    arcp_token_verifier *const verifiers[] = {&verifier};
+    arcp_connection connection = {&connection_ops};
+    arcp_runtime *runtime = NULL;
+    arcp_runtime_options options[] = {arcp_runtime_options_init(), arcp_runtime_options_init(),
+                                      arcp_runtime_options_init()};
+    const char *const names[] = {
+        "arcp_store_ops: ", "arcp_launcher_ops: ", "arcp_provisioner_ops: "};
+    (void)state;
+    options[0].store = &store;
+    options[1].launcher = &launcher;
+    options[2].provisioner = &provisioner;
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        assert_int_equal(arcp_runtime_new(&rig.loop, &options[i], &runtime, &error), ARCP_E_USAGE);
+        assert_ptr_equal(strstr(error.message, names[i]), error.message);
+        assert_null(runtime);
+    }
+    assert_int_equal(arcp_runtime_set_token_verifiers(rig.runtime, verifiers, 1, &error),
+                     ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "arcp_token_verifier_ops: struct_size is"));
+    assert_int_equal(arcp_runtime_serve(rig.runtime, &connection, NULL, &error), ARCP_E_USAGE);
+    assert_non_null(strstr(error.message, "arcp_connection_ops: struct_size is"));
 }
 
 int main(void)
@@ -565,10 +566,9 @@ int main(void)
         cmocka_unit_test(a_grant_that_must_be_recorded_and_cannot_be_is_none),
         cmocka_unit_test(a_denied_target_is_recorded_with_a_thousand_bytes),
         cmocka_unit_test_setup_teardown(
-            options_for_a_connection_that_did_not_begin_as_their_init_are_refused, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(what_did_not_begin_as_its_init_is_refused, set_up,
-                                        tear_down),
+            a_connection_served_with_wrong_options_is_taken_over_and_closed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_must_have_something_to_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_vtable_of_another_release_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_cannot_say_what_the_runtime_says, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(

@@ -17,7 +17,7 @@ static int set_up(void **state)
 {
     (void)state;
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.shutdown_grace_sec = 0;
     settings.jobs_cancel_grace_ms = 50;
     runtime_rig_start(&rig, &settings);

@@ -30,8 +30,8 @@ static bool one_waits(void *user)
 static void a_program_that_has_ended_has_left_room_for_the_next(void **state)
 {
     static fixture f;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-    arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
+    arcp_process_agent agent = arcp_process_agent_init();
     (void)state;
     f.submits = false;
     options.log = on_log;

@@ -16,7 +16,7 @@ static int set_up(void **state)
 {
     (void)state;
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.jobs_cancel_grace_ms = 50;
     settings.limits_agent_line_bytes = 4096;
     runtime_rig_start(&rig, &settings);
@@ -98,7 +98,7 @@ static void a_program_that_cannot_be_started_fails_its_job_only(void **state)
 {
     (void)state;
     const char *const command[] = {"/no/such/program", NULL};
-    arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+    arcp_process_agent agent = arcp_process_agent_init();
     arcp_error error = {0};
     agent.name = "missing";
     agent.command = command;
@@ -139,11 +139,11 @@ static void what_is_missing_for_a_program_is_told_when_it_is_registered(void **s
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
-        arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+        arcp_runtime_options options = arcp_runtime_options_init();
+        arcp_process_agent agent = arcp_process_agent_init();
         const char *const command[] = {rows[at].program, NULL};
         const char *const env[] = {rows[at].path, NULL};
-        arcp_buf warnings = ARCP_BUF_INIT;
+        arcp_buf warnings = arcp_buf_init();
         arcp_error error = {0};
         options.log = keep_warnings;
         options.log_user = &warnings;
@@ -201,7 +201,7 @@ static void cancelling_ends_the_whole_process_group(void **state)
 static void a_plain_program_gets_its_input_and_its_output_is_the_result(void **state)
 {
     (void)state;
-    arcp_process_agent plain = ARCP_PROCESS_AGENT_INIT;
+    arcp_process_agent plain = arcp_process_agent_init();
     plain.is_plain = true;
     runtime_rig_register_sh(&rig, "cat", "cat; echo to the log >&2", &plain);
     runtime_rig_submit(&rig, "cat", ",\"input\":\"just text\"");
@@ -218,7 +218,7 @@ static void a_plain_program_gets_its_input_and_its_output_is_the_result(void **s
 static void a_warm_process_serves_one_job_and_is_replaced(void **state)
 {
     (void)state;
-    arcp_process_agent warm = ARCP_PROCESS_AGENT_INIT;
+    arcp_process_agent warm = arcp_process_agent_init();
     warm.warm = 2;
     runtime_rig_register_sh(&rig, "warm", "read -r line; echo pid $$", &warm);
     pid_t seen[6];

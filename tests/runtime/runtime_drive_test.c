@@ -58,7 +58,7 @@ static bool is_quiet(void *user)
 /* A runtime on a busy store; the watch is called at the end of each turn of its loop. */
 static void open_busy(runtime_rig *rig, uv_check_t *turn, uv_check_cb watch)
 {
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     runtime_rig_begin(rig);
     options.store = open_busy_store();
     runtime_rig_open(rig, &options);
@@ -198,7 +198,7 @@ static bool all_is_stored(void *user)
 /* A runtime that is watched, with a memory store. */
 static void open_watched(runtime_rig *rig)
 {
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     arcp_error error = {0};
     runtime_rig_begin(rig);
     check_ok(arcp_store_open_memory(&options.store, &error), &error);
@@ -326,7 +326,7 @@ static void a_turn_waits_for_the_log_a_few_times_however_much_is_said_in_it(void
 {
     static runtime_rig rig;
     uv_check_t turn;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     (void)state;
     options.audit_barrier = count_waits;
     runtime_rig_begin(&rig);

@@ -12,7 +12,7 @@
 static void check_kept(arcp_store *store, const arcp_settings *settings, const arcp_settings *want)
 {
     static runtime_rig rig;
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     runtime_rig_begin(&rig);
     options.store = store;
     options.settings = settings;
@@ -27,7 +27,7 @@ static void a_store_in_memory_keeps_what_fits_there(void **state)
 {
     arcp_settings want;
     (void)state;
-    arcp_settings_default(&want);
+    arcp__settings_default(&want);
     arcp_settings_fit_memory(&want);
     check_kept(NULL, NULL, &want);
 }
@@ -39,7 +39,7 @@ static void a_store_that_lasts_keeps_what_the_defaults_say(void **state)
     arcp_store_ops lasting;
     arcp_error error = {0};
     (void)state;
-    arcp_settings_default(&want);
+    arcp__settings_default(&want);
     check_ok(arcp_store_open_memory(&store, &error), &error);
     lasting = *store->ops;
     lasting.durable = true;
@@ -51,7 +51,7 @@ static void settings_that_are_given_are_kept_as_they_are(void **state)
 {
     arcp_settings want;
     (void)state;
-    arcp_settings_default(&want);
+    arcp__settings_default(&want);
     check_kept(NULL, &want, &want);
 }
 

@@ -22,7 +22,7 @@ static void on_failed(void *user)
 
 static void open_runtime(runtime_rig *rig)
 {
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     arcp_error error = {0};
     char url[128];
     (void)snprintf(url, sizeof(url), "sqlite:%s/arcp.db", rig->directory);

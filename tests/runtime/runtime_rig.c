@@ -7,7 +7,7 @@
 
 static void let_in(void *user, arcp_token_question *question)
 {
-    arcp_token_answer answer = ARCP_TOKEN_ANSWER_INIT;
+    arcp_token_answer answer = arcp_token_answer_init();
     (void)user;
     answer.status = ARCP_OK;
     answer.principal = arcp_token_question_token(question);
@@ -68,7 +68,7 @@ void runtime_rig_begin(runtime_rig *rig)
 
 void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings)
 {
-    arcp_runtime_options options = ARCP_RUNTIME_OPTIONS_INIT;
+    arcp_runtime_options options = arcp_runtime_options_init();
     options.settings = settings;
     runtime_rig_begin(rig);
     runtime_rig_open(rig, &options);
@@ -118,7 +118,7 @@ void runtime_rig_stop(runtime_rig *rig)
 
 void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload)
 {
-    arcp_buf frame = ARCP_BUF_INIT;
+    arcp_buf frame = arcp_buf_init();
     arcp_buf_append_format(&frame,
                            "{\"arcp\":\"1.1\",\"id\":\"m%u\",\"type\":\"%s\",\"payload\":%s}",
                            rig->next_id++, type, payload);
@@ -218,7 +218,7 @@ const char *runtime_rig_wait(runtime_rig *rig, const char *word)
 void runtime_rig_add(runtime_rig *rig, const char *name, arcp_agent_kind kind,
                      void (*run)(arcp_agent_call *call, void *user), void *user)
 {
-    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_agent agent = arcp_agent_init();
     arcp_error error = {0};
     agent.name = name;
     agent.kind = kind;
@@ -231,7 +231,7 @@ void runtime_rig_register_sh(runtime_rig *rig, const char *name, const char *scr
                              const arcp_process_agent *more)
 {
     const char *const command[] = {"/bin/sh", "-c", script, NULL};
-    arcp_process_agent agent = ARCP_PROCESS_AGENT_INIT;
+    arcp_process_agent agent = arcp_process_agent_init();
     arcp_error error = {0};
     if (more != NULL) {
         agent = *more;

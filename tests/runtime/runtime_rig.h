@@ -6,6 +6,8 @@
 
 #include <arcp/runtime.h>
 
+#include "context/settings.h"
+
 typedef struct runtime_rig {
     uv_loop_t loop;
     arcp_runtime *runtime;

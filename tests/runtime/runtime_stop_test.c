@@ -43,7 +43,7 @@ static int set_up(void **state)
 {
     static runtime_rig rig;
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.shutdown_grace_sec = 3600;
     firsts = seconds = 0;
     runtime_rig_start(&rig, &settings);

@@ -20,7 +20,7 @@ static arcp__seal *open_seal(const char *path)
 
 static bool opens(const arcp__seal *seal, const char *label, arcp_span sealed)
 {
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     bool opened = arcp__seal_open_value(seal, arcp_span_cstr(label), sealed, &out) &&
                   arcp_span_equal_cstr(arcp_buf_span(&out), VALUE);
     arcp_buf_fini(&out);
@@ -32,8 +32,8 @@ static void a_sealed_value_opens_only_as_it_was_sealed(void **state)
     temp_dir *dir = temp_dir_new();
     arcp__seal *seal = open_seal(temp_dir_join(dir, "", "key"));
     arcp__seal *other = open_seal(temp_dir_join(dir, "", "other"));
-    arcp_buf sealed = ARCP_BUF_INIT;
-    arcp_buf again = ARCP_BUF_INIT;
+    arcp_buf sealed = arcp_buf_init();
+    arcp_buf again = arcp_buf_init();
     (void)state;
     assert_true(arcp__seal_close_value(seal, ARCP_SPAN_LITERAL("cred_1"), ARCP_SPAN_LITERAL(VALUE),
                                        &sealed));
@@ -63,7 +63,7 @@ static void the_key_is_made_once_for_its_owner_only(void **state)
     temp_dir *dir = temp_dir_new();
     const char *path = temp_dir_join(dir, "", "key");
     struct stat facts;
-    arcp_buf sealed = ARCP_BUF_INIT;
+    arcp_buf sealed = arcp_buf_init();
     (void)state;
     arcp__seal *seal = open_seal(path);
     assert_int_equal(stat(path, &facts), 0);

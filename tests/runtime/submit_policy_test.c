@@ -39,7 +39,7 @@ static arcp_status rule(void *user, const arcp_submit_request *request, const ar
                         arcp_error *err)
 {
     ruler *r = user;
-    arcp_buf lease = ARCP_BUF_INIT;
+    arcp_buf lease = arcp_buf_init();
     r->asked++;
     assert_int_equal(request->struct_size, sizeof(*request));
     assert_int_equal(request->trace_id.size, 32);
@@ -79,7 +79,7 @@ static void mirror(arcp_agent_call *call, void *user)
 
 static void delegate_once(arcp_agent_call *call, void *user)
 {
-    arcp_buf reply = ARCP_BUF_INIT;
+    arcp_buf reply = arcp_buf_init();
     (void)user;
     arcp_status status = arcp_agent_delegate(
         call,
@@ -93,7 +93,7 @@ static void delegate_once(arcp_agent_call *call, void *user)
 
 static void add(const char *name, arcp_agent_kind kind, void (*run)(arcp_agent_call *, void *))
 {
-    arcp_agent agent = ARCP_AGENT_INIT;
+    arcp_agent agent = arcp_agent_init();
     arcp_error error = {0};
     agent.name = name;
     agent.version = "1.0.0";
@@ -233,7 +233,7 @@ static void it_is_asked_after_the_operators_policy(void **state)
     check_ok(arcp_lease_parse(ARCP_SPAN_LITERAL("{\"fs.read\":[\"/srv/b/**\"]}"),
                               arcp_span_make(NULL, 0), NULL, &ceiling, &error),
              &error);
-    arcp_policy policy = ARCP_POLICY_INIT;
+    arcp_policy policy = arcp_policy_init();
     policy.agent_glob = "mirror";
     policy.ceiling = ceiling;
     check_ok(arcp_runtime_add_policy(rig.runtime, &policy, &error), &error);

@@ -118,8 +118,8 @@ static void batches_that_waited_together_share_a_commit_and_a_row(void **state)
     enum { COUNT = 50 };
     arcp_store_op ops[COUNT];
     uint64_t last = 0;
-    arcp_store_stats before;
-    arcp_store_stats after;
+    arcp_store_stats before = arcp_store_stats_init();
+    arcp_store_stats after = arcp_store_stats_init();
     self->rig->store->ops->stats(self->rig->store, &before);
     sql_run(self->db, "BEGIN IMMEDIATE");
     for (size_t at = 0; at < COUNT; at++) {

@@ -133,8 +133,8 @@ static void the_owner_is_woken_once_for_all_that_gathers(store_rig *rig)
 {
     enum { COUNT = 20 };
     static arcp_store_op ops[COUNT];
-    arcp_store_stats before;
-    arcp_store_stats after;
+    arcp_store_stats before = arcp_store_stats_init();
+    arcp_store_stats after = arcp_store_stats_init();
     rig->store->ops->stats(rig->store, &before);
     for (size_t at = 0; at < COUNT; at++) {
         ops[at] = op_append("s", at, "r");
@@ -221,8 +221,8 @@ static void a_read_does_not_fail_because_a_batch_did(store_rig *rig)
 
 static void counts_what_was_committed(store_rig *rig)
 {
-    arcp_store_stats before;
-    arcp_store_stats after;
+    arcp_store_stats before = arcp_store_stats_init();
+    arcp_store_stats after = arcp_store_stats_init();
     rig->store->ops->stats(rig->store, &before);
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_put(ARCP_STORE_JOBS, "k", "v"));
     check_commit(rig, ARCP_E_CORRUPT, op_append("s", 7, "x"));

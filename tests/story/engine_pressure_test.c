@@ -15,7 +15,7 @@ static engine_rig rig;
 static void start(uint64_t unsent_bytes, uint64_t store_queue_bytes)
 {
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.limits_unsent_bytes = unsent_bytes;
     settings.limits_store_queue_bytes = store_queue_bytes;
     settings.session_ack_lag_events = 1000000;

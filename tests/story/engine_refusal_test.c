@@ -161,7 +161,7 @@ static void counted_refusals_are_logged_at_shutdown_and_in_the_metrics(void **st
     for (int at = 0; at < WRITTEN + 7; at++) {
         refuse(&rig, "192.0.2.1:1", 403);
     }
-    arcp_buf metrics = ARCP_BUF_INIT;
+    arcp_buf metrics = arcp_buf_init();
     arcp__engine_write_metrics(rig.engine, &metrics);
     arcp_buf_append_byte(&metrics, '\0');
     assert_non_null(strstr(metrics.data, "\narcp_refusals_counted_total 7\n"));
@@ -176,7 +176,7 @@ static void a_setting_limits_how_many_are_logged_individually(void **state)
 {
     static engine_rig rig;
     arcp_settings settings;
-    arcp_settings_default(&settings);
+    arcp__settings_default(&settings);
     settings.audit_refusals = 0;
     rig_start(&rig, &settings);
     refuse(&rig, "192.0.2.1:1", 403);

@@ -100,9 +100,9 @@ void rig_profile(engine_rig *rig, const char *client, const char *principal, con
 static void add_policy(engine_rig *rig, const char *row)
 {
     arcp_json json = ARCP_JSON_INIT;
-    arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    arcp_json_limits limits = arcp_json_limits_init();
     arcp_error error = {0};
-    arcp_buf lease = ARCP_BUF_INIT;
+    arcp_buf lease = arcp_buf_init();
     arcp_lease *ceiling = NULL;
     check_ok(arcp_json_scan(&json, arcp_span_cstr(row), &limits, &error), &error);
     const arcp_json_ref names[] = {
@@ -237,7 +237,7 @@ void rig_begin(engine_rig *rig, const arcp_settings *settings)
     if (settings != NULL) {
         rig->settings = *settings;
     } else {
-        arcp_settings_default(&rig->settings);
+        arcp__settings_default(&rig->settings);
     }
 }
 

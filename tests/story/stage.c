@@ -28,7 +28,7 @@ static bool agent_line(arcp__story *story, const char *job_id, const char *actio
 {
     const story_stage *stage = stage_of(story);
     if (strcmp(action, ">") == 0) {
-        arcp_buf line = ARCP_BUF_INIT;
+        arcp_buf line = arcp_buf_init();
         const bool is_expanded = arcp__story_expand(story, text, &line);
         if (is_expanded) {
             stage->agent_says(stage->story.user, job_id, line.data);
@@ -166,7 +166,7 @@ void story_keep_text(void *user, const char *name, unsigned index)
 
 static char *read_text(const char *path)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     char *name = NULL;
     arcp_error error = {0};
     assert_true(asprintf(&name, "@%s", path) > 0);

@@ -228,7 +228,7 @@ void story_stage_arcpd_begin(story_stage *out, const char *arcpd, const char *ag
     static stage s;
     static const char *const names[] = {"echo", "work@1.0.0", "work@2.0.0"};
     char socket_path[128];
-    s = (stage){.config = ARCP_BUF_INIT};
+    s = (stage){.config = arcp_buf_init()};
     daemon_begin(&s.daemon, &(daemon_options){.program = arcpd});
     (void)snprintf(socket_path, sizeof(socket_path), "%s/agents", s.daemon.directory);
     arcpd_peers_begin(&s.peers, socket_path);

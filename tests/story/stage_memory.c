@@ -37,8 +37,8 @@ static void set(void *user, const char *group, const char *key, const char *valu
 {
     engine_rig *rig = user;
     arcp_error error = {0};
-    check_ok(arcp_settings_set(&rig->settings, arcp_span_cstr(group), arcp_span_cstr(key),
-                               arcp_span_cstr(value), &error),
+    check_ok(arcp__settings_set(&rig->settings, arcp_span_cstr(group), arcp_span_cstr(key),
+                                arcp_span_cstr(value), &error),
              &error);
     arcp__engine_set_settings(rig->engine, &rig->settings);
 }

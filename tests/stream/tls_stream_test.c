@@ -55,7 +55,7 @@ static bool lower_write(arcp__stream *lower, arcp_buf *bytes, size_t *written)
     *written = 0;
     if (w->is_stuck || w->is_broken) {
         w->kept = *bytes;
-        *bytes = (arcp_buf)ARCP_BUF_INIT;
+        *bytes = arcp_buf_init();
         return !w->is_broken;
     }
     *written = bytes->size;
@@ -68,7 +68,7 @@ static void lower_drain(world *w)
 {
     const size_t size = w->kept.size;
     arcp_buf bytes = w->kept;
-    w->kept = (arcp_buf)ARCP_BUF_INIT;
+    w->kept = arcp_buf_init();
     to_peer(w, &bytes);
     w->lower.events.written(w->lower.events.user, size);
 }
@@ -107,7 +107,7 @@ static void on_written(void *user, size_t size)
 
 static bool owner_write(world *w, const char *text)
 {
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     size_t written = 0;
     arcp_buf_append_cstr(&bytes, text);
     const bool took = w->tls->ops->write(w->tls, &bytes, &written);
@@ -123,7 +123,7 @@ static void from_peer(world *w)
     char *data = NULL;
     const long size = BIO_get_mem_data(SSL_get_wbio(w->peer), &data);
     if (size > 0) {
-        arcp_buf bytes = ARCP_BUF_INIT;
+        arcp_buf bytes = arcp_buf_init();
         arcp_buf_append(&bytes, arcp_span_make(data, (size_t)size));
         (void)BIO_reset(SSL_get_wbio(w->peer));
         w->lower.events.bytes(w->lower.events.user, arcp_buf_span(&bytes));

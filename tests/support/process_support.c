@@ -162,11 +162,11 @@ void run_shell(const char *command)
 {
     static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
     const char *const argv[] = {"/bin/sh", "-c", command, NULL};
-    arcp_launch_spec spec = ARCP_LAUNCH_SPEC_INIT;
+    arcp_launch_spec spec = arcp_launch_spec_init();
     arcp_launcher *launcher = NULL;
     arcp_process_exit end = {0};
     arcp_error error = {0};
-    arcp_buf output = ARCP_BUF_INIT;
+    arcp_buf output = arcp_buf_init();
     spec.argv = argv;
     spec.env = environment;
     check_ok(arcp_launcher_new_direct(NULL, &launcher, &error), &error);

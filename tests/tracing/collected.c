@@ -12,7 +12,7 @@ static arcp_json_ref member(const arcp_json *json, arcp_json_ref object, const c
 static void copy(const arcp_json *json, arcp_json_ref object, const char *name, char *out,
                  size_t size)
 {
-    arcp_buf scratch = ARCP_BUF_INIT;
+    arcp_buf scratch = arcp_buf_init();
     arcp_span text = arcp_json_string(json, member(json, object, name), &scratch);
     assert_true(text.size < size);
     (void)snprintf(out, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);

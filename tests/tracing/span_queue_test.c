@@ -10,7 +10,7 @@ static bool add(arcp__span_queue *queue, const char *text)
 
 static void check_batch(const arcp__span_queue *queue, const char *expected)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__span_queue_format(queue, &text);
     arcp_buf_append_byte(&text, '\0');
     assert_string_equal(text.data, expected);

@@ -128,7 +128,7 @@ static void silent_close(silent *s)
 
 static arcp_connect_options within(uint32_t timeout_ms)
 {
-    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+    arcp_connect_options options = arcp_connect_options_init();
     options.timeout_ms = timeout_ms;
     return options;
 }
@@ -136,7 +136,7 @@ static arcp_connect_options within(uint32_t timeout_ms)
 static void open_server(server *s)
 {
     static const char *const hosts[] = {"several.example"};
-    arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
+    arcp_listen_options options = arcp_listen_options_init();
     options.hosts = hosts;
     options.host_count = 1;
     forget_addresses();

@@ -13,7 +13,7 @@ typedef struct child {
 static void child_start(child *c, const char *command, uint32_t close_timeout_ms)
 {
     test_loop_init(&c->test);
-    arcp_stdio_options options = ARCP_STDIO_OPTIONS_INIT;
+    arcp_stdio_options options = arcp_stdio_options_init();
     options.close_timeout_ms = close_timeout_ms;
     arcp_error err = {0};
     arcp_connection *connection = NULL;
@@ -67,7 +67,7 @@ static void a_program_is_spoken_with_and_ends_with_us(void **state)
     owner_send_text(&c.owner, "{\"hello\":2}");
     run_until(&c.test, c.owner.messages == 2);
     check_span(arcp_buf_span(&c.owner.log), "{\"hello\":1}|{\"hello\":2}|");
-    arcp_connection_info info;
+    arcp_connection_info info = arcp_connection_info_init();
     c.owner.connection->ops->info(c.owner.connection, &info);
     assert_string_equal(info.transport, "stdio");
     assert_string_equal(info.peer, "cat");

@@ -74,7 +74,7 @@ static void lines_are_read_however_they_arrive(void **state)
 {
     for (size_t i = 0; i < sizeof(line_rows) / sizeof(line_rows[0]); i++) {
         for (size_t piece = 1; piece < 50; piece++) {
-            arcp_buf log = ARCP_BUF_INIT;
+            arcp_buf log = arcp_buf_init();
             read_lines(arcp_span_cstr(line_rows[i].text), piece, &log);
             if (!arcp_span_equal_cstr(arcp_buf_span(&log), line_rows[i].want)) {
                 fail_msg("%s, in pieces of %zu: got \"%.*s\"", line_rows[i].name, piece,
@@ -143,7 +143,7 @@ static void commands_are_split_as_a_shell_does(void **state)
             continue;
         }
         check_ok(status, &err);
-        arcp_buf log = ARCP_BUF_INIT;
+        arcp_buf log = arcp_buf_init();
         for (char **word = words; *word != NULL; word++) {
             arcp_buf_append_format(&log, "[%s]", *word);
         }

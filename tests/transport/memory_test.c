@@ -104,8 +104,8 @@ static void play(arcp_buf *story)
 
 static void the_same_calls_have_the_same_outcome(void **state)
 {
-    arcp_buf first = ARCP_BUF_INIT;
-    arcp_buf second = ARCP_BUF_INIT;
+    arcp_buf first = arcp_buf_init();
+    arcp_buf second = arcp_buf_init();
     play(&first);
     play(&second);
     assert_true(first.size > 500);

@@ -60,7 +60,7 @@ static bool worked(story *s, arcp_status status, const arcp_error *err)
 static void begin_websocket(story *s, bool secure)
 {
     arcp_error err = {0};
-    arcp_listen_options listen = ARCP_LISTEN_OPTIONS_INIT;
+    arcp_listen_options listen = arcp_listen_options_init();
     const char *const names[] = {"localhost"};
     const char *const origins[] = {"http://localhost"};
     listen.hosts = names;
@@ -76,7 +76,7 @@ static void begin_websocket(story *s, bool secure)
     if (!worked(s, status, &err)) {
         return;
     }
-    arcp_connect_options connect = ARCP_CONNECT_OPTIONS_INIT;
+    arcp_connect_options connect = arcp_connect_options_init();
     connect.ca_file = files.ca;
     arcp_connect_callbacks connected = {on_connected, on_failed, s};
     status = arcp_connect(&s->test.loop, s->listener->ops->url(s->listener), &connect, &connected,

@@ -59,7 +59,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     assert_ptr_equal(connection, self->connection);
     assert_false(self->in_call);
     assert_false(self->closed);
-    arcp_connection_info info = {0};
+    arcp_connection_info info = arcp_connection_info_init();
     connection->ops->info(connection, &info);
     self->closed = true;
     self->code = code;

@@ -51,7 +51,7 @@ static void open_websocket(pair *p, pair_limits limits)
 {
     arcp_error err = {0};
     bool secure = p->kind == PAIR_WSS;
-    arcp_listen_options listen = ARCP_LISTEN_OPTIONS_INIT;
+    arcp_listen_options listen = arcp_listen_options_init();
     listen.certificate_file = files.certificate;
     listen.key_file = files.key;
     listen.frame_bytes_max = limits.frame_bytes_max;
@@ -61,7 +61,7 @@ static void open_websocket(pair *p, pair_limits limits)
                                    secure ? "wss://127.0.0.1:0/arcp" : "ws://127.0.0.1:0/arcp",
                                    &listen, &accepted, &p->listener, &err),
              &err);
-    arcp_connect_options connect = ARCP_CONNECT_OPTIONS_INIT;
+    arcp_connect_options connect = arcp_connect_options_init();
     connect.ca_file = secure ? files.ca : NULL;
     connect.frame_bytes_max = limits.frame_bytes_max;
     connect.close_timeout_ms = limits.close_timeout_ms;
@@ -85,7 +85,7 @@ static void open_stdio(pair *p, pair_limits limits)
         a_to_b[0] = b_to_a[1] = sockets[1]; /* b's */
         a_to_b[1] = b_to_a[0] = sockets[0]; /* a's */
     }
-    arcp_stdio_options options = ARCP_STDIO_OPTIONS_INIT;
+    arcp_stdio_options options = arcp_stdio_options_init();
     options.frame_bytes_max = limits.frame_bytes_max;
     options.close_timeout_ms = limits.close_timeout_ms;
     arcp_error err = {0};
@@ -99,7 +99,7 @@ static void open_stdio(pair *p, pair_limits limits)
 
 static void open_memory(pair *p, pair_limits limits)
 {
-    arcp_memory_options options = ARCP_MEMORY_OPTIONS_INIT;
+    arcp_memory_options options = arcp_memory_options_init();
     options.frame_bytes_max = limits.frame_bytes_max;
     options.close_timeout_ms = limits.close_timeout_ms;
     arcp_error err = {0};

@@ -11,7 +11,7 @@ void stdio_init(stdio *s)
 
 void stdio_open_over(stdio *s, int input, int output, size_t frame_bytes_max)
 {
-    arcp_stdio_options options = ARCP_STDIO_OPTIONS_INIT;
+    arcp_stdio_options options = arcp_stdio_options_init();
     options.frame_bytes_max = frame_bytes_max;
     options.close_timeout_ms = 2 * TEST_PATIENCE_MS;
     arcp_error err = {0};

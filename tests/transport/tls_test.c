@@ -28,7 +28,7 @@ static int teardown(void **state)
 
 static arcp_listen_options serving(const char *certificate, const char *key)
 {
-    arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
+    arcp_listen_options options = arcp_listen_options_init();
     options.certificate_file = certificate;
     options.key_file = key;
     options.admission = server_admission((arcp_admission_limits){0});
@@ -37,7 +37,7 @@ static arcp_listen_options serving(const char *certificate, const char *key)
 
 static arcp_connect_options trusting(const char *ca_file)
 {
-    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+    arcp_connect_options options = arcp_connect_options_init();
     options.ca_file = ca_file;
     options.timeout_ms = 2 * TEST_PATIENCE_MS;
     return options;

@@ -266,7 +266,7 @@ static void a_paused_end_can_still_send(pair *p)
 static void a_connection_says_what_it_is(pair *p)
 {
     static const char *const names[PAIR_KIND_COUNT] = {"ws", "wss", "stdio", "stdio", "memory"};
-    arcp_connection_info info;
+    arcp_connection_info info = arcp_connection_info_init();
     p->a.connection->ops->info(p->a.connection, &info);
     assert_string_equal(info.transport, names[p->kind]);
     assert_int_equal(info.encrypted, p->kind == PAIR_WSS);

@@ -12,7 +12,7 @@
 
 static arcp_connect_options patient(void)
 {
-    arcp_connect_options options = ARCP_CONNECT_OPTIONS_INIT;
+    arcp_connect_options options = arcp_connect_options_init();
     options.timeout_ms = 2 * TEST_PATIENCE_MS;
     options.close_timeout_ms = 2 * TEST_PATIENCE_MS;
     options.frame_bytes_max = 1000;
@@ -269,7 +269,7 @@ static void fake_upgrade(fake *f)
     char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
     arcp__websocket_accept(key.data, accept);
     arcp__web_head_fini(&head);
-    arcp_buf answer = ARCP_BUF_INIT;
+    arcp_buf answer = arcp_buf_init();
     arcp__upgrade_accept(accept, &answer);
     put_text(&answer, FIN | TEXT, false, "right behind it");
     raw_peer_forget(&f->server);
@@ -313,7 +313,7 @@ static void a_masked_frame_of_a_server_is_a_protocol_error(void **state)
     fake f;
     fake_open(&f, patient());
     fake_upgrade(&f);
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     put_text(&bytes, FIN | TEXT, true, "masked");
     raw_peer_send(&f.server, arcp_buf_span(&bytes));
     arcp_buf_fini(&bytes);
@@ -331,7 +331,7 @@ static void a_client_lets_the_server_end_tcp(void **state)
     fake f;
     fake_open(&f, patient());
     fake_upgrade(&f);
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     put_close(&bytes, false, 1001, "restart");
     raw_peer_send(&f.server, arcp_buf_span(&bytes));
     arcp_buf_fini(&bytes);
@@ -364,7 +364,7 @@ static void a_name_with_several_addresses_is_tried_to_the_end(void **state)
 {
     server s;
     dial d;
-    server_open(&s, "ws://127.0.0.1:0/arcp", (arcp_listen_options)ARCP_LISTEN_OPTIONS_INIT);
+    server_open(&s, "ws://127.0.0.1:0/arcp", arcp_listen_options_init());
     char url[128];
     /* localhost may be ::1 first, where nobody listens. */
     snprintf(url, sizeof(url), "ws://localhost:%s", strrchr(s.url, ':') + 1);
@@ -380,14 +380,14 @@ static void ipv6_works_end_to_end(void **state)
 {
     server s;
     dial d;
-    server_open(&s, "ws://[::1]:0/arcp", (arcp_listen_options)ARCP_LISTEN_OPTIONS_INIT);
+    server_open(&s, "ws://[::1]:0/arcp", arcp_listen_options_init());
     arcp_connect_options options = patient();
     dial_begin(&d, &s.test, s.url, &options);
     dial_wait(&d, &s.test);
     assert_true(d.connected);
     owner_send_text(&d.owner, "over six");
     run_until(&s.test, s.accepted == 1 && s.owners[0].messages == 1);
-    arcp_connection_info info;
+    arcp_connection_info info = arcp_connection_info_init();
     s.owners[0].connection->ops->info(s.owners[0].connection, &info);
     assert_memory_equal(info.peer, "[::1]:", 6);
     assert_true(info.local);
@@ -399,7 +399,7 @@ static void the_servers_refusal_is_told_in_its_words(void **state)
 {
     server s;
     dial d;
-    server_open(&s, "ws://127.0.0.1:0/arcp", (arcp_listen_options)ARCP_LISTEN_OPTIONS_INIT);
+    server_open(&s, "ws://127.0.0.1:0/arcp", arcp_listen_options_init());
     char url[128];
     snprintf(url, sizeof(url), "%.*s/other", (int)(strlen(s.url) - strlen("/arcp")), s.url);
     arcp_connect_options options = patient();

@@ -286,7 +286,7 @@ static void an_upgrade_chooses_no_subprotocol_and_no_extension(void **state)
 {
     char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
     arcp__websocket_accept("dGhlIHNhbXBsZSBub25jZQ==", accept);
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     arcp__upgrade_accept(accept, &out);
     check_span(arcp_buf_span(&out), "HTTP/1.1 101 Switching Protocols\r\n"
                                     "Upgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -312,7 +312,7 @@ static void a_refusal_says_what_would_be_right(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         arcp__web_head head;
         arcp_span rest;
-        arcp_buf out = ARCP_BUF_INIT;
+        arcp_buf out = arcp_buf_init();
         char end[160];
         arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
         assert_int_equal(web_feed_head(&head, arcp_span_cstr(rows[i].request), 100000, &rest),
@@ -342,7 +342,7 @@ static void a_request_of_ours_is_taken_by_our_server(void **state)
     const char *const headers[] = {"X-Trace: 1", "Authorization: Bearer t"};
     check_ok(arcp__url_parse(ARCP_SPAN_LITERAL("ws://[::1]:7777/arcp?a=b"), &url, &err), &err);
     arcp__websocket_key_new(key);
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     arcp__upgrade_request(&url, key, headers, 2, &out);
     arcp__web_head head;
     arcp_span rest;
@@ -376,7 +376,7 @@ static void the_usual_port_is_not_in_the_host_header(void **state)
     for (size_t i = 0; i < 4; i++) {
         arcp__url url;
         arcp_error err = {0};
-        arcp_buf out = ARCP_BUF_INIT;
+        arcp_buf out = arcp_buf_init();
         check_ok(arcp__url_parse(arcp_span_cstr(rows[i][0]), &url, &err), &err);
         arcp__upgrade_request(&url, "dGhlIHNhbXBsZSBub25jZQ==", NULL, 0, &out);
         arcp_buf_append_byte(&out, '\0');

@@ -87,7 +87,7 @@ static void check_bytes(arcp__websocket_role role, const char *name, arcp_span b
 {
     static const size_t pieces[] = {100000, 1, 7};
     for (size_t i = 0; i < 3; i++) {
-        arcp_buf log = ARCP_BUF_INIT;
+        arcp_buf log = arcp_buf_init();
         read_in_pieces(role, bytes, pieces[i], &log);
         if (!arcp_span_equal_cstr(arcp_buf_span(&log), want)) {
             fail_msg("%s, in pieces of %zu: got \"%.*s\", want \"%s\"", name, pieces[i],
@@ -100,7 +100,7 @@ static void check_bytes(arcp__websocket_role role, const char *name, arcp_span b
 static void check_rows(arcp__websocket_role role, const row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        arcp_buf bytes = ARCP_BUF_INIT;
+        arcp_buf bytes = arcp_buf_init();
         put_row(role, &rows[i], &bytes);
         check_bytes(role, rows[i].name, arcp_buf_span(&bytes), rows[i].want);
         arcp_buf_fini(&bytes);
@@ -242,8 +242,8 @@ static void lengths_are_in_their_shortest_form(void **state)
 
 static void a_close_reason_may_fill_the_control_frame(void **state)
 {
-    arcp_buf bytes = ARCP_BUF_INIT;
-    arcp_buf log = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
+    arcp_buf log = arcp_buf_init();
     char reason[124] = "";
     memset(reason, 'r', 123);
     put_close(&bytes, true, 1000, reason);
@@ -278,7 +278,7 @@ static void a_reader_at_rest_holds_no_memory(void **state)
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     arcp__websocket_reader reader;
     arcp__websocket_reader_init(&reader, pool, 1 << 20, 0);
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     put_text(&bytes, TEXT, true, "in");
     put_text(&bytes, FIN | PING, true, "?");
     put_text(&bytes, FIN | CONTINUATION, true, " pieces");
@@ -301,7 +301,7 @@ static void messages_come_one_at_a_time(void **state)
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     arcp__websocket_reader reader;
     arcp__websocket_reader_init(&reader, pool, CAP, 0);
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     put_text(&bytes, FIN | TEXT, true, "a");
     put_text(&bytes, FIN | TEXT, true, "b");
     arcp_span input = arcp_buf_span(&bytes);
@@ -321,7 +321,7 @@ static void messages_come_one_at_a_time(void **state)
 static void a_reader_may_go_in_the_middle_of_a_frame(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     put_text(&bytes, FIN | TEXT, true, "hello");
     for (size_t size = 0; size <= bytes.size; size++) {
         arcp__websocket_reader reader;
@@ -331,7 +331,7 @@ static void a_reader_may_go_in_the_middle_of_a_frame(void **state)
         arcp__websocket_reader_fini(&reader);
     }
     /* And the next reader of the pool is not disturbed by what it left. */
-    arcp_buf log = ARCP_BUF_INIT;
+    arcp_buf log = arcp_buf_init();
     arcp__websocket_reader reader;
     arcp__websocket_reader_init(&reader, pool, CAP, 0);
     arcp_span input = arcp_buf_span(&bytes);
@@ -354,8 +354,8 @@ static void an_encoded_frame_is_what_the_rfc_shows(void **state)
         char *text = malloc(sizes[i] + 1);
         assert_non_null(text);
         memset(text, 'e', sizes[i] + 1);
-        arcp_buf got = ARCP_BUF_INIT;
-        arcp_buf want = ARCP_BUF_INIT;
+        arcp_buf got = arcp_buf_init();
+        arcp_buf want = arcp_buf_init();
         arcp_span payload = arcp_span_make(text, sizes[i]);
         assert_true(arcp__websocket_frame_append(pool, ARCP__WEBSOCKET_TEXT, payload, &got));
         put_frame(&want, FIN | TEXT, false, payload);
@@ -370,7 +370,7 @@ static void an_encoded_frame_is_what_the_rfc_shows(void **state)
 static void a_client_masks_each_frame_with_another_key(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_CLIENT);
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     enum { COUNT = 200 };
     for (int i = 0; i < COUNT; i++) {
         assert_true(arcp__websocket_frame_append(pool, ARCP__WEBSOCKET_TEXT,
@@ -382,7 +382,7 @@ static void a_client_masks_each_frame_with_another_key(void **state)
         same += memcmp(bytes.data + 8 * i + 2, bytes.data + 8 * (i - 1) + 2, 4) == 0;
     }
     assert_int_equal(same, 0);
-    arcp_buf log = ARCP_BUF_INIT;
+    arcp_buf log = arcp_buf_init();
     read_in_pieces(ARCP__WEBSOCKET_SERVER, arcp_span_first(arcp_buf_span(&bytes), 16), 100, &log);
     check_span(arcp_buf_span(&log), "m(ab) m(ab) ");
     arcp_buf_fini(&log);

@@ -5,7 +5,7 @@
 
 static arcp_listen_options plain(void)
 {
-    arcp_listen_options options = ARCP_LISTEN_OPTIONS_INIT;
+    arcp_listen_options options = arcp_listen_options_init();
     options.frame_bytes_max = 1000;
     options.close_timeout_ms = 2 * TEST_PATIENCE_MS; /* no test may need it unsaid */
     options.admission = server_admission((arcp_admission_limits){0});
@@ -36,7 +36,7 @@ static void session_close(session *t)
 
 static void send_frame(session *t, unsigned first, const char *payload)
 {
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     put_text(&bytes, first, true, payload);
     raw_peer_send(&t->peer, arcp_buf_span(&bytes));
     arcp_buf_fini(&bytes);
@@ -45,7 +45,7 @@ static void send_frame(session *t, unsigned first, const char *payload)
 /* What the server sends next is exactly this frame. */
 static void expect_frame(session *t, unsigned first, arcp_span payload)
 {
-    arcp_buf want = ARCP_BUF_INIT;
+    arcp_buf want = arcp_buf_init();
     put_frame(&want, first, false, payload);
     raw_peer_receive(&t->peer, want.size);
     assert_true(t->peer.received.size >= want.size);
@@ -101,7 +101,7 @@ static void each_violation_has_its_close_code(void **state)
         char big[1002] = "";
         memset(big, 'x', 1001);
         const char *payload = violations[i].payload == NULL ? big : violations[i].payload;
-        arcp_buf bytes = ARCP_BUF_INIT;
+        arcp_buf bytes = arcp_buf_init();
         put_text(&bytes, violations[i].first, !violations[i].unmasked, payload);
         put_text(&bytes, FIN | TEXT, true, "never");
         raw_peer_send(&t.peer, arcp_buf_span(&bytes));
@@ -187,7 +187,7 @@ static void a_frame_is_read_however_slowly_it_comes(void **state)
 {
     session t;
     session_open(&t, plain());
-    arcp_buf bytes = ARCP_BUF_INIT;
+    arcp_buf bytes = arcp_buf_init();
     put_text(&bytes, TEXT, true, "slow");
     put_text(&bytes, FIN | CONTINUATION, true, "ly");
     for (size_t i = 0; i < bytes.size; i++) {
@@ -260,7 +260,7 @@ static void a_close_is_answered_with_its_code(void **state)
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         session t;
         session_open(&t, plain());
-        arcp_buf bytes = ARCP_BUF_INIT;
+        arcp_buf bytes = arcp_buf_init();
         put_close(&bytes, true, codes[i], "why not");
         raw_peer_send(&t.peer, arcp_buf_span(&bytes));
         arcp_buf_fini(&bytes);
@@ -425,7 +425,7 @@ static void a_turns_frames_are_one_run_of_bytes(void **state)
 {
     session t;
     session_open(&t, plain());
-    arcp_buf want = ARCP_BUF_INIT;
+    arcp_buf want = arcp_buf_init();
     for (int i = 0; i < 100; i++) {
         char text[32];
         snprintf(text, sizeof(text), "{\"n\":%d}", i);

@@ -29,7 +29,7 @@ static void read_body(reading *out, const char *head, arcp_span bytes, size_t si
 {
     arcp__web_body body;
     arcp_span rest;
-    *out = (reading){.data = ARCP_BUF_INIT};
+    *out = (reading){.data = arcp_buf_init()};
     begin(&body, head, false, bytes_max);
     out->result = web_feed_body(&body, bytes, size, &out->data, &rest);
     out->rest = rest.size;
@@ -149,7 +149,7 @@ static void a_body_may_be_as_long_as_the_limit(void **state)
 
 static arcp__web_result read_filled(const char *before, size_t count, const char *after)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     reading got;
     arcp_buf_append_cstr(&text, before);
     for (size_t i = 0; i < count; i++) {

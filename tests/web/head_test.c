@@ -71,7 +71,7 @@ static void a_head_may_be_as_long_as_the_limit(void **state)
 
 static arcp__web_result feed_headers(int count)
 {
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp__web_head head;
     arcp_span rest;
     arcp_buf_append_cstr(&text, "GET /arcp HTTP/1.1\r\n");
@@ -218,7 +218,7 @@ static void a_reset_keeps_the_limit_and_nothing_else(void **state)
         web_feed_head(&head, ARCP_SPAN_LITERAL("GET /1 HTTP/1.1\r\nX: 1\r\n" REQUEST), 1, &rest),
         ARCP__WEB_INVALID);
     arcp__web_head_reset(&head);
-    arcp_buf text = ARCP_BUF_INIT;
+    arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "GET / HTTP/1.1\r\nX: ");
     while (text.size < size - 3) { /* with the end, one byte more than the limit */
         arcp_buf_append_byte(&text, 'x');
@@ -266,7 +266,7 @@ static void a_response_is_written_as_a_whole(void **state)
          "Content-Length: 0\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        arcp_buf out = ARCP_BUF_INIT;
+        arcp_buf out = arcp_buf_init();
         arcp__web_head head;
         arcp_span rest;
         const arcp__web_head request = {.method = rows[i].method, .minor = 1};

@@ -114,7 +114,7 @@ static void write_events(FILE *out)
         "valid gets INVALID_REQUEST, with the path of the member and what is accepted.\n\n"
         "Kinds of vendors (`x-vendor.*`; letters, digits and `. _ -`, at most 128 bytes) have "
         "any body.");
-    for (int i = 0; i < ARCP_EVENT_VENDOR; i++) {
+    for (int i = ARCP_EVENT_VENDOR + 1; i < ARCP_EVENT_COUNT; i++) {
         const arcp_event_kind kind = (arcp_event_kind)i;
         const arcp_feature feature = arcp_event_kind_feature(kind);
         (void)fprintf(out, "\n## %s\n", arcp_event_kind_name(kind));
@@ -163,7 +163,7 @@ static void write_messages(FILE *out)
         arcp_message_type type;
         const char *from;
     } messages[] = {
-#define ARCP_MESSAGE(name, wire, from) {ARCP_MESSAGE_##name, #from},
+#define ARCP_MESSAGE(name, number, wire, from) {ARCP_MESSAGE_##name, #from},
 #include <arcp/message_type.def>
 #undef ARCP_MESSAGE
     };
@@ -295,7 +295,7 @@ static void write_errors(FILE *out)
         const char *name, *wire, *text;
         int is_retryable;
     } rows[] = {
-#define ARCP_STATUS(name, wire, text, retryable)                                                   \
+#define ARCP_STATUS(name, number, wire, text, retryable)                                           \
     {ARCP_E_##name, "ARCP_E_" #name, wire, text, retryable},
 #include <arcp/status.def>
 #undef ARCP_STATUS
@@ -327,7 +327,7 @@ static void write_errors(FILE *out)
              "## Reasons of denials\n\nThe gate tries them in this order; a denial has the "
              "first one that applies in `details.reason`, and so has the audit log\nin "
              "`reason`.\n\n| reason | |\n|---|---|\n");
-#define ARCP_DENY(name, text) (void)fprintf(out, "| `%s` | %s |\n", #name, text);
+#define ARCP_DENY(name, number, text) (void)fprintf(out, "| `%s` | %s |\n", #name, text);
 #include <arcp/deny_reason.def>
 #undef ARCP_DENY
 }
@@ -391,7 +391,7 @@ static void write_man(FILE *out)
              "body that is not valid is INVALID_REQUEST, with the path of the member and what is "
              "accepted.\n\nKinds of vendors (x-vendor.\\*; letters, digits and . \\_ -, at most "
              "128 bytes) have any body.\n");
-    for (int i = 0; i < ARCP_EVENT_VENDOR; i++) {
+    for (int i = ARCP_EVENT_VENDOR + 1; i < ARCP_EVENT_COUNT; i++) {
         const arcp__members *members = arcp__event_body_members((arcp_event_kind)i);
         (void)fprintf(out, "\n# ");
         for (const char *name = arcp_event_kind_name((arcp_event_kind)i); *name != '\0'; name++) {

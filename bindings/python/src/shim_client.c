@@ -12,7 +12,7 @@ static bool describe(py_error *out, const arcp_error *error)
     if (error == NULL) {
         return false;
     }
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error copy = {.details = &details};
     (void)arcp_error_copy(&copy, error);
     (void)py__fail(out, &copy);
@@ -23,7 +23,7 @@ static bool describe(py_error *out, const arcp_error *error)
 
 int py_client_connect(const py_client_options *options, arcp_client **out, py_error *error)
 {
-    arcp_client_options made = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options made = arcp_client_options_init();
     made.url = py__span(options->url);
     made.token = py__span(options->token);
     made.client_name = py__span(options->name);
@@ -51,7 +51,7 @@ int py_client_connect(const py_client_options *options, arcp_client **out, py_er
     made.give_up_ms = options->give_up_ms;
     made.no_reconnect = options->no_reconnect;
     made.observe_all = options->observe;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     return arcp_client_connect(&made, out, &err) == ARCP_OK ? PY_OK : py__fail(error, &err);
 }
@@ -83,7 +83,7 @@ const char *py_feature_name(uint32_t number)
 
 int py_client_welcome(arcp_client *client, py_owned *json, py_error *error)
 {
-    arcp_buf welcome = ARCP_BUF_INIT;
+    arcp_buf welcome = arcp_buf_init();
     arcp_error err = {0};
     if (arcp_client_welcome(client, &welcome, &err) != ARCP_OK) {
         arcp_buf_fini(&welcome);
@@ -94,15 +94,15 @@ int py_client_welcome(arcp_client *client, py_owned *json, py_error *error)
 
 int py_client_session_state(arcp_client *client, py_session_state *out, py_error *error)
 {
-    arcp_buf storage = ARCP_BUF_SECRET_INIT;
+    arcp_buf storage = arcp_buf_secret_init();
     arcp_session_state state = {0};
     arcp_error err = {0};
     if (arcp_client_session_state(client, &storage, &state, &err) != ARCP_OK) {
         arcp_buf_fini(&storage);
         return py__fail(error, &err);
     }
-    arcp_buf id = ARCP_BUF_INIT;
-    arcp_buf token = ARCP_BUF_SECRET_INIT;
+    arcp_buf id = arcp_buf_init();
+    arcp_buf token = arcp_buf_secret_init();
     arcp_buf_append(&id, state.session_id);
     arcp_buf_append(&token, state.resume_token);
     out->last_event_seq = state.last_event_seq;
@@ -123,7 +123,7 @@ static arcp_result_sink sink(int fd, uint64_t bytes_max)
 int py_client_submit(arcp_client *client, const py_submit_options *options, int64_t timeout_ms,
                      arcp_job **out, py_error *error)
 {
-    arcp_submit_options made = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options made = arcp_submit_options_init();
     made.agent = py__span(options->agent);
     made.input = py__span(options->input);
     made.lease = py__span(options->lease);
@@ -135,7 +135,7 @@ int py_client_submit(arcp_client *client, const py_submit_options *options, int6
     made.result = sink(options->fd, options->bytes_max);
     made.outcome_only = options->outcome_only;
     made.user = options->tag;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     return arcp_client_submit(client, &made, timeout_ms, out, &err) == ARCP_OK
                ? PY_OK
@@ -145,14 +145,14 @@ int py_client_submit(arcp_client *client, const py_submit_options *options, int6
 int py_client_subscribe(arcp_client *client, const py_subscribe_options *options,
                         int64_t timeout_ms, arcp_job **out, py_error *error)
 {
-    arcp_subscribe_options made = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options made = arcp_subscribe_options_init();
     made.job_id = py__span(options->job_id);
     made.history = options->history;
     made.has_from_event_seq = options->has_from;
     made.from_event_seq = options->from;
     made.result = sink(options->fd, options->bytes_max);
     made.user = options->tag;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     return arcp_client_subscribe(client, &made, timeout_ms, out, &err) == ARCP_OK
                ? PY_OK
@@ -170,7 +170,7 @@ int py_client_unsubscribe(arcp_client *client, py_text job_id, py_error *error)
 int py_client_cancel(arcp_client *client, py_text job_id, py_text reason, int64_t timeout_ms,
                      py_error *error)
 {
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     return arcp_client_cancel(client, py__span(job_id), py__span(reason), timeout_ms, &err) ==
                    ARCP_OK
@@ -180,7 +180,7 @@ int py_client_cancel(arcp_client *client, py_text job_id, py_text reason, int64_
 
 int py_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *round_trip_ns, py_error *error)
 {
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     return arcp_client_ping(client, timeout_ms, round_trip_ns, &err) == ARCP_OK
                ? PY_OK
@@ -197,14 +197,14 @@ const char *py_job_status_name(uint32_t number)
 int py_client_list(arcp_client *client, const py_list_options *options, int64_t timeout_ms,
                    arcp_job_page **out, py_error *error)
 {
-    arcp_list_options made = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options made = arcp_list_options_init();
     made.statuses = options->statuses;
     made.agent = py__span(options->agent);
     made.created_after = py__span(options->created_after);
     made.created_before = py__span(options->created_before);
     made.cursor = py__span(options->cursor);
     made.limit = options->limit;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     return arcp_client_list(client, &made, timeout_ms, out, &err) == ARCP_OK
                ? PY_OK
@@ -279,7 +279,7 @@ static void show(const arcp_client_event *event, py_event *out)
 int py_client_next(arcp_client *client, int64_t timeout_ms, py_event *out, py_error *error)
 {
     const arcp_client_event *event = NULL;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     if (arcp_client_next_event(client, timeout_ms, &event, &err) != ARCP_OK) {
         return py__fail(error, &err);
@@ -291,7 +291,7 @@ int py_client_next(arcp_client *client, int64_t timeout_ms, py_event *out, py_er
 int py_job_next(arcp_job *job, int64_t timeout_ms, py_event *out, py_error *error)
 {
     const arcp_client_event *event = NULL;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     if (arcp_job_next_event(job, timeout_ms, &event, &err) != ARCP_OK) {
         return py__fail(error, &err);
@@ -303,7 +303,7 @@ int py_job_next(arcp_job *job, int64_t timeout_ms, py_event *out, py_error *erro
 int py_job_wait(arcp_job *job, int64_t timeout_ms, py_error *error)
 {
     const arcp_outcome *outcome = NULL;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     return arcp_job_wait(job, timeout_ms, &outcome, &err) == ARCP_OK ? PY_OK
                                                                      : py__fail(error, &err);
@@ -388,7 +388,7 @@ static void append_credential(void *user, const arcp_credential *credential)
 
 int py_job_take_credentials(arcp_job *job, py_owned *json)
 {
-    arcp_buf out = ARCP_BUF_SECRET_INIT;
+    arcp_buf out = arcp_buf_secret_init();
     arcp_buf_append_byte(&out, '[');
     (void)arcp_job_take_credentials(job, append_credential, &out);
     arcp_buf_append_byte(&out, ']');

@@ -26,8 +26,8 @@ void py_lease_unref(arcp_lease *lease)
 
 int py_lease_text(arcp_lease *lease, py_owned *lease_json, py_owned *constraints_json)
 {
-    arcp_buf patterns = ARCP_BUF_INIT;
-    arcp_buf constraints = ARCP_BUF_INIT;
+    arcp_buf patterns = arcp_buf_init();
+    arcp_buf constraints = arcp_buf_init();
     arcp_lease_format(lease, &patterns);
     arcp_lease_format_constraints(lease, &constraints);
     const int first = py__take(&patterns, lease_json);
@@ -42,20 +42,20 @@ int64_t py_lease_expires_ns(arcp_lease *lease)
 
 int py_lease_lint(arcp_lease *lease, int64_t wall_ns, py_owned *json)
 {
-    arcp_buf out = ARCP_BUF_INIT;
+    arcp_buf out = arcp_buf_init();
     (void)arcp_lease_lint(lease, (arcp_time){.wall_ns = wall_ns}, true, &out);
     return py__take(&out, json);
 }
 
 int py_lease_subset(arcp_lease *child, arcp_lease *parent, py_violation *out, py_error *error)
 {
-    arcp_subset_violation violation = ARCP_SUBSET_VIOLATION_INIT;
+    arcp_subset_violation violation = arcp_subset_violation_init();
     bool is_subset = false;
     out->reason = NULL;
     const arcp_status status = arcp_lease_is_subset(child, parent, &is_subset, &violation);
     int result = status == ARCP_OK ? PY_OK : py__no_memory(error);
     if (result == PY_OK && !is_subset) {
-        arcp_buf details = ARCP_BUF_INIT;
+        arcp_buf details = arcp_buf_init();
         out->reason = arcp_deny_reason_name(violation.code);
         py__text_copy(out->message, sizeof out->message, violation.reason);
         arcp_subset_violation_format_details(&violation, &details);
@@ -70,7 +70,7 @@ int py_lease_subset(arcp_lease *child, arcp_lease *parent, py_violation *out, py
 
 int py_lease_assert_subset(arcp_lease *child, arcp_lease *parent, py_error *error)
 {
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     const arcp_status status = arcp_lease_assert_subset(child, parent, &err);
     return status == ARCP_OK ? PY_OK : py__fail(error, &err);
@@ -79,7 +79,7 @@ int py_lease_assert_subset(arcp_lease *child, arcp_lease *parent, py_error *erro
 int py_lease_narrow(arcp_lease *request, arcp_lease *ceiling, bool absent_is_open, arcp_lease **out,
                     py_owned *dropped_json, py_error *error)
 {
-    arcp_buf dropped = ARCP_BUF_INIT;
+    arcp_buf dropped = arcp_buf_init();
     arcp_error err = {0};
     arcp_lease *narrowed = NULL;
     if (arcp_lease_narrow(request, ceiling, absent_is_open, &narrowed, &dropped, &err) != ARCP_OK) {
@@ -99,7 +99,7 @@ int py_lease_narrow(arcp_lease *request, arcp_lease *ceiling, bool absent_is_ope
 int py_authority_new(arcp_lease *lease, const py_authority_options *options, arcp_authority **out,
                      py_error *error)
 {
-    arcp_authority_options made = ARCP_AUTHORITY_OPTIONS_INIT;
+    arcp_authority_options made = arcp_authority_options_init();
     made.budget = options->budget;
     made.now = (arcp_time){.wall_ns = options->wall_ns, .mono_ns = options->mono_ns};
     made.expiry_grace_ns = options->expiry_grace_ns;
@@ -122,7 +122,7 @@ arcp_budget *py_authority_budget(arcp_authority *authority)
 
 int py_lease_derive(arcp_authority *parent, arcp_lease *request, arcp_lease **out, py_error *error)
 {
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf details = arcp_buf_init();
     arcp_error err = {.details = &details};
     const arcp_status status = arcp_lease_derive(parent, request, out, &err);
     return status == ARCP_OK ? PY_OK : py__fail(error, &err);
@@ -150,8 +150,8 @@ int py_authorize(arcp_authority *authority, const py_question *question, py_deci
     if (out->allowed) {
         return PY_OK;
     }
-    arcp_buf message = ARCP_BUF_INIT;
-    arcp_buf details = ARCP_BUF_INIT;
+    arcp_buf message = arcp_buf_init();
+    arcp_buf details = arcp_buf_init();
     arcp_decision_format_message(&decision, &message);
     arcp_decision_format_details(authority, &decision, &details);
     const int first = py__take(&message, &out->message);
@@ -163,7 +163,7 @@ int py_explain(arcp_authority *authority, const py_question *question, bool as_j
                bool *allowed)
 {
     const arcp_time now = {.wall_ns = question->wall_ns, .mono_ns = question->mono_ns};
-    arcp_buf explanation = ARCP_BUF_INIT;
+    arcp_buf explanation = arcp_buf_init();
     *allowed = arcp_lease_explain(authority, now, py__span(question->capability),
                                   py__span(question->target), as_json, &explanation);
     return py__take(&explanation, out);

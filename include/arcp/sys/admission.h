@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <arcp/error.h>
 #include <arcp/visibility.h>
@@ -34,26 +35,41 @@ typedef struct arcp_admission_limits {
                                  refused */
 } arcp_admission_limits;
 
-#define ARCP_ADMISSION_LIMITS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(arcp_admission_limits), 0, 0, 0, 0, 0                                               \
-    }
+static inline arcp_admission_limits arcp_admission_limits_init(void)
+{
+    arcp_admission_limits limits;
+    memset(&limits, 0, sizeof limits);
+    limits.struct_size = sizeof limits;
+    return limits;
+}
 
 /* One reference for the caller; listeners and connections take their own. `limits` may be NULL.
  * ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_admission_new(const arcp_admission_limits *limits,
                                                         arcp_admission **out, arcp_error *err);
 /* For the connections that come from now on. */
-ARCP_API void arcp_admission_set_limits(arcp_admission *admission,
-                                        const arcp_admission_limits *limits);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_admission_set_limits(arcp_admission *admission,
+                                                               const arcp_admission_limits *limits,
+                                                               arcp_error *err);
 ARCP_API void arcp_admission_unref(arcp_admission *admission); /* NULL is accepted */
 
 typedef struct arcp_admission_stats {
+    size_t struct_size;
     size_t connections; /* pending and admitted */
     size_t pending;
     size_t pending_bytes;
     uint64_t evicted; /* pending ones that were closed for others */
 } arcp_admission_stats;
+
+static inline arcp_admission_stats arcp_admission_stats_init(void)
+{
+    arcp_admission_stats stats;
+    memset(&stats, 0, sizeof stats);
+    stats.struct_size = sizeof stats;
+    return stats;
+}
+
+/* Fills what the struct has room for. */
 ARCP_API void arcp_admission_get_stats(const arcp_admission *admission, arcp_admission_stats *out);
 
 #ifdef __cplusplus

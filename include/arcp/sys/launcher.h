@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include <arcp/error.h>
@@ -46,10 +47,18 @@ typedef struct arcp_launch_spec {
      * program: for CLONE_INTO_CGROUP, or to write "0" to its cgroup.procs; -1: ours. */
     int cgroup_fd;
 } arcp_launch_spec;
-#define ARCP_LAUNCH_SPEC_INIT                                                                      \
-    {                                                                                              \
-        sizeof(arcp_launch_spec), NULL, NULL, NULL, NULL, -1, -1, -1, NULL, 0, -1                  \
-    }
+
+static inline arcp_launch_spec arcp_launch_spec_init(void)
+{
+    arcp_launch_spec spec;
+    memset(&spec, 0, sizeof spec);
+    spec.struct_size = sizeof spec;
+    spec.stdin_fd = -1;
+    spec.stdout_fd = -1;
+    spec.stderr_fd = -1;
+    spec.cgroup_fd = -1;
+    return spec;
+}
 
 /* How a process ended, and what it used. */
 typedef struct arcp_process_exit {
@@ -62,7 +71,16 @@ typedef struct arcp_process_exit {
     uint64_t memory_bytes; /* the most it had resident */
 } arcp_process_exit;
 
+static inline arcp_process_exit arcp_process_exit_init(void)
+{
+    arcp_process_exit out;
+    memset(&out, 0, sizeof out);
+    out.struct_size = sizeof out;
+    return out;
+}
+
 typedef struct arcp_process_ops {
+    size_t struct_size;
     /* Sends a signal to every process of its group; nothing once the end was taken. */
     void (*signal)(arcp_process *process, int number);
     /* When it has ended: kills what it left behind in its group, writes `out` and returns
@@ -81,6 +99,7 @@ struct arcp_process {
 };
 
 typedef struct arcp_launcher_ops {
+    size_t struct_size;
     const char *name;
     /* Starts the process as the leader of a group of its own, that the kernel kills when the
      * calling *thread* ends, with no descriptor of ours but the three, no signal blocked or
@@ -103,16 +122,19 @@ typedef struct arcp_direct_launcher_options {
      * in ../libexec/arcp of it, or where it was installed. Looked for when first needed. */
     const char *helper;
 } arcp_direct_launcher_options;
-#define ARCP_DIRECT_LAUNCHER_OPTIONS_INIT                                                          \
-    {                                                                                              \
-        sizeof(arcp_direct_launcher_options), NULL                                                 \
-    }
+
+static inline arcp_direct_launcher_options arcp_direct_launcher_options_init(void)
+{
+    arcp_direct_launcher_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 /* The launcher that starts programs on this machine and confines them by nothing but user
  * and resource limits. `options` may be NULL. Needs Linux 5.9; the program's SIGCHLD stays
  * its own, but it must not wait for children that are not its own (waitpid(-1)): what
- * became of such an agent is then unknown. ARCP_E_USAGE for options that did not begin as
- * ARCP_DIRECT_LAUNCHER_OPTIONS_INIT. */
+ * became of such an agent is then unknown. ARCP_E_USAGE for options of a newer release. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_direct(
     const arcp_direct_launcher_options *options, arcp_launcher **out, arcp_error *err);
 /* NULL is accepted. */

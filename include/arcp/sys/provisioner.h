@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <arcp/error.h>
 #include <arcp/span.h>
@@ -59,6 +60,14 @@ typedef struct arcp_provisioner_terms {
     unsigned enforces;    /* ARCP_ENFORCES_... */
 } arcp_provisioner_terms;
 
+static inline arcp_provisioner_terms arcp_provisioner_terms_init(void)
+{
+    arcp_provisioner_terms terms;
+    memset(&terms, 0, sizeof terms);
+    terms.struct_size = sizeof terms;
+    return terms;
+}
+
 /* What is asked. Everything is borrowed during the call only. */
 typedef struct arcp_provision_request {
     size_t struct_size;
@@ -80,10 +89,10 @@ typedef struct arcp_provision_request {
 } arcp_provision_request;
 
 typedef enum arcp_provision_outcome {
-    ARCP_PROVISION_UNKNOWN, /* it may have happened or not (time-out, connection lost) */
-    ARCP_PROVISION_DONE,
-    ARCP_PROVISION_REFUSED, /* it certainly did not happen */
-    ARCP_PROVISION_ABSENT   /* revoke, usage: the upstream has nothing under that name */
+    ARCP_PROVISION_UNKNOWN = 0, /* it may have happened or not (time-out, connection lost) */
+    ARCP_PROVISION_DONE = 1,
+    ARCP_PROVISION_REFUSED = 2, /* it certainly did not happen */
+    ARCP_PROVISION_ABSENT = 3   /* revoke, usage: the upstream has nothing under that name */
 } arcp_provision_outcome;
 
 /* What came of it. Everything is borrowed from the provisioner during the call only. One of another
@@ -107,6 +116,15 @@ typedef struct arcp_provision_result {
     arcp_span spent; /* decimal text in the terms' currency, since it was issued */
 } arcp_provision_result;
 
+/* Its outcome is UNKNOWN until it is set. */
+static inline arcp_provision_result arcp_provision_result_init(void)
+{
+    arcp_provision_result result;
+    memset(&result, 0, sizeof result);
+    result.struct_size = sizeof result;
+    return result;
+}
+
 /* How an upstream refused something, as an agent or the provisioner saw it. */
 typedef struct arcp_upstream_error {
     size_t struct_size;
@@ -120,6 +138,7 @@ typedef struct arcp_provisioner_callbacks {
 } arcp_provisioner_callbacks;
 
 typedef struct arcp_provisioner_ops {
+    size_t struct_size;
     const char *name; /* "static", "http": kept with what was issued */
     /* Who is told; once, before the first call. */
     void (*set_callbacks)(arcp_provisioner *provisioner,

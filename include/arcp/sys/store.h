@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <arcp/error.h>
 #include <arcp/span.h>
@@ -42,7 +43,7 @@ typedef struct arcp_store arcp_store;
 
 /* The tables; rows of include/arcp/sys/store_table.def. */
 typedef enum arcp_store_table {
-#define ARCP_STORE_TABLE(name, text) ARCP_STORE_##name,
+#define ARCP_STORE_TABLE(name, number, text) ARCP_STORE_##name = (number),
 #include <arcp/sys/store_table.def>
 #undef ARCP_STORE_TABLE
     ARCP_STORE_TABLE_COUNT
@@ -52,13 +53,13 @@ typedef enum arcp_store_table {
 ARCP_API const char *arcp_store_table_name(arcp_store_table table);
 
 typedef enum arcp_store_op_kind {
-    ARCP_STORE_APPEND, /* stream key, position, record: position must be the stream's next
+    ARCP_STORE_APPEND = 0, /* stream key, position, record: position must be the stream's next
                           (0 for a new one), else the batch fails with CORRUPT */
-    ARCP_STORE_TRIM,   /* stream key, position: records below it may be forgotten, now or
+    ARCP_STORE_TRIM = 1,   /* stream key, position: records below it may be forgotten, now or
                           later; the stream's next position stays what it is */
-    ARCP_STORE_DROP,   /* stream key: the whole stream; the next APPEND begins at 0 */
-    ARCP_STORE_PUT,    /* table, key, value: create or replace */
-    ARCP_STORE_DELETE  /* table, key: nothing happens when it is not there */
+    ARCP_STORE_DROP = 2,   /* stream key: the whole stream; the next APPEND begins at 0 */
+    ARCP_STORE_PUT = 3,    /* table, key, value: create or replace */
+    ARCP_STORE_DELETE = 4  /* table, key: nothing happens when it is not there */
 } arcp_store_op_kind;
 
 typedef struct arcp_store_op {
@@ -111,6 +112,7 @@ typedef struct arcp_store_callbacks {
 } arcp_store_callbacks;
 
 typedef struct arcp_store_stats {
+    size_t struct_size;       /* set by the caller */
     uint64_t batches;         /* committed */
     uint64_t ops;             /* committed */
     uint64_t commits;         /* transactions that they took */
@@ -119,7 +121,16 @@ typedef struct arcp_store_stats {
     uint64_t bytes; /* size of the store now */
 } arcp_store_stats;
 
+static inline arcp_store_stats arcp_store_stats_init(void)
+{
+    arcp_store_stats stats;
+    memset(&stats, 0, sizeof stats);
+    stats.struct_size = sizeof stats;
+    return stats;
+}
+
 typedef struct arcp_store_ops {
+    size_t struct_size;
     const char *name; /* "memory", "sqlite" */
     bool durable;     /* survives the process */
     /* Sets who is told; once, before the first submit, read or scan. */
@@ -143,6 +154,7 @@ typedef struct arcp_store_ops {
                         arcp_span prefix, arcp_error *err);
     /* Delivers completions; true when there may be more. Never blocks. */
     bool (*poll)(arcp_store *store);
+    /* Fills what `out` has room for. */
     void (*stats)(arcp_store *store, arcp_store_stats *out);
     /* Waits for what was submitted, delivers it, closes, frees. Blocks. NULL is accepted
      * by arcp_store_close only. */

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <arcp/error.h>
 #include <arcp/span.h>
@@ -45,10 +46,16 @@ typedef struct arcp_token_answer {
      * token may be in it. Copied; may be NULL. */
     const char *why;
 } arcp_token_answer;
-#define ARCP_TOKEN_ANSWER_INIT                                                                     \
-    {                                                                                              \
-        sizeof(arcp_token_answer), ARCP_E_UNAUTHENTICATED, {NULL, 0}, false, NULL                  \
-    }
+
+/* Refuses. */
+static inline arcp_token_answer arcp_token_answer_init(void)
+{
+    arcp_token_answer answer;
+    memset(&answer, 0, sizeof answer);
+    answer.struct_size = sizeof answer;
+    answer.status = ARCP_E_UNAUTHENTICATED;
+    return answer;
+}
 
 /* The token, as the peer sent it: any bytes of UTF-8, possibly none. A secret: it must not
  * be logged, and lives as long as the question. Any thread. */
@@ -58,11 +65,12 @@ ARCP_API arcp_span arcp_token_question_token(const arcp_token_question *question
 ARCP_API int64_t arcp_token_question_wall_ns(const arcp_token_question *question);
 
 /* Gives the question back; it must not be used afterwards. Any thread, also after the
- * runtime is gone. An answer that did not begin as ARCP_TOKEN_ANSWER_INIT refuses. */
+ * runtime is gone. An answer whose struct_size cannot be refuses. */
 ARCP_API void arcp_token_question_answer(arcp_token_question *question,
                                          const arcp_token_answer *answer);
 
 typedef struct arcp_token_verifier_ops {
+    size_t struct_size;
     const char *name; /* a word for logs; static */
     /* Takes the question. On the loop's thread; must not block. Deny is the answer to
      * everything that goes wrong. */

@@ -6,8 +6,8 @@
  * same connection, so an owner may call anything, release included, from any callback.
  *
  * WebSocket, pipes and memory behave alike: one test suite runs over all of them.
- * Programs must ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv asks of its users. Options that
- * did not begin as their _INIT are refused with ARCP_E_USAGE.
+ * Programs must ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv asks of its users. Options
+ * begin with their init function; those of a newer release are refused with ARCP_E_USAGE.
  * draft §4. */
 #ifndef ARCP_SYS_TRANSPORT_H
 #define ARCP_SYS_TRANSPORT_H
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <arcp/error.h>
 #include <arcp/span.h>
@@ -53,6 +54,7 @@ typedef enum arcp_close_code {
 } arcp_close_code;
 
 typedef struct arcp_connection_info {
+    size_t struct_size;    /* set by the caller */
     const char *transport; /* "ws", "wss", "stdio", "memory" */
     const char *peer;      /* for logs: "127.0.0.1:51234"; lives with the connection */
     bool encrypted;        /* by the transport itself */
@@ -60,6 +62,14 @@ typedef struct arcp_connection_info {
     uint32_t waited_ms;    /* from accept until its handshake was complete; else 0 */
     bool closed_by_peer;   /* the code of its end is one that the peer sent */
 } arcp_connection_info;
+
+static inline arcp_connection_info arcp_connection_info_init(void)
+{
+    arcp_connection_info info;
+    memset(&info, 0, sizeof info);
+    info.struct_size = sizeof info;
+    return info;
+}
 
 /* What a connection tells its owner. Set by the owner right after it got the
  * connection. Any of the four may be NULL. */
@@ -85,7 +95,9 @@ typedef struct arcp_connection_callbacks {
 } arcp_connection_callbacks;
 
 typedef struct arcp_connection_ops {
+    size_t struct_size;
     void (*set_callbacks)(arcp_connection *connection, const arcp_connection_callbacks *callbacks);
+    /* Fills what `out` has room for. */
     void (*info)(const arcp_connection *connection, arcp_connection_info *out);
     /* Copies the frame into the outgoing buffer. Nothing is written before flush (or the
      * end of the loop's turn). ARCP_E_CLOSED once close was called or the connection
@@ -131,6 +143,7 @@ typedef struct arcp_listener_callbacks {
 } arcp_listener_callbacks;
 
 typedef struct arcp_listener_ops {
+    size_t struct_size;
     /* The URL that clients connect to, with the real port; lives with the listener. */
     const char *(*url)(const arcp_listener *listener);
     /* Reads certificate and key again for connections from now on; open ones keep
@@ -173,10 +186,13 @@ typedef struct arcp_listen_options {
     arcp_admission *admission;
 } arcp_listen_options;
 
-#define ARCP_LISTEN_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(arcp_listen_options), NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, NULL                \
-    }
+static inline arcp_listen_options arcp_listen_options_init(void)
+{
+    arcp_listen_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 /* Listens at ws://HOST:PORT/PATH or wss://…; port 0 picks one, no path is "/arcp".
  * `options` may be NULL. ARCP_E_USAGE for a URL or option that is wrong, ARCP_E_IO when
@@ -211,10 +227,13 @@ typedef struct arcp_connect_options {
     uint32_t close_timeout_ms;
 } arcp_connect_options;
 
-#define ARCP_CONNECT_OPTIONS_INIT                                                                  \
-    {                                                                                              \
-        sizeof(arcp_connect_options), NULL, NULL, 0, 0, 0, 0                                       \
-    }
+static inline arcp_connect_options arcp_connect_options_init(void)
+{
+    arcp_connect_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 /* Connects to ws://HOST:PORT/PATH, wss://…, or stdio:COMMAND (see arcp_spawn_stdio).
  * After ARCP_OK exactly one of the callbacks is made, later, unless the connector is
@@ -239,10 +258,13 @@ typedef struct arcp_stdio_options {
     uint32_t close_timeout_ms;
 } arcp_stdio_options;
 
-#define ARCP_STDIO_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(arcp_stdio_options), 0, 0                                                           \
-    }
+static inline arcp_stdio_options arcp_stdio_options_init(void)
+{
+    arcp_stdio_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 /* A connection over two descriptors (pipes, sockets, terminals or files; the same one
  * twice for a socket): a frame is a line. Blank lines are ignored, a carriage return
@@ -273,10 +295,13 @@ typedef struct arcp_memory_options {
     uint32_t close_timeout_ms;
 } arcp_memory_options;
 
-#define ARCP_MEMORY_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(arcp_memory_options), 0, 0                                                          \
-    }
+static inline arcp_memory_options arcp_memory_options_init(void)
+{
+    arcp_memory_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 /* Two connected ends on one loop, for tests and for embedding. Frames arrive in order, at
  * the earliest in the turn of the loop after they were flushed; what is flushed while the reader is

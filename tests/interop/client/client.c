@@ -24,7 +24,7 @@ static const scenario *scenario_named(const char *name)
 
 static void report(const char *name, bool works, const char *why)
 {
-    arcp_buf line = ARCP_BUF_INIT;
+    arcp_buf line = arcp_buf_init();
     arcp_buf_append_format(&line, "{\"scenario\":\"%s\",\"works\":%s", name,
                            works ? "true" : "false");
     if (!works) {

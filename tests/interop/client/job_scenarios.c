@@ -29,7 +29,7 @@ static bool events(world *w)
     if (job == NULL) {
         return false;
     }
-    arcp_buf kinds = ARCP_BUF_INIT;
+    arcp_buf kinds = arcp_buf_init();
     const arcp_client_event *event = NULL;
     bool bodies = true;
     while (arcp_job_next_event(job, DEADLINE_MS, &event, &w->err) == ARCP_OK &&

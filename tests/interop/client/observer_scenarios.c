@@ -9,8 +9,8 @@ static bool list(world *w)
         }
     }
     size_t seen[3] = {0, 0, 0};
-    arcp_buf cursor = ARCP_BUF_INIT;
-    arcp_list_options options = ARCP_LIST_OPTIONS_INIT;
+    arcp_buf cursor = arcp_buf_init();
+    arcp_list_options options = arcp_list_options_init();
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.limit = 2;
     do {
@@ -43,7 +43,7 @@ static bool observe(world *w, bool history)
     if (observer == NULL) {
         return false;
     }
-    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options options = arcp_subscribe_options_init();
     options.job_id = arcp_job_id(job);
     options.history = history;
     arcp_job *seen = NULL;
@@ -77,7 +77,7 @@ static bool history(world *w)
 
 static bool asks_for_unknown(world *w, arcp_client *client)
 {
-    arcp_subscribe_options options = ARCP_SUBSCRIBE_OPTIONS_INIT;
+    arcp_subscribe_options options = arcp_subscribe_options_init();
     options.job_id = ARCP_SPAN_LITERAL("job_01ARZ3NDEKTSV4RRFFQ69G5FAV");
     arcp_job *seen = NULL;
     arcp_status status = arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &seen, &w->err);
@@ -124,7 +124,7 @@ static bool come_back(world *w, bool from_start)
 {
     arcp_client *client = world_join(w);
     arcp_job *job = world_start_gated(w, client);
-    arcp_buf storage = ARCP_BUF_INIT;
+    arcp_buf storage = arcp_buf_init();
     arcp_client_options options = world_options(w);
     options.observe_all = true;
     if (job == NULL ||

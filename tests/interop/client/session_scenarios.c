@@ -66,7 +66,7 @@ static bool heartbeat(world *w)
 /* Whether a job that ended well is in what `client` is told of its agent's jobs, some time. */
 static bool comes_to_be_listed(world *w, arcp_client *client, arcp_span job_id)
 {
-    arcp_list_options list = ARCP_LIST_OPTIONS_INIT;
+    arcp_list_options list = arcp_list_options_init();
     list.agent = ARCP_SPAN_LITERAL("gated");
     list.statuses = UINT32_C(1) << ARCP_JOB_SUCCESS;
     bool is_listed = false;

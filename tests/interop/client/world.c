@@ -54,7 +54,7 @@ void world_open_gate(const world *w)
 
 arcp_client_options world_options(const world *w)
 {
-    arcp_client_options options = ARCP_CLIENT_OPTIONS_INIT;
+    arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(w->url);
     options.token = arcp_span_cstr(w->token);
     options.client_name = arcp_span_cstr(w->scenario); /* the peer's record of frames says it */
@@ -101,7 +101,7 @@ arcp_job *world_keep(world *w, arcp_job *job)
 
 arcp_submit_options world_ask(const char *agent)
 {
-    arcp_submit_options options = ARCP_SUBMIT_OPTIONS_INIT;
+    arcp_submit_options options = arcp_submit_options_init();
     options.agent = arcp_span_cstr(agent);
     return options;
 }
@@ -129,7 +129,7 @@ arcp_job *world_start(world *w, arcp_client *client, const char *agent, const ch
 
 arcp_job *world_start_gated(world *w, arcp_client *client)
 {
-    arcp_buf storage = ARCP_BUF_INIT;
+    arcp_buf storage = arcp_buf_init();
     arcp_submit_options options = world_ask("gated");
     arcp_buf_append_cstr(&storage, "{\"gate\":");
     arcp_json_quote(arcp_span_cstr(w->gate), &storage);
@@ -203,7 +203,7 @@ const arcp_outcome *world_outcome(world *w, arcp_job *job)
 
 static bool canonical(arcp_span text, arcp_buf *out)
 {
-    static const arcp_json_limits limits = ARCP_JSON_LIMITS_DEFAULT;
+    const arcp_json_limits limits = arcp_json_limits_init();
     arcp_json json = ARCP_JSON_INIT;
     bool is_json = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK &&
                    arcp_json_canonical(&json, ARCP_JSON_ROOT, out, NULL) == ARCP_OK;
@@ -217,8 +217,8 @@ bool world_results_in(world *w, arcp_job *job, const char *result)
     if (outcome == NULL) {
         return false;
     }
-    arcp_buf wanted = ARCP_BUF_INIT;
-    arcp_buf got = ARCP_BUF_INIT;
+    arcp_buf wanted = arcp_buf_init();
+    arcp_buf got = arcp_buf_init();
     bool same = outcome->status == ARCP_OK && canonical(arcp_span_cstr(result), &wanted) &&
                 canonical(outcome->result, &got) &&
                 arcp_span_equal(arcp_buf_span(&wanted), arcp_buf_span(&got));
