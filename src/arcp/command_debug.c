@@ -21,28 +21,30 @@
 #define LOOK_EVERY_MS 10
 #define BYTES_MAX     268435456u
 
-/* The process that holds the lock on the file; 0 for none. */
+/* The process that holds the lock on the file. */
 static arcp_status find_holder(const char *path, pid_t *out, arcp_error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
-        return arcp_error_set(
-            err, errno == ENOENT ? ARCP_E_NOT_FOUND : ARCP_E_IO,
-            "%s cannot be read: %s; use --state-dir to name arcpd's state directory", path,
-            strerror(errno));
+        return arcp_error_set(err, errno == ENOENT ? ARCP_E_NOT_FOUND : ARCP_E_IO,
+                              "%s cannot be read: %s; %s", path, strerror(errno),
+                              errno == EACCES ? "run this as arcpd's user or as root"
+                                              : "use --state-dir to name arcpd's state directory");
     }
-    const bool is_known = fcntl(fd, F_GETLK, &lock) == 0;
+    const bool is_held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     (void)close(fd);
-    *out = is_known && lock.l_type != F_UNLCK ? lock.l_pid : 0;
-    if (*out > 0) {
-        return ARCP_OK;
+    if (!is_held) {
+        return arcp_error_set(err, ARCP_E_NOT_FOUND, "no running arcpd holds %s", path);
     }
-    return arcp_error_set(err, ARCP_E_NOT_FOUND,
-                          *out == 0 ? "no running arcpd holds %s"
-                                    : "the arcpd that holds %s runs in another container: send "
-                                      "SIGUSR1 to it there, and read state.jsonl",
-                          path);
+    if (lock.l_pid <= 0) { /* of another PID namespace */
+        return arcp_error_set(err, ARCP_E_NOT_FOUND,
+                              "the arcpd that holds %s runs in another container: send SIGUSR1 to "
+                              "it there, and read state.jsonl",
+                              path);
+    }
+    *out = lock.l_pid;
+    return ARCP_OK;
 }
 
 /* Signals the holder of the lock. The holder is looked up again after pidfd_open: if it is still

@@ -1,6 +1,7 @@
 /* SIGUSR1 and `arcp debug dump` on a real arcpd. */
 #include "arcpd/host.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,12 +71,31 @@ static void nothing_is_signalled_where_no_arcpd_runs(void **state)
     process_fini(&p);
 }
 
+/* The kernel does not name the holder of such a lock, nor one in another PID namespace. */
+static void a_holder_without_a_process_id_is_not_signalled(void **state)
+{
+    host *place = *state;
+    process p;
+    char path[160];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)snprintf(path, sizeof path, "%s/arcpd.pid", place->directory);
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    host_run(place, NULL, &p, 1, WORDS("debug", "dump"));
+    assert_non_null(strstr(p.err.data, "runs in another container"));
+    process_fini(&p);
+    assert_int_equal(close(fd), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_state_of_a_running_job_is_printed, host_setup,
                                         host_teardown),
         cmocka_unit_test_setup_teardown(nothing_is_signalled_where_no_arcpd_runs, host_setup,
+                                        host_teardown),
+        cmocka_unit_test_setup_teardown(a_holder_without_a_process_id_is_not_signalled, host_setup,
                                         host_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
