@@ -28,8 +28,6 @@ typedef struct world {
     arcp_error why;
 } world;
 
-static tls_files files;
-
 /* ---- the lower stream ---- */
 
 static void lower_start(arcp__stream *lower)
@@ -208,7 +206,9 @@ static void world_open(world *w, int version)
     memset(w, 0, sizeof(*w));
     test_loop_init(&w->test);
     w->share = arcp__loop_share_new(&w->test.loop);
-    check_ok(arcp__tls_context_new_server(files.certificate, files.key, &w->context, &err), &err);
+    check_ok(arcp__tls_context_new_server(test_tls_files.certificate, test_tls_files.key,
+                                          &w->context, &err),
+             &err);
     w->lower.ops = &lower_ops;
     check_ok(arcp__tls_stream_new(w->share, w->context, NULL, &w->lower, &w->tls, &err), &err);
     w->tls->events = (arcp__stream_events){on_bytes, on_ended, on_written, w};
@@ -346,18 +346,6 @@ static void each_write_behind_one_that_failed_fails_too(void **state)
     world_close(&w);
 }
 
-static int setup(void **state)
-{
-    tls_files_make(&files);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    tls_files_remove(&files);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,5 +356,5 @@ int main(void)
         cmocka_unit_test(nothing_more_is_read_behind_the_end),
         cmocka_unit_test(each_write_behind_one_that_failed_fails_too),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, tls_files_setup, tls_files_teardown);
 }

@@ -17,8 +17,6 @@ typedef struct story {
     bool over; /* it failed on the way, and somebody was told */
 } story;
 
-static tls_files files;
-
 static void on_accepted(void *user, arcp_connection *connection)
 {
     story *s = user;
@@ -67,8 +65,8 @@ static void begin_websocket(story *s, bool secure)
     listen.host_count = 1;
     listen.origins = origins;
     listen.origin_count = 1;
-    listen.certificate_file = files.certificate;
-    listen.key_file = files.key;
+    listen.certificate_file = test_tls_files.certificate;
+    listen.key_file = test_tls_files.key;
     arcp_listener_callbacks accepted = {.accepted = on_accepted, .user = s};
     arcp_status status =
         arcp_listen_websocket(&s->test.loop, secure ? "wss://127.0.0.1:0" : "ws://127.0.0.1:0",
@@ -77,7 +75,7 @@ static void begin_websocket(story *s, bool secure)
         return;
     }
     arcp_connect_options connect = arcp_connect_options_init();
-    connect.ca_file = files.ca;
+    connect.ca_file = test_tls_files.ca;
     arcp_connect_callbacks connected = {on_connected, on_failed, s};
     status = arcp_connect(&s->test.loop, s->listener->ops->url(s->listener), &connect, &connected,
                           &s->connector, &err);
@@ -313,18 +311,6 @@ static void a_peer_turned_away_does_not_block_the_next(void **state)
     finish(&s);
 }
 
-static int setup(void **state)
-{
-    tls_files_make(&files);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    tls_files_remove(&files);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,5 +323,5 @@ int main(void)
         cmocka_unit_test(memory_survives_each_failure),
         cmocka_unit_test(a_peer_turned_away_does_not_block_the_next),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, tls_files_setup, tls_files_teardown);
 }

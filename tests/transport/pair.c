@@ -13,18 +13,6 @@ const char *const pair_kind_names[PAIR_KIND_COUNT] = {
     [PAIR_MEMORY] = "memory",
 };
 
-static tls_files files;
-
-void pair_setup(void)
-{
-    tls_files_make(&files);
-}
-
-void pair_teardown(void)
-{
-    tls_files_remove(&files);
-}
-
 bool pair_has_codes(const pair *p)
 {
     return p->kind == PAIR_WS || p->kind == PAIR_WSS || p->kind == PAIR_MEMORY;
@@ -52,8 +40,8 @@ static void open_websocket(pair *p, pair_limits limits)
     arcp_error err = {0};
     bool secure = p->kind == PAIR_WSS;
     arcp_listen_options listen = arcp_listen_options_init();
-    listen.certificate_file = files.certificate;
-    listen.key_file = files.key;
+    listen.certificate_file = test_tls_files.certificate;
+    listen.key_file = test_tls_files.key;
     listen.frame_bytes_max = limits.frame_bytes_max;
     listen.close_timeout_ms = limits.close_timeout_ms;
     arcp_listener_callbacks accepted = {.accepted = on_accepted, .user = p};
@@ -62,7 +50,7 @@ static void open_websocket(pair *p, pair_limits limits)
                                    &listen, &accepted, &p->listener, &err),
              &err);
     arcp_connect_options connect = arcp_connect_options_init();
-    connect.ca_file = secure ? files.ca : NULL;
+    connect.ca_file = secure ? test_tls_files.ca : NULL;
     connect.frame_bytes_max = limits.frame_bytes_max;
     connect.close_timeout_ms = limits.close_timeout_ms;
     arcp_connect_callbacks connected = {on_connected, on_failed, p};

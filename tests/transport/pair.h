@@ -30,14 +30,11 @@ typedef struct pair_limits {
     uint32_t close_timeout_ms;
 } pair_limits;
 
+/* PAIR_WSS needs tls_files_setup before. */
 void pair_open(pair *p, pair_kind kind, pair_limits limits);
 void pair_close(pair *p);
 
 /* Whether closes travel with a code (over lines there are only ends). */
 bool pair_has_codes(const pair *p);
-
-/* Once per program, around all tests. */
-void pair_setup(void);
-void pair_teardown(void);
 
 #endif

@@ -9,6 +9,8 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+tls_files test_tls_files;
+
 typedef struct identity {
     EVP_PKEY *key;
     X509 *certificate;
@@ -25,7 +27,7 @@ static void extend(X509 *certificate, X509 *issuer, int nid, const char *value)
     X509_EXTENSION_free(extension);
 }
 
-/* `signer` NULL: self-signed, an authority. `names` NULL: no server. */
+/* `signer` NULL: self-signed, an authority. `names` NULL: not for a server. */
 static identity identity_new(const char *name, const identity *signer, const char *names,
                              long serial, long valid_from, long valid_to)
 {
@@ -133,4 +135,16 @@ void tls_files_remove(tls_files *files)
     unlink(files->expired_key);
     assert_int_equal(rmdir(files->directory), 0);
     identity_fini(&authority);
+}
+
+int tls_files_setup(void **state)
+{
+    tls_files_make(&test_tls_files);
+    return 0;
+}
+
+int tls_files_teardown(void **state)
+{
+    tls_files_remove(&test_tls_files);
+    return 0;
 }

@@ -2,8 +2,6 @@
 #ifndef ARCP_TESTS_TLS_FILES_H
 #define ARCP_TESTS_TLS_FILES_H
 
-#include <stdbool.h>
-
 typedef struct tls_files {
     char directory[64];
     char ca[96];          /* the authority */
@@ -21,5 +19,10 @@ void tls_files_remove(tls_files *files);
 
 /* Replaces certificate and key by new ones; `serial` tells them apart. */
 void tls_files_renew(tls_files *files, long serial);
+
+/* One set for all tests of a program, with its group setup and teardown for cmocka. */
+extern tls_files test_tls_files;
+int tls_files_setup(void **state);
+int tls_files_teardown(void **state);
 
 #endif

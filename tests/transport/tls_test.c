@@ -12,20 +12,6 @@
 
 #include <openssl/ssl.h>
 
-static tls_files files;
-
-static int setup(void **state)
-{
-    tls_files_make(&files);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    tls_files_remove(&files);
-    return 0;
-}
-
 static arcp_listen_options serving(const char *certificate, const char *key)
 {
     arcp_listen_options options = arcp_listen_options_init();
@@ -57,18 +43,20 @@ typedef struct trust_row {
 static void only_a_certificate_for_the_host_from_a_trusted_authority_will_do(void **state)
 {
     const trust_row rows[] = {
-        {"by address", files.certificate, files.key, files.ca, "127.0.0.1", NULL},
-        {"by name", files.certificate, files.key, files.ca, "localhost", NULL},
-        {"for another name", files.wrong_name, files.wrong_name_key, files.ca, "localhost",
-         "TLS: the certificate was refused: hostname mismatch"},
-        {"for no address", files.wrong_name, files.wrong_name_key, files.ca, "127.0.0.1",
-         "TLS: the certificate was refused: IP address mismatch"},
-        {"of another authority", files.certificate, files.key, files.other_ca, "localhost",
-         "TLS: the certificate was refused: "},
-        {"of no authority that the system knows", files.certificate, files.key, NULL, "localhost",
-         "TLS: the certificate was refused: "},
-        {"expired", files.expired, files.expired_key, files.ca, "localhost",
-         "TLS: the certificate was refused: certificate has expired"},
+        {"by address", test_tls_files.certificate, test_tls_files.key, test_tls_files.ca,
+         "127.0.0.1", NULL},
+        {"by name", test_tls_files.certificate, test_tls_files.key, test_tls_files.ca, "localhost",
+         NULL},
+        {"for another name", test_tls_files.wrong_name, test_tls_files.wrong_name_key,
+         test_tls_files.ca, "localhost", "TLS: the certificate was refused: hostname mismatch"},
+        {"for no address", test_tls_files.wrong_name, test_tls_files.wrong_name_key,
+         test_tls_files.ca, "127.0.0.1", "TLS: the certificate was refused: IP address mismatch"},
+        {"of another authority", test_tls_files.certificate, test_tls_files.key,
+         test_tls_files.other_ca, "localhost", "TLS: the certificate was refused: "},
+        {"of no authority that the system knows", test_tls_files.certificate, test_tls_files.key,
+         NULL, "localhost", "TLS: the certificate was refused: "},
+        {"expired", test_tls_files.expired, test_tls_files.expired_key, test_tls_files.ca,
+         "localhost", "TLS: the certificate was refused: certificate has expired"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         server s;
@@ -100,7 +88,7 @@ static void a_plain_server_is_not_taken_for_a_secure_one(void **state)
     char url[128];
     server_open(&s, NULL, serving(NULL, NULL));
     snprintf(url, sizeof(url), "wss://127.0.0.1:%s", strrchr(s.url, ':') + 1);
-    arcp_connect_options options = trusting(files.ca);
+    arcp_connect_options options = trusting(test_tls_files.ca);
     dial_begin(&d, &s.test, url, &options);
     dial_expect_failure(&d, &s.test, ARCP_E_IO, "TLS: ");
     dial_fini(&d);
@@ -111,7 +99,8 @@ static void a_plain_client_gets_nothing_from_a_secure_server(void **state)
 {
     server s;
     raw_peer peer;
-    server_open(&s, "wss://127.0.0.1:0/arcp", serving(files.certificate, files.key));
+    server_open(&s, "wss://127.0.0.1:0/arcp",
+                serving(test_tls_files.certificate, test_tls_files.key));
     raw_peer_connect(&peer, &s.test, s.url);
     raw_peer_send_text(&peer, raw_upgrade);
     raw_peer_expect_end(&peer);
@@ -129,7 +118,7 @@ static void a_peer_that_says_nothing_is_dropped_here_too(void **state)
 {
     server s;
     raw_peer peer;
-    arcp_listen_options options = serving(files.certificate, files.key);
+    arcp_listen_options options = serving(test_tls_files.certificate, test_tls_files.key);
     arcp_admission_unref(options.admission);
     options.admission = server_admission((arcp_admission_limits){.pending_timeout_ms = 30});
     server_open(&s, "wss://127.0.0.1:0/arcp", options);
@@ -192,7 +181,8 @@ static void tls_1_2_has_modern_cipher_suites_only(void **state)
     };
     server s;
     char version[32];
-    server_open(&s, "wss://127.0.0.1:0/arcp", serving(files.certificate, files.key));
+    server_open(&s, "wss://127.0.0.1:0/arcp",
+                serving(test_tls_files.certificate, test_tls_files.key));
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         int result = handshake_as(&s, TLS1_2_VERSION, rows[at].ciphers, version, sizeof(version));
         if ((result == 1) != rows[at].is_taken) {
@@ -206,7 +196,8 @@ static void only_tls_1_2_and_newer_is_spoken(void **state)
 {
     server s;
     char version[32];
-    server_open(&s, "wss://127.0.0.1:0/arcp", serving(files.certificate, files.key));
+    server_open(&s, "wss://127.0.0.1:0/arcp",
+                serving(test_tls_files.certificate, test_tls_files.key));
     assert_int_equal(handshake_with(&s, TLS1_3_VERSION, version, sizeof(version)), 1);
     assert_string_equal(version, "TLSv1.3");
     assert_int_equal(handshake_with(&s, TLS1_2_VERSION, version, sizeof(version)), 1);
@@ -231,7 +222,7 @@ static void expect_no_context(const char *certificate, const char *key, const ch
 static void files_that_cannot_be_used_are_named(void **state)
 {
     char other[128];
-    snprintf(other, sizeof(other), "%s/encrypted.key", files.directory);
+    snprintf(other, sizeof(other), "%s/encrypted.key", test_tls_files.directory);
     EVP_PKEY *key = EVP_EC_gen("P-256");
     FILE *file = fopen(other, "we");
     assert_non_null(file);
@@ -239,14 +230,15 @@ static void files_that_cannot_be_used_are_named(void **state)
                          NULL);
     fclose(file);
     EVP_PKEY_free(key);
-    expect_no_context("/nonexistent/a.pem", files.key,
+    expect_no_context("/nonexistent/a.pem", test_tls_files.key,
                       "cannot read the certificate /nonexistent/a.pem: No such file");
-    expect_no_context(files.certificate, "/nonexistent/a.key",
+    expect_no_context(test_tls_files.certificate, "/nonexistent/a.key",
                       "cannot read the key /nonexistent/a.key: No such file");
-    expect_no_context(files.key, files.key, "is not a usable PEM certificate");
-    expect_no_context(files.certificate, files.certificate, "is not a usable PEM key");
-    expect_no_context(files.certificate, other, "is not a usable PEM key");
-    expect_no_context(files.certificate, files.wrong_name_key, "");
+    expect_no_context(test_tls_files.key, test_tls_files.key, "is not a usable PEM certificate");
+    expect_no_context(test_tls_files.certificate, test_tls_files.certificate,
+                      "is not a usable PEM key");
+    expect_no_context(test_tls_files.certificate, other, "is not a usable PEM key");
+    expect_no_context(test_tls_files.certificate, test_tls_files.wrong_name_key, "");
     unlink(other);
 
     arcp__tls_context *context = NULL;
@@ -254,7 +246,8 @@ static void files_that_cannot_be_used_are_named(void **state)
     assert_int_equal(arcp__tls_context_new_client("/nonexistent/ca.pem", &context, &err),
                      ARCP_E_USAGE);
     assert_non_null(strstr(err.message, "cannot read the CA file /nonexistent/ca.pem"));
-    assert_int_equal(arcp__tls_context_new_client(files.key, &context, &err), ARCP_E_USAGE);
+    assert_int_equal(arcp__tls_context_new_client(test_tls_files.key, &context, &err),
+                     ARCP_E_USAGE);
     assert_non_null(strstr(err.message, "has no usable PEM certificate"));
 }
 
@@ -285,14 +278,15 @@ static void a_reload_is_for_new_connections_and_keeps_the_old_ones(void **state)
     server s;
     dial d;
     arcp_error err = {0};
-    server_open(&s, "wss://127.0.0.1:0/arcp", serving(files.certificate, files.key));
+    server_open(&s, "wss://127.0.0.1:0/arcp",
+                serving(test_tls_files.certificate, test_tls_files.key));
     long before = serial_of_peer(&s);
-    arcp_connect_options options = trusting(files.ca);
+    arcp_connect_options options = trusting(test_tls_files.ca);
     dial_begin(&d, &s.test, s.url, &options);
     dial_wait(&d, &s.test);
     run_until(&s.test, s.accepted == 1);
 
-    tls_files_renew(&files, 77);
+    tls_files_renew(&test_tls_files, 77);
     assert_int_equal(serial_of_peer(&s), before);
     check_ok(s.listener->ops->reload(s.listener, &err), &err);
     assert_int_equal(serial_of_peer(&s), 77);
@@ -306,15 +300,16 @@ static void a_reload_that_fails_keeps_what_was(void **state)
 {
     server s;
     arcp_error err = {0};
-    server_open(&s, "wss://127.0.0.1:0/arcp", serving(files.certificate, files.key));
+    server_open(&s, "wss://127.0.0.1:0/arcp",
+                serving(test_tls_files.certificate, test_tls_files.key));
     long before = serial_of_peer(&s);
-    int fd = open(files.certificate, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    int fd = open(test_tls_files.certificate, O_WRONLY | O_TRUNC | O_CLOEXEC);
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(s.listener->ops->reload(s.listener, &err), ARCP_E_USAGE);
-    assert_non_null(strstr(err.message, files.certificate));
+    assert_non_null(strstr(err.message, test_tls_files.certificate));
     assert_int_equal(serial_of_peer(&s), before);
-    tls_files_renew(&files, before);
+    tls_files_renew(&test_tls_files, before);
     server_fini(&s);
 }
 
@@ -341,5 +336,5 @@ int main(void)
         cmocka_unit_test(a_reload_that_fails_keeps_what_was),
         cmocka_unit_test(a_reload_without_tls_is_nothing),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, tls_files_setup, tls_files_teardown);
 }

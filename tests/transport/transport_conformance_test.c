@@ -3,6 +3,7 @@
 #include "transport/pair.h"
 
 #include "transport/conformance.h"
+#include "transport/tls_files.h"
 
 #define CAP ((size_t)64 * 1024)
 
@@ -352,10 +353,8 @@ int main(void)
     assert_true((frames + close_case_count) * PAIR_KIND_COUNT <= 512);
     size_t count = add(conformance_tests, runs, 0, frame_cases, frames);
     count = add(conformance_tests, runs, count, close_cases, close_case_count);
-    pair_setup();
-    int failed =
-        _cmocka_run_group_tests("transport_conformance", conformance_tests, count, NULL, NULL);
-    pair_teardown();
+    int failed = _cmocka_run_group_tests("transport_conformance", conformance_tests, count,
+                                         tls_files_setup, tls_files_teardown);
     for (size_t i = 0; i < count; i++) {
         free((char *)conformance_tests[i].name);
     }
