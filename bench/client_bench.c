@@ -64,11 +64,11 @@ static void begin(bed *b)
     arcp__client_session_connected(b->session, b->now);
     hear(b, "{\"type\":\"session.welcome\",\"session_id\":\"sess_01M7YFYK262ZJYKHC5DAMTBF75\","
             "\"payload\":{\"resume_token\":\"r\",\"capabilities\":{\"features\":[\"ack\"]}}}");
-    if (arcp__client_session_ask(b->session, b->now,
-                                 &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
-                                                           .submit = &submit,
-                                                           .on_reply = on_reply},
-                                 NULL, NULL) != ARCP_OK) {
+    if (arcp__client_session_request(
+            b->session, b->now,
+            &(const arcp__client_request_args){
+                .kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = &submit, .on_reply = on_reply},
+            NULL, NULL) != ARCP_OK) {
         abort();
     }
     drain(b);

@@ -140,43 +140,46 @@ static void ask(world *w, char what)
     if (what == 's') {
         arcp_submit_options options = arcp_submit_options_init();
         options.agent = ARCP_SPAN_LITERAL("echo");
-        status = arcp__client_session_ask(w->session, w->now,
-                                          &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
-                                                                    .submit = &options,
-                                                                    .on_reply = on_reply,
-                                                                    .user = replied},
-                                          NULL, NULL);
+        status = arcp__client_session_request(
+            w->session, w->now,
+            &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBMIT,
+                                               .submit = &options,
+                                               .on_reply = on_reply,
+                                               .user = replied},
+            NULL, NULL);
     } else if (what == 'l') {
         arcp_list_options options = arcp_list_options_init();
-        status = arcp__client_session_ask(w->session, w->now,
-                                          &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_LIST,
-                                                                    .list = &options,
-                                                                    .on_reply = on_reply,
-                                                                    .user = replied},
-                                          NULL, NULL);
+        status = arcp__client_session_request(
+            w->session, w->now,
+            &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_LIST,
+                                               .list = &options,
+                                               .on_reply = on_reply,
+                                               .user = replied},
+            NULL, NULL);
     } else if (what == 'b') {
         arcp_subscribe_options options = arcp_subscribe_options_init();
         options.job_id = job;
-        status =
-            arcp__client_session_ask(w->session, w->now,
-                                     &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
-                                                               .subscribe = &options,
-                                                               .on_reply = on_reply,
-                                                               .user = replied},
-                                     NULL, NULL);
+        status = arcp__client_session_request(
+            w->session, w->now,
+            &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
+                                               .subscribe = &options,
+                                               .on_reply = on_reply,
+                                               .user = replied},
+            NULL, NULL);
     } else if (what == 'c') {
-        status = arcp__client_session_ask(w->session, w->now,
-                                          &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_CANCEL,
-                                                                    .job_id = job,
-                                                                    .on_reply = on_reply,
-                                                                    .user = replied},
-                                          NULL, NULL);
+        status = arcp__client_session_request(
+            w->session, w->now,
+            &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_CANCEL,
+                                               .job_id = job,
+                                               .on_reply = on_reply,
+                                               .user = replied},
+            NULL, NULL);
     } else {
-        status = arcp__client_session_ask(w->session, w->now,
-                                          &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_PING,
-                                                                    .on_reply = on_reply,
-                                                                    .user = replied},
-                                          NULL, NULL);
+        status = arcp__client_session_request(
+            w->session, w->now,
+            &(const arcp__client_request_args){
+                .kind = ARCP__CLIENT_REQUEST_PING, .on_reply = on_reply, .user = replied},
+            NULL, NULL);
     }
     (void)status;
 }

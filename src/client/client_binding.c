@@ -1,18 +1,18 @@
-/* Which request an answer belongs to.
+/* Finds the request that a response belongs to.
  *
- * Runtimes say it in different ways: payload.request_id, payload.reply_to, correlation_id,
- * the request's id as the answer's own id; some say nothing and answer in order. What a frame
- * says itself always wins; a runtime that named the hello in its welcome names every request,
- * so nothing is guessed there. Where guessing is needed: the trace that the submit began, the
- * job it is about, then the order of asking. A frame that names a request which is none of
- * ours (any more) is nobody's. */
+ * Runtimes name the request in different ways: payload.request_id, payload.reply_to,
+ * correlation_id, or the request's id as the response's own id; some do not name it and respond in
+ * order. A name in the frame always takes precedence. A runtime that named the hello in its welcome
+ * names every request, so nothing is guessed there. Otherwise the request is guessed from the job,
+ * then from the trace that the submit began, then from the order of requests. A frame that names an
+ * unknown request, or one that has already ended, belongs to none. */
 #include "client/client_job.h"
 
 /* Kinds of requests, as bits. */
 #define KIND(kind) (1u << (unsigned)(kind))
-#define SUBMIT     KIND(ARCP__CLIENT_ASK_SUBMIT)
-/* What a runtime may refuse: a ping is only ever answered. */
-#define REFUSABLE (~KIND(ARCP__CLIENT_ASK_PING))
+#define SUBMIT     KIND(ARCP__CLIENT_REQUEST_SUBMIT)
+/* Requests that a runtime may refuse; a ping is always answered. */
+#define REFUSABLE (~KIND(ARCP__CLIENT_REQUEST_PING))
 
 arcp__client_request *arcp__client_find_request(arcp__client_session *session, arcp_span id)
 {
@@ -50,7 +50,7 @@ static arcp__client_request *find_by_trace(const arcp__client_session *session)
         return NULL;
     }
     DL_FOREACH (session->requests, request) {
-        if (request->kind == ARCP__CLIENT_ASK_SUBMIT && request->sends != 0 &&
+        if (request->kind == ARCP__CLIENT_REQUEST_SUBMIT && request->sends != 0 &&
             memcmp(request->trace_id, trace, sizeof(trace)) == 0) {
             return request;
         }
@@ -75,7 +75,7 @@ static arcp__client_request *find_oldest(const arcp__client_session *session, un
 {
     arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
-        if (request->state == ARCP__REQUEST_SENT && !request->is_passed &&
+        if (request->state == ARCP__REQUEST_SENT && !request->is_overtaken &&
             (kinds & KIND(request->kind)) != 0 && (request->is_keyed || !is_keyed)) {
             return request;
         }
@@ -83,7 +83,7 @@ static arcp__client_request *find_oldest(const arcp__client_session *session, un
     return NULL;
 }
 
-/* Where the runtime does not tell: by job, else by trace, else the one that was asked first. */
+/* For runtimes that do not name requests: by job, else by trace, else the oldest request. */
 static arcp__client_request *guess(const arcp__client_session *session, unsigned kinds)
 {
     arcp__client_request *request = find_by_job(session, kinds);
@@ -100,7 +100,7 @@ arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
     if (binding.request != NULL && binding.request->kind != kind) {
         binding.request = NULL;
     }
-    if (!binding.names_request && !session->tells_requests) {
+    if (!binding.names_request && !session->names_requests) {
         binding.request = guess(session, KIND(kind));
     }
     return binding;
@@ -108,13 +108,13 @@ arcp__client_binding arcp__client_bind_reply(arcp__client_session *session,
 
 arcp__client_request *arcp__client_bind_error(arcp__client_session *session)
 {
-    return session->tells_requests ? NULL : guess(session, REFUSABLE);
+    return session->names_requests ? NULL : guess(session, REFUSABLE);
 }
 
 arcp__client_request *arcp__client_bind_by_job(arcp__client_session *session,
                                                arcp__client_request_kind kind)
 {
-    return session->tells_requests ? NULL : find_by_job(session, KIND(kind));
+    return session->names_requests ? NULL : find_by_job(session, KIND(kind));
 }
 
 arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session)
@@ -125,7 +125,7 @@ arcp__client_request *arcp__client_bind_repeated(arcp__client_session *session)
 
 arcp__client_request *arcp__client_bind_keyed(arcp__client_session *session)
 {
-    if (session->tells_requests) {
+    if (session->names_requests) {
         return NULL;
     }
     arcp__client_request *request = find_by_trace(session);
@@ -137,8 +137,8 @@ static bool has_code(const arcp__client_session *session, arcp_status status)
     return arcp_span_equal_cstr(session->in.end.code, arcp_status_wire_code(status));
 }
 
-/* Whether a job.error about the job of a cancel or a subscribe refuses that, rather than being the
- * job's end. `job` is NULL when nothing was heard of it so far. */
+/* Whether a job.error for the job of a cancel or a subscribe refuses that request, rather than
+ * being the job's end. `job` is NULL when no frame about it was received so far. */
 static bool refuses(const arcp__client_session *session, const arcp__client_request *request,
                     const arcp_job *job)
 {
@@ -146,7 +146,7 @@ static bool refuses(const arcp__client_session *session, const arcp__client_requ
         return true;
     }
     bool is_denied = has_code(session, ARCP_E_PERMISSION_DENIED);
-    if (request->kind == ARCP__CLIENT_ASK_SUBSCRIBE) {
+    if (request->kind == ARCP__CLIENT_REQUEST_SUBSCRIBE) {
         return job == NULL && is_denied;
     }
     if (job != NULL) {
@@ -155,16 +155,16 @@ static bool refuses(const arcp__client_session *session, const arcp__client_requ
     return !has_code(session, ARCP_E_CANCELLED) && !has_code(session, ARCP_E_TIMEOUT);
 }
 
-/* The TypeScript SDK's runtime refuses with a job.error that names no request: a submit under a
- * fresh job id, anything else under the id of the job meant. */
+/* The TypeScript SDK's runtime refuses with a job.error that names no request: a submit with a new
+ * job id, other requests with the id of their job. */
 arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session)
 {
     const arcp__client_message *in = &session->in;
     const arcp__client_binding none = {NULL, false};
-    if (session->tells_requests || in->type != ARCP_MESSAGE_JOB_ERROR || in->job_id.size == 0) {
+    if (session->names_requests || in->type != ARCP_MESSAGE_JOB_ERROR || in->job_id.size == 0) {
         return none;
     }
-    if (has_code(session, ARCP_E_DUPLICATE_KEY)) { /* no job ends so */
+    if (has_code(session, ARCP_E_DUPLICATE_KEY)) { /* no job ends with this code */
         return (arcp__client_binding){arcp__client_bind_keyed(session), true};
     }
     const arcp_job *job = arcp__client_session_find_job(session, in->job_id);
@@ -172,8 +172,9 @@ arcp__client_binding arcp__client_bind_refusal(arcp__client_session *session)
     if (request != NULL) {
         return (arcp__client_binding){request, refuses(session, request, job)};
     }
-    /* In a session of another process the id may be that of a job which is not known here. */
-    if (job != NULL || session->is_adopted || arcp__gone_jobs_has(session->gone, in->job_id)) {
+    /* In a session that another process began, the id may belong to a job that is unknown here. */
+    if (job != NULL || session->is_adopted ||
+        arcp__removed_jobs_has(session->removed, in->job_id)) {
         return none;
     }
     request = guess(session, SUBMIT);

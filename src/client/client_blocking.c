@@ -1,10 +1,10 @@
-/* The blocking form: a loop in a thread of its own, and calls that wait for it.
+/* The blocking form: an event loop in its own thread, and calls that wait for it.
  *
- * A call changes the session under the lock, wakes the loop's thread and waits on `changed`
- * until what it waits for is there, its time is up, or somebody interrupts. Events wait in
- * `unread` for the program. When they are more than unread_bytes_max the connection is not
- * read, so that the runtime feels it; but while some call waits, reading goes on, up to four
- * times as much: what it waits for may stand behind events of a job that nobody reads. */
+ * A call changes the session under the lock, wakes the loop's thread, and waits on `changed` until
+ * its condition holds, its time limit passes, or it is interrupted. Events are kept in `unread`
+ * until the program reads them. If they are larger than unread_bytes_max, the connection is not
+ * read, so that the runtime has to slow down. While a call waits, reading goes on up to four times
+ * that limit: the response may be behind events of a job that the program does not read. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -22,19 +22,19 @@ bool arcp__client_wants_to_read(const arcp_client *client)
         return client->waiting != 0 &&
                client->unread_bytes / UNREAD_FACTOR <= client->given->unread_bytes_max;
     }
-    /* Once stopped, it begins again when half of it is gone. */
+    /* Once stopped, reading resumes when half of them have been read. */
     return !client->is_paused || client->waiting != 0 ||
            client->unread_bytes <= client->given->unread_bytes_max / 2;
 }
 
-/* Tells the session how far the program has read. */
+/* Reports to the session how far the program has read. */
 static void notice_read(arcp_client *client)
 {
     uint64_t seq = client->unread != NULL ? client->unread->floor_seq : client->session->last_seq;
     arcp__client_session_handed_over(client->session, arcp__clock_now(), seq);
 }
 
-/* Nobody will see the item. */
+/* Frees an item that the program will not read. */
 static void discard(arcp_client *client, arcp__client_item *item)
 {
     arcp_job *job = item->event.job;
@@ -67,7 +67,7 @@ void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
     }
 }
 
-/* Takes an item out of the unread ones. */
+/* Removes an item from the unread ones. */
 static void take_unread(arcp_client *client, arcp__client_item *item)
 {
     DL_DELETE(client->unread, item);
@@ -89,7 +89,7 @@ void arcp__client_drop_unread(arcp_client *client, arcp_job *job)
 
 /* ---- reading ---- */
 
-/* The next item of the job (NULL: of the client), waited for. */
+/* Waits for the next item of the job (NULL: of the client). */
 static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__client_wait *wait,
                              arcp__client_item **out, arcp_error *err)
 {
@@ -100,7 +100,7 @@ static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__cli
         if (item != NULL) {
             arcp_job *of = item->event.job;
             take_unread(client, item);
-            if (of != NULL) { /* the result's sink may block: the lock is off meanwhile */
+            if (of != NULL) { /* the result's sink may block, so the lock is released meanwhile */
                 uv_mutex_unlock(&client->mutex);
                 arcp__client_job_hand_over(of, item);
                 uv_mutex_lock(&client->mutex);
@@ -114,13 +114,13 @@ static arcp_status next_item(arcp_client *client, arcp_job *job, const arcp__cli
                 *out = item;
                 return ARCP_OK;
             }
-            arcp__client_item_free(item); /* not for the program's eyes */
+            arcp__client_item_free(item); /* the program wants only the outcome */
         } else if (job != NULL && atomic_load(&job->over)) {
             status = arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
         } else if (arcp__client_is_over(client) && end->status == ARCP_OK) {
             status = arcp_error_set(err, ARCP_E_CLOSED, "the client is closed");
         } else if (arcp__client_is_over(client) && end->status == ARCP_E_DEADLINE) {
-            /* As it is it would read as if only this wait was over. */
+            /* ARCP_E_DEADLINE would mean that only this wait has timed out. */
             status = arcp_error_set(err, ARCP_E_CLOSED, "%s", end->message);
         } else if (arcp__client_is_over(client)) {
             status = arcp_error_copy(err, end);
@@ -150,8 +150,8 @@ arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
     return status;
 }
 
-/* Reads the job's next event into job->current (`out` is NULL: all of them until it is over). One
- * thread at a time does. */
+/* Reads the job's next event into job->current (`out` is NULL: all events until the job is over).
+ * Only one thread at a time may do this. */
 static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client_event **out,
                             arcp_error *err)
 {
@@ -160,7 +160,8 @@ static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client
     arcp_status status = ARCP_OK;
     if (client == NULL) {
         return arcp_error_set(err, ARCP_E_CLOSED,
-                              atomic_load(&job->over) ? "the job has ended" : "the client is gone");
+                              atomic_load(&job->over) ? "the job has ended"
+                                                      : "the client was freed");
     }
     arcp__client_begin_wait(client, timeout_ms, &wait);
     if (job->is_being_read) {
@@ -169,7 +170,7 @@ static arcp_status read_job(arcp_job *job, int64_t timeout_ms, const arcp_client
     }
     job->is_being_read = true;
     do {
-        /* Kept without its reference to the job: a job must not keep itself alive. */
+        /* The item is kept without its reference to the job, which would keep itself alive. */
         arcp__client_item_free(job->current);
         job->current = NULL;
         if (out != NULL || !atomic_load(&job->over)) {
@@ -239,7 +240,8 @@ static arcp_status start_thread(arcp_client *client, arcp_error *err)
 {
     int result = uv_loop_init(&client->own_loop);
     if (result != 0) {
-        return arcp_error_set(err, ARCP_E_IO, "no event loop: %s", uv_strerror(result));
+        return arcp_error_set(err, ARCP_E_IO, "cannot create an event loop: %s",
+                              uv_strerror(result));
     }
     client->loop = &client->own_loop;
     client->wake.data = client;
@@ -272,7 +274,8 @@ static arcp_status start_thread(arcp_client *client, arcp_error *err)
         uv_cond_destroy(&client->changed);
     }
     (void)uv_loop_close(&client->own_loop);
-    return arcp_error_set(err, ARCP_E_IO, "no %s: %s", what, uv_strerror(result));
+    return arcp_error_set(err, ARCP_E_IO, "cannot create the client's %s: %s", what,
+                          uv_strerror(result));
 }
 
 /* ---- connecting and closing ---- */
@@ -293,7 +296,7 @@ arcp_status arcp_client_connect(const arcp_client_options *options, arcp_client 
     arcp__client_wait wait;
     arcp__client_begin_wait(client, ARCP_WAIT_FOREVER, &wait);
     while (client->session->state != ARCP__SESSION_LIVE && !arcp__client_is_over(client)) {
-        /* Bounded by the session's own deadlines. */
+        /* The session's own deadlines limit the wait. */
         (void)arcp__client_wait_more(client, &wait, NULL);
     }
     if (arcp__client_is_over(client)) {

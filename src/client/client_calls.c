@@ -1,5 +1,5 @@
-/* What a program asks the runtime for, in both forms: a call that answers by a callback starts a
- * request, one that blocks starts it and waits. Then the errors guide's loop on top of it. */
+/* The program's requests in both forms: a call with a callback starts a request; a blocking call
+ * starts it and waits. Also the retry loop of the errors guide, arcp_client_run. */
 #include "base/clock.h"
 #include "base/options.h"
 #include "client/client_driver.h"
@@ -12,13 +12,13 @@ void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__clie
     uv_mutex_lock(&client->mutex);
     int64_t ms = timeout_ms == ARCP_WAIT_DEFAULT ? client->given->request_timeout_ms : timeout_ms;
     wait->until_ns = arcp__client_after(arcp__clock_now().mono_ns, arcp__client_ms(ms));
-    /* One that came while nobody waited, or as the reply to what was waited for came, is for
-     * this call. */
-    bool is_late = client->waiting == 0 && client->interruptions != client->interruptions_told;
-    wait->interruptions = is_late ? client->interruptions_told : client->interruptions;
+    /* An interruption while no call was waiting, or at the moment a reply arrived, applies to this
+     * call. */
+    bool is_late = client->waiting == 0 && client->interruptions != client->interruptions_handled;
+    wait->interruptions = is_late ? client->interruptions_handled : client->interruptions;
     client->waiting++;
     if (client->is_paused) {
-        (void)uv_async_send(&client->wake); /* reading goes on while somebody waits */
+        (void)uv_async_send(&client->wake); /* reading continues while a call waits */
     }
 }
 
@@ -32,7 +32,7 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
                                    arcp_error *err)
 {
     if (client->interruptions != wait->interruptions) {
-        client->interruptions_told = client->interruptions;
+        client->interruptions_handled = client->interruptions;
         return arcp_error_set(err, ARCP_E_INTERRUPTED, "the wait was interrupted");
     }
     if (wait->until_ns == ARCP_TIME_NEVER) {
@@ -41,7 +41,7 @@ arcp_status arcp__client_wait_more(arcp_client *client, const arcp__client_wait 
     }
     int64_t left_ns = wait->until_ns - arcp__clock_now().mono_ns;
     if (left_ns <= 0) {
-        return arcp_error_set(err, ARCP_E_DEADLINE, "the time to wait is up");
+        return arcp_error_set(err, ARCP_E_DEADLINE, "the wait timed out");
     }
     (void)uv_cond_timedwait(&client->changed, &client->mutex, (uint64_t)left_ns);
     return ARCP_OK;
@@ -54,24 +54,25 @@ bool arcp__client_is_over(const arcp_client *client)
 
 /* ---- requests ---- */
 
-static arcp_status start(arcp_client *client, arcp__client_ask ask, arcp_reply_fn on_reply,
+static arcp_status start(arcp_client *client, arcp__client_request_args ask, arcp_reply_fn on_reply,
                          void *user, arcp_error *err)
 {
     ask.on_reply = on_reply;
     ask.user = user;
     arcp__client_lock(client);
     arcp_status status =
-        arcp__client_session_ask(client->session, arcp__clock_now(), &ask, NULL, err);
+        arcp__client_session_request(client->session, arcp__clock_now(), &ask, NULL, err);
     arcp__client_settle(client);
     arcp__client_unlock(client);
     return status;
 }
 
-/* Where a request's reply goes; on the stack of the call that waits. NULL: it is not wanted. */
+/* Where the reply to a request is stored; on the stack of the waiting call. NULL members are not
+ * wanted. */
 typedef struct reply_slot {
     arcp_error *err;
-    arcp_job **job;       /* the caller's then */
-    arcp_job_page **page; /* likewise */
+    arcp_job **job;       /* the caller gets the handle */
+    arcp_job_page **page; /* the caller frees it */
     int64_t *round_trip_ns;
     bool done;
     arcp_status status;
@@ -95,8 +96,8 @@ static void fill_slot(void *user, arcp_client *client, const arcp_reply *reply)
 }
 
 /* Starts the request and waits for its reply. */
-static arcp_status ask_and_wait(arcp_client *client, arcp__client_ask ask, int64_t timeout_ms,
-                                reply_slot slot)
+static arcp_status ask_and_wait(arcp_client *client, arcp__client_request_args ask,
+                                int64_t timeout_ms, reply_slot slot)
 {
     arcp__client_request *request = NULL;
     arcp__client_wait wait;
@@ -104,7 +105,7 @@ static arcp_status ask_and_wait(arcp_client *client, arcp__client_ask ask, int64
     ask.user = &slot;
     arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp_status status =
-        arcp__client_session_ask(client->session, arcp__clock_now(), &ask, &request, slot.err);
+        arcp__client_session_request(client->session, arcp__clock_now(), &ask, &request, slot.err);
     if (status != ARCP_OK) {
         arcp__client_end_wait(client);
         return status;
@@ -123,77 +124,79 @@ static arcp_status ask_and_wait(arcp_client *client, arcp__client_ask ask, int64
 arcp_status arcp_client_submit_start(arcp_client *client, const arcp_submit_options *options,
                                      arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBMIT, .submit = options};
+    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = options};
     return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *options,
                                int64_t timeout_ms, arcp_job **out, arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBMIT, .submit = options};
+    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = options};
     return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .err = err});
 }
 
 arcp_status arcp_client_subscribe_start(arcp_client *client, const arcp_subscribe_options *options,
                                         arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBSCRIBE, .subscribe = options};
+    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
+                                           .subscribe = options};
     return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_options *options,
                                   int64_t timeout_ms, arcp_job **out, arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_SUBSCRIBE, .subscribe = options};
+    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
+                                           .subscribe = options};
     return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .err = err});
 }
 
 arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id, arcp_span reason,
                                      arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_ask ask = {
-        .kind = ARCP__CLIENT_ASK_CANCEL, .job_id = job_id, .reason = reason};
+    const arcp__client_request_args ask = {
+        .kind = ARCP__CLIENT_REQUEST_CANCEL, .job_id = job_id, .reason = reason};
     return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id, arcp_span reason,
                                int64_t timeout_ms, arcp_error *err)
 {
-    const arcp__client_ask ask = {
-        .kind = ARCP__CLIENT_ASK_CANCEL, .job_id = job_id, .reason = reason};
+    const arcp__client_request_args ask = {
+        .kind = ARCP__CLIENT_REQUEST_CANCEL, .job_id = job_id, .reason = reason};
     return ask_and_wait(client, ask, timeout_ms, (reply_slot){.err = err});
 }
 
 arcp_status arcp_client_list_start(arcp_client *client, const arcp_list_options *options,
                                    arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_LIST, .list = options};
+    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_LIST, .list = options};
     return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *options,
                              int64_t timeout_ms, arcp_job_page **out, arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_LIST, .list = options};
+    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_LIST, .list = options};
     return ask_and_wait(client, ask, timeout_ms, (reply_slot){.page = out, .err = err});
 }
 
 arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, void *user,
                                    arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_PING};
+    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_PING};
     return start(client, ask, on_reply, user, err);
 }
 
 arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *round_trip_ns,
                              arcp_error *err)
 {
-    const arcp__client_ask ask = {.kind = ARCP__CLIENT_ASK_PING};
+    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_PING};
     return ask_and_wait(client, ask, timeout_ms,
                         (reply_slot){.round_trip_ns = round_trip_ns, .err = err});
 }
 
-/* ---- what is not answered ---- */
+/* ---- messages without a response ---- */
 
 arcp_status arcp_client_unsubscribe(arcp_client *client, arcp_span job_id, arcp_error *err)
 {
@@ -215,11 +218,10 @@ arcp_status arcp_client_ack(arcp_client *client, uint64_t event_seq, arcp_error 
     return status;
 }
 
-/* ---- the errors guide's loop ---- */
+/* ---- the retry loop of the errors guide ---- */
 
-/* A runtime that asks for more than a day is waited for that long, or until the program's timeout.
- */
-#define ASKED_PAUSE_MAX_MS UINT64_C(86400000)
+/* The longest retry_after_ms of a runtime that is honoured: one day. */
+#define RETRY_AFTER_MAX_MS UINT64_C(86400000)
 
 static void random_bytes(void *user, void *out, size_t size)
 {
@@ -227,7 +229,7 @@ static void random_bytes(void *user, void *out, size_t size)
     arcp__random(out, size);
 }
 
-/* What is left of the whole time. */
+/* The remaining time. */
 static int64_t left_ms(int64_t until_ns)
 {
     if (until_ns == ARCP_TIME_NEVER) {
@@ -237,8 +239,8 @@ static int64_t left_ms(int64_t until_ns)
     return left_ns <= 0 ? 0 : (left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS;
 }
 
-/* Sleeps the pause before the attempt, half of it random, or for as long as was asked for.
- * ARCP_E_DEADLINE when the time does not allow it, ARCP_E_INTERRUPTED. */
+/* Sleeps before the attempt: the backoff, half of it random, or retry_after_ms if that is longer.
+ * ARCP_E_DEADLINE when the remaining time is too short, ARCP_E_INTERRUPTED. */
 static arcp_status pause_before(arcp_client *client, const arcp_retry_options *retry,
                                 const arcp_error *why, uint32_t attempt, int64_t until_ns,
                                 arcp_error *err)
@@ -252,7 +254,7 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
         (void)arcp_json_u64(&json, least, &asked);
     }
     arcp_json_fini(&json);
-    asked = asked < ASKED_PAUSE_MAX_MS ? asked : ASKED_PAUSE_MAX_MS;
+    asked = asked < RETRY_AFTER_MAX_MS ? asked : RETRY_AFTER_MAX_MS;
 
     int64_t pause = retry->first_ms;
     for (uint32_t step = 1; step < attempt && pause < 60000; step++) {
@@ -320,8 +322,8 @@ arcp_status arcp_client_submit_with_retry(arcp_client *client, const arcp_submit
         }
         bool has_ended = status == ARCP_OK;
         const arcp_error *why = has_ended ? job->outcome.error : &local;
-        /* For a key there is one job, whatever became of it: once it has ended only another key
-         * brings another one. A key of the program's own stays. */
+        /* A key always denotes the same job, even after it has ended, so a new job needs a new key.
+         * A key that the program chose is never replaced. */
         bool again = why != NULL && why->retryable && attempt < retry.attempts &&
                      !(has_ended && has_key) &&
                      pause_before(client, &retry, why, attempt, until_ns, &local) == ARCP_OK;

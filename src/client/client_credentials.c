@@ -12,7 +12,7 @@ void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object
     if (arcp_json_is(json, object, ARCP_JSON_OBJECT) && !json->has_space &&
         arcp_json_member(json, object, CREDENTIALS) == ARCP_JSON_ABSENT &&
         arcp_json_member(json, object, RESUME_TOKEN) == ARCP_JSON_ABSENT) {
-        arcp_buf_append(out, arcp_json_raw(json, object)); /* it has none, as nearly all */
+        arcp_buf_append(out, arcp_json_raw(json, object)); /* usually there is nothing to remove */
         return;
     }
     arcp_json_writer writer = arcp__put_begin(out);
@@ -96,7 +96,7 @@ size_t arcp__client_credentials_for_each(const arcp_secret *kept,
     arcp_buf room = arcp_buf_secret_init();
     size_t count = 0;
     arcp_span text = arcp_secret_reveal(kept);
-    /* Room for everything that could be unescaped, so that no read fails. */
+    /* Enough for all unescaped strings, so that no read fails. */
     if (arcp_buf_reserve(&scratch, text.size) && arcp_buf_reserve(&room, 2 * text.size) &&
         arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK) {
         for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;

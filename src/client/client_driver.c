@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/options.h"
 
-/* Many frames in one write; and not so many that the runtime has nothing to do meanwhile. */
+/* Flush threshold: batches frames without starving the runtime. */
 #define FLUSH_BYTES 4096u
 
-/* ---- what the session must be given ---- */
+/* ---- random numbers for the session ---- */
 
 static void draw_random(void *user, void *out, size_t size)
 {
@@ -44,7 +44,7 @@ void arcp__client_destroy(arcp_client *client)
     arcp__free(client);
 }
 
-/* ---- the transport's side ---- */
+/* ---- callbacks of the transport ---- */
 
 static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
@@ -58,7 +58,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 static void on_drained(void *user, arcp_connection *connection, size_t written, size_t unsent)
 {
     arcp_client *client = user;
-    client->unflushed = 0; /* the transport goes on by itself when it could not write all */
+    client->unflushed = 0; /* the transport itself writes the rest */
 }
 
 static void on_closed(void *user, arcp_connection *connection, arcp_close_code code,
@@ -70,7 +70,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     const char *colon = reason[0] == '\0' ? "" : ": ";
     arcp__client_lock(client);
     connection->ops->info(connection, &info);
-    /* What the runtime's close says of what it was sent; ARCP_E_IO: nothing. */
+    /* Whether the close code blames a frame that we sent; ARCP_E_IO: it does not. */
     arcp_status verdict = ARCP_E_IO;
     if (info.closed_by_peer && code == ARCP_CLOSE_TOO_BIG) {
         verdict = ARCP_E_LIMIT;
@@ -94,7 +94,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     arcp__client_unlock(client);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void take_connection(arcp_client *client, arcp_connection *connection)
 {
     const arcp_connection_callbacks callbacks = {
@@ -126,7 +126,7 @@ static void on_failed(void *user, const arcp_error *err)
     arcp__client_unlock(client);
 }
 
-/* ---- the session's wishes ---- */
+/* ---- the session's actions ---- */
 
 static void dial(arcp_client *client)
 {
@@ -226,11 +226,11 @@ static bool send_frames(arcp_client *client)
         sent = true;
         client->unflushed += frame.size;
         if (client->connection->ops->send(client->connection, frame) == ARCP_E_NO_MEMORY) {
-            /* The session believes it sent: only a new connection makes that true again. */
+            /* The session counts the frame as sent: only a new connection restores its state. */
             cut(client);
         }
     }
-    /* The rest leaves at the end of the loop's turn. */
+    /* The rest is written at the end of the loop's turn. */
     if (client->unflushed >= FLUSH_BYTES && client->connection != NULL && !client->is_cutting) {
         client->connection->ops->flush(client->connection);
         client->unflushed = 0;
@@ -238,7 +238,7 @@ static bool send_frames(arcp_client *client)
     return sent;
 }
 
-/* ---- the program's side ---- */
+/* ---- delivery to the program ---- */
 
 static void hand_item(arcp_client *client, arcp__client_item *item)
 {
@@ -247,7 +247,7 @@ static void hand_item(arcp_client *client, arcp__client_item *item)
     const arcp_client_event_type type = item->event.type;
     if (item->is_reply) {
         item->on_reply(item->reply_user, client, &item->reply);
-        item->reply.job = NULL; /* the receiver's now */
+        item->reply.job = NULL; /* now owned by the receiver */
         item->reply.page = NULL;
         arcp__client_item_free(item);
         return;
@@ -277,7 +277,7 @@ static void hand_item(arcp_client *client, arcp__client_item *item)
     arcp__client_item_free(item);
 }
 
-/* Returns whether there was anything. */
+/* Returns whether there were items. */
 static bool hand_items(arcp_client *client)
 {
     arcp__client_item *item = arcp__client_session_next_item(client->session);
@@ -299,7 +299,7 @@ static void arm_timer(arcp_client *client)
 {
     int64_t due = arcp__client_session_deadline(client->session);
     if (due >= client->timer_due_ns) {
-        return; /* it fires early and is armed again then: cheaper than moving it each time */
+        return; /* it fires earlier, and is armed again then: cheaper than moving it each time */
     }
     client->timer_due_ns = due;
     int64_t ahead = due - arcp__clock_now().mono_ns;
@@ -333,7 +333,7 @@ void arcp__client_drop_connection(arcp_client *client)
 void arcp__client_pump(arcp_client *client)
 {
     if (client->is_pumping) {
-        return; /* the outer turn goes on until nothing is left */
+        return; /* the outer call continues until nothing is left to do */
     }
     client->is_pumping = true;
     bool busy = true;
@@ -404,7 +404,7 @@ arcp_status arcp_client_connect_start(const arcp_client_options *options, struct
     (void)uv_timer_init(loop, &client->timer);
     client->timer.data = client;
     client->timer_due_ns = 0;
-    /* Nothing is called back from inside: the first turn begins on the loop. */
+    /* No callback is called from inside this function: the first turn begins on the loop. */
     (void)uv_timer_start(&client->timer, arcp__client_timer_fired, 0, 0);
     *out = client;
     return ARCP_OK;

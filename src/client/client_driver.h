@@ -1,9 +1,9 @@
-/* The client behind its handle: the session, the transport it speaks over, and who listens.
+/* The client: connects the session with a transport and with the program.
  *
- * One lock guards everything in the blocking form: the loop's thread takes it around each of
- * its callbacks, a program's thread around each call. Only the loop's thread touches the
- * transport and libuv (but for uv_async_send); a program's thread changes the session and
- * wakes it. On a program's own loop there is one thread and no lock. */
+ * In the blocking form one lock guards everything: the loop's thread holds it in each of its
+ * callbacks, a program's thread in each call. Only the loop's thread uses the transport and libuv
+ * (except for uv_async_send); a program's thread changes the session and wakes the loop. On a
+ * program's own loop there is one thread and no lock. */
 #ifndef ARCP_CLIENT_CLIENT_DRIVER_H
 #define ARCP_CLIENT_CLIENT_DRIVER_H
 
@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "client/client_job.h"
 
-/* How long an attempt to resume is put off when another process uses the session. */
+/* Delay before the next attempt to resume while another process uses the session. */
 #define ARCP__CLIENT_POSTPONE_MS 100
 
 struct arcp_client {
@@ -28,18 +28,18 @@ struct arcp_client {
     /* the loop's thread only */
     uv_loop_t *loop;
     uv_timer_t timer;
-    int64_t timer_due_ns; /* what it is armed for; it may fire early, never late */
+    int64_t timer_due_ns; /* when the timer fires; it may fire early, never late */
     arcp_connector *connector;
     arcp_connection *connection;
-    size_t unflushed; /* bytes of frames since something was written */
-    bool is_cutting;  /* abort was asked for, closed has not come yet */
+    size_t unflushed; /* bytes of frames since the last write */
+    bool is_cutting;  /* abort was called, and `closed` has not been called yet */
     bool is_paused;
 
     /* a program's own loop */
     arcp_client_event_fn on_event;
     void *user;
     bool is_pumping;
-    bool is_freed; /* by a callback: the pump ends, then the memory goes */
+    bool is_freed; /* by a callback: the client is freed when the pump ends */
 
     /* the blocking form */
     bool has_thread;
@@ -48,30 +48,30 @@ struct arcp_client {
     uv_mutex_t mutex;
     uv_cond_t changed;
     uv_async_t wake;
-    atomic_bool is_interrupted;  /* set by arcp_client_interrupt, taken by the loop's thread */
-    bool stops;                  /* the loop's thread ends */
-    unsigned waiting;            /* calls that wait for something to be read */
-    uint64_t interruptions;      /* so far */
-    uint64_t interruptions_told; /* of these, up to here: a call returned for them */
-    arcp__client_item *unread;   /* utlist */
-    arcp__client_item *current;  /* what arcp_client_next_event gave last */
+    atomic_bool is_interrupted;     /* set by arcp_client_interrupt, taken by the loop's thread */
+    bool stops;                     /* the loop's thread must end */
+    unsigned waiting;               /* number of waiting calls */
+    uint64_t interruptions;         /* number so far */
+    uint64_t interruptions_handled; /* those for which a call has already returned */
+    arcp__client_item *unread;      /* utlist */
+    arcp__client_item *current;     /* the last result of arcp_client_next_event */
     size_t unread_bytes;
 };
 
 /* ---- client_driver.c ---- */
 
-/* A client without session thread or loop; the options are checked. */
+/* A client without a thread and without a loop. Checks the options. */
 ARCP_MUST_CHECK arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **out,
                                              arcp_error *err);
 void arcp__client_destroy(arcp_client *client);
 
-/* Does what a call asked the session for. With the lock held. In the blocking form: what concerns
- * the program, and wakes the loop's thread for the rest. On a program's loop: everything, in the
- * loop's next turn, so that nothing is called back from inside the call. */
+/* Carries out what a call has changed in the session; the caller holds the lock. In the blocking
+ * form it delivers items, and wakes the loop's thread for the rest. On a program's loop it does
+ * everything in the loop's next turn, so that no callback is called from inside the call. */
 void arcp__client_settle(arcp_client *client);
 void arcp__client_pump(arcp_client *client);
 void arcp__client_timer_fired(uv_timer_t *timer);
-/* Cuts the connection, without a further callback. */
+/* Cuts the connection; no further callback is called. */
 void arcp__client_drop_connection(arcp_client *client);
 
 /* NULL is accepted: a job may outlive its client. */
@@ -89,18 +89,18 @@ static inline void arcp__client_unlock(arcp_client *client)
     }
 }
 
-/* The end of a client on a program's loop; what libuv still holds goes with its callback. */
+/* Frees a client on a program's loop; the timer's close callback frees the rest. */
 void arcp__client_release_on_loop(arcp_client *client);
 
 /* ---- client_calls.c ---- */
 
-/* One call's wait: how long, and whether it was interrupted. */
+/* The deadline of a waiting call, and the interruptions so far. */
 typedef struct arcp__client_wait {
     int64_t until_ns;
     uint64_t interruptions;
 } arcp__client_wait;
 
-/* Takes the lock, which the end gives back. */
+/* Takes the lock; arcp__client_end_wait releases it. */
 void arcp__client_begin_wait(arcp_client *client, int64_t timeout_ms, arcp__client_wait *wait);
 void arcp__client_end_wait(arcp_client *client);
 /* Sleeps until something changes. ARCP_E_DEADLINE when the time is up, ARCP_E_INTERRUPTED. */
@@ -110,11 +110,11 @@ bool arcp__client_is_over(const arcp_client *client);
 
 /* ---- client_blocking.c ---- */
 
-/* Puts an item where a program's thread will look for it; takes the item. */
+/* Queues an item for a program's thread; takes the item. */
 void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item);
 /* Whether frames should be read now. */
 bool arcp__client_wants_to_read(const arcp_client *client);
-/* Drops what nobody will read of a job. */
+/* Frees the unread items of a job. */
 void arcp__client_drop_unread(arcp_client *client, arcp_job *job);
 
 #endif

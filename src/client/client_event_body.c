@@ -1,5 +1,5 @@
-/* Event bodies under the draft's names. One row per member; `older` are spellings that other
- * runtimes use. */
+/* Reads event bodies into arcp_event_body. One row per member: the draft's name first, then names
+ * that other runtimes use. */
 #include <arcp/client.h>
 
 #include "base/alloc.h"
@@ -72,7 +72,7 @@ struct arcp__client_event_text {
     char bytes[]; /* what the spans of `body` point to */
 };
 
-/* Copies the value that `ref` has; a span of `body` is empty where there is none. */
+/* Copies the value at `ref`, with a NUL behind it. */
 static arcp_span keep(arcp__client_event_text *text, const arcp_json *json, arcp_json_ref ref,
                       bool is_raw, arcp_buf *scratch)
 {
@@ -115,7 +115,7 @@ static void read_body(const arcp_json *json, arcp_event_kind kind, arcp_buf *scr
     }
     if (kind == ARCP_EVENT_STATUS &&
         arcp_span_equal_cstr(body->status.phase, "credential_rotated")) {
-        /* The credential's id, wherever the runtime puts it; never its value. */
+        /* The credential's id, in any of the places where runtimes put it; never its value. */
         const char *const places[] = {"id", "credential_id", "details", "fields"};
         arcp_json_ref ref = ARCP_JSON_ABSENT;
         for (size_t i = 0; i < 4 && arcp_json_is_missing(json, ref); i++) {
@@ -136,7 +136,7 @@ const arcp_event_body *arcp_client_event_body(const arcp_client_event *event)
     }
     arcp_json json = ARCP_JSON_INIT;
     arcp_buf scratch = arcp_buf_init();
-    /* Room for all members, each read once, and for the NULs behind them. */
+    /* Enough for all members, each read once, and for the NULs behind them. */
     arcp__client_event_text *text = arcp__alloc(sizeof *text + event->body.size + MEMBER_ROWS);
     if (text != NULL && arcp_buf_reserve(&scratch, event->body.size)) {
         text->body = none;
@@ -162,7 +162,7 @@ arcp_span arcp_client_event_payload(const arcp_client_event *event)
     if (event->body.size == 0) {
         return item->payload;
     }
-    /* The body is kept by itself: the payload is put together when it is asked for. */
+    /* The body is kept separately: the payload is assembled when it is first asked for. */
     arcp_buf *whole = &item->whole;
     whole->secret = item->is_secret;
     if (whole->size == 0 && arcp_buf_reserve(whole, item->payload.size + event->body.size + 1)) {

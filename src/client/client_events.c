@@ -1,9 +1,8 @@
-/* Jobs: the answers about them, their events, their ends, and when the program hears of them.
+/* Frames about jobs: responses, events and ends, and when they are announced to the program.
  *
- * An event may come before the answer that makes its job known. As long as a
- * submit or a subscription waits for its answer, such events are held; then they follow the
- * answer. When nothing is waited for any more, the job is announced as one that the program
- * did not ask for. */
+ * An event may arrive before the response that introduces its job. While a submit or a subscription
+ * waits for its response, such events are held, and delivered after the response. When no request
+ * is waiting any more, the job is announced as one that the program did not request. */
 #include <stdio.h>
 
 #include <arcp/decimal.h>
@@ -13,7 +12,7 @@
 
 /* ---- budgets ---- */
 
-/* The row of a currency; NULL when there is no more room, or out of memory, which is noted. */
+/* The row of a currency; NULL when there are too many, or out of memory (sets session->failed). */
 static arcp_job_budget *budget_row(arcp__client_session *session, arcp_job *job, arcp_span currency)
 {
     if (currency.size == 0 || currency.size >= ARCP_CURRENCY_MAX) {
@@ -40,7 +39,7 @@ static arcp_job_budget *budget_row(arcp__client_session *session, arcp_job *job,
     return row;
 }
 
-/* Only digits as people write an amount: a sign, digits, perhaps a fraction or exponent. */
+/* Copies the amount if it looks like a number; ignores it otherwise. */
 static void set_amount(char out[ARCP_DECIMAL_TEXT_MAX], arcp_span text)
 {
     char amount[ARCP_DECIMAL_TEXT_MAX] = "";
@@ -53,14 +52,14 @@ static void set_amount(char out[ARCP_DECIMAL_TEXT_MAX], arcp_span text)
     }
 }
 
-/* What follows the colon of "USD:5.00"; all of a text that has none. */
+/* The part after the colon of "USD:5.00", or the whole text if it has no colon. */
 static arcp_span after_colon(arcp_span text)
 {
     const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
     return colon == NULL ? text : arcp_span_from(text, (size_t)(colon - text.data) + 1);
 }
 
-/* What remains of a currency: runtimes write 5, "5.00" or "USD:5.00". */
+/* Sets the remaining amount of a currency: runtimes write 5, "5.00" or "USD:5.00". */
 static void set_remaining(arcp__client_session *session, arcp_job *job, arcp_json_ref currency,
                           arcp_json_ref value)
 {
@@ -99,15 +98,15 @@ static void add_initial(arcp__client_session *session, arcp_job *job, arcp_span 
 static void describe_budget(arcp__client_session *session, arcp_job *job)
 {
     const arcp_json *json = &session->json;
-    const arcp__client_description *told = &session->in.description;
+    const arcp__client_description *description = &session->in.description;
     if (job->budget_count == 0) {
-        for (arcp_json_ref at = arcp_json_first(json, told->patterns); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(json, told->patterns, at)) {
+        for (arcp_json_ref at = arcp_json_first(json, description->patterns);
+             at != ARCP_JSON_ABSENT; at = arcp_json_next(json, description->patterns, at)) {
             add_initial(session, job, arcp_json_string(json, at, &session->scratch));
         }
     }
-    for (arcp_json_ref name = arcp_json_first(json, told->budget); name != ARCP_JSON_ABSENT;
-         name = arcp_json_next(json, told->budget, name)) {
+    for (arcp_json_ref name = arcp_json_first(json, description->budget); name != ARCP_JSON_ABSENT;
+         name = arcp_json_next(json, description->budget, name)) {
         set_remaining(session, job, name, name + 1);
     }
     for (size_t at = 0; at < job->budget_count; at++) {
@@ -120,8 +119,9 @@ static void describe_budget(arcp__client_session *session, arcp_job *job)
 
 /* ---- describing and ending ---- */
 
-/* Copies into `out`, unless it is known already; an empty source leaves it unknown. */
-static void learn(arcp__client_session *session, arcp_job *job, arcp_span *out, arcp_span text)
+/* Copies the text into `out` if that is still empty. */
+static void set_if_empty(arcp__client_session *session, arcp_job *job, arcp_span *out,
+                         arcp_span text)
 {
     if (out->size == 0 && text.size != 0) {
         const arcp_span copy = arcp__arena_copy(&job->strings, text);
@@ -130,13 +130,13 @@ static void learn(arcp__client_session *session, arcp_job *job, arcp_span *out, 
     }
 }
 
-/* The record of the job that the answer describes, with what was not known yet; NULL when it names
- * none, or out of memory. */
+/* The record of the job that the response describes, completed with what was not known yet; NULL
+ * when the response names no job, or out of memory. */
 static arcp_job *describe(arcp__client_session *session)
 {
     const arcp_json *json = &session->json;
     const arcp__client_message *in = &session->in;
-    const arcp__client_description *told = &in->description;
+    const arcp__client_description *description = &in->description;
     if (in->job_id.size == 0) {
         arcp__client_notice(session, "ignored a %.*s that names no job", (int)in->type_text.size,
                             in->type_text.data);
@@ -146,31 +146,32 @@ static arcp_job *describe(arcp__client_session *session)
     if (job == NULL) {
         return NULL;
     }
-    /* A job.accepted that comes again tells the initial counters; a job.subscribed those of
-     * now. */
-    if (job->descriptor.size == 0 || told->current_status != ARCP_JSON_ABSENT) {
+    /* A repeated job.accepted has the initial counters again; a job.subscribed has the current
+     * ones. */
+    if (job->descriptor.size == 0 || description->current_status != ARCP_JSON_ABSENT) {
         describe_budget(session, job);
     }
-    arcp_job_status status =
-        arcp_job_status_from_wire(arcp_json_string(json, told->current_status, &session->scratch));
+    arcp_job_status status = arcp_job_status_from_wire(
+        arcp_json_string(json, description->current_status, &session->scratch));
     if (status != ARCP_JOB_STATUS_COUNT && !job->ended) {
         job->status = status;
     }
     if (job->credentials == NULL &&
-        !arcp__client_credentials_keep(json, told->credentials, &job->credentials)) {
+        !arcp__client_credentials_keep(json, description->credentials, &job->credentials)) {
         session->failed = true;
     }
-    learn(session, job, &job->agent, told->agent);
-    learn(session, job, &job->trace_id, in->trace_id);
-    learn(session, job, &job->parent_id, told->parent_job_id);
-    learn(session, job, &job->delegate_id, told->delegate_id);
-    learn(session, job, &job->lease, arcp_json_raw(json, told->lease));
-    learn(session, job, &job->constraints, arcp_json_raw(json, told->lease_constraints));
+    set_if_empty(session, job, &job->agent, description->agent);
+    set_if_empty(session, job, &job->trace_id, in->trace_id);
+    set_if_empty(session, job, &job->parent_id, description->parent_job_id);
+    set_if_empty(session, job, &job->delegate_id, description->delegate_id);
+    set_if_empty(session, job, &job->lease, arcp_json_raw(json, description->lease));
+    set_if_empty(session, job, &job->constraints,
+                 arcp_json_raw(json, description->lease_constraints));
     arcp_buf descriptor = arcp_buf_init();
     arcp__client_credentials_redact(json, in->payload, &descriptor);
     session->failed = session->failed || session->scratch.failed || descriptor.failed;
-    if (!session->failed) { /* the last: with it the job has been described */
-        learn(session, job, &job->descriptor, arcp_buf_span(&descriptor));
+    if (!session->failed) { /* set last: it marks the job as described */
+        set_if_empty(session, job, &job->descriptor, arcp_buf_span(&descriptor));
     }
     arcp_buf_fini(&descriptor);
     return session->failed ? NULL : job;
@@ -188,16 +189,18 @@ static void end_job(arcp__client_session *session, arcp_job *job)
                             .summary = ARCP_SPAN_LITERAL(""),
                             .payload = ARCP_SPAN_LITERAL(""),
                             .streamed_bytes = UINT64_MAX};
-    arcp_job_status told = arcp_job_status_from_wire(in->end.final_status);
-    bool is_told = arcp_job_status_is_terminal(told);
-    bool is_error = in->type == ARCP_MESSAGE_JOB_ERROR || (is_told && told != ARCP_JOB_SUCCESS);
-    learn(session, job, &outcome.payload, in->text);
-    learn(session, job, &outcome.summary, in->end.summary);
+    arcp_job_status status = arcp_job_status_from_wire(in->end.final_status);
+    bool is_final_status = arcp_job_status_is_terminal(status);
+    bool is_error =
+        in->type == ARCP_MESSAGE_JOB_ERROR || (is_final_status && status != ARCP_JOB_SUCCESS);
+    set_if_empty(session, job, &outcome.payload, in->text);
+    set_if_empty(session, job, &outcome.summary, in->end.summary);
     if (is_error) {
-        /* Some runtimes tell of a job that was stopped in a job.result, which has no code: its
-         * final status says as much. */
-        arcp_status stop = told == ARCP_JOB_CANCELLED ? ARCP_E_CANCELLED : ARCP_E_TIMEOUT;
-        if (in->end.code.size == 0 && (told == ARCP_JOB_CANCELLED || told == ARCP_JOB_TIMED_OUT)) {
+        /* Some runtimes report a stopped job in a job.result, which has no code: use its final
+         * status. */
+        arcp_status stop = status == ARCP_JOB_CANCELLED ? ARCP_E_CANCELLED : ARCP_E_TIMEOUT;
+        if (in->end.code.size == 0 &&
+            (status == ARCP_JOB_CANCELLED || status == ARCP_JOB_TIMED_OUT)) {
             (void)arcp_error_set(&job->error, stop, "%s", arcp_status_text(stop));
             (void)snprintf(job->error.code, sizeof(job->error.code), "%s",
                            arcp_status_wire_code(stop));
@@ -207,8 +210,8 @@ static void end_job(arcp__client_session *session, arcp_job *job)
         outcome.error = &job->error;
         outcome.status = job->error.status;
         outcome.final_status = ARCP_JOB_ERROR;
-        if (is_told && told != ARCP_JOB_SUCCESS) {
-            outcome.final_status = told;
+        if (is_final_status && status != ARCP_JOB_SUCCESS) {
+            outcome.final_status = status;
         } else if (outcome.status == ARCP_E_CANCELLED) {
             outcome.final_status = ARCP_JOB_CANCELLED;
         } else if (outcome.status == ARCP_E_TIMEOUT) {
@@ -217,12 +220,12 @@ static void end_job(arcp__client_session *session, arcp_job *job)
     } else {
         arcp_json_ref result =
             in->end.result != ARCP_JSON_ABSENT ? in->end.result : in->end.older_result;
-        learn(session, job, &outcome.result_id, in->end.result_id);
+        set_if_empty(session, job, &outcome.result_id, in->end.result_id);
         if (in->end.result_id.size == 0) {
-            learn(session, job, &outcome.result, arcp_json_raw(json, result));
+            set_if_empty(session, job, &outcome.result, arcp_json_raw(json, result));
         }
     }
-    /* As told; hand_over replaces it by what came. */
+    /* The announced size; arcp__client_job_hand_over replaces it by the received size. */
     (void)arcp_json_u64(json, in->end.result_size, &outcome.streamed_bytes);
     if (!session->failed) {
         job->outcome = outcome;
@@ -231,35 +234,35 @@ static void end_job(arcp__client_session *session, arcp_job *job)
     }
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* A job that the runtime began for another job, not for a request of ours. */
+/* Whether the job was delegated by another job, and not submitted by us. */
 static bool is_child(const arcp__client_session *session)
 {
-    const arcp__client_description *told = &session->in.description;
-    return told->parent_job_id.size != 0 || told->delegate_id.size != 0;
+    const arcp__client_description *description = &session->in.description;
+    return description->parent_job_id.size != 0 || description->delegate_id.size != 0;
 }
 
-/* Hands the job to the request that asked for it, or else announces it. */
+/* Passes the job to the request that it answers, or announces it. */
 static void hand_job(arcp__client_session *session, arcp_job *job, arcp__client_request *request)
 {
     bool is_fresh = !job->announced;
     bool by_reply = request != NULL && !request->abandoned;
     bool asks_by_key = is_fresh && by_reply && request->is_keyed;
-    if (request != NULL && is_fresh) { /* else the job is followed already */
+    if (request != NULL && is_fresh) { /* otherwise the program already follows the job */
         job->stream.sink = request->sink;
         job->outcome_only = request->outcome_only;
         job->user = request->job_user != NULL ? request->job_user : job->user;
     }
     if (request != NULL) {
         job->is_keyed = job->is_keyed || request->is_keyed;
-        arcp__client_past_take_back(session, job);
+        arcp__client_kept_take_back(session, job);
         arcp__client_request_finish(session, request, (arcp_reply){.job = job});
     }
     arcp__client_session_announce(session, job, by_reply);
     arcp__client_session_announce_held(session);
     if (asks_by_key && !session->failed) {
-        arcp__client_over_probe(session, job);
+        arcp__client_silent_probe(session, job);
     }
 }
 
@@ -267,12 +270,12 @@ void arcp__client_on_accepted(arcp__client_session *session)
 {
     const arcp_span id = session->in.job_id;
     arcp__client_binding binding = arcp__client_bind_by_name(session);
-    if (binding.request != NULL && binding.request->kind != ARCP__CLIENT_ASK_SUBMIT) {
+    if (binding.request != NULL && binding.request->kind != ARCP__CLIENT_REQUEST_SUBMIT) {
         binding.request = NULL;
     }
-    /* About a job that was seen to end and is forgotten: nothing more will come of it. */
+    /* The job has ended and was forgotten: no further frame will follow for it. */
     if (id.size != 0 && arcp__client_session_find_job(session, id) == NULL &&
-        arcp__gone_jobs_has(session->gone, id)) {
+        arcp__removed_jobs_has(session->removed, id)) {
         if (!binding.names_request && !is_child(session)) {
             binding.request = arcp__client_bind_keyed(session);
         }
@@ -291,12 +294,11 @@ void arcp__client_on_accepted(arcp__client_session *session)
     }
     job->is_accepted = true;
     if (binding.request == NULL && !is_child(session)) {
-        binding = arcp__client_bind_reply(session, ARCP__CLIENT_ASK_SUBMIT);
-        if (binding.request == NULL && !binding.names_request && session->tells_requests) {
-            /* After a resume a runtime may say again what was accepted, without naming the request,
-             * because its answer may be lost. A submit that was sent again gets an answer of its
-             * own, which has the job's handle: until then the job waits. Otherwise this is the
-             * answer. */
+        binding = arcp__client_bind_reply(session, ARCP__CLIENT_REQUEST_SUBMIT);
+        if (binding.request == NULL && !binding.names_request && session->names_requests) {
+            /* After a resume a runtime may repeat a job.accepted without naming the request,
+             * because its response may be lost. A submit that was sent again gets a response of its
+             * own, which introduces the job: wait for that. Otherwise this is the response. */
             binding.request = arcp__client_bind_repeated(session);
             if (binding.request == NULL && !job->announced &&
                 arcp__client_requests_wait_for_jobs(session)) {
@@ -311,35 +313,36 @@ void arcp__client_on_accepted(arcp__client_session *session)
 void arcp__client_on_subscribed(arcp__client_session *session)
 {
     const arcp_json *json = &session->json;
-    const arcp__client_description *told = &session->in.description;
+    const arcp__client_description *description = &session->in.description;
     arcp_job *job = describe(session);
     if (job == NULL) {
         return;
     }
     arcp__client_request *request =
-        arcp__client_bind_reply(session, ARCP__CLIENT_ASK_SUBSCRIBE).request;
-    /* Which numbering the job's frames have (client_receive.c). A runtime that counts what it has
-     * replayed numbers each subscription by itself. A job of the session's own is none of those. */
+        arcp__client_bind_reply(session, ARCP__CLIENT_REQUEST_SUBSCRIBE).request;
+    /* Determine the numbering of the job's frames (client_receive.c): a runtime whose `replayed` is
+     * a number numbers each subscription separately. Jobs submitted by this session are not
+     * affected. */
     uint64_t early = request == NULL ? 0 : request->early_seq;
-    if (!session->tells_requests && (!job->announced || job->numbers_apart)) {
-        if (arcp_json_is(json, told->replayed, ARCP_JSON_NUMBER)) {
-            job->numbers_apart = true;
-            job->apart_seq = early;
-            (void)arcp_json_u64(json, told->subscribed_from, &job->apart_seq);
+    if (!session->names_requests && (!job->announced || job->has_own_numbers)) {
+        if (arcp_json_is(json, description->replayed, ARCP_JSON_NUMBER)) {
+            job->has_own_numbers = true;
+            job->own_seq = early;
+            (void)arcp_json_u64(json, description->subscribed_from, &job->own_seq);
         } else if (early > session->last_seq) {
             session->last_seq = early;
         }
     }
-    bool needs_end = request != NULL && (request->is_own || request->with_history);
+    bool needs_end = request != NULL && (request->is_internal || request->with_history);
     hand_job(session, job, request);
     if (needs_end && !session->failed) {
-        arcp__client_over_fence(session, job);
+        arcp__client_silent_fence(session, job);
     }
 }
 
 void arcp__client_on_cancelled(arcp__client_session *session)
 {
-    arcp__client_binding binding = arcp__client_bind_reply(session, ARCP__CLIENT_ASK_CANCEL);
+    arcp__client_binding binding = arcp__client_bind_reply(session, ARCP__CLIENT_REQUEST_CANCEL);
     if (binding.request != NULL) {
         arcp__client_request_finish(session, binding.request, (arcp_reply){0});
     }
@@ -347,7 +350,7 @@ void arcp__client_on_cancelled(arcp__client_session *session)
 
 void arcp__client_on_jobs(arcp__client_session *session)
 {
-    arcp__client_binding binding = arcp__client_bind_reply(session, ARCP__CLIENT_ASK_LIST);
+    arcp__client_binding binding = arcp__client_bind_reply(session, ARCP__CLIENT_REQUEST_LIST);
     if (binding.request == NULL) {
         return;
     }
@@ -367,11 +370,11 @@ void arcp__client_on_pong(arcp__client_session *session)
     if (request == NULL) {
         request = arcp__client_bind_by_name(session).request;
     }
-    /* A pong for a heartbeat of ours needs nothing more. */
-    if (request == NULL || request->kind != ARCP__CLIENT_ASK_PING) {
+    /* A pong for a heartbeat needs no further processing. */
+    if (request == NULL || request->kind != ARCP__CLIENT_REQUEST_PING) {
         return;
     }
-    arcp__client_over_answered(session, request);
+    arcp__client_silent_answered(session, request);
     if (!session->failed) {
         arcp__client_request_finish(session, request, (arcp_reply){0});
     }
@@ -379,8 +382,8 @@ void arcp__client_on_pong(arcp__client_session *session)
 
 /* ---- events ---- */
 
-/* The job's record, announced unless a request may be about to do that. After this, queueing
- * for the job cannot fail. NULL when out of memory. */
+/* The job's record; announces the job unless a waiting request might introduce it. NULL when out of
+ * memory. */
 static arcp_job *admit(arcp__client_session *session)
 {
     arcp_job *job = arcp__client_session_job(session, session->in.job_id);
@@ -412,7 +415,7 @@ void arcp__client_on_job_event(arcp__client_session *session)
     if (job == NULL) {
         return;
     }
-    job->was_heard = true;
+    job->has_events = true;
     if (job->ended) {
         arcp__client_notice(session, "ignored an event of job %.*s, which has ended",
                             (int)in->job_id.size, in->job_id.data);
@@ -434,12 +437,12 @@ void arcp__client_on_job_event(arcp__client_session *session)
     event->ts = arcp__client_item_place(item, in->event.ts);
     event->kind = arcp_event_kind_from_wire(event->kind_text);
     event->event_seq = in->event_seq;
-    if (event->kind == ARCP_EVENT_STATUS) { /* of this phase the body has a credential's value */
+    if (event->kind == ARCP_EVENT_STATUS) { /* the body may have a credential's value */
         arcp_json_ref phase = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("phase"));
         item->is_secret =
             arcp_json_string_equals(json, phase, ARCP_SPAN_LITERAL("credential_rotated"));
     }
-    if (event->kind == ARCP_EVENT_METRIC) { /* it may say what is left of a budget */
+    if (event->kind == ARCP_EVENT_METRIC) { /* it may report the remaining budget */
         arcp_json_ref name = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("name"));
         arcp_json_ref unit = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("unit"));
         arcp_json_ref value = arcp_json_member(json, in->event.body, ARCP_SPAN_LITERAL("value"));
@@ -471,13 +474,13 @@ void arcp__client_on_job_end(arcp__client_session *session)
         } else if (!binding.names_request) {
             binding = arcp__client_bind_refusal(session);
         }
-        /* What answers a request is never a job's end: it refuses the request. Without one it
-         * answers something that was given up. */
+        /* An error that names a request refuses it, and is never a job's end. If the request is not
+         * found, it was given up. */
         if (binding.names_request && binding.request != NULL) {
             arcp_buf details = arcp_buf_init();
             arcp_error error = {.details = &details};
             arcp__client_error_read(session, &error);
-            arcp__client_over_refused(session, binding.request, &error);
+            arcp__client_silent_refused(session, binding.request, &error);
             arcp__client_session_announce_held(session);
             arcp_buf_fini(&details);
         }
@@ -510,7 +513,7 @@ void arcp__client_on_job_end(arcp__client_session *session)
     }
     item->payload = arcp__client_item_place(item, in->text);
     item->event.event_seq = in->event_seq;
-    arcp__client_request *cancel = arcp__client_bind_by_job(session, ARCP__CLIENT_ASK_CANCEL);
+    arcp__client_request *cancel = arcp__client_bind_by_job(session, ARCP__CLIENT_REQUEST_CANCEL);
     if (cancel != NULL && job->outcome.final_status == ARCP_JOB_CANCELLED) {
         arcp__client_request_finish(session, cancel, (arcp_reply){0});
     }

@@ -82,7 +82,7 @@ static bool send_payload(arcp__client_session *session, arcp__client_envelope e,
     return is_queued;
 }
 
-/* A message that the welcome answers. */
+/* Sends a message with a secret, to which the welcome responds. */
 static bool send_secret(arcp__client_session *session, const char *type, arcp_buf *payload)
 {
     session->frames.secret = true;
@@ -91,8 +91,8 @@ static bool send_secret(arcp__client_session *session, const char *type, arcp_bu
     return send_payload(session, (arcp__client_envelope){.type = type, .id = id}, payload);
 }
 
-/* The members that name the session to come back to. Some runtimes call the token `token`,
- * some look for the members in the hello itself. [arcp:6.3-2] [arcp:6.5-7] */
+/* Writes the members that identify the session to resume. Some runtimes call the token `token`,
+ * some read the members from the hello itself. [arcp:6.3-2] [arcp:6.5-7] */
 static void write_resume(arcp__client_session *session, arcp_json_writer *writer, bool with_session)
 {
     arcp_span token = arcp_secret_reveal(session->resume_token);

@@ -1,4 +1,4 @@
-/* What the handles tell. */
+/* Getters of the handles arcp_client and arcp_job. */
 #include "base/alloc.h"
 #include "client/client_driver.h"
 #include "client/client_job.h"
@@ -48,7 +48,7 @@ arcp_status arcp_client_welcome(arcp_client *client, arcp_buf *out, arcp_error *
     arcp_buf_append(out, welcome);
     arcp__client_unlock(client);
     if (welcome.size == 0) {
-        return arcp_error_set(err, ARCP_E_NOT_FOUND, "there was no welcome yet");
+        return arcp_error_set(err, ARCP_E_NOT_FOUND, "no welcome has been received yet");
     }
     return arcp_buf_status(out) == ARCP_OK ? ARCP_OK
                                            : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -77,7 +77,7 @@ static arcp_span place(arcp_buf *room, arcp_span text)
     return arcp_span_make(room->data + start, text.size);
 }
 
-/* `versions` has room for those of any agent. Agents are objects, or names alone. */
+/* `versions` is large enough for any agent. Agents are objects, or plain names. */
 static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_buf *room,
                         arcp_span *versions, void (*each)(void *user, const arcp_agent_row *agent),
                         void *user)
@@ -118,7 +118,7 @@ arcp_status arcp_client_agents(arcp_client *client,
     arcp_buf room = arcp_buf_init();
     arcp_span *versions = NULL;
     arcp_status status = arcp_client_welcome(client, &welcome, err);
-    /* Room for all strings, so that no read fails. */
+    /* Enough for all strings, so that no read fails. */
     if (status == ARCP_OK && arcp_buf_reserve(&scratch, welcome.size) &&
         arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
         /* A NUL behind each of them: a value has at least one byte, an agent's default none. */
@@ -152,7 +152,7 @@ void arcp_job_unref(arcp_job *job)
     if (job == NULL) {
         return;
     }
-    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp_client *client = job->owner; /* NULL: it was freed */
     arcp__client_lock(client);
     arcp__client_job_hold(job);
     arcp__client_job_drop_handle(job);
@@ -168,9 +168,9 @@ void arcp_job_unref(arcp_job *job)
     arcp__client_unlock(client);
 }
 
-static arcp_span tell(const arcp_job *job, const arcp_span *what)
+static arcp_span read_locked(const arcp_job *job, const arcp_span *what)
 {
-    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp_client *client = job->owner; /* NULL: it was freed */
     arcp__client_lock(client);
     arcp_span text = *what;
     arcp__client_unlock(client);
@@ -184,37 +184,37 @@ arcp_span arcp_job_id(const arcp_job *job)
 
 arcp_span arcp_job_agent(const arcp_job *job)
 {
-    return tell(job, &job->agent);
+    return read_locked(job, &job->agent);
 }
 
 arcp_span arcp_job_lease(const arcp_job *job)
 {
-    return tell(job, &job->lease);
+    return read_locked(job, &job->lease);
 }
 
 arcp_span arcp_job_constraints(const arcp_job *job)
 {
-    return tell(job, &job->constraints);
+    return read_locked(job, &job->constraints);
 }
 
 arcp_span arcp_job_trace_id(const arcp_job *job)
 {
-    return tell(job, &job->trace_id);
+    return read_locked(job, &job->trace_id);
 }
 
 arcp_span arcp_job_parent_id(const arcp_job *job)
 {
-    return tell(job, &job->parent_id);
+    return read_locked(job, &job->parent_id);
 }
 
 arcp_span arcp_job_delegate_id(const arcp_job *job)
 {
-    return tell(job, &job->delegate_id);
+    return read_locked(job, &job->delegate_id);
 }
 
 arcp_span arcp_job_descriptor(const arcp_job *job)
 {
-    return tell(job, &job->descriptor);
+    return read_locked(job, &job->descriptor);
 }
 
 void *arcp_job_user(const arcp_job *job)
@@ -229,7 +229,7 @@ void arcp_job_set_user(arcp_job *job, void *user)
 
 arcp_job_status arcp_job_current_status(arcp_job *job)
 {
-    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp_client *client = job->owner; /* NULL: it was freed */
     arcp__client_lock(client);
     arcp_job_status status = job->status;
     arcp__client_unlock(client);
@@ -243,7 +243,7 @@ const arcp_outcome *arcp_job_outcome(arcp_job *job)
 
 bool arcp_job_budget_at(arcp_job *job, size_t index, arcp_job_budget *out)
 {
-    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp_client *client = job->owner; /* NULL: it was freed */
     arcp__client_lock(client);
     bool exists = index < job->budget_count;
     if (exists) {
@@ -258,7 +258,7 @@ size_t arcp_job_take_credentials(arcp_job *job,
                                  void (*each)(void *user, const arcp_credential *credential),
                                  void *user)
 {
-    arcp_client *client = job->owner; /* NULL: it is gone */
+    arcp_client *client = job->owner; /* NULL: it was freed */
     arcp__client_lock(client);
     arcp_secret *kept = job->credentials;
     job->credentials = NULL;

@@ -1,15 +1,15 @@
-/* Hello, welcome, and coming back (§6.2, §6.3).
+/* Hello, welcome and resume (§6.2, §6.3).
  *
- * A hello that resumes names the session. A runtime that does not read that begins a new
- * session; then a session.resume asks again within it. Either way the session's own id comes
- * back, or the session is lost. */
+ * A hello that resumes names the session. A runtime that ignores this begins a new session; then a
+ * session.resume is sent within it. The welcome must finally have the id of the old session;
+ * otherwise the session is lost. */
 #include "client/client_job.h"
 #include "core/decimal.h"
 
-/* Of a runtime that gives a resume token and does not say for how long it is good. */
+/* For a runtime that sends a resume token without a resume window. */
 #define RESUME_WINDOW_DEFAULT_NS (600 * ARCP_NS_PER_SEC)
 
-/* A number of seconds, fractions too, as nanoseconds; 0 for what is none. */
+/* A number of seconds, possibly with a fraction, as nanoseconds; 0 if it is not a number. */
 static int64_t seconds_of(const arcp_json *json, arcp_json_ref ref)
 {
     arcp_decimal value = ARCP_DECIMAL_ZERO;
@@ -21,7 +21,8 @@ static int64_t seconds_of(const arcp_json *json, arcp_json_ref ref)
     return ns > ARCP_TIME_NEVER ? ARCP_TIME_NEVER : (int64_t)ns;
 }
 
-/* Takes the token, the terms and the inventory. False when out of memory. [arcp:6.2-3] */
+/* Stores the contents of the welcome: token, features, intervals. False when out of memory.
+ * [arcp:6.2-3] */
 static bool take_terms(arcp__client_session *session)
 {
     const arcp_json *json = &session->json;
@@ -56,7 +57,7 @@ static bool take_terms(arcp__client_session *session)
     session->heartbeat_ns = 0;
     if (arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
         session->heartbeat_ns = seconds_of(json, in->welcome.heartbeat_interval_sec);
-        /* An interval shorter than this would only be noise on the wire. */
+        /* A shorter interval would only cause useless traffic. */
         if (session->heartbeat_ns != 0 && session->heartbeat_ns < 50 * ARCP_NS_PER_MS) {
             session->heartbeat_ns = 50 * ARCP_NS_PER_MS;
         }
@@ -85,7 +86,7 @@ void arcp__client_on_welcome(arcp__client_session *session)
                            "the runtime did not resume the session but began a new one");
         return;
     }
-    if (is_other) { /* it did so instead of resuming ours: it is asked again, from there */
+    if (is_other) { /* a new session instead of ours: request the resume within it */
         arcp_buf_append(&session->interim_id, id);
         if (session->interim_id.failed || !arcp__client_send_resume(session)) {
             session->failed = true;
@@ -99,13 +100,13 @@ void arcp__client_on_welcome(arcp__client_session *session)
         arcp_buf_append(&session->id, id);
         (void)arcp_buf_cstr(&session->id);
     }
-    /* A runtime that says which message the welcome answers says so for every answer. */
+    /* A runtime whose welcome names the hello names the request in every response. */
     arcp_span hello = arcp_span_make(session->hello_id, ARCP__MESSAGE_ID_SIZE);
-    session->tells_requests =
+    session->names_requests =
         arcp_span_equal(in->names[0], hello) || arcp_span_equal(in->names[1], hello);
     if (session->id.failed || !take_terms(session) ||
-        !arcp__client_tell(session, resumes ? ARCP_CLIENT_RESUMED : ARCP_CLIENT_CONNECTED, NULL,
-                           0)) {
+        !arcp__client_notify(session, resumes ? ARCP_CLIENT_RESUMED : ARCP_CLIENT_CONNECTED, NULL,
+                             0)) {
         session->failed = true;
         return;
     }
@@ -120,9 +121,9 @@ void arcp__client_on_welcome(arcp__client_session *session)
 
 /* ---- session.error ---- */
 
-/* In the draft a session.error is fatal: the transport closes after it. Some runtimes refuse
- * requests with it and go on. So it refuses the request it belongs to, if there is one, and
- * else is remembered as the reason should the connection close. [arcp:EG-8] [arcp:EG-13] */
+/* In the draft a session.error is fatal: the transport closes after it. But some runtimes refuse
+ * requests with it and continue. So it refuses the request it belongs to, if there is one;
+ * otherwise it is kept as the reason in case the connection closes. [arcp:EG-8] [arcp:EG-13] */
 void arcp__client_on_session_error(arcp__client_session *session)
 {
     arcp_buf details = arcp_buf_init();
@@ -130,7 +131,7 @@ void arcp__client_on_session_error(arcp__client_session *session)
     arcp__client_binding binding = {NULL, false};
     bool is_handshaking = arcp__client_is_handshaking(session);
     arcp__client_error_read(session, &error);
-    /* Codes that concern the session, whatever was asked last. */
+    /* Codes that concern the session and not a request. */
     arcp_status status = error.status;
     bool is_general = status == ARCP_E_UNAUTHENTICATED || status == ARCP_E_RESUME_WINDOW_EXPIRED ||
                       status == ARCP_E_HEARTBEAT_LOST;
@@ -140,19 +141,19 @@ void arcp__client_on_session_error(arcp__client_session *session)
             binding.request = arcp__client_bind_error(session);
         }
         if (binding.request != NULL) {
-            arcp__client_over_refused(session, binding.request, &error);
+            arcp__client_silent_refused(session, binding.request, &error);
         }
         arcp__client_session_announce_held(session);
     } else if (session->state == ARCP__SESSION_RESUMING && !is_general) {
-        /* A runtime that knows no session.resume says so in its own way. */
+        /* A runtime that does not support session.resume refuses it with any code. */
         (void)arcp_error_set(&error, ARCP_E_RESUME_WINDOW_EXPIRED,
                              "the runtime did not resume the session");
     }
     if (!session->failed && !binding.names_request) {
         if (session->state == ARCP__SESSION_CLOSING) {
-            session->wait_until_ns = session->now.mono_ns; /* session.close is not known: bye */
-        } else if (session->trouble.status == ARCP_OK) {
-            (void)arcp_error_copy(&session->trouble, &error);
+            session->wait_until_ns = session->now.mono_ns; /* no session.close: try session.bye */
+        } else if (session->connection_error.status == ARCP_OK) {
+            (void)arcp_error_copy(&session->connection_error, &error);
         }
         session->action = is_handshaking ? ARCP__SESSION_CLOSE : session->action;
     }

@@ -1,4 +1,4 @@
-/* What the program is told: errors, items, and pages of a listing. */
+/* What is delivered to the program: errors, items, and pages of a listing. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -61,7 +61,7 @@ void arcp__client_item_free(arcp__client_item *item)
     arcp__free(item);
 }
 
-/* Texts that an item has, each with a NUL behind it. */
+/* The most texts in an item; each has a NUL behind it. */
 #define ITEM_TEXTS 4
 
 arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *job, size_t bytes)
@@ -119,8 +119,8 @@ arcp__client_item *arcp__client_session_next_item(arcp__client_session *session)
     return item;
 }
 
-bool arcp__client_tell(arcp__client_session *session, arcp_client_event_type type,
-                       const arcp_error *error, int64_t retry_in_ms)
+bool arcp__client_notify(arcp__client_session *session, arcp_client_event_type type,
+                         const arcp_error *error, int64_t retry_in_ms)
 {
     bool is_last = type == ARCP_CLIENT_CLOSED;
     arcp__client_item *item = is_last ? session->closed : arcp__client_item_new(type, NULL, 0);
@@ -147,7 +147,7 @@ void arcp__client_notice(arcp__client_session *session, const char *format, ...)
     va_end(arguments);
     (void)arcp_error_set(&error, ARCP_E_INVALID_REQUEST, "%s", text);
     /* Without memory there is no notice: nothing depends on it. */
-    (void)arcp__client_tell(session, ARCP_CLIENT_NOTICE, &error, 0);
+    (void)arcp__client_notify(session, ARCP_CLIENT_NOTICE, &error, 0);
 }
 
 void arcp__client_break(arcp__client_session *session, arcp_status status, const char *format, ...)
@@ -156,13 +156,13 @@ void arcp__client_break(arcp__client_session *session, arcp_status status, const
         return;
     }
     session->action = ARCP__SESSION_ABORT;
-    if (session->trouble.status == ARCP_OK) {
+    if (session->connection_error.status == ARCP_OK) {
         char text[ARCP_ERROR_MESSAGE_MAX];
         va_list arguments;
         va_start(arguments, format);
         (void)vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        (void)arcp_error_set(&session->trouble, status, "%s", text);
+        (void)arcp_error_set(&session->connection_error, status, "%s", text);
     }
 }
 
@@ -192,7 +192,8 @@ void arcp_job_page_free(arcp_job_page *page)
     }
 }
 
-/* A runtime may call the instant in an older way: what stands later in the table counts. */
+/* Some runtimes use an older name for the creation time; if both are present, the later row wins.
+ */
 static const arcp__member row_rows[] = {
     {ARCP__MEMBER(arcp_job_row, job_id, "job_id", LOOSE)},
     {ARCP__MEMBER(arcp_job_row, agent, "agent", LOOSE)},
@@ -205,7 +206,7 @@ static const arcp__member row_rows[] = {
 };
 static const arcp__members row_table = ARCP__MEMBERS(row_rows);
 
-/* Copies what the row has of the frame. False when out of memory. */
+/* Copies the row's texts out of the frame. False when out of memory. */
 static bool keep(arcp_job_page *page, arcp_job_row *row)
 {
     arcp_span *const spans[] = {&row->job_id,     &row->agent,    &row->status_text,

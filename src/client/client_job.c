@@ -1,12 +1,13 @@
-/* A job as the client knows it, and the jobs of a session: those that are known, and those that
- * were.
+/* The client's record of a job, and the jobs of a session: current ones, kept ones and removed
+ * ones.
  *
- * A runtime has one job for one idempotency key, whatever became of it, and tells its end to a
- * session once. So when a program asks again under a key of its own, the answer names a job of
- * which nothing more will come: its outcome must still be here, or the program must be told that
- * it is not. The latest jobs of programs' keys are therefore kept when they are over and nobody
- * holds them, within bounds; of all others only a hash of the id, which also tells late answers to
- * submits that were sent twice from answers about jobs that are new. */
+ * A runtime has one job per idempotency key, even after it has ended, and sends its end to a
+ * session only once. So when a program repeats a submit with its own key, the response may name a
+ * job about which nothing more will be sent: its outcome must still be here, or the program must
+ * learn that it is not. Therefore the latest jobs with keys of the program are kept, within a
+ * limit, when they are over and the program has no handle. Of all other jobs only a hash of the id
+ * is kept; it also distinguishes late responses to repeated submits from responses about new jobs.
+ */
 #include <assert.h>
 
 #include "base/alloc.h"
@@ -72,7 +73,7 @@ void arcp__client_job_drop_handle(arcp_job *job)
     }
 }
 
-/* ---- handing over ---- */
+/* ---- delivery ---- */
 
 void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item)
 {
@@ -83,11 +84,11 @@ void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item)
     if (item->event.type != ARCP_CLIENT_JOB_ENDED) {
         return;
     }
-    uint64_t told = outcome->streamed_bytes;
+    uint64_t announced_size = outcome->streamed_bytes;
     outcome->streamed_bytes = job->stream.bytes;
     outcome->bytes = arcp_span_make(arcp_buf_cstr(&job->stream.memory), job->stream.memory.size);
     if (outcome->status == ARCP_OK) {
-        arcp__client_result_stream_finish(&job->stream, outcome->result_id, told);
+        arcp__client_result_stream_finish(&job->stream, outcome->result_id, announced_size);
         if (job->stream.result_id != NULL) {
             outcome->result = ARCP_SPAN_LITERAL("");
             outcome->result_id = outcome->result_id.size != 0
@@ -104,7 +105,7 @@ void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item)
     atomic_store(&job->over, true);
 }
 
-/* ---- those of a session ---- */
+/* ---- the jobs of a session ---- */
 
 arcp_job *arcp__client_session_find_job(arcp__client_session *session, arcp_span id)
 {
@@ -133,7 +134,7 @@ arcp_job *arcp__client_session_job(arcp__client_session *session, arcp_span id)
     return job;
 }
 
-/* ---- becoming known ---- */
+/* ---- announcing ---- */
 
 void arcp__client_session_announce(arcp__client_session *session, arcp_job *job, bool by_reply)
 {
@@ -158,67 +159,67 @@ void arcp__client_session_announce(arcp__client_session *session, arcp_job *job,
     }
 }
 
-/* ---- ids of those that are gone ---- */
+/* ---- ids of removed jobs ---- */
 
-static uint16_t *bucket_of(arcp__gone_jobs *gone, uint64_t hash)
+static uint16_t *bucket_of(arcp__removed_jobs *removed, uint64_t hash)
 {
-    return &gone->buckets[hash % ARCP__GONE_JOBS_MAX];
+    return &removed->buckets[hash % ARCP__REMOVED_JOBS_MAX];
 }
 
-void arcp__gone_jobs_add(arcp__gone_jobs *gone, arcp_span id)
+void arcp__removed_jobs_add(arcp__removed_jobs *removed, arcp_span id)
 {
     uint64_t hash = arcp__hash_bytes(id.data, id.size);
-    size_t place = gone->added % ARCP__GONE_JOBS_MAX;
-    if (gone->added >= ARCP__GONE_JOBS_MAX) { /* the oldest leaves its bucket */
-        uint16_t *at = bucket_of(gone, gone->hashes[place]);
+    size_t place = removed->added % ARCP__REMOVED_JOBS_MAX;
+    if (removed->added >= ARCP__REMOVED_JOBS_MAX) { /* remove the oldest from its bucket */
+        uint16_t *at = bucket_of(removed, removed->hashes[place]);
         while (*at != place + 1) {
-            at = &gone->next[*at - 1];
+            at = &removed->next[*at - 1];
         }
-        *at = gone->next[place];
+        *at = removed->next[place];
     }
-    uint16_t *bucket = bucket_of(gone, hash);
-    gone->hashes[place] = hash;
-    gone->next[place] = *bucket;
+    uint16_t *bucket = bucket_of(removed, hash);
+    removed->hashes[place] = hash;
+    removed->next[place] = *bucket;
     *bucket = (uint16_t)(place + 1);
-    gone->added++;
+    removed->added++;
 }
 
-bool arcp__gone_jobs_has(const arcp__gone_jobs *gone, arcp_span id)
+bool arcp__removed_jobs_has(const arcp__removed_jobs *removed, arcp_span id)
 {
     uint64_t hash = arcp__hash_bytes(id.data, id.size);
-    if (gone == NULL) {
+    if (removed == NULL) {
         return false;
     }
-    uint16_t at = gone->buckets[hash % ARCP__GONE_JOBS_MAX];
-    while (at != 0 && gone->hashes[at - 1] != hash) {
-        at = gone->next[at - 1];
+    uint16_t at = removed->buckets[hash % ARCP__REMOVED_JOBS_MAX];
+    while (at != 0 && removed->hashes[at - 1] != hash) {
+        at = removed->next[at - 1];
     }
     return at != 0;
 }
 
-/* ---- being over ---- */
+/* ---- keeping and removing ---- */
 
 static void forget(arcp__client_session *session, arcp_job *job)
 {
-    if (session->gone == NULL) {
-        session->gone = arcp__alloc(sizeof(*session->gone));
+    if (session->removed == NULL) {
+        session->removed = arcp__alloc(sizeof(*session->removed));
     }
-    if (session->gone != NULL) { /* else a late answer may be taken for a new job */
-        arcp__gone_jobs_add(session->gone, job->id);
+    if (session->removed != NULL) { /* otherwise a late response may look like a new job */
+        arcp__removed_jobs_add(session->removed, job->id);
     }
-    assert(session->jobs != NULL); /* it is in there */
+    assert(session->jobs != NULL); /* it has at least this job */
     HASH_DELETE(hh, session->jobs, job);
     job->session = NULL;
     job->owner = NULL;
     arcp__client_job_drop(job);
 }
 
-void arcp__client_past_take_back(arcp__client_session *session, arcp_job *job)
+void arcp__client_kept_take_back(arcp__client_session *session, arcp_job *job)
 {
-    if (job->is_past) {
-        DL_DELETE2(session->past, job, past_prev, past_next);
-        job->is_past = false;
-        session->past_bytes -= job->past_size;
+    if (job->is_kept) {
+        DL_DELETE2(session->kept, job, kept_prev, kept_next);
+        job->is_kept = false;
+        session->kept_bytes -= job->kept_size;
     }
 }
 
@@ -226,21 +227,21 @@ void arcp__client_session_reap(arcp_job *job)
 {
     arcp__client_session *session = job->session;
     if (session == NULL || !atomic_load(&job->over) || atomic_load(&job->handles) != 0 ||
-        job->is_past) {
+        job->is_kept) {
         return;
     }
     if (!job->is_keyed) {
         forget(session, job);
         return;
     }
-    job->is_past = true;
-    job->past_size =
+    job->is_kept = true;
+    job->kept_size =
         sizeof(*job) + job->descriptor.size + job->outcome.payload.size + job->outcome.bytes.size;
-    session->past_bytes += job->past_size;
-    DL_APPEND2(session->past, job, past_prev, past_next);
-    while (session->past != NULL && session->past_bytes > ARCP__PAST_BYTES_MAX) {
-        arcp_job *oldest = session->past;
-        arcp__client_past_take_back(session, oldest);
+    session->kept_bytes += job->kept_size;
+    DL_APPEND2(session->kept, job, kept_prev, kept_next);
+    while (session->kept != NULL && session->kept_bytes > ARCP__KEPT_BYTES_MAX) {
+        arcp_job *oldest = session->kept;
+        arcp__client_kept_take_back(session, oldest);
         forget(session, oldest);
     }
 }

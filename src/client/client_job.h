@@ -1,4 +1,4 @@
-/* A job as the client knows it: the record behind a handle, and what belongs to it. */
+/* The client's record of a job, and what belongs to it. */
 #ifndef ARCP_CLIENT_CLIENT_JOB_H
 #define ARCP_CLIENT_CLIENT_JOB_H
 
@@ -15,27 +15,27 @@
 #include "base/hash.h"
 #include "client/client_session.h"
 
-/* ---- client_items.c: errors as the wire tells them, read leniently ---- */
+/* ---- client_items.c: errors ---- */
 
-/* Reads the payload of the frame under way as an error: `detail` for `details`, any type of them,
- * an unknown code, no code at all (INTERNAL_ERROR), no message. `err` has a buffer for the details.
- */
+/* Reads the payload of the current frame as an error, leniently: accepts `detail` for `details`,
+ * any type of them, an unknown code, a missing code (INTERNAL_ERROR), a missing message. `err` has
+ * a buffer for the details. */
 void arcp__client_error_read(arcp__client_session *session, arcp_error *err);
 
 /* ---- client_credentials.c ---- */
 
-/* Provisioned credentials (§9.8): kept only until the program has seen them. */
+/* Provisioned credentials (§9.8): kept only until the program takes them. */
 
-/* Appends the object on one line without its member `credentials` (and, for a welcome,
- * without `resume_token`). {} for what is no object. */
+/* Appends the object on one line without its members `credentials` and `resume_token`; {} if it is
+ * not an object. */
 void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object, arcp_buf *out);
 
-/* Keeps those of the list that a client can use: scheme "bearer" with an id and a value. *out stays
- * as it was when there are none; else it is the caller's. False when out of memory. */
+/* Keeps the usable credentials of the list: those of the scheme "bearer" with an id and a value.
+ * *out is unchanged if there are none; otherwise the caller owns it. False when out of memory. */
 ARCP_MUST_CHECK bool arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref list,
                                                    arcp_secret **out);
 
-/* Shows each of the kept ones; returns how many. */
+/* Calls `visit` for each kept credential; returns their number. */
 size_t arcp__client_credentials_for_each(const arcp_secret *kept,
                                          void (*each)(void *user,
                                                       const arcp_credential *credential),
@@ -43,104 +43,104 @@ size_t arcp__client_credentials_for_each(const arcp_secret *kept,
 
 /* ---- client_result.c ---- */
 
-/* Putting a streamed result together (§8.4): order, encoding and size are checked, the
- * bytes go to a sink as they come. */
+/* Assembles a streamed result (§8.4): checks order, encoding and size, and writes the bytes to a
+ * sink as they arrive. */
 
-/* Zero-initialised expects a first chunk for a sink in memory. */
+/* A zero-initialised stream expects the first chunk, and its sink is memory. */
 typedef struct arcp__client_result_stream {
     arcp_result_sink sink;
     char *result_id; /* owned; NULL before the first chunk */
     uint64_t next_seq;
     uint64_t bytes; /* decoded, all chunks */
-    bool complete;  /* the chunk with more:false was there */
+    bool complete;  /* the chunk with more:false was received */
     arcp_buf memory;
     arcp_buf decoded; /* scratch */
-    arcp_error error; /* the first thing that went wrong; nothing is taken afterwards */
+    arcp_error error; /* the first error; later chunks are ignored */
 } arcp__client_result_stream;
 
 void arcp__client_result_stream_fini(arcp__client_result_stream *stream);
 
-/* Takes the body of a result_chunk event. What is wrong is kept in stream->error:
- * ARCP_E_CORRUPT for chunks that do not fit together, ARCP_E_LIMIT, or the sink's. */
+/* Processes the body of a result_chunk event. Errors are kept in stream->error: ARCP_E_CORRUPT for
+ * inconsistent chunks, ARCP_E_LIMIT, or the sink's error. */
 void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_span body);
 
-/* The job succeeded with this result_id (empty: an inline result) and result_size
- * (UINT64_MAX: not told): checks that they belong to what was streamed. */
+/* Called when the job has succeeded: checks that its result_id (empty: an inline result) and
+ * result_size (UINT64_MAX: unknown) match what was streamed. */
 void arcp__client_result_stream_finish(arcp__client_result_stream *stream, arcp_span result_id,
                                        uint64_t result_size);
 
 /* ---- client_job.c ---- */
 
-/* Ids of jobs that a session has seen end and has forgotten: a hash of each, the latest
- * ARCP__GONE_JOBS_MAX of them. Finding one looks at no other but those of its bucket. */
+/* Hashes of the ids of jobs that have ended and were forgotten by the session: the latest
+ * ARCP__REMOVED_JOBS_MAX of them, in a hash table. */
 
-#define ARCP__GONE_JOBS_MAX 4096u
+#define ARCP__REMOVED_JOBS_MAX 4096u
 
-/* All zero: none. Freed with arcp__free. */
-typedef struct arcp__gone_jobs {
-    uint64_t hashes[ARCP__GONE_JOBS_MAX]; /* a ring */
-    uint16_t next[ARCP__GONE_JOBS_MAX];   /* in the same bucket: place + 1; 0: none */
-    uint16_t buckets[ARCP__GONE_JOBS_MAX];
+/* All zero: empty. Freed with arcp__free. */
+typedef struct arcp__removed_jobs {
+    uint64_t hashes[ARCP__REMOVED_JOBS_MAX]; /* a ring */
+    uint16_t next[ARCP__REMOVED_JOBS_MAX];   /* of the same bucket: index + 1; 0: none */
+    uint16_t buckets[ARCP__REMOVED_JOBS_MAX];
     size_t added;
-} arcp__gone_jobs;
+} arcp__removed_jobs;
 
-void arcp__gone_jobs_add(arcp__gone_jobs *gone, arcp_span id);
-/* NULL is none. */
-bool arcp__gone_jobs_has(const arcp__gone_jobs *gone, arcp_span id);
+void arcp__removed_jobs_add(arcp__removed_jobs *removed, arcp_span id);
+/* NULL is an empty set. */
+bool arcp__removed_jobs_has(const arcp__removed_jobs *removed, arcp_span id);
 
-/* Counters of more currencies than this are not shown (the runtime still enforces them). */
+/* Budgets in further currencies are not shown (the runtime still enforces them). */
 #define ARCP__JOB_BUDGETS_MAX 16
 
-/* Guarded by the client's lock in the blocking form, but for `stream` and `outcome`, which
- * belong to whoever hands the job's events over. */
+/* Guarded by the client's lock in the blocking form, except `stream` and `outcome`, which belong to
+ * the thread that delivers the job's events. */
 struct arcp_job {
-    atomic_uint refs;    /* one per handle, per item that names the job, one of the table */
-    atomic_uint handles; /* references that the program holds */
-    arcp__client_session *session; /* NULL when it is gone or has forgotten the job */
-    void *owner;                   /* the arcp_client, NULL once it is freed */
+    atomic_uint refs;              /* one per handle, one per item of the job, one for the table */
+    atomic_uint handles;           /* references held by the program */
+    arcp__client_session *session; /* NULL when it was freed, or has forgotten the job */
+    void *owner;                   /* the arcp_client; NULL once it is freed */
     arcp__arena strings;
     arcp_span id;
     arcp_span agent, lease, constraints, trace_id, parent_id, delegate_id, descriptor;
-    arcp_secret *credentials; /* JSON array of the usable ones, until they are taken */
-    arcp_job_budget *budgets; /* owned, ARCP__JOB_BUDGETS_MAX of them; NULL until there is one */
+    arcp_secret *credentials; /* JSON array of the usable ones, until the program takes them */
+    arcp_job_budget *budgets; /* owned, ARCP__JOB_BUDGETS_MAX entries; NULL until one is needed */
     size_t budget_count;
     arcp_job_status status;
-    bool announced;     /* the program knows of it, or will by the items queued so far */
-    bool ended;         /* its terminal frame was received */
-    bool was_heard;     /* an event or the end of it was received */
-    bool is_accepted;   /* job.accepted was received for it: the session may cancel it */
-    bool outcome_only;  /* its events are not wanted */
-    bool is_keyed;      /* the program gave its idempotency key, and may ask for it again */
-    bool numbers_apart; /* its frames have a numbering of their own, see client_receive.c */
-    uint64_t apart_seq; /* the last one of it that was received */
-    bool is_past;       /* over, and kept for that (client_job.c) */
-    size_t past_size;   /* what it counts for while it is */
-    struct arcp_job *past_prev, *past_next;
-    atomic_bool over;        /* JOB_ENDED was handed over; outcome is final */
-    arcp__client_item *held; /* utlist: events that came before the job was announced */
+    bool announced;       /* the program knows it, or will by the items queued so far */
+    bool ended;           /* its terminal frame was received */
+    bool has_events;      /* an event of it was received */
+    bool is_accepted;     /* job.accepted was received for it: the session may cancel it */
+    bool outcome_only;    /* the program does not want its events */
+    bool is_keyed;        /* the program chose its idempotency key, and may submit it again */
+    bool has_own_numbers; /* its frames have a separate numbering, see client_receive.c */
+    uint64_t own_seq;     /* the last number received in that numbering */
+    bool is_kept;         /* over, without a handle, and kept (client_job.c) */
+    size_t kept_size;     /* its bytes in kept_bytes */
+    struct arcp_job *kept_prev, *kept_next;
+    atomic_bool over;        /* JOB_ENDED was delivered; the outcome is final */
+    arcp__client_item *held; /* utlist: events received before the job was announced */
     arcp__client_result_stream stream;
     arcp_outcome outcome;
-    arcp_error error; /* what outcome.error points to, with error_details */
+    arcp_error error; /* outcome.error points here */
     arcp_buf error_details;
     void *user;
-    /* The blocking form's: events that the program has not read, and the last one it got. */
+    /* Blocking form: events that the program has not read, and the last one it has read. */
     arcp__client_item *unread;
     arcp__client_item *current;
     bool is_being_read;
     UT_hash_handle hh;
 };
 
-/* A record with one reference, the caller's; NULL when out of memory. */
+/* A record with one reference for the caller; NULL when out of memory. */
 ARCP_MUST_CHECK arcp_job *arcp__client_job_new(arcp_span id);
-/* Without and with a handle of the program's. */
+/* References, without and with a handle for the program. */
 void arcp__client_job_hold(arcp_job *job);
 void arcp__client_job_drop(arcp_job *job); /* NULL is accepted */
 void arcp__client_job_hold_handle(arcp_job *job);
 void arcp__client_job_drop_handle(arcp_job *job); /* NULL is accepted */
 
-/* To be called for each of the job's events, in order, just before the program gets it:
- * feeds the result's sink and, with JOB_ENDED, finishes the outcome. May block as the sink
- * does; not under the lock. */
+/* Called for each of the job's events, in order, just before it is delivered to the program: feeds
+ * the result's sink and, for JOB_ENDED, completes the outcome. May block in the sink; must not be
+ * called with the lock held. */
 void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item);
 
 #endif

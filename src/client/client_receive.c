@@ -1,10 +1,9 @@
-/* What becomes of a frame: read, checked against the numbering, handed to who knows its
- * type.
+/* Processes a received frame: reads it, checks its number, and calls the handler of its type.
  *
- * A session has one numbering. The Python SDK's runtime has others besides: what a subscriber is
- * sent of a job is numbered by itself, from 1, and the history comes before the answer to the
- * subscribe, which then says in `replayed` how many records that were. Such numbers are checked
- * the same way, and never acknowledged: a frame that has one counts as having none. */
+ * A session has one numbering. The Python SDK's runtime has others, too: the frames that a
+ * subscriber gets about a job are numbered separately, from 1, and the history is sent before the
+ * response to the subscribe, whose `replayed` is then the number of records. Such numbers are
+ * checked in the same way, but not acknowledged: the frame then counts as one without a number. */
 #include "client/client_job.h"
 #include "core/decode.h"
 
@@ -24,7 +23,7 @@ static const arcp__member envelope_rows[] = {
 };
 static const arcp__members envelope_members = ARCP__MEMBERS(envelope_rows);
 
-/* What an answer may have beside them, and in its payload. */
+/* Additional members of a response, in its envelope and in its payload. */
 static const arcp__member named_rows[] = {
     {MEMBER(names[3], "correlation_id", ID)},
     {MEMBER(names[4], "reply_to", ID)},
@@ -91,19 +90,20 @@ static const arcp__member end_rows[] = {
     {MEMBER(end.result_size, "result_size", COUNT)},
 };
 
-/* The runtime says goodbye: what comes next is the transport's end. */
-static void on_goodbye(arcp__client_session *session)
+/* The runtime has closed the session; it will close the connection next. */
+static void on_session_closed(arcp__client_session *session)
 {
     session->action = ARCP__SESSION_CLOSE;
-    if (session->state != ARCP__SESSION_CLOSING && session->trouble.status == ARCP_OK) {
-        (void)arcp_error_set(&session->trouble, ARCP_E_CLOSED, "the runtime closed the session");
+    if (session->state != ARCP__SESSION_CLOSING && session->connection_error.status == ARCP_OK) {
+        (void)arcp_error_set(&session->connection_error, ARCP_E_CLOSED,
+                             "the runtime closed the session");
     }
 }
 
-/* What runtimes say. */
+/* The handlers of messages that a runtime sends. */
 static const struct {
     arcp__client_handler *handle;
-    bool is_early; /* it means something before the welcome */
+    bool is_early; /* also valid before the welcome */
     arcp__members payload;
 } messages[ARCP_MESSAGE_COUNT] = {
     [ARCP_MESSAGE_SESSION_WELCOME] = {arcp__client_on_welcome, true, ARCP__MEMBERS(welcome_rows)},
@@ -111,8 +111,8 @@ static const struct {
     [ARCP_MESSAGE_SESSION_PING] = {arcp__client_on_ping, true, ARCP__MEMBERS(ping_rows)},
     [ARCP_MESSAGE_SESSION_PONG] = {arcp__client_on_pong, false, ARCP__MEMBERS(pong_rows)},
     [ARCP_MESSAGE_SESSION_JOBS] = {arcp__client_on_jobs, false, ARCP__MEMBERS(jobs_rows)},
-    [ARCP_MESSAGE_SESSION_CLOSED] = {on_goodbye, true, {NULL, 0}},
-    [ARCP_MESSAGE_SESSION_BYE] = {on_goodbye, true, {NULL, 0}},
+    [ARCP_MESSAGE_SESSION_CLOSED] = {on_session_closed, true, {NULL, 0}},
+    [ARCP_MESSAGE_SESSION_BYE] = {on_session_closed, true, {NULL, 0}},
     [ARCP_MESSAGE_JOB_ACCEPTED] = {arcp__client_on_accepted, false,
                                    ARCP__MEMBERS(description_rows)},
     [ARCP_MESSAGE_JOB_CANCELLED] = {arcp__client_on_cancelled, false, {NULL, 0}},
@@ -123,7 +123,7 @@ static const struct {
     [ARCP_MESSAGE_JOB_ERROR] = {arcp__client_on_job_end, false, ARCP__MEMBERS(end_rows)},
 };
 
-/* What some runtimes call a type. */
+/* Other names of types, used by some runtimes. */
 static const struct {
     const char *name;
     arcp_message_type type;
@@ -133,14 +133,14 @@ static const struct {
     {"nack", ARCP_MESSAGE_SESSION_ERROR},
 };
 
-/* Nothing is required, so nothing can be wrong. */
+/* No member is required, so this cannot fail. */
 static void read(arcp__client_session *session, arcp_json_ref object, const arcp__members *members)
 {
     (void)!arcp__decode_row(&session->json, &session->scratch, object, members, &session->in);
 }
 
-/* Scans; what was written with white space is put on one line first, so that payloads can be
- * handed on as they are. */
+/* Scans the frame. A frame with white space between tokens is compacted first, so that payloads can
+ * be passed on unchanged. */
 static arcp_status scan(arcp__client_session *session, arcp_span text, arcp_error *err)
 {
     const arcp_json_limits limits = {64, 10000, session->given.frame_bytes_max};
@@ -156,8 +156,8 @@ static arcp_status scan(arcp__client_session *session, arcp_span text, arcp_erro
     return arcp_json_scan(&session->json, arcp_buf_span(&session->compact), &limits, err);
 }
 
-/* Scans the frame into session->json and reads session->in. ARCP_E_INVALID_REQUEST for what is no
- * frame. [arcp:5-1] [arcp:5-2] */
+/* Scans the frame into session->json and fills session->in. ARCP_E_INVALID_REQUEST if it is not a
+ * valid frame. [arcp:5-1] [arcp:5-2] */
 static arcp_status read_message(arcp__client_session *session, arcp_span text, arcp_error *err)
 {
     arcp__client_message *in = &session->in;
@@ -168,11 +168,12 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
         return status;
     }
     if (!arcp_json_is(&session->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
-        return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "the runtime sent no JSON object");
+        return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
+                              "the runtime sent a frame that is not a JSON object");
     }
     read(session, ARCP_JSON_ROOT, &envelope_members);
-    /* `arcp` is "1.1"; runtimes of the same major version, and ones that leave it out, are
-     * understood. */
+    /* `arcp` should be "1.1"; other versions with the same major number, and a missing version, are
+     * accepted. */
     arcp_span version = arcp_json_string(&session->json, in->version, &session->scratch);
     if (!arcp_json_is_missing(&session->json, in->version) && !arcp_span_equal_cstr(version, "1") &&
         !arcp_span_starts_with(version, ARCP_SPAN_LITERAL("1."))) {
@@ -208,7 +209,7 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
                                    : ARCP_OK;
 }
 
-/* ---- handing over ---- */
+/* ---- dispatch ---- */
 
 static void dispatch(arcp__client_session *session)
 {
@@ -221,20 +222,20 @@ static void dispatch(arcp__client_session *session)
     }
 }
 
-/* The last number of the numbering that the frame's job has to itself; NULL when the session's
- * holds, or may hold. */
+/* The last number in the separate numbering of the frame's job; NULL when the frame is, or may be,
+ * numbered by the session. */
 static uint64_t *own_numbering(arcp__client_session *session)
 {
     const arcp__client_message *in = &session->in;
-    if (session->tells_requests || in->event_seq == 0 || in->job_id.size == 0 ||
+    if (session->names_requests || in->event_seq == 0 || in->job_id.size == 0 ||
         arcp__client_bind_refusal(session).names_request) {
         return NULL;
     }
     arcp_job *job = arcp__client_session_find_job(session, in->job_id);
-    if (job != NULL && job->numbers_apart) {
-        return &job->apart_seq;
+    if (job != NULL && job->has_own_numbers) {
+        return &job->own_seq;
     }
-    arcp__client_request *asked = arcp__client_bind_by_job(session, ARCP__CLIENT_ASK_SUBSCRIBE);
+    arcp__client_request *asked = arcp__client_bind_by_job(session, ARCP__CLIENT_REQUEST_SUBSCRIBE);
     bool is_early = asked != NULL && (job == NULL || asked->early_seq != 0);
     return is_early && in->event_seq <= asked->early_seq + 1 ? &asked->early_seq : NULL;
 }
@@ -249,23 +250,24 @@ static void receive_live(arcp__client_session *session)
         arcp__client_notice(session, "ignored a frame of another session");
         return;
     }
-    /* A repeated frame is dropped; a gap breaks the connection, and the resume brings what was
-     * missed. [arcp:8.3-2] */
+    /* A repeated frame is dropped. A gap breaks the connection, and the resume delivers the missing
+     * frames. [arcp:8.3-2] */
     uint64_t *own = own_numbering(session);
     const uint64_t next_seq = 1 + (own != NULL ? *own : session->last_seq);
     if (own != NULL && seq > next_seq) {
-        arcp__client_break(session, ARCP_E_IO, "event %llu of a subscription came, %llu was next",
+        arcp__client_break(session, ARCP_E_IO,
+                           "received event %llu of a subscription, expected %llu",
                            (unsigned long long)seq, (unsigned long long)next_seq);
     } else if (seq > next_seq) {
         session->broken++;
         arcp__client_break(session, session->broken > ARCP__BROKEN_MAX ? ARCP_E_CORRUPT : ARCP_E_IO,
-                           "event %llu came, %llu was next", (unsigned long long)seq,
+                           "received event %llu, expected %llu", (unsigned long long)seq,
                            (unsigned long long)next_seq);
     }
     if (seq != 0 && seq != next_seq) {
         return;
     }
-    if (own != NULL) { /* the frame leaves it */
+    if (own != NULL) { /* further processing treats the frame as unnumbered */
         *own = seq;
         in->event_seq = 0;
     }
@@ -275,8 +277,8 @@ static void receive_live(arcp__client_session *session)
         session->broken = 0;
     }
     if (session->failed && own != NULL) {
-        /* It counts as not received. Where its number was kept may have gone with the request that
-         * it answered: it is looked for again. */
+        /* The frame counts as not received. The request that held its number may have been freed,
+         * so look the number up again. */
         in->event_seq = seq;
         uint64_t *kept_in = own_numbering(session);
         if (kept_in == own) {
@@ -300,8 +302,8 @@ void arcp__client_session_receive(arcp__client_session *session, arcp_time now, 
     arcp_status status = read_message(session, text, &err);
     if (status != ARCP_OK) {
         session->broken++;
-        bool hopeless = status != ARCP_E_NO_MEMORY && session->broken > ARCP__BROKEN_MAX;
-        arcp__client_break(session, hopeless ? ARCP_E_CORRUPT : status,
+        bool is_final = status != ARCP_E_NO_MEMORY && session->broken > ARCP__BROKEN_MAX;
+        arcp__client_break(session, is_final ? ARCP_E_CORRUPT : status,
                            "a frame could not be read: %s", err.message);
         return;
     }

@@ -1,10 +1,10 @@
-/* Requests: from the program's asking to the one reply that each of them gets.
+/* Requests: each gets exactly one reply.
  *
- * A request is made, waits for the session to be live, is sent, and ends by the runtime's
- * answer, by its deadline or with the session. After a drop it is sent again under the same
- * id when that is safe: a submit is, because it carries an idempotency key (the program's or
- * one of ours). One that cannot be repeated stays as sent: a runtime that has it answers after
- * the resume, else its deadline tells. */
+ * A request is created, waits until the session is live, is sent, and ends with the runtime's
+ * response, at its deadline or with the session. After a connection loss it is sent again with the
+ * same id if that is safe: a submit is, because it has an idempotency key (the program's or a
+ * generated one). A request that cannot be repeated is not sent again: if the runtime has received
+ * it, it responds after the resume; otherwise the deadline ends it. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -15,9 +15,11 @@
 #include "json/json_put.h"
 
 static const char *const types[] = {
-    [ARCP__CLIENT_ASK_SUBMIT] = "job.submit", [ARCP__CLIENT_ASK_SUBSCRIBE] = "job.subscribe",
-    [ARCP__CLIENT_ASK_CANCEL] = "job.cancel", [ARCP__CLIENT_ASK_LIST] = "session.list_jobs",
-    [ARCP__CLIENT_ASK_PING] = "session.ping",
+    [ARCP__CLIENT_REQUEST_SUBMIT] = "job.submit",
+    [ARCP__CLIENT_REQUEST_SUBSCRIBE] = "job.subscribe",
+    [ARCP__CLIENT_REQUEST_CANCEL] = "job.cancel",
+    [ARCP__CLIENT_REQUEST_LIST] = "session.list_jobs",
+    [ARCP__CLIENT_REQUEST_PING] = "session.ping",
 };
 
 static arcp_status no_memory(arcp_error *err)
@@ -27,20 +29,20 @@ static arcp_status no_memory(arcp_error *err)
 
 /* ---- submit ---- */
 
-/* The features that a lease or its constraints lean on (§6.2: neither peer uses one outside the
- * intersection). */
+/* Members of a lease or its constraints that need a feature (§6.2: a peer may use only negotiated
+ * features). */
 static const struct {
     const char *member;
     arcp_feature feature;
-} leaning[] = {
+} dependent_members[] = {
     {"cost.budget", ARCP_FEATURE_COST_BUDGET},
     {"model.use", ARCP_FEATURE_MODEL_USE},
     {"expires_at", ARCP_FEATURE_LEASE_EXPIRES_AT},
 };
-#define LEANING (sizeof(leaning) / sizeof(leaning[0]))
+#define DEPENDENT_MEMBERS (sizeof(dependent_members) / sizeof(dependent_members[0]))
 
-/* Adds what the program gave as JSON, on one line. With `needs` it must be an object, and the
- * features that it leans on are added. */
+/* Adds JSON given by the program, on one line. With `needs` it must be an object, and the features
+ * that it needs are added. */
 static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_span text,
                             const char *what, arcp_feature_set *needs, arcp_error *err)
 {
@@ -63,10 +65,11 @@ static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_spa
         arcp__put_raw(writer, name, arcp_buf_span(&line));
         writer->out->failed = writer->out->failed || line.failed;
     }
-    for (size_t row = 0; status == ARCP_OK && needs != NULL && row < LEANING; row++) {
+    for (size_t row = 0; status == ARCP_OK && needs != NULL && row < DEPENDENT_MEMBERS; row++) {
         arcp_json_ref ref =
-            arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(leaning[row].member));
-        *needs |= arcp_json_is_missing(&json, ref) ? 0 : ARCP_FEATURE_BIT(leaning[row].feature);
+            arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(dependent_members[row].member));
+        *needs |=
+            arcp_json_is_missing(&json, ref) ? 0 : ARCP_FEATURE_BIT(dependent_members[row].feature);
     }
     arcp_buf_fini(&line);
     arcp_json_fini(&json);
@@ -84,9 +87,9 @@ static void put_built(arcp_json_writer *writer, const arcp_lease *built, arcp_fe
         arcp_lease_format_constraints(built, &text);
         arcp__put_raw(writer, "lease_constraints", arcp_buf_span(&text));
     }
-    for (size_t row = 0; row < LEANING; row++) {
-        if (arcp_lease_names(built, arcp_span_cstr(leaning[row].member))) {
-            *needs |= ARCP_FEATURE_BIT(leaning[row].feature);
+    for (size_t row = 0; row < DEPENDENT_MEMBERS; row++) {
+        if (arcp_lease_names(built, arcp_span_cstr(dependent_members[row].member))) {
+            *needs |= ARCP_FEATURE_BIT(dependent_members[row].feature);
         }
     }
     writer->out->failed = writer->out->failed || text.failed;
@@ -143,7 +146,7 @@ static arcp_status prepare_submit(arcp__client_session *session, arcp__client_re
     request->sink = options.result;
     request->outcome_only = options.outcome_only;
     request->job_user = options.user;
-    /* The trace of the job: the caller's, or a new one. [arcp:11-1] */
+    /* The trace of the job: the caller's or a new one. [arcp:11-1] */
     if (arcp__trace_id_parse(options.traceparent, request->trace_id)) {
         writer = arcp__put_begin(&request->extensions);
         arcp__put_object(&writer, "x-vendor.opentelemetry.tracecontext");
@@ -160,7 +163,7 @@ static arcp_status prepare_submit(arcp__client_session *session, arcp__client_re
     return ARCP_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- all kinds ---- */
 
 static void write_list(const arcp_list_options *options, arcp_buf *out)
 {
@@ -186,9 +189,9 @@ static void write_list(const arcp_list_options *options, arcp_buf *out)
     arcp_json_end_object(&writer);
 }
 
-/* Checks the options and writes the request down. [arcp:6.6-1] [arcp:7.4-1] [arcp:7.6-1] */
+/* Checks the options and writes the payload. [arcp:6.6-1] [arcp:7.4-1] [arcp:7.6-1] */
 static arcp_status prepare(arcp__client_session *session, arcp__client_request *request,
-                           const arcp__client_ask *ask, arcp_error *err)
+                           const arcp__client_request_args *ask, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     arcp_span job_id = ask->job_id;
@@ -196,17 +199,17 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
     arcp_list_options list = arcp_list_options_init();
     arcp_json_writer writer;
     switch (ask->kind) {
-    case ARCP__CLIENT_ASK_SUBMIT:
+    case ARCP__CLIENT_REQUEST_SUBMIT:
         status = prepare_submit(session, request, ask->submit, err);
         break;
-    case ARCP__CLIENT_ASK_SUBSCRIBE:
+    case ARCP__CLIENT_REQUEST_SUBSCRIBE:
         status = arcp__options_take(&subscribe, ask->subscribe, sizeof subscribe,
                                     "arcp_subscribe_options", err);
         if (status != ARCP_OK) {
             return status;
         }
         if (subscribe.job_id.size == 0) {
-            return arcp_error_set(err, ARCP_E_USAGE, "the job to subscribe to has no id");
+            return arcp_error_set(err, ARCP_E_USAGE, "the id of the job to subscribe to is empty");
         }
         job_id = subscribe.job_id;
         request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_SUBSCRIBE);
@@ -222,23 +225,23 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
         arcp__put_bool(&writer, "history", subscribe.history);
         arcp_json_end_object(&writer);
         break;
-    case ARCP__CLIENT_ASK_CANCEL:
+    case ARCP__CLIENT_REQUEST_CANCEL:
         if (job_id.size == 0) {
-            return arcp_error_set(err, ARCP_E_USAGE, "the job to cancel has no id");
+            return arcp_error_set(err, ARCP_E_USAGE, "the id of the job to cancel is empty");
         }
         writer = arcp__put_begin(&request->payload);
         arcp__put_text(&writer, "job_id", job_id);
         arcp__put_text(&writer, "reason", ask->reason);
         arcp_json_end_object(&writer);
         break;
-    case ARCP__CLIENT_ASK_LIST:
+    case ARCP__CLIENT_REQUEST_LIST:
         status = arcp__options_take(&list, ask->list, sizeof list, "arcp_list_options", err);
         if (status == ARCP_OK) {
             request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_LIST_JOBS);
             write_list(&list, &request->payload);
         }
         break;
-    case ARCP__CLIENT_ASK_PING:
+    case ARCP__CLIENT_REQUEST_PING:
         arcp__client_payload_ping(session, request->id, &request->payload);
         break;
     }
@@ -253,7 +256,8 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
 /* ---- making and freeing ---- */
 
 arcp__client_request *arcp__client_request_new(arcp__client_session *session,
-                                               const arcp__client_ask *ask, arcp_error *err)
+                                               const arcp__client_request_args *ask,
+                                               arcp_error *err)
 {
     arcp__client_request *request = arcp__alloc(sizeof(*request));
     arcp__client_item *reply_item = arcp__client_item_new(ARCP_CLIENT_NOTICE, NULL, 0);
@@ -334,12 +338,11 @@ void arcp__client_request_finish(arcp__client_session *session, arcp__client_req
 {
     if (request->state == ARCP__REQUEST_SENT) {
         session->finished++;
-        /* Where answers are bound by their order, one that comes shows that what was asked before
-         * it and given up is not answered in its turn any more: it gets no answer that could be
-         * another's. */
+        /* If responses are matched by their order, this one shows that abandoned requests before it
+         * will not be answered in their turn any more: exclude them from matching. */
         for (arcp__client_request *before = session->requests; before != request;
              before = before->next) {
-            before->is_passed = before->abandoned && !before->is_own;
+            before->is_overtaken = before->abandoned && !before->is_internal;
         }
     }
     if (request->abandoned) {
@@ -372,8 +375,8 @@ void arcp__client_requests_blame(arcp__client_session *session, const arcp_error
         if (request->state != ARCP__REQUEST_SENT) {
             continue;
         }
-        if (why->status != ARCP_E_LIMIT && !request->is_own) {
-            arcp__client_request_fail(session, request, why->status, "%s is not sent again: %s",
+        if (why->status != ARCP_E_LIMIT && !request->is_internal) {
+            arcp__client_request_fail(session, request, why->status, "%s was not sent again: %s",
                                       types[request->kind], why->message);
         } else if (largest == NULL || request->payload.size > largest->payload.size) {
             largest = request;
@@ -399,13 +402,13 @@ void arcp__client_requests_fail(arcp__client_session *session, const arcp_error 
     }
 }
 
-/* Where answers are bound by their order, the place of a request that was given up is kept
- * until its turn is over, and for one more timeout at most, so that its late answer is not taken
- * for the next one's, nor the next one's for its. */
+/* If responses are matched by their order, an abandoned request stays in the list until its turn is
+ * over, but for at most one more timeout, so that its late response is not taken for that of the
+ * next request, or the other way round. */
 void arcp__client_request_abandon(arcp__client_session *session, arcp__client_request *request)
 {
     bool keeps_place =
-        request->state == ARCP__REQUEST_SENT && !session->tells_requests && !request->abandoned;
+        request->state == ARCP__REQUEST_SENT && !session->names_requests && !request->abandoned;
     request->abandoned = true;
     int64_t due_ns = arcp__client_in_ms(session, session->given.request_timeout_ms);
     if (!keeps_place || arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
@@ -416,9 +419,9 @@ void arcp__client_request_abandon(arcp__client_session *session, arcp__client_re
         !arcp__client_session_has(session, ARCP_FEATURE_HEARTBEAT)) {
         return;
     }
-    /* The answer to a ping that is sent now shows that the turn of what was asked before is over.
-     * Without memory for it the place is kept for the time that it is kept for without. */
-    const arcp__client_ask ping = {.kind = ARCP__CLIENT_ASK_PING};
+    /* The response to a ping sent now shows that the turn of earlier requests is over. Without
+     * memory for the ping, the timeout decides. */
+    const arcp__client_request_args ping = {.kind = ARCP__CLIENT_REQUEST_PING};
     arcp__client_request *mark = arcp__client_request_new(session, &ping, NULL);
     if (mark != NULL) {
         mark->abandoned = true;
@@ -430,8 +433,8 @@ void arcp__client_request_expire(arcp__client_session *session, arcp__client_req
 {
     arcp_error error = {0};
     const char *type = types[request->kind];
-    const char *unknown = request->kind == ARCP__CLIENT_ASK_SUBMIT
-                              ? "; whether the job was started is not known"
+    const char *unknown = request->kind == ARCP__CLIENT_REQUEST_SUBMIT
+                              ? "; it is not known whether the job was started"
                               : "";
     long long timeout_ms = session->given.request_timeout_ms;
     if (request->sends == 0) {
@@ -452,8 +455,8 @@ bool arcp__client_requests_wait_for_jobs(const arcp__client_session *session)
 {
     const arcp__client_request *request = NULL;
     DL_FOREACH (session->requests, request) {
-        if (!request->is_own && (request->kind == ARCP__CLIENT_ASK_SUBMIT ||
-                                 request->kind == ARCP__CLIENT_ASK_SUBSCRIBE)) {
+        if (!request->is_internal && (request->kind == ARCP__CLIENT_REQUEST_SUBMIT ||
+                                      request->kind == ARCP__CLIENT_REQUEST_SUBSCRIBE)) {
             return true;
         }
     }
@@ -482,10 +485,10 @@ static bool send_request(arcp__client_session *session, arcp__client_request *re
                                .id = arcp_span_make(request->id, ARCP__MESSAGE_ID_SIZE),
                                .payload = arcp_buf_span(&request->payload),
                                .extensions = arcp_buf_span(&request->extensions)};
-    if (request->kind == ARCP__CLIENT_ASK_CANCEL) {
+    if (request->kind == ARCP__CLIENT_REQUEST_CANCEL) {
         e.job_id = arcp_span_cstr(request->job_id);
     }
-    if (request->kind == ARCP__CLIENT_ASK_SUBMIT) {
+    if (request->kind == ARCP__CLIENT_REQUEST_SUBMIT) {
         e.trace_id = arcp_span_make(request->trace_id, ARCP__TRACE_ID_SIZE);
     }
     if (!arcp__client_send(session, e)) {
@@ -507,7 +510,7 @@ void arcp__client_requests_flush(arcp__client_session *session)
         if (request->state != ARCP__REQUEST_UNSENT) {
             continue;
         }
-        /* What was not negotiated is refused in the words in which a runtime would. [arcp:6.2-4] */
+        /* Refuse requests that need a feature that was not negotiated. [arcp:6.2-4] */
         arcp_feature_set missing = request->needs & ~session->features;
         if (missing != 0) {
             arcp_feature feature = (arcp_feature)__builtin_ctz(missing);
@@ -515,10 +518,10 @@ void arcp__client_requests_flush(arcp__client_session *session)
                 session, request, ARCP_E_INVALID_REQUEST,
                 "%s needs the feature %s, which was not negotiated with the runtime", type,
                 arcp_feature_name(feature));
-        } else if (request->vain == ARCP__REQUEST_VAIN_MAX) {
+        } else if (request->drops == ARCP__REQUEST_DROPS_MAX) {
             arcp__client_request_fail(session, request, ARCP_E_CLOSED,
-                                      "the connection dropped %u times in a row on %s",
-                                      request->vain, type);
+                                      "the connection was lost %u times in a row after %s",
+                                      request->drops, type);
         } else if (!send_request(session, request)) {
             session->unsent = request;
             arcp__client_break(session, ARCP_E_NO_MEMORY, "out of memory for a request");
@@ -527,9 +530,9 @@ void arcp__client_requests_flush(arcp__client_session *session)
     }
 }
 
-arcp_status arcp__client_session_ask(arcp__client_session *session, arcp_time now,
-                                     const arcp__client_ask *ask, arcp__client_request **out,
-                                     arcp_error *err)
+arcp_status arcp__client_session_request(arcp__client_session *session, arcp_time now,
+                                         const arcp__client_request_args *ask,
+                                         arcp__client_request **out, arcp_error *err)
 {
     const arcp_error *failure = &session->failure;
     session->now = now;
@@ -553,16 +556,16 @@ arcp_status arcp__client_session_ask(arcp__client_session *session, arcp_time no
 void arcp__client_requests_unsend(arcp__client_session *session)
 {
     /* A connection that the client gave up itself says nothing about what was sent on it. */
-    const bool is_peers = session->trouble.status != ARCP_E_HEARTBEAT_LOST;
+    const bool is_peers = session->connection_error.status != ARCP_E_HEARTBEAT_LOST;
     arcp__client_request *request = NULL;
     arcp__client_request *next = NULL;
     DL_FOREACH_SAFE (session->requests, request, next) {
-        if (request->abandoned && !request->is_own) {
+        if (request->abandoned && !request->is_internal) {
             arcp__client_request_free(session, request);
         } else if (request->can_repeat && request->state == ARCP__REQUEST_SENT) {
             request->state = ARCP__REQUEST_UNSENT;
-            const bool is_vain = request->sent_at == session->frames_received;
-            request->vain = !is_vain ? 0 : request->vain + (is_peers ? 1 : 0);
+            const bool was_last = request->sent_at == session->frames_received;
+            request->drops = !was_last ? 0 : request->drops + (is_peers ? 1 : 0);
         }
     }
     session->unsent = session->requests;

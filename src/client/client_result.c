@@ -18,7 +18,7 @@ void arcp__client_result_stream_fini(arcp__client_result_stream *stream)
     *stream = (arcp__client_result_stream){.sink = stream->sink};
 }
 
-/* Writes everything, waiting when the descriptor does not block by itself. */
+/* Writes everything; waits if the descriptor is non-blocking. */
 static arcp_status write_all(int fd, arcp_span bytes, arcp_error *err)
 {
     while (bytes.size != 0) {
@@ -43,7 +43,7 @@ static arcp_status put(arcp__client_result_stream *stream, arcp_span bytes, arcp
     }
     if (bytes.size > limit - stream->bytes) {
         return arcp_error_set(err, ARCP_E_LIMIT,
-                              "the streamed result is larger than the %llu bytes it may have",
+                              "the streamed result is larger than the limit of %llu bytes",
                               (unsigned long long)limit);
     }
     stream->bytes += bytes.size;
@@ -83,14 +83,13 @@ static arcp_status take(arcp__client_result_stream *stream, const arcp_json *jso
         return arcp_error_set(err, ARCP_E_CORRUPT,
                               "a result chunk has no result_id or no chunk_seq");
     }
-    /* The chunk must be of the one result, and the next of it. [arcp:8.4-3] */
+    /* The chunk must belong to the same result, and be its next one. [arcp:8.4-3] */
     const unsigned long long seq = in.seq;
     if (stream->complete) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came after the last one",
-                              seq);
+        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu follows the last chunk", seq);
     }
     if (in.seq != stream->next_seq) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "result chunk %llu came, %llu was next", seq,
+        return arcp_error_set(err, ARCP_E_CORRUPT, "received result chunk %llu, expected %llu", seq,
                               (unsigned long long)stream->next_seq);
     }
     if (stream->result_id == NULL) {
@@ -107,7 +106,7 @@ static arcp_status take(arcp__client_result_stream *stream, const arcp_json *jso
     }
     arcp_span bytes = in.data;
     if (arcp_span_equal_cstr(in.encoding, "base64")) { /* [arcp:8.4-9] */
-        const size_t before = stream->decoded.size;    /* somebody escaped base64 without need */
+        const size_t before = stream->decoded.size;    /* not empty if the base64 had escapes */
         arcp_error why = {0};
         const arcp_status status =
             arcp__base64_decode(in.data, ARCP__BASE64_STANDARD, &stream->decoded, &why);
@@ -126,7 +125,7 @@ static arcp_status take(arcp__client_result_stream *stream, const arcp_json *jso
     const arcp_status status = bytes.size == 0 ? ARCP_OK : put(stream, bytes, err);
     if (status == ARCP_OK) {
         stream->next_seq++;
-        /* A chunk that does not say `more` is not the last one: the terminal frame would tell. */
+        /* Only more:false marks the last chunk; a missing `more` does not. */
         stream->complete = arcp_json_is(json, in.more, ARCP_JSON_FALSE);
     }
     return status;

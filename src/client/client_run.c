@@ -1,7 +1,7 @@
 /* One job as one call, from connecting to its result. */
 #include "client/client_driver.h"
 
-/* Appends what the job resulted in, with a NUL behind it. */
+/* Appends the job's result, with a NUL behind it. */
 static arcp_status take_result(const arcp_outcome *outcome, arcp_buf *result, arcp_error *err)
 {
     if (outcome->status != ARCP_OK) {
@@ -34,8 +34,8 @@ arcp_status arcp_client_run_with(const arcp_client_options *options,
     if (status == ARCP_OK) {
         status = take_result(outcome, result, err);
     } else if (status == ARCP_E_DEADLINE && job != NULL) {
-        /* Nothing else could end it: the caller has no handle. If it ends by itself meanwhile,
-         * the runtime refuses this. */
+        /* The caller has no handle with which to cancel it. If the job has just ended, the runtime
+         * refuses the cancellation. */
         (void)!arcp_client_cancel(client, arcp_job_id(job), ARCP_SPAN_LITERAL("timeout"),
                                   ARCP_WAIT_DEFAULT, NULL);
         (void)arcp_error_set(err, ARCP_E_DEADLINE,

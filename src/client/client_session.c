@@ -16,7 +16,7 @@ static arcp_status check_options(const arcp_client_options *from, arcp_error *er
     }
     if ((from->resume.session_id.size == 0) != (from->resume.resume_token.size == 0)) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "to resume takes both a session id and a resume token");
+                              "options.resume needs both a session id and a resume token");
     }
     const struct {
         const char *name;
@@ -46,7 +46,7 @@ static arcp_status check_options(const arcp_client_options *from, arcp_error *er
     return ARCP_OK;
 }
 
-/* The copy ends with a NUL; no data stands for an empty span. */
+/* Replaces the span by a NUL-terminated copy; an empty span gets no data. */
 static bool copy_span(arcp__arena *strings, arcp_span *span)
 {
     char *copy = span->size == 0 ? NULL : arcp__arena_take(strings, span->size + 1);
@@ -94,7 +94,7 @@ arcp_status arcp__client_session_new(const arcp_client_options *given, arcp__ran
         .has_session = resumes,
         .is_adopted = resumes,
     };
-    session->trouble.details = &session->trouble_details;
+    session->connection_error.details = &session->connection_error_details;
     session->failure.details = &session->failure_details;
     arcp_client_options *kept = &session->given;
     if (kept->client_name.size == 0) {
@@ -103,7 +103,7 @@ arcp_status arcp__client_session_new(const arcp_client_options *given, arcp__ran
     if (kept->client_version.size == 0) {
         kept->client_version = ARCP_SPAN_LITERAL(ARCP_VERSION_STRING);
     }
-    /* Secrets do not go into the arena. */
+    /* Secrets are not copied into the arena, which is not wiped. */
     session->token = options.token.size == 0 ? NULL : arcp_secret_new(options.token);
     session->resume_token = resumes ? arcp_secret_new(options.resume.resume_token) : NULL;
     arcp_buf_append(&session->id, options.resume.session_id);
@@ -141,14 +141,14 @@ void arcp__client_session_free(arcp__client_session *session)
         HASH_DELETE(hh, session->jobs, job);
         job->session = NULL;
         job->owner = NULL;
-        while (job->held != NULL) { /* they hold the job: without this it stays */
+        while (job->held != NULL) { /* held items reference the job, which would leak */
             arcp__client_item *item = job->held;
             DL_DELETE(job->held, item);
             arcp__client_item_free(item);
         }
         arcp__client_job_drop(job);
     }
-    arcp__free(session->gone);
+    arcp__free(session->removed);
     arcp__client_item_free(session->closed);
     arcp_buf_fini(&session->frames);
     arcp__timer_heap_fini(&session->timers);
@@ -159,7 +159,7 @@ void arcp__client_session_free(arcp__client_session *session)
     arcp_buf_fini(&session->compact);
     arcp_buf_fini(&session->scratch);
     arcp_json_fini(&session->json);
-    arcp_buf_fini(&session->trouble_details);
+    arcp_buf_fini(&session->connection_error_details);
     arcp_buf_fini(&session->failure_details);
     arcp_secret_free(session->token);
     arcp__arena_fini(&session->strings);
@@ -222,7 +222,7 @@ void arcp__client_session_connected(arcp__client_session *session, arcp_time now
     arcp__client_end_input(session);
 }
 
-/* The session is over, for this reason (NULL: as the program asked). */
+/* Ends the session with a failure (NULL: closed by the program). */
 static void finish(arcp__client_session *session, const arcp_error *error)
 {
     if (error != NULL) {
@@ -230,18 +230,18 @@ static void finish(arcp__client_session *session, const arcp_error *error)
     }
     arcp__client_enter(session, ARCP__SESSION_CLOSED, ARCP_TIME_NEVER);
     arcp__client_requests_fail(session, error);
-    arcp__client_session_announce_held(session); /* without memory, as lost as what comes later */
-    (void)arcp__client_tell(session, ARCP_CLIENT_CLOSED, error, 0);
+    arcp__client_session_announce_held(session); /* if memory runs out, they are lost */
+    (void)arcp__client_notify(session, ARCP_CLIENT_CLOSED, error, 0);
 }
 
-/* The connection is gone while the program still wants it. [arcp:7.7-2] */
-static void lose(arcp__client_session *session)
+/* The connection was lost: waits for another attempt, or ends the session. [arcp:7.7-2] */
+static void on_connection_lost(arcp__client_session *session)
 {
     const arcp_client_options *given = &session->given;
-    const arcp_error *trouble = &session->trouble;
+    const arcp_error *why = &session->connection_error;
     int64_t now_ns = session->now.mono_ns;
     if (session->state == ARCP__SESSION_LIVE) {
-        /* A runtime that welcomes and hangs up at once is not asked without a pause. */
+        /* Keep the backoff for a runtime that closes the connection right after its welcome. */
         bool was_useful = session->welcomed_at != arcp__client_progress(session) ||
                           now_ns - session->welcome_ns >= arcp__client_ms(given->backoff_max_ms);
         session->attempt = was_useful ? 0 : session->attempt;
@@ -250,19 +250,19 @@ static void lose(arcp__client_session *session)
         session->give_up_ns = arcp__client_after(now_ns, give_up_ns);
         arcp__client_requests_unsend(session);
     }
-    /* Failures that another attempt cannot mend. What else the world does may pass: there the
-     * clock decides. */
-    arcp_status status = trouble->status;
+    /* Failures that another attempt cannot cure. Others may be temporary: they are retried until
+     * give_up_ns. */
+    arcp_status status = why->status;
     bool is_final = status == ARCP_E_RESUME_WINDOW_EXPIRED || status == ARCP_E_UNAUTHENTICATED ||
                     status == ARCP_E_PERMISSION_DENIED || status == ARCP_E_CORRUPT ||
                     status == ARCP_E_USAGE;
-    /* The runtime refused the handshake, and would again. */
+    /* The runtime refused the handshake, and would do so again. */
     bool is_refused =
-        arcp__client_is_handshaking(session) && trouble->code[0] != '\0' && !trouble->retryable;
+        arcp__client_is_handshaking(session) && why->code[0] != '\0' && !why->retryable;
     bool can_come_back = session->was_live ? session->has_session && !given->no_reconnect
                                            : given->connect_retry_ms != 0;
-    /* Pauses double from attempt to attempt; half of each is random, so that many clients of a
-     * runtime that came back do not all come at once. */
+    /* Exponential backoff, half of each pause random, so that the clients of a restarted runtime do
+     * not all reconnect at the same time. */
     int64_t pause_ms = given->backoff_first_ms;
     for (unsigned step = 0; step < session->attempt && pause_ms < given->backoff_max_ms; step++) {
         pause_ms *= 2;
@@ -274,12 +274,12 @@ static void lose(arcp__client_session *session)
 
     int64_t next_ns = arcp__client_in_ms(session, pause_ms);
     if (is_final || is_refused || !can_come_back || next_ns > session->give_up_ns) {
-        finish(session, trouble);
+        finish(session, why);
         return;
     }
     session->attempt++;
     arcp__client_enter(session, ARCP__SESSION_WAITING, next_ns);
-    (void)arcp__client_tell(session, ARCP_CLIENT_DISCONNECTED, trouble, pause_ms);
+    (void)arcp__client_notify(session, ARCP_CLIENT_DISCONNECTED, why, pause_ms);
 }
 
 void arcp__client_session_disconnected(arcp__client_session *session, arcp_time now,
@@ -289,7 +289,7 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
     session->action = ARCP__SESSION_NOTHING;
     session->frames_taken = session->frames.size;
     arcp_span frame = {NULL, 0};
-    (void)arcp__client_session_next_frame(session, &frame); /* drops them */
+    (void)arcp__client_session_next_frame(session, &frame); /* drops the queued frames */
     if (session->state == ARCP__SESSION_IDLE || session->state == ARCP__SESSION_WAITING ||
         session->state == ARCP__SESSION_CLOSED) {
         return;
@@ -298,21 +298,21 @@ void arcp__client_session_disconnected(arcp__client_session *session, arcp_time 
         finish(session, NULL);
         return;
     }
-    if (session->trouble.status == ARCP_OK) {
-        (void)arcp_error_copy(&session->trouble, why);
+    if (session->connection_error.status == ARCP_OK) {
+        (void)arcp_error_copy(&session->connection_error, why);
     }
     if (session->state == ARCP__SESSION_LIVE &&
         (why->status == ARCP_E_LIMIT || why->status == ARCP_E_INVALID_REQUEST)) {
         arcp__client_requests_blame(session, why);
     }
-    lose(session);
-    session->trouble = (arcp_error){.details = &session->trouble_details};
+    on_connection_lost(session);
+    session->connection_error = (arcp_error){.details = &session->connection_error_details};
 }
 
 arcp__client_session_action arcp__client_session_take_action(arcp__client_session *session)
 {
     arcp__client_session_action action = session->action;
-    /* An ABORT stays until the connection is gone: nothing more is read from it. */
+    /* An ABORT stays until the connection is closed: further input is ignored. */
     if (action != ARCP__SESSION_ABORT) {
         session->action = ARCP__SESSION_NOTHING;
     }
@@ -328,7 +328,7 @@ void arcp__client_session_postpone(arcp__client_session *session, arcp_time now,
     arcp__client_enter(session, ARCP__SESSION_WAITING, arcp__client_in_ms(session, delay_ms));
     if (session->wait_until_ns > session->give_up_ns) {
         arcp_error error = {0};
-        (void)arcp_error_set(&error, ARCP_E_DEADLINE, "the session is in use elsewhere");
+        (void)arcp_error_set(&error, ARCP_E_DEADLINE, "the session is in use by another process");
         finish(session, &error);
     }
 }
@@ -344,7 +344,7 @@ arcp_status arcp__client_session_set_resume_token(arcp__client_session *session,
     return ARCP_OK;
 }
 
-/* Some runtimes do not take a goodbye without a reason. */
+/* Some runtimes require a reason. */
 #define DONE ARCP_SPAN_LITERAL("{\"reason\":\"done\"}")
 
 /* [arcp:6.7-1] */
@@ -364,19 +364,18 @@ void arcp__client_session_close(arcp__client_session *session, arcp_time now)
     arcp__client_enter(session, ARCP__SESSION_CLOSING,
                        arcp__client_in_ms(session, ARCP__CLOSE_WAIT_MS));
     arcp__client_requests_fail(session, NULL);
-    const arcp__client_envelope goodbye = {.type = "session.close", .payload = DONE};
-    if (!is_live || session->action == ARCP__SESSION_ABORT ||
-        !arcp__client_send(session, goodbye)) {
+    const arcp__client_envelope close = {.type = "session.close", .payload = DONE};
+    if (!is_live || session->action == ARCP__SESSION_ABORT || !arcp__client_send(session, close)) {
         session->action = ARCP__SESSION_ABORT;
     }
 }
 
 /* ---- heartbeats (§6.4) and acknowledgements (§6.5) ---- */
 
-/* A ping goes out when for an interval nothing was sent, or nothing was received: some
- * runtimes only ever answer. Any frame that comes is a sign of life; two intervals without one
- * are the end of the connection, not of the session. While the program does not read, frames
- * wait in the transport, and silence means nothing. */
+/* A ping is sent when nothing was sent, or nothing was received, for an interval: some runtimes
+ * never send pings themselves. Any received frame is a sign of life; after two intervals without
+ * one the connection is given up, but not the session. While the program does not read, frames wait
+ * in the transport, so silence means nothing. */
 
 /* [arcp:6.4-1] */
 static int64_t ping_due(const arcp__client_session *session)
@@ -436,7 +435,7 @@ static void acknowledge(arcp__client_session *session, uint64_t event_seq)
     if (arcp__client_send(session, ack)) { /* [arcp:6.5-6] */
         session->acked_seq = event_seq;
     }
-    /* When memory is short the next turn tries again: an ack is only advice. */
+    /* Out of memory, the next turn tries again: acknowledgements are not essential. */
     session->acked_ns = session->now.mono_ns;
 }
 
@@ -499,8 +498,8 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
     bool is_due = timer != NULL;
     for (; timer != NULL; timer = arcp__timer_heap_pop_due(&session->timers, now.mono_ns)) {
         arcp__client_request *request = timer->owner;
-        if (request->is_own) {
-            arcp__client_over_expire(session, request);
+        if (request->is_internal) {
+            arcp__client_silent_expire(session, request);
         } else {
             arcp__client_request_expire(session, request);
         }
@@ -513,8 +512,8 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
     if (is_late && session->state == ARCP__SESSION_WAITING) {
         dial(session);
     } else if (is_late && session->state == ARCP__SESSION_CLOSING) {
-        /* No answer to session.close: some runtimes know session.bye only. Then the transport's
-         * own close is waited for, and in the end not even that. */
+        /* No response to session.close: some runtimes support only session.bye. Send that and wait
+         * for the transport's close; if that does not come either, abort. */
         session->wait_until_ns = arcp__client_in_ms(session, 4 * (int64_t)ARCP__CLOSE_WAIT_MS);
         session->action = ARCP__SESSION_CLOSE;
         if (session->bye_sent || !arcp__client_send(session, bye)) {
@@ -534,7 +533,7 @@ void arcp__client_session_tick(arcp__client_session *session, arcp_time now)
     if (now.mono_ns >= lost_due(session)) {
         arcp__client_break(
             session, ARCP_E_HEARTBEAT_LOST,
-            "nothing was heard from the runtime for two heartbeat intervals (%lld ms)",
+            "nothing was received from the runtime for two heartbeat intervals (%lld ms)",
             2 * (long long)(session->heartbeat_ns / ARCP_NS_PER_MS));
     } else if (now.mono_ns >= ping_due(session)) {
         session->pinged_ns = now.mono_ns;

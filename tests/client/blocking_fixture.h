@@ -1,4 +1,4 @@
-/* A client of the blocking form and the runtime in memory that it is connected to. */
+/* A blocking client, and the fake runtime that it is connected to. */
 #ifndef ARCP_TESTS_CLIENT_BLOCKING_FIXTURE_H
 #define ARCP_TESTS_CLIENT_BLOCKING_FIXTURE_H
 
@@ -15,16 +15,16 @@ typedef struct fixture {
     arcp_buf details;
 } fixture;
 
-/* Connects; fails the test when that fails. For settings of the runtime or the client call
- * fake_runtime_init, make them, and begin with the options. */
+/* Connects; fails the test if that fails. To change settings of the runtime or options of the
+ * client, call fake_runtime_init first, then fixture_begin_with. */
 void fixture_begin(fixture *f);
 void fixture_begin_with(fixture *f, const arcp_client_options *options);
 void fixture_end(fixture *f);
 
-/* The job, accepted; fails the test when it is not. */
+/* Submits a job; fails the test unless it is accepted. */
 arcp_job *fixture_submit(fixture *f, const char *agent, const char *input);
 
-/* For a thread: interrupts the arcp_client `user` as soon as a call of it waits. */
+/* A thread function: interrupts the arcp_client `user` as soon as one of its calls waits. */
 void *fixture_interrupt_soon(void *user);
 
 #endif

@@ -1,4 +1,4 @@
-/* The blocking form against a runtime in memory: what is asked, and what comes of it. */
+/* The blocking form against a runtime in memory: requests and their results. */
 #include "client/blocking_fixture.h"
 
 static void a_job_is_submitted_followed_and_awaited(void **state)
@@ -24,7 +24,7 @@ static void a_job_is_submitted_followed_and_awaited(void **state)
     fixture_end(&f);
 }
 
-static void waiting_drops_the_events(void **state)
+static void waiting_for_a_job_discards_its_events(void **state)
 {
     fixture f;
     const arcp_outcome *outcome = NULL;
@@ -37,7 +37,7 @@ static void waiting_drops_the_events(void **state)
     fixture_end(&f);
 }
 
-static void a_refused_submit_brings_code_message_and_details(void **state)
+static void a_refused_submit_has_code_message_and_details(void **state)
 {
     fixture f;
     arcp_submit_options options = arcp_submit_options_init();
@@ -51,13 +51,13 @@ static void a_refused_submit_brings_code_message_and_details(void **state)
     assert_string_equal(f.err.message, "no such agent");
     assert_string_equal(arcp_error_details(&f.err), "{\"agent\":\"refuse\"}");
     assert_false(f.err.retryable);
-    /* A failure may be left out, too. */
+    /* The error is optional. */
     assert_int_equal(arcp_client_submit(f.client, &options, ARCP_WAIT_DEFAULT, &job, NULL),
                      ARCP_E_AGENT_NOT_AVAILABLE);
     fixture_end(&f);
 }
 
-static void other_requests_are_answered(void **state)
+static void other_requests_get_replies(void **state)
 {
     fixture f;
     arcp_list_options list = arcp_list_options_init();
@@ -126,7 +126,7 @@ static void note_agent(void *user, const arcp_agent_row *agent)
     arcp_buf_append_byte(text, ')');
 }
 
-static void the_inventory_is_told_in_both_forms(void **state)
+static void the_inventory_is_available_in_both_forms(void **state)
 {
     fixture f;
     arcp_error err = {0};
@@ -147,7 +147,7 @@ static void note_secret(void *user, const arcp_credential *credential)
 }
 
 /* [arcp:9.8.2-14] */
-static void credentials_are_shown_once(void **state)
+static void credentials_can_be_taken_once(void **state)
 {
     fixture f;
     arcp_buf seen = arcp_buf_init();
@@ -191,13 +191,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_is_submitted_followed_and_awaited),
-        cmocka_unit_test(waiting_drops_the_events),
-        cmocka_unit_test(a_refused_submit_brings_code_message_and_details),
-        cmocka_unit_test(other_requests_are_answered),
+        cmocka_unit_test(waiting_for_a_job_discards_its_events),
+        cmocka_unit_test(a_refused_submit_has_code_message_and_details),
+        cmocka_unit_test(other_requests_get_replies),
         cmocka_unit_test(a_cancelled_job_ends_as_cancelled),
         cmocka_unit_test(a_subscription_has_events_and_an_end),
-        cmocka_unit_test(the_inventory_is_told_in_both_forms),
-        cmocka_unit_test(credentials_are_shown_once),
+        cmocka_unit_test(the_inventory_is_available_in_both_forms),
+        cmocka_unit_test(credentials_can_be_taken_once),
         cmocka_unit_test(handles_outlive_their_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Connecting, and every event exactly once however often the connection is cut. */
+/* Connecting; and every event is delivered exactly once however often the connection is cut. */
 #include "client/blocking_fixture.h"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@ static void connecting_fails_with_the_reason(void **state)
     arcp_client_options options = fake_runtime_options(&runtime);
     runtime.refuse_dials = 1;
     assert_int_equal(arcp_client_connect(&options, &client, &err), ARCP_E_IO);
-    assert_string_equal(err.message, "nobody is there");
+    assert_string_equal(err.message, "connection refused");
     runtime.refuse_dials = 0;
 
     runtime.refuses_hello = true;
@@ -27,7 +27,7 @@ static void connecting_fails_with_the_reason(void **state)
     fake_runtime_fini(&runtime);
 }
 
-static void connecting_may_go_on_trying(void **state)
+static void connecting_can_be_retried(void **state)
 {
     fixture f;
     fake_runtime_init(&f.runtime);
@@ -43,7 +43,7 @@ static void connecting_may_go_on_trying(void **state)
 
 enum { CUT_JOBS = 40, CUT_EVENTS = 100 };
 
-static void cut_connections_lose_and_double_nothing(void **state)
+static void cut_connections_lose_and_repeat_no_event(void **state)
 {
     fixture f;
     arcp_json json = ARCP_JSON_INIT;
@@ -113,9 +113,9 @@ static void a_stream_to_a_file_survives_cuts(void **state)
     fixture_end(&f);
 }
 
-/* ---- sessions that go on elsewhere ---- */
+/* ---- sessions continued by another process ---- */
 
-static void a_session_can_be_taken_over_by_its_state(void **state)
+static void a_session_can_be_continued_by_another_process(void **state)
 {
     fixture f;
     arcp_buf storage = arcp_buf_init();
@@ -149,7 +149,7 @@ typedef struct hook_log {
 static bool before_resume(void *user, arcp_buf *token)
 {
     hook_log *log = user;
-    return log->asked++ != 0; /* the first time somebody else has the session */
+    return log->asked++ != 0; /* the first time, another process uses the session */
 }
 
 static void welcomed(void *user, const arcp_session_state *state)
@@ -160,7 +160,7 @@ static void welcomed(void *user, const arcp_session_state *state)
              state->resume_token.data);
 }
 
-static void hooks_hear_of_every_token_and_may_put_off_a_resume(void **state)
+static void hooks_get_every_token_and_may_postpone_a_resume(void **state)
 {
     fixture f;
     hook_log log = {0};
@@ -185,11 +185,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connecting_fails_with_the_reason),
-        cmocka_unit_test(connecting_may_go_on_trying),
-        cmocka_unit_test(cut_connections_lose_and_double_nothing),
+        cmocka_unit_test(connecting_can_be_retried),
+        cmocka_unit_test(cut_connections_lose_and_repeat_no_event),
         cmocka_unit_test(a_stream_to_a_file_survives_cuts),
-        cmocka_unit_test(a_session_can_be_taken_over_by_its_state),
-        cmocka_unit_test(hooks_hear_of_every_token_and_may_put_off_a_resume),
+        cmocka_unit_test(a_session_can_be_continued_by_another_process),
+        cmocka_unit_test(hooks_get_every_token_and_may_postpone_a_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

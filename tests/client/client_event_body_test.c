@@ -1,4 +1,4 @@
-/* Event bodies under the draft's names, however they were spelled. */
+/* Event bodies are read into the draft's names from all known spellings. */
 #include "support/check.h"
 
 #include "client/client_session.h"
@@ -35,7 +35,7 @@ static const body_row rows[] = {
      F(tool_result.result), "\"o\""},
     {"tool error", "tool_result", "{\"call_id\":\"c\",\"error\":{\"code\":\"X\"}}",
      F(tool_result.error), "{\"code\":\"X\"}"},
-    {"null error is none", "tool_result", "{\"call_id\":\"c\",\"error\":null}",
+    {"a null error counts as missing", "tool_result", "{\"call_id\":\"c\",\"error\":null}",
      F(tool_result.error), ""},
     {"phase", "status", "{\"phase\":\"running\"}", F(status.phase), "running"},
     {"rotated credential by id", "status", "{\"phase\":\"credential_rotated\",\"id\":\"c\"}",
@@ -70,10 +70,10 @@ static const body_row rows[] = {
      F(result_chunk.data), "d"},
     {"a member of the wrong type is left out", "log", "{\"level\":{},\"message\":[]}",
      F(log.message), ""},
-    {"a kind nobody knows has no members", "x-vendor.a", "{\"level\":\"info\"}", F(log.level), ""},
+    {"an unknown kind has no members", "x-vendor.a", "{\"level\":\"info\"}", F(log.level), ""},
 };
 
-/* An event as the client gives it; freed with arcp__client_item_free. */
+/* An event as the client delivers it; free its item with arcp__client_item_free. */
 static arcp__client_item *event_of(const char *kind, const char *body)
 {
     arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_EVENT, NULL, 0);
@@ -92,14 +92,14 @@ static void members_are_found_under_all_their_names(void **state)
         const arcp_event_body *body = arcp_client_event_body(&item->event);
         const arcp_span *member =
             (const arcp_span *)(const void *)((const char *)body + rows[row].field);
-        /* They can be printed as they are. */
+        /* Each ends with a NUL. */
         assert_string_equal(member->data, rows[row].text);
         assert_int_equal(member->size, strlen(rows[row].text));
         arcp__client_item_free(item);
     }
 }
 
-static void a_body_that_is_no_object_has_no_members(void **state)
+static void a_body_that_is_not_an_object_has_no_members(void **state)
 {
     static const char *const bodies[] = {"", "[]", "7", "null", "{"};
     (void)state;
@@ -112,11 +112,11 @@ static void a_body_that_is_no_object_has_no_members(void **state)
     }
 }
 
-static void the_body_is_read_once(void **state)
+static void the_body_is_parsed_once(void **state)
 {
     (void)state;
     arcp__client_item *item = event_of("log", "{\"message\":\"m\"}");
-    /* A copy of the event is as good as the event. */
+    /* A copy of the event has the same body. */
     const arcp_client_event copy = item->event;
     const arcp_event_body *body = arcp_client_event_body(&copy);
     check_span(body->log.message, "m");
@@ -124,7 +124,7 @@ static void the_body_is_read_once(void **state)
     arcp__client_item_free(item);
 }
 
-static void without_memory_there_are_no_members(void **state)
+static void out_of_memory_there_are_no_members(void **state)
 {
     (void)state;
     bool has_failed = true;
@@ -140,7 +140,7 @@ static void without_memory_there_are_no_members(void **state)
     assert_int_equal(failing_alloc_live(), 0);
 }
 
-static void a_payload_is_whole_again(void **state)
+static void a_payload_is_reassembled(void **state)
 {
     (void)state;
     arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_EVENT, NULL, 32);
@@ -159,7 +159,7 @@ static void a_payload_is_whole_again(void **state)
     assert_int_equal(arcp_client_event_body(&made)->kind, ARCP_EVENT_UNKNOWN);
 }
 
-static void many_escaped_members_stay_where_they_are(void **state)
+static void spans_of_many_escaped_members_stay_valid(void **state)
 {
     (void)state;
     arcp__client_item *item =
@@ -177,11 +177,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_found_under_all_their_names),
-        cmocka_unit_test(a_body_that_is_no_object_has_no_members),
-        cmocka_unit_test(the_body_is_read_once),
-        cmocka_unit_test(without_memory_there_are_no_members),
-        cmocka_unit_test(a_payload_is_whole_again),
-        cmocka_unit_test(many_escaped_members_stay_where_they_are),
+        cmocka_unit_test(a_body_that_is_not_an_object_has_no_members),
+        cmocka_unit_test(the_body_is_parsed_once),
+        cmocka_unit_test(out_of_memory_there_are_no_members),
+        cmocka_unit_test(a_payload_is_reassembled),
+        cmocka_unit_test(spans_of_many_escaped_members_stay_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

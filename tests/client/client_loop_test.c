@@ -1,5 +1,5 @@
-/* The client on the program's own loop: callbacks in order, never from inside a call, and
- * freeing at any moment. */
+/* The client on the program's own loop: callbacks are made in order and never inside a call, and
+ * the client may be freed at any time. */
 #include "support/check.h"
 
 #include <uv.h>
@@ -14,7 +14,7 @@ typedef struct fixture {
     arcp_client *client;
     arcp_buf log;
     arcp_job *job;
-    bool inside;   /* a call to the client is under way: nothing may be called back */
+    bool inside;   /* inside a call to the client: no callback may be made */
     bool free_now; /* free the client in the next callback */
     const char *agent;
     const char *input;
@@ -104,7 +104,7 @@ static void end(fixture *f)
     arcp_buf_fini(&f->log);
 }
 
-static void a_job_runs_from_hello_to_goodbye(void **state)
+static void a_job_runs_in_a_session_from_hello_to_close(void **state)
 {
     fixture f;
     begin(&f, "echo", "7");
@@ -130,7 +130,7 @@ static void delegated_jobs_are_announced(void **state)
     end(&f);
 }
 
-static void a_cut_connection_is_told_and_resumed(void **state)
+static void a_cut_connection_is_reported_and_resumed(void **state)
 {
     fixture f;
     begin(&f, "count", "{\"n\": 4}");
@@ -145,7 +145,7 @@ static void a_cut_connection_is_told_and_resumed(void **state)
     end(&f);
 }
 
-static void a_runtime_that_is_not_there_closes_the_client(void **state)
+static void an_unreachable_runtime_closes_the_client(void **state)
 {
     fixture f;
     begin(&f, "echo", "7");
@@ -154,11 +154,11 @@ static void a_runtime_that_is_not_there_closes_the_client(void **state)
     open_client(&f, &options);
     submit(&f);
     (void)uv_run(&f.loop, UV_RUN_DEFAULT);
-    check_log(&f, "refused IO: nobody is there\nclosed\n");
+    check_log(&f, "refused IO: connection refused\nclosed\n");
     end(&f);
 }
 
-static void an_url_nobody_understands_closes_the_client(void **state)
+static void an_invalid_url_closes_the_client(void **state)
 {
     fixture f;
     arcp_client_options options = arcp_client_options_init();
@@ -244,7 +244,7 @@ static void every_request_is_answered_once(void **state)
     end(&f);
 }
 
-static void a_started_request_that_cannot_be_is_refused_at_once(void **state)
+static void an_invalid_request_is_refused_at_once(void **state)
 {
     fixture f;
     arcp_error err = {0};
@@ -262,16 +262,16 @@ static void a_started_request_that_cannot_be_is_refused_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_runs_from_hello_to_goodbye),
+        cmocka_unit_test(a_job_runs_in_a_session_from_hello_to_close),
         cmocka_unit_test(delegated_jobs_are_announced),
-        cmocka_unit_test(a_cut_connection_is_told_and_resumed),
-        cmocka_unit_test(a_runtime_that_is_not_there_closes_the_client),
-        cmocka_unit_test(an_url_nobody_understands_closes_the_client),
+        cmocka_unit_test(a_cut_connection_is_reported_and_resumed),
+        cmocka_unit_test(an_unreachable_runtime_closes_the_client),
+        cmocka_unit_test(an_invalid_url_closes_the_client),
         cmocka_unit_test(a_client_may_be_freed_before_its_first_turn),
         cmocka_unit_test(a_client_may_be_freed_by_a_reply),
         cmocka_unit_test(a_client_may_be_freed_by_an_event),
         cmocka_unit_test(every_request_is_answered_once),
-        cmocka_unit_test(a_started_request_that_cannot_be_is_refused_at_once),
+        cmocka_unit_test(an_invalid_request_is_refused_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

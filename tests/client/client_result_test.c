@@ -1,4 +1,4 @@
-/* Streamed results (draft §8.4): what fits together, what does not, and where it goes. */
+/* Streamed results (draft §8.4): assembly, errors and sinks. */
 #include "support/check.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ typedef struct stream_row {
     const char *result_id;
     uint64_t result_size;
     arcp_status status;
-    const char *says; /* part of the message, or the bytes */
+    const char *expected; /* part of the message, or the bytes */
 } stream_row;
 
 #define C(id, n, data, encoding, more)                                                             \
@@ -46,43 +46,33 @@ static const stream_row rows[] = {
      ARCP_OK,
      "hi"},
     {"an empty result", {C("r", 0, "", "utf8", "false")}, "r", 0, ARCP_OK, ""},
-    {"a size that is not told",
-     {C("r", 0, "abc", "utf8", "false")},
-     "r",
-     UINT64_MAX,
-     ARCP_OK,
-     "abc"},
-    {"a result_id that is not told",
-     {C("r", 0, "abc", "utf8", "false")},
-     "",
-     UINT64_MAX,
-     ARCP_OK,
-     "abc"},
-    {"no stream at all", {NULL}, "", UINT64_MAX, ARCP_OK, ""},
+    {"no size", {C("r", 0, "abc", "utf8", "false")}, "r", UINT64_MAX, ARCP_OK, "abc"},
+    {"no result_id", {C("r", 0, "abc", "utf8", "false")}, "", UINT64_MAX, ARCP_OK, "abc"},
+    {"no stream", {NULL}, "", UINT64_MAX, ARCP_OK, ""},
     {"a skipped chunk",
      {C("r", 0, "a", "utf8", "true"), C("r", 2, "b", "utf8", "false")},
      "r",
      UINT64_MAX,
      ARCP_E_CORRUPT,
-     "chunk 2 came, 1 was next"},
+     "chunk 2, expected 1"},
     {"a repeated chunk",
      {C("r", 0, "a", "utf8", "true"), C("r", 0, "a", "utf8", "true")},
      "r",
      UINT64_MAX,
      ARCP_E_CORRUPT,
-     "chunk 0 came, 1 was next"},
+     "chunk 0, expected 1"},
     {"a first chunk that is not the first",
      {C("r", 1, "a", "utf8", "true")},
      "r",
      UINT64_MAX,
      ARCP_E_CORRUPT,
-     "chunk 1 came, 0 was next"},
+     "chunk 1, expected 0"},
     {"a chunk after the last",
      {C("r", 0, "a", "utf8", "false"), C("r", 1, "b", "utf8", "false")},
      "r",
      UINT64_MAX,
      ARCP_E_CORRUPT,
-     "after the last"},
+     "follows the last"},
     {"another result_id",
      {C("r", 0, "a", "utf8", "true"), C("q", 1, "b", "utf8", "false")},
      "r",
@@ -107,7 +97,7 @@ static const stream_row rows[] = {
      UINT64_MAX,
      ARCP_E_CORRUPT,
      "not the one"},
-    {"the job names a stream that never came",
+    {"the job names a stream that was not received",
      {NULL},
      "r",
      UINT64_MAX,
@@ -152,7 +142,7 @@ static const stream_row rows[] = {
 };
 
 /* [arcp:8.4-3] [arcp:8.4-9] */
-static void chunks_fit_together_or_say_why_not(void **state)
+static void chunks_are_assembled_or_the_error_says_why_not(void **state)
 {
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         arcp__client_result_stream stream = {0};
@@ -164,28 +154,28 @@ static void chunks_fit_together_or_say_why_not(void **state)
                                           rows[row].result_size);
         assert_int_equal(stream.error.status, rows[row].status);
         if (rows[row].status == ARCP_OK) {
-            assert_true(stream.memory.size >= strlen(rows[row].says));
-            assert_memory_equal(stream.memory.size ? stream.memory.data : "", rows[row].says,
-                                strlen(rows[row].says));
+            assert_true(stream.memory.size >= strlen(rows[row].expected));
+            assert_memory_equal(stream.memory.size ? stream.memory.data : "", rows[row].expected,
+                                strlen(rows[row].expected));
         } else {
-            assert_non_null(strstr(stream.error.message, rows[row].says));
+            assert_non_null(strstr(stream.error.message, rows[row].expected));
         }
         arcp__client_result_stream_fini(&stream);
     }
 }
 
-static void the_first_fault_stays(void **state)
+static void the_first_error_is_kept(void **state)
 {
     arcp__client_result_stream stream = {0};
     take(&stream, C("r", 5, "a", "utf8", "true"));
     take(&stream, C("r", 0, "a", "utf8", "false"));
     arcp__client_result_stream_finish(&stream, arcp_span_cstr("r"), 1);
-    assert_non_null(strstr(stream.error.message, "chunk 5 came"));
+    assert_non_null(strstr(stream.error.message, "received result chunk 5"));
     assert_int_equal(stream.bytes, 0);
     arcp__client_result_stream_fini(&stream);
 }
 
-static void memory_is_bounded_on_both_sides(void **state)
+static void the_result_size_is_limited_for_both_sides(void **state)
 {
     arcp__client_result_stream stream = {.sink = {.bytes_max = 4}};
     take(&stream, C("r", 0, "ab", "utf8", "true"));
@@ -199,7 +189,7 @@ static void memory_is_bounded_on_both_sides(void **state)
 
 /* ---- sinks ---- */
 
-static void a_descriptor_gets_the_bytes(void **state)
+static void a_file_descriptor_sink_gets_the_bytes(void **state)
 {
     int ends[2];
     char got[16] = "";
@@ -215,7 +205,7 @@ static void a_descriptor_gets_the_bytes(void **state)
     close(ends[1]);
 }
 
-static void a_closed_descriptor_is_told(void **state)
+static void a_closed_file_descriptor_is_an_error(void **state)
 {
     arcp__client_result_stream stream = {.sink = {.mode = ARCP_RESULT_FD, .fd = -1}};
     take(&stream, C("r", 0, "a", "utf8", "true"));
@@ -242,7 +232,7 @@ static void *read_all(void *user)
     return NULL;
 }
 
-static void a_descriptor_that_does_not_block_is_waited_for(void **state)
+static void writing_to_a_non_blocking_descriptor_waits(void **state)
 {
     int ends[2];
     pthread_t thread;
@@ -281,7 +271,7 @@ static arcp_status refuse_second(void *user, arcp_span bytes, arcp_error *err)
     return ARCP_OK;
 }
 
-static void a_callback_may_refuse_and_is_not_asked_again(void **state)
+static void a_callback_that_fails_is_not_called_again(void **state)
 {
     int calls = 0;
     arcp__client_result_stream stream = {
@@ -299,13 +289,13 @@ static void a_callback_may_refuse_and_is_not_asked_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks_fit_together_or_say_why_not),
-        cmocka_unit_test(the_first_fault_stays),
-        cmocka_unit_test(memory_is_bounded_on_both_sides),
-        cmocka_unit_test(a_descriptor_gets_the_bytes),
-        cmocka_unit_test(a_closed_descriptor_is_told),
-        cmocka_unit_test(a_descriptor_that_does_not_block_is_waited_for),
-        cmocka_unit_test(a_callback_may_refuse_and_is_not_asked_again),
+        cmocka_unit_test(chunks_are_assembled_or_the_error_says_why_not),
+        cmocka_unit_test(the_first_error_is_kept),
+        cmocka_unit_test(the_result_size_is_limited_for_both_sides),
+        cmocka_unit_test(a_file_descriptor_sink_gets_the_bytes),
+        cmocka_unit_test(a_closed_file_descriptor_is_an_error),
+        cmocka_unit_test(writing_to_a_non_blocking_descriptor_waits),
+        cmocka_unit_test(a_callback_that_fails_is_not_called_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* `retry` NULL: the defaults. *job stays NULL unless one was accepted. */
+/* `retry` NULL: the defaults. *job stays NULL unless a job was accepted. */
 static arcp_status run(fixture *f, const char *agent, const arcp_retry_options *retry,
                        arcp_job **job)
 {
@@ -14,7 +14,7 @@ static arcp_status run(fixture *f, const char *agent, const arcp_retry_options *
 }
 
 /* [arcp:EG-11] */
-static void retrying_uses_one_key_until_it_works(void **state)
+static void retries_use_the_same_idempotency_key(void **state)
 {
     fixture f;
     arcp_retry_options retry = arcp_retry_options_init();
@@ -29,7 +29,7 @@ static void retrying_uses_one_key_until_it_works(void **state)
     fixture_end(&f);
 }
 
-static void what_is_not_retryable_is_not_retried(void **state)
+static void errors_that_are_not_retryable_are_not_retried(void **state)
 {
     fixture f;
     arcp_job *job = NULL;
@@ -39,7 +39,7 @@ static void what_is_not_retryable_is_not_retried(void **state)
     fixture_end(&f);
 }
 
-static void retries_are_counted(void **state)
+static void the_number_of_retries_is_limited(void **state)
 {
     fixture f;
     arcp_retry_options retry = arcp_retry_options_init();
@@ -51,14 +51,14 @@ static void retries_are_counted(void **state)
     fixture_end(&f);
 }
 
-static void it_is_not_tried_again_before_the_runtime_wants_that(void **state)
+static void a_retry_waits_as_long_as_the_runtime_asks(void **state)
 {
     fixture f;
     arcp_retry_options retry = arcp_retry_options_init();
     arcp_job *job = NULL;
     fixture_begin(&f);
     retry.first_ms = 0;
-    retry.timeout_ms = 1800000; /* less than is asked for: there will be no other attempt */
+    retry.timeout_ms = 1800000; /* less than the runtime asks for: no further attempt */
     assert_int_equal(run(&f, "late", &retry, &job), ARCP_E_INTERNAL_ERROR);
     assert_int_equal(atomic_load(&f.runtime.submits), 1);
     fixture_end(&f);
@@ -69,7 +69,7 @@ static void it_is_not_tried_again_before_the_runtime_wants_that(void **state)
     fixture_end(&f);
 }
 
-static void options_that_cannot_work_are_refused(void **state)
+static void invalid_options_are_refused(void **state)
 {
     fixture f;
     arcp_submit_options options = arcp_submit_options_init();
@@ -95,8 +95,7 @@ static void options_that_cannot_work_are_refused(void **state)
     fixture_end(&f);
 }
 
-/* What somebody wants to end is not tried again. */
-static void a_run_that_is_interrupted_ends(void **state)
+static void an_interrupted_run_is_not_retried(void **state)
 {
     fixture f;
     pthread_t thread;
@@ -113,12 +112,12 @@ static void a_run_that_is_interrupted_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retrying_uses_one_key_until_it_works),
-        cmocka_unit_test(what_is_not_retryable_is_not_retried),
-        cmocka_unit_test(retries_are_counted),
-        cmocka_unit_test(it_is_not_tried_again_before_the_runtime_wants_that),
-        cmocka_unit_test(options_that_cannot_work_are_refused),
-        cmocka_unit_test(a_run_that_is_interrupted_ends),
+        cmocka_unit_test(retries_use_the_same_idempotency_key),
+        cmocka_unit_test(errors_that_are_not_retryable_are_not_retried),
+        cmocka_unit_test(the_number_of_retries_is_limited),
+        cmocka_unit_test(a_retry_waits_as_long_as_the_runtime_asks),
+        cmocka_unit_test(invalid_options_are_refused),
+        cmocka_unit_test(an_interrupted_run_is_not_retried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static arcp_status run(fixture *f, const char *agent, const char *input, int64_t
     return arcp_client_run_with(&options, &submit, timeout_ms, result, &f->err);
 }
 
-static void a_run_brings_the_result(void **state)
+static void a_run_returns_the_result(void **state)
 {
     (void)state;
     fixture f;
@@ -29,7 +29,7 @@ static void a_run_brings_the_result(void **state)
     fixture_end(&f);
 }
 
-static void a_streamed_result_comes_as_its_bytes(void **state)
+static void a_streamed_result_is_returned_as_bytes(void **state)
 {
     (void)state;
     fixture f;
@@ -41,7 +41,7 @@ static void a_streamed_result_comes_as_its_bytes(void **state)
     fixture_end(&f);
 }
 
-static void a_result_may_be_left_out(void **state)
+static void the_result_buffer_is_optional(void **state)
 {
     (void)state;
     fixture f;
@@ -49,7 +49,7 @@ static void a_result_may_be_left_out(void **state)
     fixture_end(&f);
 }
 
-static void a_refused_submit_is_the_error(void **state)
+static void the_error_of_a_refused_submit_is_returned(void **state)
 {
     (void)state;
     fixture f;
@@ -61,7 +61,7 @@ static void a_refused_submit_is_the_error(void **state)
     fixture_end(&f);
 }
 
-static void a_failed_job_is_the_error(void **state)
+static void the_error_of_a_failed_job_is_returned(void **state)
 {
     (void)state;
     fixture f;
@@ -93,11 +93,11 @@ static void without_a_runtime_there_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_brings_the_result),
-        cmocka_unit_test(a_streamed_result_comes_as_its_bytes),
-        cmocka_unit_test(a_result_may_be_left_out),
-        cmocka_unit_test(a_refused_submit_is_the_error),
-        cmocka_unit_test(a_failed_job_is_the_error),
+        cmocka_unit_test(a_run_returns_the_result),
+        cmocka_unit_test(a_streamed_result_is_returned_as_bytes),
+        cmocka_unit_test(the_result_buffer_is_optional),
+        cmocka_unit_test(the_error_of_a_refused_submit_is_returned),
+        cmocka_unit_test(the_error_of_a_failed_job_is_returned),
         cmocka_unit_test(a_job_that_takes_too_long_is_cancelled),
         cmocka_unit_test(without_a_runtime_there_is_an_error),
     };

@@ -1,5 +1,4 @@
-/* What the program does not read, or has read: bounded memory, what is kept for whom,
- * acknowledgements. */
+/* Unread events: limited memory, which events are kept, and acknowledgements. */
 #include "client/blocking_fixture.h"
 
 #include <sched.h>
@@ -14,7 +13,7 @@ static bool is_paused(fixture *f)
     return paused;
 }
 
-static void who_does_not_read_stops_the_connection_not_the_memory(void **state)
+static void unread_events_stop_the_connection_before_memory_fills(void **state)
 {
     fixture f;
     const arcp_client_event *event = NULL;
@@ -42,7 +41,7 @@ static void who_does_not_read_stops_the_connection_not_the_memory(void **state)
     fixture_end(&f);
 }
 
-static void unread_events_of_others_end_a_wait_before_they_fill_the_memory(void **state)
+static void unread_events_of_other_jobs_end_a_wait_before_memory_fills(void **state)
 {
     fixture f;
     const arcp_outcome *outcome = NULL;
@@ -56,7 +55,7 @@ static void unread_events_of_others_end_a_wait_before_they_fill_the_memory(void 
     uv_mutex_lock(&f.client->mutex);
     assert_true(f.client->unread_bytes < 510000);
     uv_mutex_unlock(&f.client->mutex);
-    /* Giving the handle back gives the memory back, and the connection goes on. */
+    /* Releasing the handle frees the memory, and the connection is read again. */
     arcp_job_unref(chatty);
     check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, NULL, &f.err), &f.err);
     uv_mutex_lock(&f.client->mutex);
@@ -80,7 +79,7 @@ static void events_of_jobs_without_a_handle_are_not_kept(void **state)
     fixture_end(&f);
 }
 
-static void who_observes_all_sees_sessions_and_children(void **state)
+static void with_all_events_requested_session_events_and_children_are_seen(void **state)
 {
     static const arcp_client_event_type expected[] = {
         ARCP_CLIENT_CONNECTED, ARCP_CLIENT_JOB_ADDED, ARCP_CLIENT_JOB_EVENT,
@@ -105,7 +104,7 @@ static void who_observes_all_sees_sessions_and_children(void **state)
     fixture_end(&f);
 }
 
-static void what_was_read_is_acknowledged(void **state)
+static void read_events_are_acknowledged(void **state)
 {
     fixture f;
     const arcp_outcome *outcome = NULL;
@@ -125,11 +124,11 @@ static void what_was_read_is_acknowledged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_does_not_read_stops_the_connection_not_the_memory),
-        cmocka_unit_test(unread_events_of_others_end_a_wait_before_they_fill_the_memory),
+        cmocka_unit_test(unread_events_stop_the_connection_before_memory_fills),
+        cmocka_unit_test(unread_events_of_other_jobs_end_a_wait_before_memory_fills),
         cmocka_unit_test(events_of_jobs_without_a_handle_are_not_kept),
-        cmocka_unit_test(who_observes_all_sees_sessions_and_children),
-        cmocka_unit_test(what_was_read_is_acknowledged),
+        cmocka_unit_test(with_all_events_requested_session_events_and_children_are_seen),
+        cmocka_unit_test(read_events_are_acknowledged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

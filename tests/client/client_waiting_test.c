@@ -1,4 +1,4 @@
-/* Calls that wait (src/client/client_calls.c): deadlines, the session's end, interruptions,
+/* Waiting calls (src/client/client_calls.c): deadlines, the end of the session, interruptions,
  * threads. */
 #include "client/blocking_fixture.h"
 
@@ -7,7 +7,7 @@
 
 #include "client/client_driver.h"
 
-static void a_request_that_is_not_answered_ends_by_the_calls_deadline(void **state)
+static void a_request_without_a_response_ends_at_the_deadline_of_the_call(void **state)
 {
     fixture f;
     arcp_submit_options options = arcp_submit_options_init();
@@ -15,13 +15,13 @@ static void a_request_that_is_not_answered_ends_by_the_calls_deadline(void **sta
     fixture_begin(&f);
     options.agent = ARCP_SPAN_LITERAL("silent");
     assert_int_equal(arcp_client_submit(f.client, &options, 20, &job, &f.err), ARCP_E_DEADLINE);
-    /* And nothing is left of it: the session goes on. */
+    /* Nothing of it remains: the session goes on. */
     job = fixture_submit(&f, "echo", "1");
     arcp_job_unref(job);
     fixture_end(&f);
 }
 
-static void an_event_that_does_not_come_ends_by_the_deadline(void **state)
+static void a_wait_for_an_event_ends_at_its_deadline(void **state)
 {
     fixture f;
     const arcp_client_event *event = NULL;
@@ -36,7 +36,7 @@ static void an_event_that_does_not_come_ends_by_the_deadline(void **state)
     fixture_end(&f);
 }
 
-static void a_session_that_is_lost_tells_every_waiter(void **state)
+static void the_loss_of_the_session_ends_every_wait(void **state)
 {
     fixture f;
     const arcp_client_event *event = NULL;
@@ -74,7 +74,7 @@ static void a_waiting_call_can_be_interrupted(void **state)
     fixture_end(&f);
 }
 
-static void an_interruption_while_nobody_waits_meets_the_next_call(void **state)
+static void an_interruption_without_a_waiting_call_ends_the_next_call(void **state)
 {
     fixture f;
     const arcp_client_event *event = NULL;
@@ -84,14 +84,14 @@ static void an_interruption_while_nobody_waits_meets_the_next_call(void **state)
     bool pending = false;
     while (!pending) {
         uv_mutex_lock(&f.client->mutex);
-        pending = f.client->interruptions != f.client->interruptions_told;
+        pending = f.client->interruptions != f.client->interruptions_handled;
         uv_mutex_unlock(&f.client->mutex);
         sched_yield();
     }
     assert_int_equal(arcp_job_next_event(job, ARCP_WAIT_FOREVER, &event, &f.err),
                      ARCP_E_INTERRUPTED);
     assert_int_equal(arcp_job_next_event(job, 0, &event, &f.err), ARCP_E_DEADLINE);
-    assert_string_equal(f.err.message, "the time to wait is up");
+    assert_string_equal(f.err.message, "the wait timed out");
     arcp_job_unref(job);
     fixture_end(&f);
 }
@@ -105,7 +105,7 @@ static void *close_client(void *user)
     return NULL;
 }
 
-static void closing_may_come_from_any_thread_and_twice(void **state)
+static void any_thread_may_close_the_client_also_twice(void **state)
 {
     fixture f;
     pthread_t threads[2];
@@ -183,8 +183,8 @@ static void a_job_is_read_by_one_thread_at_a_time(void **state)
     fixture_end(&f);
 }
 
-/* It comes while a call waits, and that call's reply with it. */
-static void an_interruption_that_no_call_has_told_meets_the_next_call(void **state)
+/* The interruption arrives while a call waits, at the same time as the reply of that call. */
+static void an_interruption_that_no_call_has_returned_ends_the_next_call(void **state)
 {
     fixture f;
     arcp__client_wait wait;
@@ -195,7 +195,7 @@ static void an_interruption_that_no_call_has_told_meets_the_next_call(void **sta
     while (f.client->interruptions == wait.interruptions) {
         uv_cond_wait(&f.client->changed, &f.client->mutex);
     }
-    arcp__client_end_wait(f.client); /* what it waited for has come */
+    arcp__client_end_wait(f.client); /* the reply was received */
     assert_int_equal(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &ns, &f.err),
                      ARCP_E_INTERRUPTED);
     check_ok(arcp_client_ping(f.client, ARCP_WAIT_DEFAULT, &ns, &f.err), &f.err);
@@ -205,13 +205,13 @@ static void an_interruption_that_no_call_has_told_meets_the_next_call(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_that_is_not_answered_ends_by_the_calls_deadline),
-        cmocka_unit_test(an_event_that_does_not_come_ends_by_the_deadline),
-        cmocka_unit_test(a_session_that_is_lost_tells_every_waiter),
+        cmocka_unit_test(a_request_without_a_response_ends_at_the_deadline_of_the_call),
+        cmocka_unit_test(a_wait_for_an_event_ends_at_its_deadline),
+        cmocka_unit_test(the_loss_of_the_session_ends_every_wait),
         cmocka_unit_test(a_waiting_call_can_be_interrupted),
-        cmocka_unit_test(an_interruption_while_nobody_waits_meets_the_next_call),
-        cmocka_unit_test(an_interruption_that_no_call_has_told_meets_the_next_call),
-        cmocka_unit_test(closing_may_come_from_any_thread_and_twice),
+        cmocka_unit_test(an_interruption_without_a_waiting_call_ends_the_next_call),
+        cmocka_unit_test(an_interruption_that_no_call_has_returned_ends_the_next_call),
+        cmocka_unit_test(any_thread_may_close_the_client_also_twice),
         cmocka_unit_test(several_threads_share_a_client),
         cmocka_unit_test(a_job_is_read_by_one_thread_at_a_time),
     };

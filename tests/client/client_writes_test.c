@@ -1,4 +1,4 @@
-/* The client on the program's own loop: what it sends leaves in few writes. */
+/* The client on the program's own loop: its frames are sent in few writes. */
 #include "support/check.h"
 
 #include <uv.h>
@@ -7,9 +7,9 @@
 
 #include "client/fake_runtime.h"
 
-/* What waits is written at once when it has so many bytes: src/client/client_driver.c */
+/* Queued frames are written at once at this size: FLUSH_BYTES in src/client/client_driver.c. */
 #define FLUSH_BYTES 4096u
-/* A submit has some 300 bytes. */
+/* A submit has about 300 bytes. */
 #define MANY 64u
 
 #define TRACES_MAX 2048u
@@ -22,15 +22,15 @@ typedef struct fixture {
     arcp_connection_ops counting;
     unsigned sends, flushes;
     int input_digits;    /* of each submit's input */
-    size_t submit_bytes; /* of all */
-    unsigned at_once;    /* jobs that are submitted when it is connected */
-    unsigned wanted;     /* one more for each that ends, until there were so many */
+    size_t submit_bytes; /* of all submits */
+    unsigned at_once;    /* jobs submitted on connection */
+    unsigned wanted;     /* whenever a job ends another is submitted, up to this number */
     unsigned submitted, ended;
     char traces[TRACES_MAX][33]; /* of the submits, each from 16 random bytes */
     unsigned trace_count;
 } fixture;
 
-/* The tests run one after the other, and a connection's functions are told of no user. */
+/* Global, because the functions of a connection have no user pointer. */
 static fixture *counted;
 
 static void note_submit(fixture *f, arcp_span frame)
@@ -120,7 +120,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     }
 }
 
-/* All jobs, from the first submit to the goodbye; each has an input of so many digits. */
+/* Runs all jobs, from the first submit to the close; each has an input of this many digits. */
 static void run_with(fixture *f, int input_digits, unsigned at_once, unsigned wanted)
 {
     arcp_error err = {0};
@@ -147,7 +147,7 @@ static void run(fixture *f, unsigned at_once, unsigned wanted)
     run_with(f, 1, at_once, wanted);
 }
 
-static void a_frame_leaves_with_its_turn(void **state)
+static void a_frame_is_written_at_the_end_of_the_loop_iteration(void **state)
 {
     (void)state;
     static fixture f;
@@ -155,7 +155,7 @@ static void a_frame_leaves_with_its_turn(void **state)
     assert_int_equal(f.flushes, 0);
 }
 
-static void many_that_are_asked_at_once_are_one_write(void **state)
+static void requests_made_together_are_one_write(void **state)
 {
     (void)state;
     static fixture f;
@@ -163,7 +163,7 @@ static void many_that_are_asked_at_once_are_one_write(void **state)
     assert_int_equal(f.flushes, 1);
 }
 
-static void what_waits_leaves_at_once_from_a_number_of_bytes_on(void **state)
+static void queued_frames_are_written_at_once_above_a_size(void **state)
 {
     (void)state;
     static fixture f;
@@ -171,7 +171,7 @@ static void what_waits_leaves_at_once_from_a_number_of_bytes_on(void **state)
     for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
         const unsigned count = counts[at];
         run(&f, count, count);
-        /* All are equally long: just enough together, or each of them a byte less. */
+        /* All have the same size: together just enough, or one byte less each. */
         const int digits = 1 + (int)((FLUSH_BYTES - f.submit_bytes + count - 1) / count);
         run_with(&f, digits, count, count);
         assert_in_range(f.submit_bytes, FLUSH_BYTES, FLUSH_BYTES + count - 1);
@@ -182,7 +182,7 @@ static void what_waits_leaves_at_once_from_a_number_of_bytes_on(void **state)
     }
 }
 
-static void what_follows_from_many_answers_is_gathered(void **state)
+static void requests_made_in_many_callbacks_are_gathered(void **state)
 {
     (void)state;
     static fixture f;
@@ -195,8 +195,8 @@ static int compare(const void *a, const void *b)
     return memcmp(a, b, 33);
 }
 
-/* Random bytes are drawn for many jobs and each is given out once. */
-static void no_two_jobs_have_the_same_trace(void **state)
+/* Random bytes are generated for many jobs at once, and each byte is used once. */
+static void no_two_jobs_have_the_same_trace_id(void **state)
 {
     (void)state;
     static fixture f;
@@ -204,18 +204,18 @@ static void no_two_jobs_have_the_same_trace(void **state)
     assert_int_equal(f.trace_count, 20 * MANY);
     qsort(f.traces, f.trace_count, sizeof(f.traces[0]), compare);
     for (unsigned at = 1; at < f.trace_count; at++) {
-        assert_memory_not_equal(f.traces[at - 1], f.traces[at], 16); /* nor the half of one */
+        assert_memory_not_equal(f.traces[at - 1], f.traces[at], 16); /* and no half of it either */
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_leaves_with_its_turn),
-        cmocka_unit_test(many_that_are_asked_at_once_are_one_write),
-        cmocka_unit_test(what_waits_leaves_at_once_from_a_number_of_bytes_on),
-        cmocka_unit_test(what_follows_from_many_answers_is_gathered),
-        cmocka_unit_test(no_two_jobs_have_the_same_trace),
+        cmocka_unit_test(a_frame_is_written_at_the_end_of_the_loop_iteration),
+        cmocka_unit_test(requests_made_together_are_one_write),
+        cmocka_unit_test(queued_frames_are_written_at_once_above_a_size),
+        cmocka_unit_test(requests_made_in_many_callbacks_are_gathered),
+        cmocka_unit_test(no_two_jobs_have_the_same_trace_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

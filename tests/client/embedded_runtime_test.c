@@ -1,5 +1,5 @@
-/* One program, one loop of its own: a runtime, an agent that is a callback, and a client of it,
- * over memory. The connection is cut again and again. */
+/* One program with one event loop: a runtime, an agent that is a callback, and a client, connected
+ * in memory. The connection is cut again and again. */
 #include "support/check.h"
 
 #include <uv.h>
@@ -24,7 +24,7 @@ typedef struct fixture {
     task tasks[JOBS];
 } fixture;
 
-/* Says 0 to 49, in its own thread, and then its input. */
+/* Reports 0 to 49 in its own thread, then returns its input. */
 static void count(arcp_agent_call *call, void *user)
 {
     for (unsigned at = 0; at < EVENTS; at++) {
@@ -110,7 +110,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
         return;
     case ARCP_CLIENT_JOB_ADDED:
     case ARCP_CLIENT_NOTICE:
-        fail_msg("nothing odd should happen");
+        fail_msg("unexpected event");
     }
 }
 
@@ -153,7 +153,7 @@ static void start_client(fixture *f)
     }
 }
 
-static void a_client_of_a_runtime_in_the_same_program_survives_every_cut(void **state)
+static void a_client_and_runtime_in_one_program_survive_every_cut(void **state)
 {
     static fixture f;
     assert_int_equal(uv_loop_init(&f.loop), 0);
@@ -169,7 +169,7 @@ static void a_client_of_a_runtime_in_the_same_program_survives_every_cut(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_client_of_a_runtime_in_the_same_program_survives_every_cut),
+        cmocka_unit_test(a_client_and_runtime_in_one_program_survive_every_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

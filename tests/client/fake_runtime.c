@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a key was used for. */
+/* The job of an idempotency key. */
 struct fake_job {
     char key[128];
     char id[64];
@@ -25,7 +25,7 @@ void fake_runtime_fini(fake_runtime *runtime)
     arcp_json_fini(&runtime->json);
     arcp_buf_fini(&runtime->ids);
     if (runtime->connection != NULL) {
-        abort(); /* the client's loop ended and left the connection */
+        abort(); /* the client's loop ended without closing the connection */
     }
 }
 
@@ -72,13 +72,13 @@ static void send_now(fake_runtime *runtime, const char *frame)
         } else {
             connection->ops->close(connection, ARCP_CLOSE_GOING_AWAY, "as told");
         }
-        runtime->connection = NULL; /* closed will come, and release it */
+        runtime->connection = NULL; /* the `closed` callback follows, and releases it */
     }
 }
 
 #define REPLY_ROOM 2048
 
-/* Answers the frame that was just read. */
+/* Responds to the current frame. */
 static void reply(fake_runtime *runtime, const char *type, arcp_span id, const char *members)
 {
     char frame[REPLY_ROOM];
@@ -89,7 +89,7 @@ static void reply(fake_runtime *runtime, const char *type, arcp_span id, const c
     send_now(runtime, frame);
 }
 
-/* Says something with a number; it is kept for a resume. */
+/* Sends a numbered frame and keeps it for a resume. */
 static void say(fake_runtime *runtime, const char *type, const char *job, const char *payload)
 {
     size_t size = strlen(payload) + 256;
@@ -426,7 +426,7 @@ arcp_connection *fake_runtime_dial(void *user, struct uv_loop_s *loop, arcp_erro
         runtime->sends_left = runtime->cut_every;
     }
     if (dials < runtime->refuse_dials) {
-        (void)arcp_error_set(err, ARCP_E_IO, "nobody is there");
+        (void)arcp_error_set(err, ARCP_E_IO, "connection refused");
         return NULL;
     }
     if (arcp_memory_pair(loop, NULL, &mine, &theirs, err) != ARCP_OK) {

@@ -1,4 +1,4 @@
-/* The blocking client against the arcpd of this build, over every way there is to reach it. */
+/* The blocking client against the arcpd of this build, over every transport. */
 #include "support/check.h"
 
 #include <signal.h>
@@ -86,7 +86,7 @@ static void check_way(fixture *f, const arcp_client_options *options)
     arcp_client_free(client);
 }
 
-/* ---- ways ---- */
+/* ---- transports ---- */
 
 /* [arcp:4-1] */
 static void over_ws(void **state)
@@ -96,7 +96,7 @@ static void over_ws(void **state)
     check_way(f, &options);
 }
 
-static void over_wss_with_an_authority_of_ones_own(void **state)
+static void over_wss_with_a_private_authority(void **state)
 {
     fixture *f = *state;
     arcp_client_options options = options_to(f->secure_url);
@@ -104,7 +104,7 @@ static void over_wss_with_an_authority_of_ones_own(void **state)
     check_way(f, &options);
 }
 
-static void wss_of_a_stranger_is_refused(void **state)
+static void wss_with_an_untrusted_certificate_is_refused(void **state)
 {
     fixture *f = *state;
     arcp_client *client = NULL;
@@ -129,7 +129,7 @@ static void over_the_pipes_of_a_command(void **state)
     check_way(f, &options);
 }
 
-static void a_command_that_is_none_is_told(void **state)
+static void a_command_that_does_not_exist_is_an_error(void **state)
 {
     fixture *f = *state;
     arcp_client *client = NULL;
@@ -138,14 +138,14 @@ static void a_command_that_is_none_is_told(void **state)
     assert_non_null(strstr(f->err.message, "/nonexistent/arcpd"));
 }
 
-/* ---- the errors guide's loop ---- */
+/* ---- retries, as in the errors guide ---- */
 
 static arcp_status run_failing(fixture *f, arcp_client *client, const char *key, arcp_job **out)
 {
     arcp_submit_options submit = arcp_submit_options_init();
     arcp_retry_options retry = arcp_retry_options_init();
     retry.first_ms = 1;
-    retry.timeout_ms = 60000; /* nothing waits for it */
+    retry.timeout_ms = 60000; /* never reached */
     submit.agent = ARCP_SPAN_LITERAL("bench");
     submit.input = ARCP_SPAN_LITERAL("{\"exit\":3}");
     submit.idempotency_key = arcp_span_cstr(key);
@@ -164,7 +164,7 @@ static size_t count_jobs(fixture *f, arcp_client *client)
     return count;
 }
 
-static void a_job_that_failed_for_now_is_run_again(void **state)
+static void a_job_that_failed_temporarily_is_run_again(void **state)
 {
     fixture *f = *state;
     arcp_client_options options = options_to(f->run.url);
@@ -179,9 +179,9 @@ static void a_job_that_failed_for_now_is_run_again(void **state)
     arcp_client_free(client);
 }
 
-/* The runtime has one job for one key, however it ended: asking again brings nothing new, and
- * must not wait for an end that has been. */
-static void a_key_of_the_programs_own_means_one_job(void **state)
+/* The runtime has one job for each key, however it ended: submitting again starts nothing, and must
+ * not wait for an end that was already delivered. */
+static void a_key_of_the_program_identifies_one_job(void **state)
 {
     fixture *f = *state;
     arcp_client_options options = options_to(f->run.url);
@@ -193,7 +193,7 @@ static void a_key_of_the_programs_own_means_one_job(void **state)
     check_ok(run_failing(f, client, "weekly-report", &first), &f->err);
     assert_int_equal(arcp_job_outcome(first)->status, ARCP_E_INTERNAL_ERROR);
     assert_int_equal(count_jobs(f, client), before + 1);
-    /* From another session too. */
+    /* Also from another session. */
     arcp_client *other = NULL;
     check_ok(arcp_client_connect(&options, &other, &f->err), &f->err);
     check_ok(run_failing(f, other, "weekly-report", &second), &f->err);
@@ -206,8 +206,8 @@ static void a_key_of_the_programs_own_means_one_job(void **state)
     arcp_client_free(client);
 }
 
-/* A program that let go of a job and asks for it again under its key. */
-static void a_job_that_was_let_go_can_be_had_again_by_its_key(void **state)
+/* The program has released a job and submits it again with its key. */
+static void a_released_job_can_be_found_again_by_its_key(void **state)
 {
     fixture *f = *state;
     arcp_client_options options = options_to(f->run.url);
@@ -232,13 +232,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(over_ws),
-        cmocka_unit_test(over_wss_with_an_authority_of_ones_own),
-        cmocka_unit_test(wss_of_a_stranger_is_refused),
+        cmocka_unit_test(over_wss_with_a_private_authority),
+        cmocka_unit_test(wss_with_an_untrusted_certificate_is_refused),
         cmocka_unit_test(over_the_pipes_of_a_command),
-        cmocka_unit_test(a_command_that_is_none_is_told),
-        cmocka_unit_test(a_job_that_failed_for_now_is_run_again),
-        cmocka_unit_test(a_key_of_the_programs_own_means_one_job),
-        cmocka_unit_test(a_job_that_was_let_go_can_be_had_again_by_its_key),
+        cmocka_unit_test(a_command_that_does_not_exist_is_an_error),
+        cmocka_unit_test(a_job_that_failed_temporarily_is_run_again),
+        cmocka_unit_test(a_key_of_the_program_identifies_one_job),
+        cmocka_unit_test(a_released_job_can_be_found_again_by_its_key),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -22,10 +22,10 @@ enum {
     IN_FLIGHT = 20,
     EVENTS = 100,
     STREAM_BYTES = 10000,
-    DEADLINE_MS = 300000, /* what a slow machine may take; nothing waits for it */
+    DEADLINE_MS = 300000, /* enough for a slow machine; no test waits this long */
 };
 
-/* How a job is to end, by its number. */
+/* How a job must end, by its number. */
 typedef enum ending { ENDS_WELL, ENDS_WITH_STREAM, ENDS_REFUSED, ENDS_BROKEN, ENDINGS } ending;
 
 struct fixture;
@@ -36,7 +36,7 @@ typedef struct task {
     bool is_accepted, has_ended;
     unsigned running; /* status events */
     uint64_t last_seq;
-    uint64_t next; /* the number that its next event must have */
+    uint64_t next; /* the expected number of its next event */
     char input[128];
 } task;
 
@@ -65,7 +65,7 @@ static ending ending_of(unsigned number)
     return digit < ENDINGS ? (ending)digit : ENDS_WELL;
 }
 
-/* ---- what must come ---- */
+/* ---- expectations ---- */
 
 static void check_stream(arcp_span bytes)
 {
@@ -119,7 +119,7 @@ static arcp_span input_of(task *t)
     return arcp_span_cstr(t->input);
 }
 
-/* ---- a client's work ---- */
+/* ---- the client ---- */
 
 static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply);
 
@@ -144,13 +144,13 @@ static void on_accepted(void *user, arcp_client *client, const arcp_reply *reply
     }
     assert_false(t->is_accepted);
     t->is_accepted = true;
-    /* What follows is bound by arcp_job_user. */
+    /* Later events find it by arcp_job_user. */
     assert_ptr_equal(arcp_job_user(reply->job), t);
     arcp_job_unref(reply->job);
 }
 
-/* Within a job numbers only grow: nothing is handed over twice, or out of order. (What came
- * before a job was known follows its answer, behind events of other jobs.) */
+/* Within a job numbers only grow: nothing is delivered twice, or out of order. (Events received
+ * before the response to the submit are delivered after it, behind events of other jobs.) */
 static void check_seq(task *t, const arcp_client_event *event)
 {
     assert_true(event->event_seq > t->last_seq);
@@ -168,7 +168,7 @@ static void on_job_event(crew *c, const arcp_client_event *event)
     const arcp_event_body *body = arcp_client_event_body(event);
     assert_int_equal(body->kind, event->kind);
     if (event->kind == ARCP_EVENT_STATUS) {
-        /* While a connection is down more than the runtime's lag may stay unacknowledged. */
+        /* While the connection is lost, the runtime may report too many unacknowledged events. */
         if (!arcp_span_equal_cstr(body->status.phase, "back_pressure")) {
             check_span(body->status.phase, "running");
             t->running++;
@@ -177,7 +177,8 @@ static void on_job_event(crew *c, const arcp_client_event *event)
         char *rest = NULL;
         uint64_t number = strtoull(body->log.message.data, &rest, 10);
         if (rest == body->log.message.data || number != t->next) {
-            fail_msg("job %u: event %" PRIu64 " came, not %" PRIu64, t->number, number, t->next);
+            fail_msg("job %u: received event %" PRIu64 ", expected %" PRIu64, t->number, number,
+                     t->next);
         }
         t->next++;
     } else {
@@ -241,7 +242,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
         return;
     case ARCP_CLIENT_JOB_ADDED:
     case ARCP_CLIENT_NOTICE:
-        fail_msg("nothing odd should happen: %s",
+        fail_msg("unexpected: %s",
                  event->error == NULL ? "a job was added" : event->error->message);
     }
 }
@@ -253,7 +254,7 @@ static void begin_crew(fixture *f, crew *c)
     c->f = f;
     options.url = arcp_span_cstr(f->url);
     options.token = ARCP_SPAN_LITERAL("t1");
-    options.connect_timeout_ms = 5000; /* a stalled handshake is given up after that */
+    options.connect_timeout_ms = 5000; /* time limit of a stalled handshake */
     options.connect_retry_ms = DEADLINE_MS;
     options.request_timeout_ms = DEADLINE_MS;
     options.backoff_first_ms = 5;
@@ -264,7 +265,7 @@ static void begin_crew(fixture *f, crew *c)
     }
 }
 
-/* ---- around it ---- */
+/* ---- setup ---- */
 
 static void start_daemon(fixture *f)
 {
@@ -335,7 +336,7 @@ static void print_trouble(const fixture *f, uint64_t began_ns)
     assert_true(resumes > 20);
 }
 
-static void a_thousand_jobs_come_through_whole(void **state)
+static void a_thousand_jobs_get_all_events_and_results(void **state)
 {
     fixture *f = *state;
     uint64_t began_ns = uv_hrtime();
@@ -353,8 +354,8 @@ static void a_thousand_jobs_come_through_whole(void **state)
     print_trouble(f, began_ns);
 }
 
-/* A submit that was sent again because its answer was lost found its first job. */
-static void no_submit_made_two_jobs(void **state)
+/* A submit that was sent again because the response was lost must find the first job. */
+static void no_submit_created_two_jobs(void **state)
 {
     const fixture *f = *state;
     arcp_client_options options = arcp_client_options_init();
@@ -383,8 +384,8 @@ static void no_submit_made_two_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thousand_jobs_come_through_whole),
-        cmocka_unit_test(no_submit_made_two_jobs),
+        cmocka_unit_test(a_thousand_jobs_get_all_events_and_results),
+        cmocka_unit_test(no_submit_created_two_jobs),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

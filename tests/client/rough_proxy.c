@@ -7,9 +7,9 @@
 #include <arcp/buf.h>
 
 #define READ_BYTES  16384
-#define PENDING_MAX 65536 /* more is not read before some has left */
+#define PENDING_MAX 65536 /* reading stops at this size */
 #define PIECE_MAX   65536
-#define TINY_BUDGET 8192 /* connections that go byte by byte do not live long */
+#define TINY_BUDGET 8192 /* connections that are split into bytes do not last long */
 #define LATE_MS_MAX 8
 #define NEVER       UINT64_MAX
 
@@ -20,14 +20,14 @@ typedef struct way {
     uv_timer_t timer;
     uv_write_t write;
     uv_shutdown_t shutdown;
-    arcp_buf pending; /* read, and not written yet from `sent` on */
+    arcp_buf pending; /* data read; what follows `sent` is not written yet */
     size_t sent;
     size_t writing; /* bytes of `pending` that are being written */
-    bool is_late;   /* the timer runs: the next piece waits for it */
+    bool is_late;   /* the timer is running: the next piece waits for it */
     bool reads;
     bool has_ended; /* `from` has no more */
-    bool is_shut;   /* `to` was told the end */
-    bool swallows;  /* what comes is not passed on */
+    bool is_shut;   /* `to` was shut down */
+    bool swallows;  /* data is read and discarded */
     char room[READ_BYTES];
 } way;
 
@@ -38,14 +38,14 @@ typedef struct rough_pair {
     uv_connect_t connect;
     way down, up; /* to the client, to the server */
     rough_trouble trouble;
-    uint64_t budget; /* bytes until the trouble; NEVER: it has happened */
+    uint64_t budget; /* bytes until the trouble happens; NEVER: it has happened */
     uint32_t piece_max;
     uint32_t late_per_mille;
     unsigned open_handles;
     bool is_closing;
 } rough_pair;
 
-/* ---- chance ---- */
+/* ---- random choices ---- */
 
 static uint64_t next_random(rough_proxy *proxy)
 {
@@ -62,7 +62,7 @@ static uint64_t between(rough_proxy *proxy, uint64_t least, uint64_t most)
 
 static rough_trouble choose_trouble(rough_proxy *proxy)
 {
-    /* Of a hundred; a stall costs two heartbeats, so there are few. */
+    /* Percentages; a stall costs two heartbeats, so there are few. */
     static const unsigned shares[ROUGH_TROUBLES] = {46, 22, 22, 3, 7};
     uint64_t at = between(proxy, 0, 99);
     for (unsigned trouble = 0; trouble < ROUGH_TROUBLES; trouble++) {
@@ -74,7 +74,7 @@ static rough_trouble choose_trouble(rough_proxy *proxy)
     return ROUGH_RESET;
 }
 
-/* How a new connection is treated. */
+/* Chooses the trouble of a new connection. */
 static void choose_fate(rough_pair *pair)
 {
     rough_proxy *proxy = pair->proxy;
@@ -127,7 +127,7 @@ static void close_pair(rough_pair *pair, bool with_reset)
     close_tcp(&pair->server, with_reset);
 }
 
-/* ---- passing on ---- */
+/* ---- forwarding ---- */
 
 static size_t unsent(const way *w)
 {
@@ -164,10 +164,10 @@ static void read_on(way *w)
 static void on_shutdown(uv_shutdown_t *request, int status)
 {
     (void)request;
-    (void)status; /* the other side may be gone already; reading tells */
+    (void)status; /* the other side may be closed already; reading reports it */
 }
 
-/* Tells the other side the end, once everything before it has left. */
+/* Shuts the other side down when everything before the end was written. */
 static void shut(way *w)
 {
     if (!w->is_shut && w->writing == 0) {
@@ -180,7 +180,7 @@ static void shut(way *w)
     }
 }
 
-/* From here on `w` passes nothing on. */
+/* Makes `w` discard everything from now on. */
 static void swallow(way *w)
 {
     w->swallows = true;
@@ -214,7 +214,7 @@ static void get_into_trouble(rough_pair *pair)
     }
 }
 
-/* Takes from the budget; true when that was the last of it. */
+/* Subtracts from the budget; true if it is used up. */
 static bool spend(rough_pair *pair, size_t size)
 {
     pair->proxy->bytes += size;
@@ -279,8 +279,8 @@ static void on_time(uv_timer_t *timer)
     }
 }
 
-/* The next step of one direction. A write that is under way keeps its bytes in place: nothing
- * is appended behind them that could move them. */
+/* The next step of one direction. While a write is in progress nothing is appended to `pending`,
+ * because that could move the bytes being written. */
 static void pump(way *w)
 {
     rough_pair *pair = w->pair;
@@ -320,7 +320,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *bytes)
         w->has_ended = true;
         w->reads = false;
         (void)uv_read_stop(stream);
-        /* A stalled pair knows no end of its own: whoever gives up ends it. */
+        /* A stalled pair does not end by itself: one of the peers must close it. */
         if (got != UV_EOF || (pair->trouble == ROUGH_STALLED && pair->budget == NEVER)) {
             close_pair(pair, true);
             return;
@@ -335,7 +335,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *bytes)
     }
 }
 
-/* ---- coming ---- */
+/* ---- new connections ---- */
 
 static void on_connected(uv_connect_t *request, int status)
 {

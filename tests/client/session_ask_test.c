@@ -1,8 +1,8 @@
-/* What the program asks for (src/client/client_requests.c): what is sent of it, and what is refused
- * before it is. */
+/* Requests of the program (src/client/client_requests.c): what is sent, and what is refused before
+ * sending. */
 #include "client/story.h"
 
-static void a_submit_carries_everything_on_one_line(void **state)
+static void a_submit_has_all_its_options_on_one_line(void **state)
 {
     story s;
     arcp_error err = {0};
@@ -26,7 +26,7 @@ static void a_submit_carries_everything_on_one_line(void **state)
     story_end(&s);
 }
 
-static void a_built_lease_is_written_and_its_features_are_needed(void **state)
+static void a_built_lease_is_sent_and_its_features_are_required(void **state)
 {
     static const struct {
         const char *lease;
@@ -66,7 +66,7 @@ static void a_built_lease_is_written_and_its_features_are_needed(void **state)
     }
 }
 
-static void a_submit_without_extras_leaves_them_out(void **state)
+static void a_submit_omits_options_that_are_not_set(void **state)
 {
     story s;
     arcp_client_options plain = DEFAULTS;
@@ -78,7 +78,7 @@ static void a_submit_without_extras_leaves_them_out(void **state)
     story_end(&s);
 }
 
-static void a_submit_gets_a_key_of_its_own_so_that_it_can_be_repeated(void **state)
+static void a_submit_gets_a_generated_key_so_that_it_can_be_repeated(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -91,7 +91,7 @@ static void a_submit_gets_a_key_of_its_own_so_that_it_can_be_repeated(void **sta
 }
 
 /* [arcp:11-1] */
-static void a_traceparent_gives_its_trace_and_travels_whole(void **state)
+static void a_traceparent_sets_the_trace_id_and_is_sent_unchanged(void **state)
 {
     story s;
     arcp_error err = {0};
@@ -120,12 +120,12 @@ static const struct bad_submit {
 } bad_submits[] = {
     {"no agent", "", "{}", "", "agent"},
     {"an agent outside the grammar", "Bad Name", "{}", "", "Bad Name"},
-    {"an input that is no JSON", "echo", "{oops}", "", "input"},
+    {"an input that is not JSON", "echo", "{oops}", "", "input"},
     {"an input with a name twice", "echo", "{\"a\":1,\"a\":2}", "", "input"},
-    {"a lease that is no object", "echo", "{}", "[]", "lease"},
+    {"a lease that is not an object", "echo", "{}", "[]", "lease"},
 };
 
-static void a_submit_that_cannot_be_right_is_refused_at_once(void **state)
+static void an_invalid_submit_is_refused_at_once(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -157,7 +157,7 @@ static void a_cancel_names_the_job_twice_and_always_has_a_reason(void **state)
 }
 
 /* [arcp:7.6-1] [arcp:7.6-2] */
-static void subscriptions_say_from_where(void **state)
+static void subscriptions_have_a_start_position(void **state)
 {
     story s;
     arcp_error err = {0};
@@ -173,12 +173,13 @@ static void subscriptions_say_from_where(void **state)
     options.history = true;
     options.has_from_event_seq = true;
     options.from_event_seq = 17;
-    check_ok(arcp__client_session_ask(s.session, s.now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
-                                                                .subscribe = &options,
-                                                                .on_reply = story_on_reply(),
-                                                                .user = (void *)"c"},
-                                      NULL, &err),
+    check_ok(arcp__client_session_request(
+                 s.session, s.now,
+                 &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
+                                                    .subscribe = &options,
+                                                    .on_reply = story_on_reply(),
+                                                    .user = (void *)"c"},
+                 NULL, &err),
              &err);
     story_drain(&s);
     story_check_member(story_sent(&s, "job.subscribe"), "payload/from_event_seq", "17");
@@ -202,12 +203,13 @@ static void a_listing_sends_its_filters_limit_and_cursor(void **state)
     options.limit = 7;
     options.cursor = ARCP_SPAN_LITERAL("c\"1");
     story_live(&s, DEFAULTS);
-    check_ok(arcp__client_session_ask(s.session, s.now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_LIST,
-                                                                .list = &options,
-                                                                .on_reply = story_on_reply(),
-                                                                .user = (void *)"l"},
-                                      NULL, &err),
+    check_ok(arcp__client_session_request(
+                 s.session, s.now,
+                 &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_LIST,
+                                                    .list = &options,
+                                                    .on_reply = story_on_reply(),
+                                                    .user = (void *)"l"},
+                 NULL, &err),
              &err);
     story_drain(&s);
     story_check_member(story_sent(&s, "session.list_jobs"), "payload",
@@ -218,7 +220,7 @@ static void a_listing_sends_its_filters_limit_and_cursor(void **state)
     story_end(&s);
 }
 
-/* ---- what was not negotiated ---- */
+/* ---- features that were not negotiated ---- */
 
 static const struct unnegotiated {
     const char *name;
@@ -234,7 +236,7 @@ static const struct unnegotiated {
 };
 
 /* [arcp:6.2-4] */
-static void features_outside_the_intersection_are_not_used(void **state)
+static void features_that_were_not_negotiated_are_not_used(void **state)
 {
     for (size_t row = 0; row < sizeof(unnegotiated) / sizeof(unnegotiated[0]); row++) {
         story s;
@@ -273,16 +275,16 @@ static void listing_and_subscribing_need_their_features(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_submit_carries_everything_on_one_line),
-        cmocka_unit_test(a_built_lease_is_written_and_its_features_are_needed),
-        cmocka_unit_test(a_submit_without_extras_leaves_them_out),
-        cmocka_unit_test(a_submit_gets_a_key_of_its_own_so_that_it_can_be_repeated),
-        cmocka_unit_test(a_traceparent_gives_its_trace_and_travels_whole),
-        cmocka_unit_test(a_submit_that_cannot_be_right_is_refused_at_once),
+        cmocka_unit_test(a_submit_has_all_its_options_on_one_line),
+        cmocka_unit_test(a_built_lease_is_sent_and_its_features_are_required),
+        cmocka_unit_test(a_submit_omits_options_that_are_not_set),
+        cmocka_unit_test(a_submit_gets_a_generated_key_so_that_it_can_be_repeated),
+        cmocka_unit_test(a_traceparent_sets_the_trace_id_and_is_sent_unchanged),
+        cmocka_unit_test(an_invalid_submit_is_refused_at_once),
         cmocka_unit_test(a_cancel_names_the_job_twice_and_always_has_a_reason),
-        cmocka_unit_test(subscriptions_say_from_where),
+        cmocka_unit_test(subscriptions_have_a_start_position),
         cmocka_unit_test(a_listing_sends_its_filters_limit_and_cursor),
-        cmocka_unit_test(features_outside_the_intersection_are_not_used),
+        cmocka_unit_test(features_that_were_not_negotiated_are_not_used),
         cmocka_unit_test(listing_and_subscribing_need_their_features),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

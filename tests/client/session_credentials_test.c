@@ -1,4 +1,4 @@
-/* Credentials that a runtime hands out (src/client/client_credentials.c). */
+/* Credentials issued by a runtime (src/client/client_credentials.c). */
 #include "client/story.h"
 
 #include "client/client_job.h"
@@ -23,13 +23,14 @@ static void only_usable_credentials_are_kept(void **state)
     arcp_buf seen = arcp_buf_init();
     story_live(&s, DEFAULTS);
     story_submit(&s, "a", "echo");
-    story_hear(&s, "{'arcp':'1.1','id':'x','type':'job.accepted','session_id':'sess_1','payload':{"
-                   "'request_id':'$(job.submit)','job_id':'job_1','lease':{},'credentials':["
-                   "{'id':'c1','scheme':'signed_url','value':'u','endpoint':'e'},"
-                   "{'id':'c2','scheme':'bearer','value':'sk\\u002d2','endpoint':'https://g',"
-                   "'constraints':{'cost.budget':['USD:5']}},"
-                   "{'id':'c3','scheme':'bearer'},{'scheme':'bearer','value':'x'},'nonsense',null,"
-                   "{'id':'c4','scheme':'bearer','value':'sk-4'}]}}");
+    story_receive(&s,
+                  "{'arcp':'1.1','id':'x','type':'job.accepted','session_id':'sess_1','payload':{"
+                  "'request_id':'$(job.submit)','job_id':'job_1','lease':{},'credentials':["
+                  "{'id':'c1','scheme':'signed_url','value':'u','endpoint':'e'},"
+                  "{'id':'c2','scheme':'bearer','value':'sk\\u002d2','endpoint':'https://g',"
+                  "'constraints':{'cost.budget':['USD:5']}},"
+                  "{'id':'c3','scheme':'bearer'},{'scheme':'bearer','value':'x'},'nonsense',null,"
+                  "{'id':'c4','scheme':'bearer','value':'sk-4'}]}}");
     assert_non_null(s.jobs[0]->credentials);
     assert_int_equal(
         arcp__client_credentials_for_each(s.jobs[0]->credentials, note_credential, &seen), 2);
@@ -40,7 +41,7 @@ static void only_usable_credentials_are_kept(void **state)
 }
 
 /* [arcp:9.8.2-15] [arcp:14-10] */
-static void what_is_shown_of_a_job_has_neither_credentials_nor_tokens(void **state)
+static void descriptions_of_a_job_have_no_credentials_or_tokens(void **state)
 {
     static const struct {
         const char *payload, *shown;
@@ -70,7 +71,7 @@ static void what_is_shown_of_a_job_has_neither_credentials_nor_tokens(void **sta
 }
 
 /* [arcp:9.8.2-15] [arcp:14-10] */
-static void a_rotated_credential_is_handed_over_and_wiped(void **state)
+static void a_rotated_credential_is_delivered_and_wiped(void **state)
 {
     story s;
     story_live_job(&s);
@@ -94,8 +95,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_usable_credentials_are_kept),
-        cmocka_unit_test(what_is_shown_of_a_job_has_neither_credentials_nor_tokens),
-        cmocka_unit_test(a_rotated_credential_is_handed_over_and_wiped),
+        cmocka_unit_test(descriptions_of_a_job_have_no_credentials_or_tokens),
+        cmocka_unit_test(a_rotated_credential_is_delivered_and_wiped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,22 +7,22 @@ static void events_keep_their_text(void **state)
 {
     story s;
     story_live_job(&s);
-    story_hear(&s, EVENT_OF("job_1", 1, "metric", "{ 'name' : 'cost.x', 'value':1.50e0 }"));
-    story_hear(&s, EVENT_OF("job_1", 2, "x-vendor.acme.thing", "[1,2]"));
-    story_hear(&s, EVENT_OF("job_1", 3, "trace_span", "null"));
+    story_receive(&s, EVENT_OF("job_1", 1, "metric", "{ 'name' : 'cost.x', 'value':1.50e0 }"));
+    story_receive(&s, EVENT_OF("job_1", 2, "x-vendor.acme.thing", "[1,2]"));
+    story_receive(&s, EVENT_OF("job_1", 3, "trace_span", "null"));
     story_check_log(&s, "event job_1 1 metric {\"name\":\"cost.x\",\"value\":1.50e0}\n"
                         "event job_1 2 x-vendor.acme.thing [1,2]\n"
                         "event job_1 3 trace_span null\n");
     story_end(&s);
 }
 
-static void an_event_may_lack_everything_but_its_job(void **state)
+static void an_event_needs_only_its_job_id(void **state)
 {
     story s;
     story_live_job(&s);
-    story_hear(&s, "{'arcp':'1.1','id':'e','type':'job.event','payload':{'job_id':'job_1'}}");
-    story_hear(&s, "{'arcp':'1.1','id':'e','type':'job.event','job_id':'job_1'}");
-    story_hear(&s, "{'arcp':'1.1','id':'e','type':'job.event','payload':{'kind':'log'}}");
+    story_receive(&s, "{'arcp':'1.1','id':'e','type':'job.event','payload':{'job_id':'job_1'}}");
+    story_receive(&s, "{'arcp':'1.1','id':'e','type':'job.event','job_id':'job_1'}");
+    story_receive(&s, "{'arcp':'1.1','id':'e','type':'job.event','payload':{'kind':'log'}}");
     story_check_log(&s, "event job_1 0  \nevent job_1 0  \nnotice INVALID_REQUEST\n");
     story_end(&s);
 }
@@ -31,15 +31,15 @@ static void numbers_run_across_all_jobs_of_the_session(void **state)
 {
     story s;
     story_live_job(&s);
-    story_hear(&s, EVENT_OF("job_1", 1, "log", "{}"));
-    story_hear(&s, EVENT_OF("job_2", 2, "log", "{}"));
-    story_hear(&s, EVENT_OF("job_1", 3, "log", "{}"));
+    story_receive(&s, EVENT_OF("job_1", 1, "log", "{}"));
+    story_receive(&s, EVENT_OF("job_2", 2, "log", "{}"));
+    story_receive(&s, EVENT_OF("job_1", 3, "log", "{}"));
     story_check_log(&s, "event job_1 1 log {}\nadded job_2\nevent job_2 2 log {}\n"
                         "event job_1 3 log {}\n");
     story_end(&s);
 }
 
-static void who_wants_only_the_outcome_gets_no_events(void **state)
+static void with_outcome_only_no_events_are_delivered(void **state)
 {
     story s;
     arcp_error err = {0};
@@ -47,17 +47,18 @@ static void who_wants_only_the_outcome_gets_no_events(void **state)
     options.agent = ARCP_SPAN_LITERAL("echo");
     options.outcome_only = true;
     story_live(&s, DEFAULTS);
-    check_ok(arcp__client_session_ask(s.session, s.now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
-                                                                .submit = &options,
-                                                                .on_reply = story_on_reply(),
-                                                                .user = (void *)"a"},
-                                      NULL, &err),
+    check_ok(arcp__client_session_request(
+                 s.session, s.now,
+                 &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBMIT,
+                                                    .submit = &options,
+                                                    .on_reply = story_on_reply(),
+                                                    .user = (void *)"a"},
+                 NULL, &err),
              &err);
     story_drain(&s);
-    story_hear(&s, JOB_1_ACCEPTED);
-    story_hear(&s, EVENT_OF("job_1", 1, "log", "{}"));
-    story_hear(&s, RESULT_OF("job_1", 2, ",'result':1"));
+    story_receive(&s, JOB_1_ACCEPTED);
+    story_receive(&s, EVENT_OF("job_1", 1, "log", "{}"));
+    story_receive(&s, RESULT_OF("job_1", 2, ",'result':1"));
     story_check_log(&s, "reply a ok job_1\nended job_1 2 success\n");
     story_end(&s);
 }
@@ -88,25 +89,24 @@ static const struct ending {
     {"a cancellation",
      ERROR_OF("job_1", 1, "'final_status':'cancelled','code':'CANCELLED','message':'m'"),
      "ended job_1 1 cancelled CANCELLED\n", ""},
-    {"a cancellation that forgets its status", ERROR_OF("job_1", 1, "'code':'CANCELLED'"),
+    {"a cancellation without a final status", ERROR_OF("job_1", 1, "'code':'CANCELLED'"),
      "ended job_1 1 cancelled CANCELLED\n", ""},
-    {"a timeout that forgets its status", ERROR_OF("job_1", 1, "'code':'TIMEOUT'"),
+    {"a timeout without a final status", ERROR_OF("job_1", 1, "'code':'TIMEOUT'"),
      "ended job_1 1 timed_out TIMEOUT\n", ""},
-    {"an error that calls itself a success",
+    {"an error whose final status is success",
      ERROR_OF("job_1", 1, "'final_status':'success','code':'TIMEOUT'"),
      "ended job_1 1 timed_out TIMEOUT\n", ""},
-    {"a result that says it was cancelled", STOPPED("'final_status':'cancelled','result':1"),
+    {"a result with final status cancelled", STOPPED("'final_status':'cancelled','result':1"),
      "ended job_1 1 cancelled CANCELLED\n", ""},
-    {"a result that says it timed out", STOPPED("'final_status':'timed_out'"),
+    {"a result with final status timed_out", STOPPED("'final_status':'timed_out'"),
      "ended job_1 1 timed_out TIMEOUT\n", ""},
-    {"a result that says why it was stopped",
-     STOPPED("'final_status':'cancelled','code':'X_STOP','message':'m'"),
+    {"a result with a code", STOPPED("'final_status':'cancelled','code':'X_STOP','message':'m'"),
      "ended job_1 1 cancelled X_STOP\n", ""},
-    {"a result that says it failed", STOPPED("'final_status':'error','code':'LEASE_EXPIRED'"),
+    {"a result with final status error", STOPPED("'final_status':'error','code':'LEASE_EXPIRED'"),
      "ended job_1 1 error LEASE_EXPIRED\n", ""},
-    {"a result with a status nobody knows", STOPPED("'final_status':'paused','result':1"),
+    {"a result with an unknown status", STOPPED("'final_status':'paused','result':1"),
      "ended job_1 1 success\n", "1"},
-    {"a code nobody knows", ERROR_OF("job_1", 1, "'code':'X_NEW','message':'m'"),
+    {"an unknown code", ERROR_OF("job_1", 1, "'code':'X_NEW','message':'m'"),
      "ended job_1 1 error X_NEW\n", ""},
 };
 
@@ -116,7 +116,7 @@ static void jobs_end_in_every_way(void **state)
         story s;
         print_message("  %s\n", endings[row].name);
         story_live_job(&s);
-        story_hear(&s, endings[row].frame);
+        story_receive(&s, endings[row].frame);
         story_check_log(&s, endings[row].log);
         check_span(s.jobs[0]->outcome.result, endings[row].result);
         story_end(&s);
@@ -127,9 +127,9 @@ static void nothing_follows_a_jobs_end(void **state)
 {
     story s;
     story_live_job(&s);
-    story_hear(&s, RESULT_OF("job_1", 1, ",'result':null"));
-    story_hear(&s, EVENT_OF("job_1", 2, "log", "{}"));
-    story_hear(&s, ERROR_OF("job_1", 3, "'code':'CANCELLED','message':'m'"));
+    story_receive(&s, RESULT_OF("job_1", 1, ",'result':null"));
+    story_receive(&s, EVENT_OF("job_1", 2, "log", "{}"));
+    story_receive(&s, ERROR_OF("job_1", 3, "'code':'CANCELLED','message':'m'"));
     story_check_log(&s, "ended job_1 1 success\nnotice INVALID_REQUEST\nnotice INVALID_REQUEST\n");
     assert_int_equal(s.session->last_seq, 3);
     story_end(&s);
@@ -139,9 +139,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_keep_their_text),
-        cmocka_unit_test(an_event_may_lack_everything_but_its_job),
+        cmocka_unit_test(an_event_needs_only_its_job_id),
         cmocka_unit_test(numbers_run_across_all_jobs_of_the_session),
-        cmocka_unit_test(who_wants_only_the_outcome_gets_no_events),
+        cmocka_unit_test(with_outcome_only_no_events_are_delivered),
         cmocka_unit_test(jobs_end_in_every_way),
         cmocka_unit_test(nothing_follows_a_jobs_end),
     };

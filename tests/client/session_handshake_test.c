@@ -2,7 +2,7 @@
 #include "client/story.h"
 
 /* [arcp:6.1-1] [arcp:6.2-1] */
-static void the_hello_names_client_token_and_features(void **state)
+static void the_hello_has_client_token_and_features(void **state)
 {
     story s;
     story_new(&s, DEFAULTS);
@@ -27,10 +27,8 @@ static void without_a_token_the_scheme_is_none(void **state)
 {
     story s;
     arcp_client_options options = DEFAULTS;
-    options.token = ARCP_SPAN_LITERAL("-"); /* the story's word for none */
-    story_new(&s, options);
-    story_start(&s);
-    story_connect(&s);
+    options.token = ARCP_SPAN_LITERAL("-"); /* none, see story_new */
+    story_hello(&s, options);
     story_check_member(story_sent(&s, "session.hello"), "payload/auth", "{\"scheme\":\"none\"}");
     story_end(&s);
 }
@@ -46,7 +44,7 @@ static void the_welcome_makes_the_session_live(void **state)
     story_end(&s);
 }
 
-static void the_kept_welcome_has_no_resume_token(void **state)
+static void the_stored_welcome_has_no_resume_token(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -77,9 +75,9 @@ static const refusal_row refusals[] = {
     {"a wrong token", "'code':'UNAUTHENTICATED','message':'no','retryable':false",
      "closed UNAUTHENTICATED\n"},
     {"a malformed hello", "'code':'INVALID_REQUEST','message':'no'", "closed INVALID_REQUEST\n"},
-    {"a cap on sessions", "'code':'INTERNAL_ERROR','message':'full','retryable':true",
+    {"too many sessions", "'code':'INTERNAL_ERROR','message':'full','retryable':true",
      "closed INTERNAL_ERROR\n"},
-    {"a code nobody knows", "'code':'X_NEW','message':'no'", "closed X_NEW\n"},
+    {"an unknown code", "'code':'X_NEW','message':'no'", "closed X_NEW\n"},
 };
 
 /* [arcp:EG-8] */
@@ -87,15 +85,11 @@ static void a_refused_hello_ends_the_client_with_the_code(void **state)
 {
     for (size_t row = 0; row < sizeof(refusals) / sizeof(refusals[0]); row++) {
         story s;
-        char frame[512];
         print_message("  %s\n", refusals[row].name);
-        story_new(&s, DEFAULTS);
-        story_start(&s);
-        story_connect(&s);
-        snprintf(frame, sizeof(frame),
-                 "{'arcp':'1.1','id':'e','type':'session.error','session_id':'x','payload':{%s}}",
-                 refusals[row].error);
-        story_hear(&s, frame);
+        story_hello(&s, DEFAULTS);
+        story_receive_format(
+            &s, "{'arcp':'1.1','id':'e','type':'session.error','session_id':'x','payload':{%s}}",
+            refusals[row].error);
         story_check_log(&s, "dial\nclose\n");
         story_drop(&s);
         story_check_log(&s, refusals[row].code);
@@ -104,34 +98,29 @@ static void a_refused_hello_ends_the_client_with_the_code(void **state)
 }
 
 /* Code and message are both unescaped, and the message needs more room than the code had. */
-static void a_refusal_whose_strings_all_have_escapes_is_read_whole(void **state)
+static void a_refusal_with_escapes_in_all_strings_is_read_completely(void **state)
 {
     (void)state;
     story s;
     char message[1024];
-    char frame[2048];
     memset(message, 'm', sizeof(message) - 1);
     message[sizeof(message) - 1] = '\0';
-    story_new(&s, DEFAULTS);
-    story_start(&s);
-    story_connect(&s);
-    snprintf(frame, sizeof(frame),
-             "{'arcp':'1.1','id':'e','type':'session.error','session_id':'x','payload':{"
-             "'code':'A_VERY_LONG_CODE_OF_MORE_THAN_THIRTY_BYTES\\u005fEND','message':'\\n%s'}}",
-             message);
-    story_hear(&s, frame);
+    story_hello(&s, DEFAULTS);
+    story_receive_format(
+        &s,
+        "{'arcp':'1.1','id':'e','type':'session.error','session_id':'x','payload':{"
+        "'code':'A_VERY_LONG_CODE_OF_MORE_THAN_THIRTY_BYTES\\u005fEND','message':'\\n%s'}}",
+        message);
     story_check_log(&s, "dial\nclose\n");
     story_drop(&s);
     story_check_log(&s, "closed A_VERY_LONG_CODE_OF_MORE_THAN_THIRTY_BYTES_END\n");
     story_end(&s);
 }
 
-static void a_bare_close_during_the_handshake_ends_the_client(void **state)
+static void a_close_without_an_error_during_the_handshake_ends_the_client(void **state)
 {
     story s;
-    story_new(&s, DEFAULTS);
-    story_start(&s);
-    story_connect(&s);
+    story_hello(&s, DEFAULTS);
     story_drop(&s);
     story_check_log(&s, "dial\nclosed IO\n");
     story_end(&s);
@@ -140,9 +129,7 @@ static void a_bare_close_during_the_handshake_ends_the_client(void **state)
 static void a_runtime_that_never_welcomes_is_given_up_at_the_deadline(void **state)
 {
     story s;
-    story_new(&s, DEFAULTS);
-    story_start(&s);
-    story_connect(&s);
+    story_hello(&s, DEFAULTS);
     story_wait(&s, 9999);
     story_check_log(&s, "dial\n");
     story_wait(&s, 1);
@@ -152,7 +139,7 @@ static void a_runtime_that_never_welcomes_is_given_up_at_the_deadline(void **sta
     story_end(&s);
 }
 
-static void a_transport_that_is_never_made_is_given_up_at_the_deadline(void **state)
+static void a_transport_that_never_connects_is_given_up_at_the_deadline(void **state)
 {
     story s;
     story_new(&s, DEFAULTS);
@@ -163,7 +150,7 @@ static void a_transport_that_is_never_made_is_given_up_at_the_deadline(void **st
     story_end(&s);
 }
 
-static void the_first_connection_is_retried_only_when_asked_for(void **state)
+static void the_first_connection_is_retried_only_on_request(void **state)
 {
     story s;
     arcp_client_options options = DEFAULTS;
@@ -180,73 +167,57 @@ static void the_first_connection_is_retried_only_when_asked_for(void **state)
     story_end(&s);
 }
 
-static void a_welcome_without_a_session_id_is_no_welcome(void **state)
+static void a_welcome_without_a_session_id_is_invalid(void **state)
 {
     story s;
-    story_new(&s, DEFAULTS);
-    story_start(&s);
-    story_connect(&s);
-    story_hear(&s, "{'arcp':'1.1','id':'w','type':'session.welcome','payload':{}}");
+    story_hello(&s, DEFAULTS);
+    story_receive(&s, "{'arcp':'1.1','id':'w','type':'session.welcome','payload':{}}");
     story_drop(&s);
     story_check_log(&s, "dial\nabort\nclosed INVALID_REQUEST\n");
     story_end(&s);
 }
 
-static void the_session_id_may_stand_in_the_payload_alone(void **state)
+static void the_session_id_may_be_in_the_payload_only(void **state)
 {
     story s;
-    story_new(&s, DEFAULTS);
-    story_start(&s);
-    story_connect(&s);
-    story_hear(&s, "{'arcp':'1.1','id':'w','type':'session.welcome',"
-                   "'payload':{'session_id':'sess_9','resume_token':'r'}}");
+    story_hello(&s, DEFAULTS);
+    story_receive(&s, "{'arcp':'1.1','id':'w','type':'session.welcome',"
+                      "'payload':{'session_id':'sess_9','resume_token':'r'}}");
     story_check_log(&s, "dial\nconnected\n");
     check_span(arcp_buf_span(&s.session->id), "sess_9");
     story_end(&s);
 }
 
-/* An id that is longer than any id may be counts as none. */
-static void a_session_id_that_is_too_long_is_not_taken(void **state)
+static void a_session_id_that_is_too_long_counts_as_missing(void **state)
 {
     story s;
-    char id[258];
-    char frame[2048];
-    memset(id, 's', sizeof(id) - 1);
-    id[sizeof(id) - 1] = '\0';
-    story_new(&s, DEFAULTS);
-    story_start(&s);
-    story_connect(&s);
-    snprintf(frame, sizeof(frame),
-             "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'%s',"
-             "'payload':{'session_id':'sess_9','resume_token':'r'}}",
-             id);
-    story_hear(&s, frame);
+    const char *const id = story_id_too_long();
+    story_hello(&s, DEFAULTS);
+    story_receive_format(&s,
+                         "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'%s',"
+                         "'payload':{'session_id':'sess_9','resume_token':'r'}}",
+                         id);
     story_check_log(&s, "dial\nconnected\n");
     check_span(arcp_buf_span(&s.session->id), "sess_9");
     story_end(&s);
-    story_new(&s, DEFAULTS);
-    story_start(&s);
-    story_connect(&s);
-    snprintf(frame, sizeof(frame),
-             "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'%s',"
-             "'payload':{'session_id':'%s','resume_token':'r'}}",
-             id, id);
-    story_hear(&s, frame);
+    story_hello(&s, DEFAULTS);
+    story_receive_format(&s,
+                         "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'%s',"
+                         "'payload':{'session_id':'%s','resume_token':'r'}}",
+                         id, id);
     story_drop(&s);
     story_check_log(&s, "dial\nabort\nclosed INVALID_REQUEST\n");
     story_end(&s);
 }
 
-static void frames_before_the_welcome_are_not_believed(void **state)
+static void frames_before_the_welcome_are_ignored(void **state)
 {
     story s;
-    story_new(&s, DEFAULTS);
-    story_start(&s);
-    story_connect(&s);
-    story_hear(&s, "{'arcp':'1.1','id':'x','type':'job.event','session_id':'s','job_id':'job_1',"
-                   "'event_seq':1,'payload':{'kind':'log','body':{}}}");
+    story_hello(&s, DEFAULTS);
+    story_receive(&s, "{'arcp':'1.1','id':'x','type':'job.event','session_id':'s','job_id':'job_1',"
+                      "'event_seq':1,'payload':{'kind':'log','body':{}}}");
     story_check_log(&s, "dial\nnotice INVALID_REQUEST\n");
-    story_hear(&s, WELCOME);
+    story_receive(&s, WELCOME);
     story_check_log(&s, "connected\n");
     assert_int_equal(s.session->last_seq, 0);
     story_end(&s);
@@ -256,8 +227,8 @@ static void a_second_welcome_changes_nothing(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    story_hear(&s, "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'sess_1',"
-                   "'payload':{'resume_token':'other'}}");
+    story_receive(&s, "{'arcp':'1.1','id':'w','type':'session.welcome','session_id':'sess_1',"
+                      "'payload':{'resume_token':'other'}}");
     story_check_log(&s, "notice INVALID_REQUEST\n");
     check_span(arcp__client_session_resume_token(s.session), "rt_1");
     story_end(&s);
@@ -266,21 +237,21 @@ static void a_second_welcome_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_hello_names_client_token_and_features),
+        cmocka_unit_test(the_hello_has_client_token_and_features),
         cmocka_unit_test(without_a_token_the_scheme_is_none),
         cmocka_unit_test(the_welcome_makes_the_session_live),
-        cmocka_unit_test(the_kept_welcome_has_no_resume_token),
+        cmocka_unit_test(the_stored_welcome_has_no_resume_token),
         cmocka_unit_test(features_are_the_intersection_even_when_the_runtime_lists_its_own),
         cmocka_unit_test(a_refused_hello_ends_the_client_with_the_code),
-        cmocka_unit_test(a_refusal_whose_strings_all_have_escapes_is_read_whole),
-        cmocka_unit_test(a_bare_close_during_the_handshake_ends_the_client),
+        cmocka_unit_test(a_refusal_with_escapes_in_all_strings_is_read_completely),
+        cmocka_unit_test(a_close_without_an_error_during_the_handshake_ends_the_client),
         cmocka_unit_test(a_runtime_that_never_welcomes_is_given_up_at_the_deadline),
-        cmocka_unit_test(a_transport_that_is_never_made_is_given_up_at_the_deadline),
-        cmocka_unit_test(the_first_connection_is_retried_only_when_asked_for),
-        cmocka_unit_test(a_welcome_without_a_session_id_is_no_welcome),
-        cmocka_unit_test(the_session_id_may_stand_in_the_payload_alone),
-        cmocka_unit_test(a_session_id_that_is_too_long_is_not_taken),
-        cmocka_unit_test(frames_before_the_welcome_are_not_believed),
+        cmocka_unit_test(a_transport_that_never_connects_is_given_up_at_the_deadline),
+        cmocka_unit_test(the_first_connection_is_retried_only_on_request),
+        cmocka_unit_test(a_welcome_without_a_session_id_is_invalid),
+        cmocka_unit_test(the_session_id_may_be_in_the_payload_only),
+        cmocka_unit_test(a_session_id_that_is_too_long_counts_as_missing),
+        cmocka_unit_test(frames_before_the_welcome_are_ignored),
         cmocka_unit_test(a_second_welcome_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

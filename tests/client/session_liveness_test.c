@@ -7,15 +7,14 @@
     "{'arcp':'1.1','id':'e" #seq "','type':'job.event','session_id':'sess_1','job_id':'job_1',"    \
     "'event_seq':" #seq ",'payload':{'kind':'log','body':{}}}"
 
-static void hear_events(story *s, unsigned from, unsigned to)
+static void receive_events(story *s, unsigned from, unsigned to)
 {
     for (unsigned seq = from; seq <= to; seq++) {
-        char frame[300];
-        snprintf(frame, sizeof(frame),
-                 "{'arcp':'1.1','id':'e','type':'job.event','session_id':'sess_1','job_id':"
-                 "'job_1','event_seq':%u,'payload':{'kind':'log','body':{}}}",
-                 seq);
-        story_hear(s, frame);
+        story_receive_format(
+            s,
+            "{'arcp':'1.1','id':'e','type':'job.event','session_id':'sess_1','job_id':"
+            "'job_1','event_seq':%u,'payload':{'kind':'log','body':{}}}",
+            seq);
     }
 }
 
@@ -24,7 +23,7 @@ static void a_ping_is_answered_with_its_nonce(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    story_hear(&s, PING);
+    story_receive(&s, PING);
     const char *pong = story_sent(&s, "session.pong");
     story_check_member(pong, "payload/ping_nonce", "\"n1\"");
     story_check_member(pong, "payload/received_at", "\"2026-01-01T00:00:00.000Z\"");
@@ -33,11 +32,11 @@ static void a_ping_is_answered_with_its_nonce(void **state)
     story_end(&s);
 }
 
-static void an_older_ping_is_answered_in_kind(void **state)
+static void an_older_ping_gets_an_older_pong(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    story_hear(&s, "{'id':'p7','type':'ping','payload':{'nonce':7}}");
+    story_receive(&s, "{'id':'p7','type':'ping','payload':{'nonce':7}}");
     const char *pong = story_sent(&s, "pong");
     story_check_member(pong, "id", "\"p7\"");
     story_check_member(pong, "payload/ping_nonce", "7");
@@ -48,13 +47,13 @@ static void pings_are_answered_even_when_heartbeats_were_not_negotiated(void **s
 {
     story s;
     story_live_plain(&s, DEFAULTS);
-    story_hear(&s, PING);
+    story_receive(&s, PING);
     assert_non_null(story_sent(&s, "session.pong"));
     story_end(&s);
 }
 
 /* [arcp:6.4-1] [arcp:6.4-2] */
-static void silence_for_an_interval_brings_a_ping(void **state)
+static void an_interval_without_frames_causes_a_ping(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -65,17 +64,15 @@ static void silence_for_an_interval_brings_a_ping(void **state)
     story_end(&s);
 }
 
-static void hearing_without_speaking_brings_a_ping_too(void **state)
+static void receiving_without_sending_causes_a_ping_too(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    s.keeps_unread = true; /* no acks, which would count as speaking */
+    s.keeps_unread = true; /* no acks: they would count as sent frames */
     for (int tenth = 1; tenth <= 10; tenth++) {
-        char frame[200];
         story_wait(&s, 2999);
-        snprintf(frame, sizeof(frame),
-                 "{'id':'e','type':'job.event','job_id':'j','event_seq':%d,'payload':{}}", tenth);
-        story_hear(&s, frame);
+        story_receive_format(
+            &s, "{'id':'e','type':'job.event','job_id':'j','event_seq':%d,'payload':{}}", tenth);
     }
     assert_int_equal(story_sent_count(&s, "session.ping"), 0);
     story_wait(&s, 10);
@@ -83,7 +80,7 @@ static void hearing_without_speaking_brings_a_ping_too(void **state)
     story_end(&s);
 }
 
-static void speaking_without_hearing_brings_a_ping_too(void **state)
+static void sending_without_receiving_causes_a_ping_too(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -100,7 +97,7 @@ static void speaking_without_hearing_brings_a_ping_too(void **state)
 }
 
 /* [arcp:6.4-4] */
-static void two_silent_intervals_are_the_connections_end_not_the_sessions(void **state)
+static void two_silent_intervals_end_the_connection_but_not_the_session(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -115,19 +112,19 @@ static void two_silent_intervals_are_the_connections_end_not_the_sessions(void *
     story_end(&s);
 }
 
-static void any_frame_is_a_sign_of_life(void **state)
+static void any_frame_counts_as_a_heartbeat(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     for (int turn = 0; turn < 10; turn++) {
         story_wait(&s, 59999);
-        story_hear(&s, "{'type':'x-vendor.acme.noise'}");
+        story_receive(&s, "{'type':'x-vendor.acme.noise'}");
     }
     story_check_log(&s, "");
     story_end(&s);
 }
 
-static void without_heartbeats_silence_means_nothing(void **state)
+static void without_heartbeats_silence_is_accepted(void **state)
 {
     story s;
     story_live_plain(&s, DEFAULTS);
@@ -138,7 +135,7 @@ static void without_heartbeats_silence_means_nothing(void **state)
     story_end(&s);
 }
 
-static void while_the_program_does_not_read_only_pings_go_out(void **state)
+static void while_nothing_is_read_silence_is_accepted_and_pings_are_sent(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -164,28 +161,25 @@ static const struct interval {
     {"a fraction of a second", "0.5", 500},
     {"a whole number", "2", 2000},
     {"an exponent", "1e1", 10000},
-    {"nearly nothing", "0.001", 50},
+    {"almost zero", "0.001", 50},
     {"zero", "0", 0},
     {"null", "null", 0},
     {"a word", "'soon'", 0},
-    {"less than zero", "-3", 0},
-    {"longer than anybody lives", "1e15", 0},
+    {"negative", "-3", 0},
+    {"too long", "1e15", 0},
 };
 
-static void intervals_come_in_all_forms(void **state)
+static void heartbeat_intervals_are_read_in_all_forms(void **state)
 {
     for (size_t row = 0; row < sizeof(intervals) / sizeof(intervals[0]); row++) {
         story s;
-        char frame[300];
         print_message("  %s\n", intervals[row].name);
-        story_new(&s, DEFAULTS);
-        story_start(&s);
-        story_connect(&s);
-        snprintf(frame, sizeof(frame),
-                 "{'type':'session.welcome','session_id':'sess_1','payload':{'resume_token':'r',"
-                 "'heartbeat_interval_sec':%s,'capabilities':{'features':['heartbeat']}}}",
-                 intervals[row].value);
-        story_hear(&s, frame);
+        story_hello(&s, DEFAULTS);
+        story_receive_format(
+            &s,
+            "{'type':'session.welcome','session_id':'sess_1','payload':{'resume_token':'r',"
+            "'heartbeat_interval_sec':%s,'capabilities':{'features':['heartbeat']}}}",
+            intervals[row].value);
         if (intervals[row].ping_ms == 0) {
             story_wait(&s, 3600000);
             assert_int_equal(story_sent_count(&s, "session.ping"), 0);
@@ -199,15 +193,15 @@ static void intervals_come_in_all_forms(void **state)
     }
 }
 
-/* ---- acknowledging ---- */
+/* ---- acknowledgements ---- */
 
 /* [arcp:6.5-1] [arcp:6.5-5] [arcp:6.5-6] */
-static void an_ack_follows_after_the_time(void **state)
+static void an_ack_is_sent_after_ack_ms(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    story_hear(&s, EVENT(1));
-    story_hear(&s, EVENT(2));
+    story_receive(&s, EVENT(1));
+    story_receive(&s, EVENT(2));
     story_wait(&s, 249);
     assert_null(story_sent(&s, "session.ack"));
     story_wait(&s, 1);
@@ -218,27 +212,27 @@ static void an_ack_follows_after_the_time(void **state)
 }
 
 /* [arcp:6.5-5] */
-static void an_ack_follows_after_the_count(void **state)
+static void an_ack_is_sent_after_ack_events(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    hear_events(&s, 1, 499);
+    receive_events(&s, 1, 499);
     assert_null(story_sent(&s, "session.ack"));
-    hear_events(&s, 500, 500);
+    receive_events(&s, 500, 500);
     story_check_member(story_sent(&s, "session.ack"), "payload", "{\"last_processed_seq\":500}");
-    hear_events(&s, 501, 999);
+    receive_events(&s, 501, 999);
     assert_int_equal(story_sent_count(&s, "session.ack"), 1);
-    hear_events(&s, 1000, 1000);
+    receive_events(&s, 1000, 1000);
     assert_int_equal(story_sent_count(&s, "session.ack"), 2);
     story_end(&s);
 }
 
-static void what_the_program_has_not_read_is_not_acknowledged(void **state)
+static void unread_events_are_not_acknowledged(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     s.keeps_unread = true;
-    hear_events(&s, 1, 10);
+    receive_events(&s, 1, 10);
     arcp__client_session_handed_over(s.session, s.now, 4);
     story_wait(&s, 1000);
     story_check_member(story_sent(&s, "session.ack"), "payload", "{\"last_processed_seq\":4}");
@@ -248,14 +242,14 @@ static void what_the_program_has_not_read_is_not_acknowledged(void **state)
     story_end(&s);
 }
 
-static void acks_are_left_to_the_program_when_it_wants(void **state)
+static void with_manual_ack_the_program_acknowledges(void **state)
 {
     story s;
     arcp_error err = {0};
     arcp_client_options options = DEFAULTS;
     options.manual_ack = true;
     story_live(&s, options);
-    hear_events(&s, 1, 600);
+    receive_events(&s, 1, 600);
     story_wait(&s, 10000);
     assert_null(story_sent(&s, "session.ack"));
     check_ok(arcp__client_session_ack(s.session, s.now, 600, &err), &err);
@@ -268,25 +262,25 @@ static void acks_are_left_to_the_program_when_it_wants(void **state)
     story_end(&s);
 }
 
-static void without_the_feature_nothing_is_acknowledged(void **state)
+static void without_the_ack_feature_nothing_is_acknowledged(void **state)
 {
     story s;
     arcp_error err = {0};
     story_live_plain(&s, DEFAULTS);
-    hear_events(&s, 1, 600);
+    receive_events(&s, 1, 600);
     check_ok(arcp__client_session_ack(s.session, s.now, 600, &err), &err);
     story_wait(&s, 10000);
     assert_null(story_sent(&s, "session.ack"));
     story_end(&s);
 }
 
-static void refusals_count_as_handed_over(void **state)
+static void refusals_count_as_delivered(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     story_cancel(&s, "c", "job_9");
-    story_hear(&s, "{'id':'x','type':'job.error','event_seq':1,'payload':{'request_id':"
-                   "'$(job.cancel)','code':'JOB_NOT_FOUND','message':'m'}}");
+    story_receive(&s, "{'id':'x','type':'job.error','event_seq':1,'payload':{'request_id':"
+                      "'$(job.cancel)','code':'JOB_NOT_FOUND','message':'m'}}");
     story_wait(&s, 250);
     story_check_member(story_sent(&s, "session.ack"), "payload", "{\"last_processed_seq\":1}");
     story_end(&s);
@@ -296,22 +290,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ping_is_answered_with_its_nonce),
-        cmocka_unit_test(an_older_ping_is_answered_in_kind),
+        cmocka_unit_test(an_older_ping_gets_an_older_pong),
         cmocka_unit_test(pings_are_answered_even_when_heartbeats_were_not_negotiated),
-        cmocka_unit_test(silence_for_an_interval_brings_a_ping),
-        cmocka_unit_test(hearing_without_speaking_brings_a_ping_too),
-        cmocka_unit_test(speaking_without_hearing_brings_a_ping_too),
-        cmocka_unit_test(two_silent_intervals_are_the_connections_end_not_the_sessions),
-        cmocka_unit_test(any_frame_is_a_sign_of_life),
-        cmocka_unit_test(without_heartbeats_silence_means_nothing),
-        cmocka_unit_test(while_the_program_does_not_read_only_pings_go_out),
-        cmocka_unit_test(intervals_come_in_all_forms),
-        cmocka_unit_test(an_ack_follows_after_the_time),
-        cmocka_unit_test(an_ack_follows_after_the_count),
-        cmocka_unit_test(what_the_program_has_not_read_is_not_acknowledged),
-        cmocka_unit_test(acks_are_left_to_the_program_when_it_wants),
-        cmocka_unit_test(without_the_feature_nothing_is_acknowledged),
-        cmocka_unit_test(refusals_count_as_handed_over),
+        cmocka_unit_test(an_interval_without_frames_causes_a_ping),
+        cmocka_unit_test(receiving_without_sending_causes_a_ping_too),
+        cmocka_unit_test(sending_without_receiving_causes_a_ping_too),
+        cmocka_unit_test(two_silent_intervals_end_the_connection_but_not_the_session),
+        cmocka_unit_test(any_frame_counts_as_a_heartbeat),
+        cmocka_unit_test(without_heartbeats_silence_is_accepted),
+        cmocka_unit_test(while_nothing_is_read_silence_is_accepted_and_pings_are_sent),
+        cmocka_unit_test(heartbeat_intervals_are_read_in_all_forms),
+        cmocka_unit_test(an_ack_is_sent_after_ack_ms),
+        cmocka_unit_test(an_ack_is_sent_after_ack_events),
+        cmocka_unit_test(unread_events_are_not_acknowledged),
+        cmocka_unit_test(with_manual_ack_the_program_acknowledges),
+        cmocka_unit_test(without_the_ack_feature_nothing_is_acknowledged),
+        cmocka_unit_test(refusals_count_as_delivered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

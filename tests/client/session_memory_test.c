@@ -1,5 +1,5 @@
-/* Running out of memory at any single allocation: the client says so, or drops the connection
- * and comes back; what it hands over is complete, in order and once all the same. */
+/* Any single allocation fails: the client reports it, or cuts the connection and resumes; all
+ * events are still delivered exactly once and in order. */
 #include "support/check.h"
 
 #include "client/client_job.h"
@@ -9,7 +9,7 @@
 
 #define EVENTS 9
 
-/* What the runtime has to say, numbered from 1. */
+/* The frames of the runtime, numbered from 1. */
 static const char *const said[EVENTS] = {
     "\"job.event\",\"payload\":{\"kind\":\"status\",\"ts\":\"t\",\"body\":{\"phase\":\"running\"}}",
     "\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"message\":\"\\u00e4\"}}",
@@ -32,7 +32,7 @@ typedef struct run {
     char submit_id[40];
     bool is_connected;
     unsigned seen;    /* events of the job, in order */
-    bool was_refused; /* the submit failed for want of memory */
+    bool was_refused; /* the submit failed because memory ran out */
     arcp_job *job;
 } run;
 
@@ -49,7 +49,7 @@ static void on_reply(void *user, arcp_client *client, const arcp_reply *reply)
 {
 }
 
-static void hear(run *r, const char *frame)
+static void receive(run *r, const char *frame)
 {
     arcp__client_session_receive(r->session, r->now, arcp_span_cstr(frame));
 }
@@ -61,7 +61,7 @@ static void say(run *r, uint64_t seq)
              "{\"arcp\":\"1.1\",\"id\":\"e\",\"session_id\":\"s\",\"job_id\":\"job_1\","
              "\"event_seq\":%llu,\"type\":%s}",
              (unsigned long long)seq, said[seq - 1]);
-    hear(r, frame);
+    receive(r, frame);
 }
 
 static void answer_submit(run *r)
@@ -73,10 +73,10 @@ static void answer_submit(run *r)
              "[\"USD:2\",\"USD:3\"]},\"budget\":{\"USD\":\"USD:5\"},\"credentials\":[{\"id\":\"c\","
              "\"scheme\":\"bearer\",\"value\":\"v\"}]}}",
              r->submit_id);
-    hear(r, frame);
+    receive(r, frame);
 }
 
-/* What the runtime does with a frame. */
+/* The runtime: handles a frame. */
 static void serve(run *r, arcp_span frame)
 {
     char id[40] = "";
@@ -89,10 +89,10 @@ static void serve(run *r, arcp_span frame)
                  "\"%s\",\"resume_token\":\"rt\",\"resume_window_sec\":600,\"capabilities\":{"
                  "\"features\":[\"ack\",\"subscribe\"],\"agents\":[]}}}",
                  id);
-        hear(r, welcome);
+        receive(r, welcome);
         uint64_t last = r->session->last_seq;
         if (r->submit_id[0] != '\0') {
-            answer_submit(r); /* lost or not: the runtime cannot know */
+            answer_submit(r); /* the runtime does not know whether it was received */
             for (uint64_t seq = last + 1; seq <= EVENTS; seq++) {
                 say(r, seq);
             }
@@ -122,7 +122,7 @@ static void take_item(run *r, arcp__client_item *item)
     arcp__client_item_free(item);
 }
 
-/* One turn of what a driver does. */
+/* One turn of the driver. */
 static void turn(run *r)
 {
     arcp_span frame = {NULL, 0};
@@ -155,7 +155,7 @@ static void turn(run *r)
     }
 }
 
-/* Returns what creating the session or the request said, else how it all ended. */
+/* Returns the error of creating the session or the request, else the final status. */
 static arcp_status play(run *r)
 {
     arcp_client_options options = arcp_client_options_init();
@@ -174,11 +174,11 @@ static arcp_status play(run *r)
         return status;
     }
     arcp__client_session_start(r->session, r->now);
-    status = arcp__client_session_ask(r->session, r->now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
-                                                                .submit = &submit,
-                                                                .on_reply = on_reply},
-                                      NULL, &err);
+    status = arcp__client_session_request(
+        r->session, r->now,
+        &(const arcp__client_request_args){
+            .kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = &submit, .on_reply = on_reply},
+        NULL, &err);
     for (int at = 0; at < 400 && status == ARCP_OK && r->seen < EVENTS && !r->was_refused; at++) {
         turn(r);
     }
@@ -192,7 +192,7 @@ static void clean_up(run *r)
     r->session = NULL;
 }
 
-static void one_failed_allocation_never_loses_or_doubles_anything(void **state)
+static void one_failed_allocation_never_loses_or_repeats_anything(void **state)
 {
     run r;
     size_t before = failing_alloc_live();
@@ -209,10 +209,10 @@ static void one_failed_allocation_never_loses_or_doubles_anything(void **state)
         arcp_status status = play(&r);
         assert_true(failing_alloc_disarm());
         if (status == ARCP_OK) {
-            /* Nothing was told to the caller: then everything must have come. */
+            /* No error was reported: then everything must have been delivered. */
             if (r.seen != EVENTS) {
-                fail_msg("allocation %zu: %u events came; the session is %d: %s", nth, r.seen,
-                         (int)r.session->state, r.session->failure.message);
+                fail_msg("allocation %zu: %u events were delivered; the session is in state %d: %s",
+                         nth, r.seen, (int)r.session->state, r.session->failure.message);
             }
             assert_non_null(r.job);
             assert_int_equal(r.job->outcome.status, ARCP_OK);
@@ -225,11 +225,11 @@ static void one_failed_allocation_never_loses_or_doubles_anything(void **state)
         clean_up(&r);
         assert_int_equal(failing_alloc_live(), before);
     }
-    /* Most allocations are the session's own business, not the caller's. */
+    /* Most failed allocations are not reported to the caller. */
     assert_true(survived > whole / 2);
 }
 
-static void no_memory_at_all_leaves_nothing_behind(void **state)
+static void without_any_memory_nothing_leaks(void **state)
 {
     run r;
     size_t before = failing_alloc_live();
@@ -243,9 +243,9 @@ static void no_memory_at_all_leaves_nothing_behind(void **state)
     }
 }
 
-/* The answer itself may be numbered, and its request, for which nobody waits any more, is gone when
- * the job cannot be announced. */
-static void a_numbered_answer_without_memory_touches_no_request_that_is_gone(void **state)
+/* A response may be numbered. Its abandoned request has been freed when the job cannot be
+ * announced. */
+static void a_numbered_response_out_of_memory_does_not_use_a_freed_request(void **state)
 {
     size_t before = failing_alloc_live();
     bool fired = true;
@@ -259,13 +259,13 @@ static void a_numbered_answer_without_memory_touches_no_request_that_is_gone(voi
         arcp__client_request *request = NULL;
         arcp_error err = {0};
         options.job_id = ARCP_SPAN_LITERAL("job_3");
-        check_ok(
-            arcp__client_session_ask(s.session, s.now,
-                                     &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
-                                                               .subscribe = &options,
-                                                               .on_reply = on_reply},
-                                     &request, &err),
-            &err);
+        check_ok(arcp__client_session_request(
+                     s.session, s.now,
+                     &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
+                                                        .subscribe = &options,
+                                                        .on_reply = on_reply},
+                     &request, &err),
+                 &err);
         story_drain(&s);
         arcp__client_request_abandon(s.session, request);
         const char *id = strstr(s.sent[s.sent_count - 1], "\"id\":\"");
@@ -291,9 +291,9 @@ static void a_numbered_answer_without_memory_touches_no_request_that_is_gone(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_failed_allocation_never_loses_or_doubles_anything),
-        cmocka_unit_test(no_memory_at_all_leaves_nothing_behind),
-        cmocka_unit_test(a_numbered_answer_without_memory_touches_no_request_that_is_gone),
+        cmocka_unit_test(one_failed_allocation_never_loses_or_repeats_anything),
+        cmocka_unit_test(without_any_memory_nothing_leaks),
+        cmocka_unit_test(a_numbered_response_out_of_memory_does_not_use_a_freed_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-/* Options that cannot work (src/client/client_session.c). */
+/* Invalid options (src/client/client_session.c). */
 #include "client/story.h"
 
-static void options_that_cannot_work_are_refused_by_name(void **state)
+static void invalid_options_are_refused_by_name(void **state)
 {
     struct {
         const char *names;
@@ -33,7 +33,7 @@ static void options_that_cannot_work_are_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_that_cannot_work_are_refused_by_name),
+        cmocka_unit_test(invalid_options_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,20 @@
-/* What an answer brings to who asked (src/client/client_events.c, client_items.c). */
+/* Replies to requests (src/client/client_events.c, client_items.c). */
 #include "client/story.h"
 
 #include "client/client_job.h"
 
-static void listings_come_back_as_pages(void **state)
+static void listings_are_returned_as_pages(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     story_list(&s, "l");
-    story_hear(&s,
-               "{'arcp':'1.1','id':'x','type':'session.jobs','session_id':'sess_1','payload':{"
-               "'request_id':'$(session.list_jobs)','jobs':[{'job_id':'job_1','agent':'echo@1',"
-               "'status':'running','created_at':'2026-01-01T00:00:00.000Z','parent_job_id':null,"
-               "'trace_id':'t','last_event_seq':7,'credentials':[{'value':'sk-1'}],'lease':{}},"
-               "{'job_id':'job_2','status':'dreaming','submitted_at':'yesterday'}],"
-               "'next_cursor':'c\\\\1'}}");
+    story_receive(&s,
+                  "{'arcp':'1.1','id':'x','type':'session.jobs','session_id':'sess_1','payload':{"
+                  "'request_id':'$(session.list_jobs)','jobs':[{'job_id':'job_1','agent':'echo@1',"
+                  "'status':'running','created_at':'2026-01-01T00:00:00.000Z','parent_job_id':null,"
+                  "'trace_id':'t','last_event_seq':7,'credentials':[{'value':'sk-1'}],'lease':{}},"
+                  "{'job_id':'job_2','status':'dreaming','submitted_at':'yesterday'}],"
+                  "'next_cursor':'c\\\\1'}}");
     story_check_log(&s, "reply l ok\n");
     assert_int_equal(arcp_job_page_count(s.page), 2);
     arcp_job_row row = arcp_job_page_row(s.page, 0);
@@ -38,31 +38,34 @@ static void a_page_without_cursor_is_the_last(void **state)
     story s;
     story_live_plain(&s, DEFAULTS);
     story_list(&s, "l");
-    story_hear(&s, "{'arcp':'1.1','id':'x','type':'session.jobs','session_id':'sess_1','payload':{"
-                   "'jobs':[],'next_cursor':null}}");
+    story_receive(&s,
+                  "{'arcp':'1.1','id':'x','type':'session.jobs','session_id':'sess_1','payload':{"
+                  "'jobs':[],'next_cursor':null}}");
     assert_int_equal(arcp_job_page_count(s.page), 0);
     check_span(arcp_job_page_next_cursor(s.page), "");
     story_end(&s);
 }
 
-static void a_pong_is_bound_by_its_nonce(void **state)
+static void a_pong_is_matched_by_its_nonce(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     story_ping(&s, "p");
     story_check_member(story_sent(&s, "session.ping"), "payload/sent_at",
                        "\"2026-01-01T00:00:00.000Z\"");
-    story_hear(&s, "{'arcp':'1.1','id':'x','type':'session.pong','session_id':'sess_1','payload':{"
-                   "'ping_nonce':'somebody'}}");
+    story_receive(&s,
+                  "{'arcp':'1.1','id':'x','type':'session.pong','session_id':'sess_1','payload':{"
+                  "'ping_nonce':'somebody'}}");
     story_check_log(&s, "");
-    story_hear(&s, "{'arcp':'1.1','id':'x','type':'session.pong','session_id':'sess_1','payload':{"
-                   "'ping_nonce':'$(session.ping)'}}");
+    story_receive(&s,
+                  "{'arcp':'1.1','id':'x','type':'session.pong','session_id':'sess_1','payload':{"
+                  "'ping_nonce':'$(session.ping)'}}");
     story_check_log(&s, "reply p ok\n");
     story_end(&s);
 }
 
 /* [arcp:EG-3] [arcp:EG-4] */
-static void failures_keep_code_message_details_and_retryable(void **state)
+static void errors_keep_code_message_details_and_retryable(void **state)
 {
     static const struct {
         const char *name;
@@ -81,7 +84,7 @@ static void failures_keep_code_message_details_and_retryable(void **state)
          ARCP_E_TIMEOUT, "TIMEOUT", false, ""},
         {"an unknown code is not retryable", "'code':'X_NEW','message':'m'", ARCP_E_INTERNAL_ERROR,
          "X_NEW", false, ""},
-        {"an unknown code that says it is", "'code':'X_NEW','message':'m','retryable':true",
+        {"an unknown code marked as retryable", "'code':'X_NEW','message':'m','retryable':true",
          ARCP_E_INTERNAL_ERROR, "X_NEW", true, ""},
         {"BUDGET_EXHAUSTED never is", "'code':'BUDGET_EXHAUSTED','message':'m','retryable':true",
          ARCP_E_BUDGET_EXHAUSTED, "BUDGET_EXHAUSTED", false, ""},
@@ -99,8 +102,8 @@ static void failures_keep_code_message_details_and_retryable(void **state)
                  "{\"arcp\":\"1.1\",\"id\":\"e\",\"type\":\"job.error\",\"job_id\":\"job_1\","
                  "\"event_seq\":1,\"payload\":{%s}}",
                  rows[row].members);
-        story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
-        story_hear(&s, frame);
+        story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+        story_receive(&s, frame);
         const arcp_outcome *outcome = &s.jobs[0]->outcome;
         assert_true(s.jobs[0]->over);
         assert_int_equal(outcome->status, rows[row].status);
@@ -115,10 +118,10 @@ static void failures_keep_code_message_details_and_retryable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(listings_come_back_as_pages),
+        cmocka_unit_test(listings_are_returned_as_pages),
         cmocka_unit_test(a_page_without_cursor_is_the_last),
-        cmocka_unit_test(a_pong_is_bound_by_its_nonce),
-        cmocka_unit_test(failures_keep_code_message_details_and_retryable),
+        cmocka_unit_test(a_pong_is_matched_by_its_nonce),
+        cmocka_unit_test(errors_keep_code_message_details_and_retryable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* The life of a request (src/client/client_requests.c): its deadline, what a drop does to it, the
- * end. */
+/* Requests (src/client/client_requests.c): deadlines, drops of the connection, the end of the
+ * session. */
 #include "client/story.h"
 
-static void a_request_that_is_never_answered_ends_by_its_deadline(void **state)
+static void a_request_without_a_response_ends_at_its_deadline(void **state)
 {
     story s;
     arcp_client_options options = DEFAULTS;
@@ -14,12 +14,12 @@ static void a_request_that_is_never_answered_ends_by_its_deadline(void **state)
     story_check_log(&s, "");
     story_wait(&s, 1);
     story_check_log(&s, "reply a DEADLINE\nreply l DEADLINE\n");
-    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
     story_check_log(&s, "added job_1\n");
     story_end(&s);
 }
 
-static void a_late_answer_does_not_go_to_the_next_request(void **state)
+static void a_late_response_is_not_taken_for_the_next_request(void **state)
 {
     story s;
     arcp_client_options options = DEFAULTS;
@@ -28,8 +28,8 @@ static void a_late_answer_does_not_go_to_the_next_request(void **state)
     story_submit(&s, "a", "echo");
     story_wait(&s, 5000);
     story_submit(&s, "b", "echo");
-    story_hear(&s, ACCEPTED("x", "", "job_a"));
-    story_hear(&s, ACCEPTED("y", "", "job_b"));
+    story_receive(&s, ACCEPTED("x", "", "job_a"));
+    story_receive(&s, ACCEPTED("y", "", "job_b"));
     story_check_log(&s, "reply a DEADLINE\nadded job_a\nreply b ok job_b\n");
     story_end(&s);
 }
@@ -42,16 +42,17 @@ static void an_abandoned_request_gets_no_reply(void **state)
     arcp__client_request *request = NULL;
     options.agent = ARCP_SPAN_LITERAL("echo");
     story_live(&s, DEFAULTS);
-    check_ok(arcp__client_session_ask(s.session, s.now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
-                                                                .submit = &options,
-                                                                .on_reply = story_on_reply(),
-                                                                .user = (void *)"a"},
-                                      &request, &err),
+    check_ok(arcp__client_session_request(
+                 s.session, s.now,
+                 &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBMIT,
+                                                    .submit = &options,
+                                                    .on_reply = story_on_reply(),
+                                                    .user = (void *)"a"},
+                 &request, &err),
              &err);
     story_drain(&s);
     arcp__client_request_abandon(s.session, request);
-    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
     story_wait(&s, 60000);
     arcp_span log = arcp_buf_span(&s.log);
     assert_null(memmem(log.data, log.size, "reply", 5));
@@ -66,7 +67,7 @@ static void requests_made_before_the_welcome_are_sent_after_it(void **state)
     story_start(&s);
     story_connect(&s);
     assert_null(story_sent(&s, "job.submit"));
-    story_hear(&s, WELCOME);
+    story_receive(&s, WELCOME);
     assert_non_null(story_sent(&s, "job.submit"));
     story_end(&s);
 }
@@ -84,7 +85,7 @@ static void check_submits(const story *s, size_t nth, const char *agents)
     assert_string_equal(sent, agents);
 }
 
-static void what_was_not_negotiated_holds_up_nothing_behind_it(void **state)
+static void a_request_whose_feature_was_not_negotiated_does_not_block_later_ones(void **state)
 {
     story s;
     story_new(&s, DEFAULTS);
@@ -95,11 +96,11 @@ static void what_was_not_negotiated_holds_up_nothing_behind_it(void **state)
     story_list(&s, "n");
     story_start(&s);
     story_connect(&s);
-    story_hear(&s,
-               "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1','payload':{"
-               "'request_id':'$(session.hello)','resume_token':'rt_1',"
-               "'resume_window_sec':600,'heartbeat_interval_sec':30,"
-               "'capabilities':{'features':['agent_versions']}}}");
+    story_receive(
+        &s, "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1','payload':{"
+            "'request_id':'$(session.hello)','resume_token':'rt_1',"
+            "'resume_window_sec':600,'heartbeat_interval_sec':30,"
+            "'capabilities':{'features':['agent_versions']}}}");
     story_check_log(&s, "dial\nconnected\nreply l INVALID_REQUEST\nreply m INVALID_REQUEST\n"
                         "reply n INVALID_REQUEST\n");
     check_submits(&s, 1, "ab");
@@ -111,27 +112,27 @@ static void what_was_not_negotiated_holds_up_nothing_behind_it(void **state)
 
 /* ---- sent again ---- */
 
-static void come_back(story *s)
+static void resume(story *s)
 {
-    story_come_back(s);
-    story_hear(s, WELCOME_AGAIN);
+    story_reconnect(s);
+    story_receive(s, WELCOME_AGAIN);
     arcp_buf_clear(&s->log);
 }
 
-static void what_was_not_answered_is_sent_again_under_the_same_id(void **state)
+static void requests_without_a_response_are_sent_again_with_the_same_id(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     story_submit(&s, "a", "echo");
     story_list(&s, "l");
     story_cancel(&s, "c", "job_7");
-    come_back(&s);
+    resume(&s);
     assert_int_equal(story_sent_count(&s, "job.submit"), 2);
     assert_string_equal(story_sent_nth(&s, "job.submit", 1), story_sent_nth(&s, "job.submit", 2));
     assert_int_equal(story_sent_count(&s, "session.list_jobs"), 2);
     assert_int_equal(story_sent_count(&s, "job.cancel"), 2);
-    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
-    story_hear(&s, ACCEPTED("y", "'request_id':'$(job.submit)',", "job_1"));
+    story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_receive(&s, ACCEPTED("y", "'request_id':'$(job.submit)',", "job_1"));
     story_check_log(&s, "reply a ok job_1\n");
     story_end(&s);
 }
@@ -143,63 +144,64 @@ static void a_submit_without_any_key_is_not_sent_twice(void **state)
     options.no_auto_key = true;
     story_live(&s, options);
     story_submit(&s, "a", "echo");
-    come_back(&s);
+    resume(&s);
     assert_int_equal(story_sent_count(&s, "job.submit"), 1);
-    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
     story_check_log(&s, "reply a ok job_1\n");
     story_end(&s);
 }
 
 /* The runtime repeats what it accepted (PROTOCOL, resume), naming no request. */
-static void come_back_to_a_runtime_that_repeats(story *s)
+static void resume_with_repeated_accepted(story *s)
 {
-    story_come_back(s);
-    story_hear(s, WELCOME);
+    story_reconnect(s);
+    story_receive(s, WELCOME);
     arcp_buf_clear(&s->log);
-    story_hear(s, "{'arcp':'1.1','id':'r','type':'job.accepted','session_id':'sess_1',"
-                  "'job_id':'job_1','trace_id':'%(job.submit)','payload':{'job_id':'job_1',"
-                  "'lease':{}}}");
+    story_receive(s, "{'arcp':'1.1','id':'r','type':'job.accepted','session_id':'sess_1',"
+                     "'job_id':'job_1','trace_id':'%(job.submit)','payload':{'job_id':'job_1',"
+                     "'lease':{}}}");
 }
 
-static void what_was_accepted_twice_waits_for_the_answer_that_names_the_submit(void **state)
+static void after_a_repeated_accepted_the_submit_waits_for_the_response_that_names_it(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     story_submit(&s, "a", "echo");
-    come_back_to_a_runtime_that_repeats(&s);
-    story_hear(&s, "{'arcp':'1.1','id':'e','type':'job.event','session_id':'sess_1','event_seq':1,"
-                   "'job_id':'job_1','payload':{'kind':'log','ts':'','body':{}}}");
+    resume_with_repeated_accepted(&s);
+    story_receive(&s,
+                  "{'arcp':'1.1','id':'e','type':'job.event','session_id':'sess_1','event_seq':1,"
+                  "'job_id':'job_1','payload':{'kind':'log','ts':'','body':{}}}");
     story_check_log(&s, "");
-    story_hear(&s, ACCEPTED("y", "'request_id':'$(job.submit)',", "job_1"));
+    story_receive(&s, ACCEPTED("y", "'request_id':'$(job.submit)',", "job_1"));
     story_check_log(&s, "reply a ok job_1\nevent job_1 1 log {}\n");
     story_end(&s);
 }
 
-static void what_was_accepted_twice_answers_a_submit_that_was_sent_once(void **state)
+static void a_repeated_accepted_answers_a_submit_that_was_sent_once(void **state)
 {
     story s;
     arcp_client_options options = DEFAULTS;
     options.no_auto_key = true;
     story_live(&s, options);
     story_submit(&s, "a", "echo");
-    come_back_to_a_runtime_that_repeats(&s);
+    resume_with_repeated_accepted(&s);
     assert_int_equal(story_sent_count(&s, "job.submit"), 1);
     story_check_log(&s, "reply a ok job_1\n");
     story_end(&s);
 }
 
-static void what_was_accepted_twice_and_is_refused_the_second_time_is_announced(void **state)
+static void a_job_accepted_again_is_announced_if_its_second_submit_is_refused(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     story_submit(&s, "a", "echo");
-    come_back_to_a_runtime_that_repeats(&s);
-    story_hear(&s, SESSION_ERROR("y", "'request_id':'$(job.submit)',"));
+    resume_with_repeated_accepted(&s);
+    story_receive(&s, SESSION_ERROR("y", "'request_id':'$(job.submit)',"));
     story_check_log(&s, "reply a AGENT_NOT_AVAILABLE\nadded job_1\n");
     story_end(&s);
 }
 
-static void what_is_asked_meanwhile_goes_behind_what_is_sent_again(void **state)
+static void requests_made_while_disconnected_follow_the_repeated_ones(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -211,42 +213,43 @@ static void what_is_asked_meanwhile_goes_behind_what_is_sent_again(void **state)
     story_connect(&s);
     story_submit(&s, "d", "d");
     check_submits(&s, 3, "");
-    story_hear(&s, WELCOME_AGAIN);
+    story_receive(&s, WELCOME_AGAIN);
     check_submits(&s, 3, "abcd");
     story_submit(&s, "e", "e");
     check_submits(&s, 3, "abcde");
     story_end(&s);
 }
 
-static arcp__client_request *submit_kept(story *s, const char *agent)
+static arcp__client_request *submit_and_get(story *s, const char *agent)
 {
     arcp_error err = {0};
     arcp_submit_options options = arcp_submit_options_init();
     arcp__client_request *request = NULL;
     options.agent = arcp_span_cstr(agent);
-    check_ok(arcp__client_session_ask(s->session, s->now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
-                                                                .submit = &options,
-                                                                .on_reply = story_on_reply(),
-                                                                .user = (void *)agent},
-                                      &request, &err),
+    check_ok(arcp__client_session_request(
+                 s->session, s->now,
+                 &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBMIT,
+                                                    .submit = &options,
+                                                    .on_reply = story_on_reply(),
+                                                    .user = (void *)agent},
+                 &request, &err),
              &err);
     return request;
 }
 
 /* Whichever of those that wait it is. */
-static void one_that_is_given_up_unsent_holds_up_nothing(void **state)
+static void a_request_abandoned_unsent_does_not_block_later_ones(void **state)
 {
     static const char *const left[] = {"bcd", "acd", "abd", "abc"};
     for (size_t gone = 0; gone < 4; gone++) {
         story s;
         story_new(&s, DEFAULTS);
         story_start(&s);
-        arcp__client_request *waiting[] = {submit_kept(&s, "a"), submit_kept(&s, "b"),
-                                           submit_kept(&s, "c"), submit_kept(&s, "d")};
+        arcp__client_request *waiting[] = {submit_and_get(&s, "a"), submit_and_get(&s, "b"),
+                                           submit_and_get(&s, "c"), submit_and_get(&s, "d")};
         arcp__client_request_abandon(s.session, waiting[gone]);
         story_connect(&s);
-        story_hear(&s, WELCOME);
+        story_receive(&s, WELCOME);
         check_submits(&s, 1, left[gone]);
         story_submit(&s, "e", "e");
         check_submits(&s, 4, "e");
@@ -254,7 +257,7 @@ static void one_that_is_given_up_unsent_holds_up_nothing(void **state)
     }
 }
 
-static void one_whose_time_is_over_unsent_holds_up_nothing(void **state)
+static void a_request_that_timed_out_unsent_does_not_block_later_ones(void **state)
 {
     story s;
     arcp_client_options options = DEFAULTS;
@@ -267,39 +270,39 @@ static void one_whose_time_is_over_unsent_holds_up_nothing(void **state)
     story_wait(&s, 1);
     story_check_log(&s, "dial\nreply a DEADLINE\n");
     story_connect(&s);
-    story_hear(&s, WELCOME);
+    story_receive(&s, WELCOME);
     check_submits(&s, 1, "b");
     story_end(&s);
 }
 
-static void an_answered_request_is_not_sent_again(void **state)
+static void a_request_with_a_response_is_not_sent_again(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     story_submit(&s, "a", "echo");
-    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
-    come_back(&s);
+    story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    resume(&s);
     assert_int_equal(story_sent_count(&s, "job.submit"), 1);
     story_end(&s);
 }
 
-static void a_request_that_makes_the_runtime_hang_up_is_given_up(void **state)
+static void a_request_on_which_the_runtime_keeps_closing_is_given_up(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
     story_submit(&s, "a", "echo");
     for (int attempt = 0; attempt < 4; attempt++) {
-        come_back(&s);
+        resume(&s);
     }
     assert_int_equal(story_sent_count(&s, "job.submit"), 5);
-    story_come_back(&s);
+    story_reconnect(&s);
     arcp_buf_clear(&s.log);
-    story_hear(&s, WELCOME_AGAIN);
+    story_receive(&s, WELCOME_AGAIN);
     story_check_log(&s, "resumed\nreply a CLOSED\n");
     story_end(&s);
 }
 
-static void a_connection_on_which_anything_came_is_not_held_against_a_request(void **state)
+static void a_drop_after_received_frames_is_not_counted_against_a_request(void **state)
 {
     story s;
     (void)state;
@@ -307,15 +310,15 @@ static void a_connection_on_which_anything_came_is_not_held_against_a_request(vo
     story_submit(&s, "a", "echo");
     for (size_t attempt = 1; attempt <= 8; attempt++) {
         assert_int_equal(story_sent_count(&s, "job.submit"), attempt);
-        story_hear(&s, "{'arcp':'1.1','id':'p','type':'session.pong','payload':{}}");
-        come_back(&s);
+        story_receive(&s, "{'arcp':'1.1','id':'p','type':'session.pong','payload':{}}");
+        resume(&s);
     }
-    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
     story_check_log(&s, "reply a ok job_1\n");
     story_end(&s);
 }
 
-static void a_connection_that_fell_silent_is_not_held_against_a_request(void **state)
+static void a_lost_heartbeat_is_not_counted_against_a_request(void **state)
 {
     story s;
     arcp_client_options options = DEFAULTS;
@@ -327,14 +330,14 @@ static void a_connection_that_fell_silent_is_not_held_against_a_request(void **s
         assert_int_equal(story_sent_count(&s, "job.submit"), attempt);
         story_wait(&s, 30000);
         story_wait(&s, 30000);
-        come_back(&s);
+        resume(&s);
     }
-    story_hear(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
+    story_receive(&s, ACCEPTED("x", "'request_id':'$(job.submit)',", "job_1"));
     story_check_log(&s, "reply a ok job_1\n");
     story_end(&s);
 }
 
-static void a_connection_that_answers_one_of_many_was_of_use_to_all(void **state)
+static void a_response_to_one_request_resets_the_count_of_all(void **state)
 {
     enum { REQUESTS = 8 };
     story s;
@@ -343,13 +346,11 @@ static void a_connection_that_answers_one_of_many_was_of_use_to_all(void **state
         story_submit(&s, "a", "echo");
     }
     for (size_t answered = 0, sent = 0; answered < REQUESTS; answered++) {
-        char frame[512];
-        (void)snprintf(frame, sizeof(frame),
-                       ACCEPTED("x%zu", "'request_id':'$(job.submit %zu)',", "job_%zu"), answered,
-                       sent + 1, answered);
-        story_hear(&s, frame);
+        (void)story_receive_format(&s,
+                                   ACCEPTED("x%zu", "'request_id':'$(job.submit %zu)',", "job_%zu"),
+                                   answered, sent + 1, answered);
         sent += REQUESTS - answered;
-        come_back(&s);
+        resume(&s);
         assert_int_equal(story_sent_count(&s, "job.submit"), sent + REQUESTS - answered - 1);
     }
     assert_int_equal(s.job_count, REQUESTS);
@@ -365,7 +366,7 @@ static void submit_input(story *s, const char *name, const char *input)
     check_ok(story_submit_with(s, name, &options, &err), &err);
 }
 
-static void what_is_too_large_for_the_runtime_is_sent_once(void **state)
+static void a_request_that_is_too_large_for_the_runtime_is_sent_once(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -376,8 +377,9 @@ static void what_is_too_large_for_the_runtime_is_sent_once(void **state)
     story_check_log(&s, "reply large LIMIT\ndisconnected LIMIT\n");
     story_wait_deadline(&s);
     story_connect(&s);
-    story_hear(&s, WELCOME_AGAIN);
-    /* What was not at fault is sent again; a second such close is about what is out then. */
+    story_receive(&s, WELCOME_AGAIN);
+    /* Requests that were not to blame are sent again; a second such close blames those sent then.
+     */
     assert_int_equal(story_sent_count(&s, "job.submit"), 3);
     story_check_log(&s, "dial\nresumed\n");
     story_drop_for(&s, ARCP_E_LIMIT);
@@ -385,7 +387,7 @@ static void what_is_too_large_for_the_runtime_is_sent_once(void **state)
     story_end(&s);
 }
 
-static void what_the_runtime_hung_up_on_is_not_sent_again(void **state)
+static void a_request_that_the_runtime_rejected_by_closing_is_not_sent_again(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -396,14 +398,14 @@ static void what_the_runtime_hung_up_on_is_not_sent_again(void **state)
                         "disconnected INVALID_REQUEST\n");
     story_wait_deadline(&s);
     story_connect(&s);
-    story_hear(&s, WELCOME_AGAIN);
+    story_receive(&s, WELCOME_AGAIN);
     assert_int_equal(story_sent_count(&s, "job.submit"), 1);
     story_end(&s);
 }
 
 /* ---- the end ---- */
 
-static void the_end_of_the_session_answers_everything(void **state)
+static void the_end_of_the_session_ends_every_request(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
@@ -419,7 +421,7 @@ static void the_end_of_the_session_answers_everything(void **state)
     story_end(&s);
 }
 
-static void after_a_fatal_end_requests_fail_with_its_reason(void **state)
+static void after_a_fatal_error_requests_fail_with_its_reason(void **state)
 {
     story s;
     arcp_client_options options = DEFAULTS;
@@ -438,28 +440,28 @@ static void after_a_fatal_end_requests_fail_with_its_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_that_is_never_answered_ends_by_its_deadline),
-        cmocka_unit_test(a_late_answer_does_not_go_to_the_next_request),
+        cmocka_unit_test(a_request_without_a_response_ends_at_its_deadline),
+        cmocka_unit_test(a_late_response_is_not_taken_for_the_next_request),
         cmocka_unit_test(an_abandoned_request_gets_no_reply),
         cmocka_unit_test(requests_made_before_the_welcome_are_sent_after_it),
-        cmocka_unit_test(what_was_not_negotiated_holds_up_nothing_behind_it),
-        cmocka_unit_test(what_was_not_answered_is_sent_again_under_the_same_id),
+        cmocka_unit_test(a_request_whose_feature_was_not_negotiated_does_not_block_later_ones),
+        cmocka_unit_test(requests_without_a_response_are_sent_again_with_the_same_id),
         cmocka_unit_test(a_submit_without_any_key_is_not_sent_twice),
-        cmocka_unit_test(what_was_accepted_twice_waits_for_the_answer_that_names_the_submit),
-        cmocka_unit_test(what_was_accepted_twice_answers_a_submit_that_was_sent_once),
-        cmocka_unit_test(what_was_accepted_twice_and_is_refused_the_second_time_is_announced),
-        cmocka_unit_test(what_is_asked_meanwhile_goes_behind_what_is_sent_again),
-        cmocka_unit_test(one_that_is_given_up_unsent_holds_up_nothing),
-        cmocka_unit_test(one_whose_time_is_over_unsent_holds_up_nothing),
-        cmocka_unit_test(an_answered_request_is_not_sent_again),
-        cmocka_unit_test(a_request_that_makes_the_runtime_hang_up_is_given_up),
-        cmocka_unit_test(a_connection_on_which_anything_came_is_not_held_against_a_request),
-        cmocka_unit_test(a_connection_that_fell_silent_is_not_held_against_a_request),
-        cmocka_unit_test(a_connection_that_answers_one_of_many_was_of_use_to_all),
-        cmocka_unit_test(what_is_too_large_for_the_runtime_is_sent_once),
-        cmocka_unit_test(what_the_runtime_hung_up_on_is_not_sent_again),
-        cmocka_unit_test(the_end_of_the_session_answers_everything),
-        cmocka_unit_test(after_a_fatal_end_requests_fail_with_its_reason),
+        cmocka_unit_test(after_a_repeated_accepted_the_submit_waits_for_the_response_that_names_it),
+        cmocka_unit_test(a_repeated_accepted_answers_a_submit_that_was_sent_once),
+        cmocka_unit_test(a_job_accepted_again_is_announced_if_its_second_submit_is_refused),
+        cmocka_unit_test(requests_made_while_disconnected_follow_the_repeated_ones),
+        cmocka_unit_test(a_request_abandoned_unsent_does_not_block_later_ones),
+        cmocka_unit_test(a_request_that_timed_out_unsent_does_not_block_later_ones),
+        cmocka_unit_test(a_request_with_a_response_is_not_sent_again),
+        cmocka_unit_test(a_request_on_which_the_runtime_keeps_closing_is_given_up),
+        cmocka_unit_test(a_drop_after_received_frames_is_not_counted_against_a_request),
+        cmocka_unit_test(a_lost_heartbeat_is_not_counted_against_a_request),
+        cmocka_unit_test(a_response_to_one_request_resets_the_count_of_all),
+        cmocka_unit_test(a_request_that_is_too_large_for_the_runtime_is_sent_once),
+        cmocka_unit_test(a_request_that_the_runtime_rejected_by_closing_is_not_sent_again),
+        cmocka_unit_test(the_end_of_the_session_ends_every_request),
+        cmocka_unit_test(after_a_fatal_error_requests_fail_with_its_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,12 @@
-/* Every block of memory that the client's session gives back is looked at: no token and no
- * credential may be in it. */
+/* Every block that the client's session frees is searched: it must not contain a token or
+ * credential. */
 #include "client/story.h"
 
 #include "client/client_job.h"
 #include "client/client_session.h"
 #include "support/failing_alloc.h"
 
-/* As they are told, as they are told with an escape, and as nobody may find them. */
+/* As sent, as sent with an escape, and as searched for. */
 #define BEARER     "tok-of-the-user"
 #define RESUME_1   "rt\\u002dfirst"
 #define RESUME_2   "rt-second"
@@ -30,7 +30,7 @@ static void look(void *user, const void *block, size_t size)
     }
 }
 
-/* White space, as some runtimes write it: the client makes its own text of such a frame. */
+/* With white space, as some runtimes write it: the client makes a compact copy of such a frame. */
 #define WELCOME_WITH(id, hello, token)                                                             \
     "{'arcp':'1.1', 'id':'" id "', 'type':'session.welcome', 'session_id':'sess_1', 'payload':{"   \
     "'request_id':'$(" hello ")', 'resume_token':'" token "', 'resume_window_sec':600,"            \
@@ -41,13 +41,13 @@ static void note_value(void *user, const arcp_credential *credential)
     arcp_buf_append(user, credential->value);
 }
 
-static void come_back(story *s)
+static void resume(story *s)
 {
     story_drop(s);
     story_wait_deadline(s);
     story_connect(s);
     assert_non_null(strstr(story_sent(s, "session.hello"), "\"resume_token\":\"rt-first\""));
-    story_hear(s, WELCOME_WITH("w2", "session.hello", RESUME_2));
+    story_receive(s, WELCOME_WITH("w2", "session.hello", RESUME_2));
     check_span(arcp__client_session_resume_token(s->session), "rt-second");
 }
 
@@ -61,30 +61,31 @@ static void play(story *s)
     story_start(s);
     story_connect(s);
     assert_non_null(strstr(story_sent(s, "session.hello"), BEARER));
-    story_hear(s, WELCOME_WITH("w1", "session.hello", RESUME_1));
+    story_receive(s, WELCOME_WITH("w1", "session.hello", RESUME_1));
     check_span(arcp__client_session_resume_token(s->session), "rt-first");
     story_submit(s, "a", "echo");
-    story_hear(s,
-               "{'arcp':'1.1', 'id':'x','type':'job.accepted','session_id':'sess_1','payload':{"
-               "'request_id':'$(job.submit)','job_id':'job_1','lease':{},'credentials':["
-               "{'id':'c1','scheme':'bearer','value':'" CREDENTIAL "','endpoint':'https://g'}]}}");
+    story_receive(
+        s, "{'arcp':'1.1', 'id':'x','type':'job.accepted','session_id':'sess_1','payload':{"
+           "'request_id':'$(job.submit)','job_id':'job_1','lease':{},'credentials':["
+           "{'id':'c1','scheme':'bearer','value':'" CREDENTIAL "','endpoint':'https://g'}]}}");
     assert_int_equal(arcp__client_credentials_for_each(s->jobs[0]->credentials, note_value, &value),
                      1);
     check_span(arcp_buf_span(&value), "sk-live");
     arcp_buf_fini(&value);
     story_list(s, "l");
-    story_hear(s, "{'arcp':'1.1', 'id':'y','type':'session.jobs','session_id':'sess_1','payload':{"
+    story_receive(s,
+                  "{'arcp':'1.1', 'id':'y','type':'session.jobs','session_id':'sess_1','payload':{"
                   "'request_id':'$(session.list_jobs)','jobs':[{'job_id':'job_1','credentials':["
                   "{'id':'c1','scheme':'bearer','value':'" CREDENTIAL "'}]}],'next_cursor':null}}");
     assert_non_null(s->page);
-    story_hear(s, EVENT_OF("job_1", 1, "status",
-                           "{'phase':'credential_rotated', 'id':'c1','value':'sk-fresh'}"));
-    come_back(s);
+    story_receive(s, EVENT_OF("job_1", 1, "status",
+                              "{'phase':'credential_rotated', 'id':'c1','value':'sk-fresh'}"));
+    resume(s);
     story_end(s);
 }
 
 /* [arcp:14-10] */
-static void no_memory_that_is_given_back_has_a_token_or_a_credential_in_it(void **state)
+static void no_freed_memory_contains_a_token_or_a_credential(void **state)
 {
     (void)state;
     story s;
@@ -95,8 +96,8 @@ static void no_memory_that_is_given_back_has_a_token_or_a_credential_in_it(void 
     assert_true(seen.blocks > 50);
     for (size_t at = 0; at < SECRET_COUNT; at++) {
         if (seen.found[at] != 0) {
-            fail_msg("%zu of %zu blocks that were given back had \"%s\" in them", seen.found[at],
-                     seen.blocks, secrets[at]);
+            fail_msg("%zu of %zu freed blocks contained \"%s\"", seen.found[at], seen.blocks,
+                     secrets[at]);
         }
     }
 }
@@ -104,7 +105,7 @@ static void no_memory_that_is_given_back_has_a_token_or_a_credential_in_it(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_memory_that_is_given_back_has_a_token_or_a_credential_in_it),
+        cmocka_unit_test(no_freed_memory_contains_a_token_or_a_credential),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

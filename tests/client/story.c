@@ -1,5 +1,7 @@
 #include "client/story.h"
 
+#include <stdarg.h>
+
 #include "client/client_job.h"
 #include "client/client_session.h"
 
@@ -31,23 +33,26 @@ void story_new(story *s, arcp_client_options options)
     check_ok(arcp__client_session_new(&options, seeded_random, s, &s->session, &err), &err);
 }
 
-void story_live(story *s, arcp_client_options options)
+void story_hello(story *s, arcp_client_options options)
 {
     story_new(s, options);
     story_start(s);
     story_connect(s);
-    story_hear(s, WELCOME);
+}
+
+void story_live(story *s, arcp_client_options options)
+{
+    story_hello(s, options);
+    story_receive(s, WELCOME);
     story_check_log(s, "dial\nconnected\n");
 }
 
 void story_live_plain(story *s, arcp_client_options options)
 {
-    story_new(s, options);
-    story_start(s);
-    story_connect(s);
-    story_hear(s, "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1',"
-                  "'payload':{'resume_token':'rt_1','resume_window_sec':600,'capabilities':{"
-                  "'features':['list_jobs','subscribe','agent_versions']}}}");
+    story_hello(s, options);
+    story_receive(s, "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1',"
+                     "'payload':{'resume_token':'rt_1','resume_window_sec':600,'capabilities':{"
+                     "'features':['list_jobs','subscribe','agent_versions']}}}");
     story_check_log(s, "dial\nconnected\n");
 }
 
@@ -55,7 +60,7 @@ void story_live_job(story *s)
 {
     story_live(s, DEFAULTS);
     story_submit(s, "a", "echo");
-    story_hear(s, JOB_1_ACCEPTED);
+    story_receive(s, JOB_1_ACCEPTED);
     story_check_log(s, "reply a ok job_1\n");
 }
 
@@ -186,7 +191,7 @@ void story_drain(story *s)
     take_frames(s);
 }
 
-/* ---- looking at frames ---- */
+/* ---- reading frames ---- */
 
 static void member_at(const char *frame, const char *path, arcp_buf *out)
 {
@@ -249,7 +254,7 @@ const char *story_sent(const story *s, const char *type)
     return story_sent_nth(s, type, story_sent_count(s, type));
 }
 
-/* ---- telling ---- */
+/* ---- inputs ---- */
 
 /* Appends what $(TYPE), $(TYPE N) or %(TYPE) at `text` stands for; returns what follows. */
 static const char *append_reference(story *s, const char *text, arcp_buf *out)
@@ -276,9 +281,10 @@ static const char *append_reference(story *s, const char *text, arcp_buf *out)
     return end + 1;
 }
 
-void story_hear(story *s, const char *frame)
+void story_receive(story *s, const char *frame)
 {
-    arcp_buf text = arcp_buf_secret_init(); /* so that it is not taken for the client's leftovers */
+    arcp_buf text =
+        arcp_buf_secret_init(); /* wiped, so that session_secrets_test does not find it */
     while (*frame != '\0') {
         if ((*frame == '$' || *frame == '%') && frame[1] == '(') {
             frame = append_reference(s, frame, &text);
@@ -290,6 +296,24 @@ void story_hear(story *s, const char *frame)
     arcp__client_session_receive(s->session, s->now, arcp_buf_span(&text));
     arcp_buf_fini(&text);
     story_drain(s);
+}
+
+void story_receive_format(story *s, const char *format, ...)
+{
+    char frame[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    const int size = vsnprintf(frame, sizeof(frame), format, arguments);
+    va_end(arguments);
+    assert_in_range(size, 0, sizeof(frame) - 1);
+    story_receive(s, frame);
+}
+
+const char *story_id_too_long(void)
+{
+    static char id[258];
+    memset(id, 'x', sizeof(id) - 1);
+    return id;
 }
 
 void story_start(story *s)
@@ -336,7 +360,7 @@ void story_wait_deadline(story *s)
     story_drain(s);
 }
 
-void story_come_back(story *s)
+void story_reconnect(story *s)
 {
     story_drop(s);
     story_wait_deadline(s);
@@ -346,13 +370,13 @@ void story_come_back(story *s)
 arcp_status story_submit_with(story *s, const char *name, const arcp_submit_options *options,
                               arcp_error *err)
 {
-    arcp_status status =
-        arcp__client_session_ask(s->session, s->now,
-                                 &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBMIT,
-                                                           .submit = options,
-                                                           .on_reply = on_reply,
-                                                           .user = (void *)name},
-                                 NULL, err);
+    arcp_status status = arcp__client_session_request(
+        s->session, s->now,
+        &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBMIT,
+                                           .submit = options,
+                                           .on_reply = on_reply,
+                                           .user = (void *)name},
+        NULL, err);
     story_drain(s);
     return status;
 }
@@ -371,12 +395,13 @@ void story_subscribe(story *s, const char *name, const char *job_id, bool histor
     arcp_error err = {0};
     options.job_id = arcp_span_cstr(job_id);
     options.history = history;
-    check_ok(arcp__client_session_ask(s->session, s->now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_SUBSCRIBE,
-                                                                .subscribe = &options,
-                                                                .on_reply = on_reply,
-                                                                .user = (void *)name},
-                                      NULL, &err),
+    check_ok(arcp__client_session_request(
+                 s->session, s->now,
+                 &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
+                                                    .subscribe = &options,
+                                                    .on_reply = on_reply,
+                                                    .user = (void *)name},
+                 NULL, &err),
              &err);
     story_drain(s);
 }
@@ -384,12 +409,13 @@ void story_subscribe(story *s, const char *name, const char *job_id, bool histor
 void story_cancel(story *s, const char *name, const char *job_id)
 {
     arcp_error err = {0};
-    check_ok(arcp__client_session_ask(s->session, s->now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_CANCEL,
-                                                                .job_id = arcp_span_cstr(job_id),
-                                                                .on_reply = on_reply,
-                                                                .user = (void *)name},
-                                      NULL, &err),
+    check_ok(arcp__client_session_request(
+                 s->session, s->now,
+                 &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_CANCEL,
+                                                    .job_id = arcp_span_cstr(job_id),
+                                                    .on_reply = on_reply,
+                                                    .user = (void *)name},
+                 NULL, &err),
              &err);
     story_drain(s);
 }
@@ -398,12 +424,13 @@ void story_list(story *s, const char *name)
 {
     arcp_list_options options = arcp_list_options_init();
     arcp_error err = {0};
-    check_ok(arcp__client_session_ask(s->session, s->now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_LIST,
-                                                                .list = &options,
-                                                                .on_reply = on_reply,
-                                                                .user = (void *)name},
-                                      NULL, &err),
+    check_ok(arcp__client_session_request(
+                 s->session, s->now,
+                 &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_LIST,
+                                                    .list = &options,
+                                                    .on_reply = on_reply,
+                                                    .user = (void *)name},
+                 NULL, &err),
              &err);
     story_drain(s);
 }
@@ -411,11 +438,11 @@ void story_list(story *s, const char *name)
 void story_ping(story *s, const char *name)
 {
     arcp_error err = {0};
-    check_ok(arcp__client_session_ask(s->session, s->now,
-                                      &(const arcp__client_ask){.kind = ARCP__CLIENT_ASK_PING,
-                                                                .on_reply = on_reply,
-                                                                .user = (void *)name},
-                                      NULL, &err),
+    check_ok(arcp__client_session_request(
+                 s->session, s->now,
+                 &(const arcp__client_request_args){
+                     .kind = ARCP__CLIENT_REQUEST_PING, .on_reply = on_reply, .user = (void *)name},
+                 NULL, &err),
              &err);
     story_drain(s);
 }

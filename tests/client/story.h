@@ -1,5 +1,5 @@
-/* Protocol stories against the client's session, without a transport: frames are told by the
- * test, time is the test's, and everything that the session does is written to a log.
+/* Protocol stories against the client's session, without a transport: the test supplies the frames
+ * of the runtime and the time, and every action of the session is written to a log.
  *
  * Frames are written with ' for ". In them $(TYPE) is the id of the last frame of that type
  * that the session sent, $(TYPE N) of the N-th (from 1), and %(TYPE) the last one's trace id.
@@ -31,37 +31,42 @@ typedef struct story {
     char *sent[STORY_SENT_MAX];
     size_t sent_count;
     arcp_buf log;
-    arcp_job *jobs[STORY_JOBS_MAX]; /* handles that replies brought, in order */
+    arcp_job *jobs[STORY_JOBS_MAX]; /* handles from replies, in order */
     size_t job_count;
     arcp_job_page *page; /* of the last list reply */
-    bool keeps_unread;   /* nothing counts as handed over */
+    bool keeps_unread;   /* no event counts as delivered */
 } story;
 
-/* A session with these options that has not started; the url is filled in, and a token where
- * none is given; "-" means none. */
+/* Creates a session that has not started. Sets the url, and the token unless it is given; the token
+ * "-" means none. */
 void story_new(story *s, arcp_client_options options);
-/* Started, connected, welcomed with every feature, a 30 s heartbeat and a runtime that names
- * requests as ours does; the log is empty. */
+/* Started and connected: the hello was sent. */
+void story_hello(story *s, arcp_client_options options);
+/* The same, and welcomed with every feature and a 30 s heartbeat, by a runtime that names requests
+ * like arcpd; the log is empty. */
 void story_live(story *s, arcp_client_options options);
-/* The same with a runtime that names nothing. */
+/* The same with a runtime that names no requests. */
 void story_live_plain(story *s, arcp_client_options options);
-/* As story_live, with job_1, which was asked for as "a" and accepted; the log is empty. */
+/* Like story_live, with job_1 submitted as "a" and accepted; the log is empty. */
 void story_live_job(story *s);
 void story_end(story *s);
 
-/* Does what the session wants done and logs it. Called by the functions below. */
+/* Carries out the actions of the session and logs them. Called by the functions below. */
 void story_drain(story *s);
 
 void story_start(story *s);
 void story_connect(story *s);
-void story_hear(story *s, const char *frame);
+void story_receive(story *s, const char *frame);
+void story_receive_format(story *s, const char *format, ...) ARCP_PRINTF(2, 3);
+/* One byte longer than the longest id that the client accepts. */
+const char *story_id_too_long(void);
 void story_drop(story *s);
-void story_drop_for(story *s, arcp_status status); /* as the transport says why */
-void story_wait(story *s, int64_t ms);             /* and ticks */
-/* Ticks at the session's own deadline; fails when it has none. */
+void story_drop_for(story *s, arcp_status status); /* with the status of the transport */
+void story_wait(story *s, int64_t ms);             /* lets time pass, and ticks */
+/* Ticks at the deadline of the session; fails if it has none. */
 void story_wait_deadline(story *s);
-/* The connection breaks, and when the client has waited the next one is up. */
-void story_come_back(story *s);
+/* The connection is lost, and the next one is established after the pause of the client. */
+void story_reconnect(story *s);
 
 /* Requests by name; a job handle that comes with the reply is kept in s->jobs. */
 void story_submit(story *s, const char *name, const char *agent);
@@ -73,16 +78,16 @@ void story_list(story *s, const char *name);
 void story_ping(story *s, const char *name);
 arcp_reply_fn story_on_reply(void);
 
-/* Fails unless the log is exactly `text`; empties it. */
+/* Fails unless the log is exactly `text`; clears it. */
 void story_check_log(story *s, const char *text);
-/* The last frame of a type, NULL when there is none; `nth` from 1. */
+/* The last sent frame of a type, or the nth (from 1); NULL if there is none. */
 const char *story_sent(const story *s, const char *type);
 const char *story_sent_nth(const story *s, const char *type, size_t nth);
 size_t story_sent_count(const story *s, const char *type);
-/* Fails unless the frame's member at the dotted path is this JSON text ("" for absent). */
+/* Fails unless the member of the frame at the path ("a/b") is this JSON text ("" for absent). */
 void story_check_member(const char *frame, const char *path, const char *json);
 
-/* ---- what a runtime says ---- */
+/* ---- frames of the runtime ---- */
 
 #define WELCOME                                                                                    \
     "{'arcp':'1.1','id':'w1','type':'session.welcome','session_id':'sess_1','payload':{"           \
@@ -93,7 +98,7 @@ void story_check_member(const char *frame, const char *path, const char *json);
     "'provisioned_credentials','progress','result_chunk','agent_versions',"                        \
     "'x-vendor.arcpd.accepted_again'],"                                                            \
     "'agents':[{'name':'echo','versions':['1.0.0','2.0.0'],'default':'1.0.0'}]}}}"
-/* To who comes back. */
+/* After a resume. */
 #define WELCOME_AGAIN                                                                              \
     "{'arcp':'1.1','id':'w2','type':'session.welcome','session_id':'sess_1','payload':{"           \
     "'request_id':'$(session.hello)','resume_token':'rt_2','resume_window_sec':600,"               \
@@ -104,7 +109,7 @@ void story_check_member(const char *frame, const char *path, const char *json);
 #define ACCEPTED(id, members, job)                                                                 \
     "{'arcp':'1.1','id':'" id "','type':'job.accepted','session_id':'sess_1','payload':{" members  \
     "'job_id':'" job "','lease':{}}}"
-/* To the last submit, as a runtime that names requests says it. */
+/* The response to the last submit, of a runtime that names requests. */
 #define JOB_1_ACCEPTED                                                                             \
     "{'arcp':'1.1','id':'$(job.submit)','type':'job.accepted','session_id':'sess_1','payload':{"   \
     "'request_id':'$(job.submit)','job_id':'job_1','agent':'echo@1.0.0','lease':{},"               \
