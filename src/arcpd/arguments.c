@@ -96,6 +96,10 @@ static int next_flag(int argc, char **argv, bool begins)
     return getopt_long(argc, argv, short_flags, flags, NULL);
 }
 
+/* getopt leaves in `optopt` 0 for an unknown long option, the value of a known long option that was
+ * misused (short options cannot be: none takes a value), and the letter of an unknown short one.
+ * `word` is the argument before optind: the long option itself, but not the word of a short one
+ * that has further letters. */
 static arcp_status refuse_flag(int flag, const char *word, arcp_error *err)
 {
     if (flag == ':') {
@@ -105,8 +109,10 @@ static arcp_status refuse_flag(int flag, const char *word, arcp_error *err)
     if (optopt == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "there is no flag %.*s", name_size, word);
     }
-    if (optopt >= FLAG_CONFIG || strncmp(word, "--", 2) == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%.*s takes no value", name_size, word);
+    for (const struct option *known = flags; known->name != NULL; known++) {
+        if (known->val == optopt) {
+            return arcp_error_set(err, ARCP_E_USAGE, "%.*s takes no value", name_size, word);
+        }
     }
     return arcp_error_set(err, ARCP_E_USAGE, "there is no flag -%c", optopt);
 }

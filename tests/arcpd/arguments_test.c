@@ -44,7 +44,10 @@ static void a_wrong_command_line_is_refused_with_what_is_wrong(void **state)
         {"arcpd|--stdio=yes", "--stdio takes no value"},
         {"arcpd|--help=me", "--help takes no value"},
         {"arcpd|-x", "there is no flag -x"},
+        {"arcpd|--version=2", "--version takes no value"},
         {"arcpd|-xyz", "there is no flag -x"},
+        {"arcpd|--stdio|-xh", "there is no flag -x"},
+        {"arcpd|--token=hush-hush=alice|-xh", "there is no flag -x"},
         {"arcpd|serve", "serve belongs to no flag"},
         {"arcpd|--stdio|--|--stdio", "--stdio belongs to no flag"},
     };
