@@ -26,6 +26,12 @@ void arcp__sqlite_sum_remove(arcp__sqlite_sum *sum, int64_t crc)
     sum->changes++;
 }
 
+static arcp_status sum_missing(const arcp__sqlite *sqlite, int which, arcp_error *err)
+{
+    return arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: table \"sums\" says nothing of \"%s\"",
+                          sqlite->path, name_of(which));
+}
+
 arcp_status arcp__sqlite_sum_read(arcp__sqlite *sqlite, int which, arcp__sqlite_sum *out,
                                   arcp_error *err)
 {
@@ -44,9 +50,7 @@ arcp_status arcp__sqlite_sum_read(arcp__sqlite *sqlite, int which, arcp__sqlite_
                                  sqlite->path, name.data);
         }
     } else if (err->status == ARCP_OK) {
-        (void)arcp_error_set(err, ARCP_E_CORRUPT,
-                             "%s: damaged: table \"sums\" says nothing of \"%s\"", sqlite->path,
-                             name.data);
+        (void)sum_missing(sqlite, which, err);
     }
     sqlite3_reset(statement);
     return err->status;
@@ -172,7 +176,10 @@ arcp_status arcp__sqlite_tables_flush(arcp__sqlite_tables *tables, arcp_error *e
         sqlite3_bind_int64(statement, 5,
                            arcp__sqlite_crc_sum(name, sum->count, sum->sum, sum->changes));
         sqlite3_bind_int64(statement, 6, sum->place);
-        arcp__sqlite_run(tables->sqlite, statement, err);
+        if (arcp__sqlite_run(tables->sqlite, statement, err) == ARCP_OK &&
+            sqlite3_changes(tables->sqlite->db) != 1) {
+            (void)sum_missing(tables->sqlite, which, err);
+        }
     }
     return err->status;
 }

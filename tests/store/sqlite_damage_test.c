@@ -145,6 +145,23 @@ static void a_damaged_row_is_not_replaced(void **state)
     temp_dir_free(self.dir);
 }
 
+/* Otherwise the commit would be reported as done, and the next start would find its rows damaged.
+ */
+static void a_batch_whose_sum_cannot_be_written_fails(void **state)
+{
+    fixture self;
+    make_store(&self);
+    store_rig *rig = rig_open(self.url);
+    sql_change(self.path, "DELETE FROM sums WHERE name = 'jobs'");
+    check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j3", "v"));
+    check_commit(rig, ARCP_OK, op_put(ARCP_STORE_META, "m", "new"));
+    sql_change(self.path, "UPDATE sums SET rowid = rowid + 100 WHERE name = 'meta'");
+    check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_META, "m", "newer"));
+    check_scan(rig, ARCP_STORE_META, "", "m=new");
+    rig_close(rig);
+    temp_dir_free(self.dir);
+}
+
 /* A batch that is refused leaves no trace in the sums, either. */
 static void sums_follow_what_is_written(void **state)
 {
@@ -218,6 +235,7 @@ int main(void)
         cmocka_unit_test(damage_is_named_when_it_is_met),
         cmocka_unit_test(what_is_whole_is_read),
         cmocka_unit_test(a_damaged_row_is_not_replaced),
+        cmocka_unit_test(a_batch_whose_sum_cannot_be_written_fails),
         cmocka_unit_test(sums_follow_what_is_written),
         cmocka_unit_test(a_store_of_version_1_gets_checksums_and_keeps_its_content),
     };
