@@ -11,12 +11,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <arcp/span.h>
+
 /* -1 is accepted. */
 static inline void arcp__close(int fd)
 {
     if (fd >= 0) {
         (void)close(fd);
     }
+}
+
+/* Writes all bytes to a blocking descriptor. False sets errno. */
+static inline bool arcp__write_all(int fd, arcp_span bytes)
+{
+    while (bytes.size != 0) {
+        const ssize_t written = write(fd, bytes.data, bytes.size);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes = arcp_span_from(bytes, written < 0 ? 0 : (size_t)written);
+    }
+    return true;
 }
 
 /* Opens the directory `name` below `at`, which must not be a symbolic link, to read its entries.

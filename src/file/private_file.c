@@ -88,18 +88,6 @@ arcp_status arcp__private_file_read(const arcp__private_file *file, arcp_buf *ou
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, arcp_span text)
-{
-    while (text.size != 0) {
-        ssize_t written = write(fd, text.data, text.size);
-        if (written < 0 && errno != EINTR) {
-            return false;
-        }
-        text = arcp_span_from(text, written < 0 ? 0 : (size_t)written);
-    }
-    return true;
-}
-
 /* Writes the text to a new file in the same directory and stores its name in `fresh`. */
 static arcp_status write_fresh(const arcp__private_file *file, arcp_span text, bool is_durable,
                                char fresh[4096], arcp_error *err)
@@ -113,7 +101,7 @@ static arcp_status write_fresh(const arcp__private_file *file, arcp_span text, b
     if (fd < 0) {
         return io_failed(file, "made", errno, err);
     }
-    int number = write_all(fd, text) && (!is_durable || fsync(fd) == 0) ? 0 : errno;
+    int number = arcp__write_all(fd, text) && (!is_durable || fsync(fd) == 0) ? 0 : errno;
     (void)close(fd);
     if (number != 0) {
         (void)unlink(fresh);

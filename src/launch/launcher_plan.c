@@ -171,10 +171,12 @@ static arcp_status write_orders(arcp__launch_plan *plan, arcp_error *err)
     if (texts.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     } else if (plan->orders_fd < 0 ||
-               write(plan->orders_fd, &orders, sizeof(orders)) != (ssize_t)sizeof(orders) ||
-               write(plan->orders_fd, texts.data, texts.size) != (ssize_t)texts.size) {
-        status = arcp_error_set(err, ARCP_E_IO, "the environment cannot be passed on: %s",
-                                strerror(errno));
+               !arcp__write_all(plan->orders_fd,
+                                arcp_span_make((const char *)&orders, sizeof orders)) ||
+               !arcp__write_all(plan->orders_fd, arcp_buf_span(&texts))) {
+        status =
+            arcp_error_set(err, ARCP_E_IO, "the orders for " HELPER_NAME " cannot be written: %s",
+                           strerror(errno));
     }
     arcp_buf_fini(&texts);
     return status;

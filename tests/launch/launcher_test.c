@@ -1,4 +1,5 @@
 /* The direct launcher: what a program finds when it starts, and why it cannot. */
+#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
@@ -377,24 +378,46 @@ static void without_the_helper_another_user_is_refused(void **state)
     assert_int_equal(run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error),
                      ARCP_E_USAGE);
     assert_non_null(strstr(f->error.message, "/no/such/helper, which is not there"));
-    f->spec.user = NULL; /* nobody else needs it */
+    f->spec.user = NULL; /* only a change of user needs it */
     fixture_run(f);
 }
 
-/* What the helper is told to do, with a text behind it. */
+/* With a limit of the file size the kernel writes as much as fits, and reports the error only when
+ * the rest is written. */
+static void orders_that_cannot_be_written_whole_are_refused_with_the_reason(void **state)
+{
+    fixture *f = *state;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const struct rlimit small = {4096, 4096};
+        arcp_process *process = NULL;
+        (void)signal(SIGXFSZ, SIG_IGN);
+        f->spec.user = "nobody";
+        f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = open("/dev/null", O_RDWR);
+        const bool is_refused =
+            setrlimit(RLIMIT_FSIZE, &small) == 0 &&
+            f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error) == ARCP_E_IO &&
+            strcmp(f->error.message,
+                   "the orders for arcp-agent-exec cannot be written: File too large") == 0;
+        _exit(is_refused ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* Orders of the helper, followed by their texts. */
 typedef struct orders_file {
     arcp__launch_orders orders;
     char texts[32];
 } orders_file;
 
-/* Runs the helper with the first `size` bytes as its orders; returns its exit status, and what it
- * said of its failure. */
-static int run_helper(const orders_file *file, size_t size, arcp__launch_failure *failure)
+/* Runs the helper with a descriptor as its orders, which is closed; returns its exit status and the
+ * failure that it reported. */
+static int run_helper_with(int orders, arcp__launch_failure *failure)
 {
     int errors[2];
     int status = -1;
-    int orders = memfd_create("orders", MFD_CLOEXEC);
-    assert_true(orders >= 0 && write(orders, file, size) == (ssize_t)size);
     assert_int_equal(pipe2(errors, O_CLOEXEC), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -414,6 +437,14 @@ static int run_helper(const orders_file *file, size_t size, arcp__launch_failure
     (void)close(errors[0]);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The same with the first `size` bytes of a file. */
+static int run_helper(const orders_file *file, size_t size, arcp__launch_failure *failure)
+{
+    const int orders = memfd_create("orders", MFD_CLOEXEC);
+    assert_true(orders >= 0 && write(orders, file, size) == (ssize_t)size);
+    return run_helper_with(orders, failure);
 }
 
 static orders_file good_orders(void)
@@ -476,6 +507,18 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
     assert_non_null(strstr(f->output.data, "not by hand"));
 }
 
+static void the_helper_reports_why_it_cannot_map_its_orders(void **state)
+{
+    arcp__launch_failure failure;
+    const int orders = memfd_create("orders", MFD_CLOEXEC);
+    (void)state;
+    /* A hole larger than any address space. */
+    assert_int_equal(ftruncate(orders, INT64_C(1) << 60), 0);
+    assert_int_equal(run_helper_with(orders, &failure), 127);
+    assert_int_equal(failure.stage, ARCP__LAUNCH_HELPER);
+    assert_int_equal(failure.number, ENOMEM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,7 +539,9 @@ int main(void)
         FIXTURE_TEST(another_user_may_not_work_where_it_may_not_go),
         FIXTURE_TEST(without_rights_no_other_user_is_to_be_had),
         FIXTURE_TEST(without_the_helper_another_user_is_refused),
+        FIXTURE_TEST(orders_that_cannot_be_written_whole_are_refused_with_the_reason),
         FIXTURE_TEST(the_helper_refuses_what_it_cannot_read),
+        FIXTURE_TEST(the_helper_reports_why_it_cannot_map_its_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
