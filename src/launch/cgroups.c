@@ -20,7 +20,7 @@
 #define NAME_FORMAT  NAME_START "%d.%llu"
 #define NAME_SIZE    64
 #define END_WAIT_MS  1000
-#define EMPTY_TRIES  2 /* cgroups that are looked at before another one is made */
+#define EMPTY_TRIES  2 /* unused cgroups to check before a new one is created */
 #define OWN_MODE     0755
 #define EVENTS_BYTES 256
 
@@ -28,7 +28,7 @@
 typedef struct free_cgroup {
     struct free_cgroup *prev, *next;
     unsigned number;
-    bool is_killed; /* not used again: Linux kills whatever is born into one that was killed */
+    bool is_killed; /* not reused: Linux kills a process that is created in a killed cgroup */
 } free_cgroup;
 
 struct arcp__cgroups {
@@ -36,16 +36,16 @@ struct arcp__cgroups {
     int fd;        /* the directory of this runtime */
     char name[NAME_SIZE];
     unsigned made;
-    free_cgroup *unused; /* the one that was given back first is taken first */
+    free_cgroup *unused; /* first in, first out */
 };
 
-/* ---- where we are ---- */
+/* ---- our own cgroup ---- */
 
 static int open_own_cgroup(void)
 {
-    char path[4200] = "";  /* behind "0::" in /proc/self/cgroup */
-    char mount[4096] = ""; /* of the cgroup2 file system */
-    char root[4096] = "";  /* the cgroup that is its root there */
+    char path[4200] = "";  /* our cgroup: after "0::" in /proc/self/cgroup */
+    char mount[4096] = ""; /* where the cgroup2 file system is mounted */
+    char root[4096] = "";  /* the cgroup at the root of that mount */
     char line[12400];
     FILE *file = fopen("/proc/self/cgroup", "re");
     while (file != NULL && path[0] == '\0' && fgets(line, sizeof(path), file) != NULL) {
@@ -67,7 +67,7 @@ static int open_own_cgroup(void)
     const size_t root_size = strcmp(root, "/") == 0 ? 0 : strlen(root);
     if (path[0] == '\0' || mount[0] == '\0' || strncmp(path, root, root_size) != 0 ||
         (root_size != 0 && path[root_size] != '/' && path[root_size] != '\0')) {
-        return -1; /* mounted elsewhere: our own cgroup has no name here */
+        return -1; /* our own cgroup is not visible below this mount */
     }
     (void)snprintf(line, sizeof(line), "%s%s", mount, path + root_size);
     return open(line, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -83,8 +83,7 @@ static bool write_file(int directory, const char *name, const char *text)
     return written;
 }
 
-/* What cannot be read any more was removed, by another runtime that swept it too, and so is empty.
- */
+/* A read error means that another runtime, which also cleans up, has removed the cgroup: empty. */
 static bool reads_empty(int events_fd)
 {
     char text[EVENTS_BYTES];
@@ -93,7 +92,8 @@ static bool reads_empty(int events_fd)
     return size < 0 || strstr(text, "populated 0") != NULL;
 }
 
-/* Waits until no process is left, but not for ever: one may hang in the kernel. */
+/* Waits until the cgroup has no process. The wait is bounded because a process may hang in the
+ * kernel. */
 static bool await_empty(int directory, const char *events, int wait_ms)
 {
     int fd = openat(directory, events, O_RDONLY | O_CLOEXEC);
@@ -113,7 +113,7 @@ static bool await_empty(int directory, const char *events, int wait_ms)
     return empty;
 }
 
-/* Kills all that is in the directory `name` of a runtime, and removes it. */
+/* Kills all processes below the directory `name` of a runtime, and removes it. */
 static void remove_all(int parent_fd, const char *name)
 {
     DIR *entries = arcp__directory_entries(parent_fd, name);
@@ -133,9 +133,9 @@ static void remove_all(int parent_fd, const char *name)
     (void)closedir(entries);
 }
 
-/* ---- what earlier runtimes left ---- */
+/* ---- cleaning up after earlier runtimes ---- */
 
-static void sweep(int parent_fd)
+static void remove_abandoned(int parent_fd)
 {
     DIR *entries = arcp__directory_entries(parent_fd, ".");
     if (entries == NULL) {
@@ -160,14 +160,14 @@ static void sweep(int parent_fd)
     (void)closedir(entries);
 }
 
-/* ---- all of them ---- */
+/* ---- the cgroups of this runtime ---- */
 
 static void free_memory(arcp__cgroups *cgroups)
 {
-    free_cgroup *at = NULL;
+    free_cgroup *one = NULL;
     free_cgroup *next = NULL;
-    DL_FOREACH_SAFE (cgroups->unused, at, next) {
-        arcp__free(at);
+    DL_FOREACH_SAFE (cgroups->unused, one, next) {
+        arcp__free(one);
     }
     arcp__close(cgroups->fd);
     arcp__close(cgroups->parent_fd);
@@ -184,7 +184,7 @@ arcp__cgroups *arcp__cgroups_open(void)
     cgroups->fd = -1;
     cgroups->parent_fd = open_own_cgroup();
     if (cgroups->parent_fd >= 0) {
-        sweep(cgroups->parent_fd);
+        remove_abandoned(cgroups->parent_fd);
     }
     if (cgroups->parent_fd < 0 || !arcp__proc_stat_read(getpid(), &self)) {
         free_memory(cgroups);
@@ -228,8 +228,7 @@ unsigned arcp__cgroups_take(arcp__cgroups *cgroups, int *directory_fd)
     if (cgroups == NULL) {
         return 0;
     }
-    /* One that was used before and is empty. A few of those that were killed are removed on the
-     * way. */
+    /* Reuse an empty cgroup; killed ones that come up are removed. */
     for (unsigned tries = 0; tries < EMPTY_TRIES && cgroups->unused != NULL && number == 0;
          tries++) {
         free_cgroup *one = cgroups->unused;
@@ -241,7 +240,7 @@ unsigned arcp__cgroups_take(arcp__cgroups *cgroups, int *directory_fd)
             number = one->is_killed ? 0 : one->number;
             arcp__free(one);
         } else {
-            DL_APPEND(cgroups->unused, one); /* what is in it takes its time to die */
+            DL_APPEND(cgroups->unused, one); /* its processes have not exited yet */
         }
     }
     const bool is_new = number == 0;
@@ -275,5 +274,5 @@ void arcp__cgroups_end(arcp__cgroups *cgroups, unsigned number)
         one->number = number;
         one->is_killed = is_killed;
         DL_APPEND(cgroups->unused, one);
-    } /* else it is not used again, and removed with the rest */
+    } /* else it is not reused, but removed with the others at the end */
 }

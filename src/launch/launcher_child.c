@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SIGNAL_SET_BYTES (NSIG / 8) /* the kernel's: 8, or 16 where there are 128 signals */
+#define SIGNAL_SET_BYTES (NSIG / 8) /* of the kernel: 8, or 16 on systems with 128 signals */
 
 void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage stage)
 {
@@ -28,8 +28,8 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
         from[at] = files->from[at];
         is_low = is_low || from[at] < files->count;
     }
-    /* Everything is moved out of the way of 0, 1, 2, ... first; needed only by programs that have
-     * closed a standard descriptor, so that one of ours has such a number. */
+    /* If the program that we are in has closed a standard descriptor, some of these may have the
+     * numbers 0, 1, 2, ...: move them to higher numbers first. */
     for (int at = 0; is_low && at < files->count; at++) {
         from[at] = fcntl(from[at], F_DUPFD_CLOEXEC, ARCP__LAUNCH_ORDERS_FD + 1);
         if (from[at] < 0) {
@@ -46,8 +46,8 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
     return syscall(SYS_close_range, (unsigned)files->count, ~0U, 0U) == 0;
 }
 
-/* The kernel kills us with our parent; when it was gone before that was arranged, the
- * other half of this check does. */
+/* From now on the kernel kills us when our parent exits. getppid detects a parent that had already
+ * exited before. */
 static void die_with_parent(const arcp__launch_child *child)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != child->parent) {
@@ -55,7 +55,7 @@ static void die_with_parent(const arcp__launch_child *child)
     }
 }
 
-/* As the parent could not have it born there. */
+/* Used when the parent could not create us in the cgroup. */
 static bool join_cgroup(int directory)
 {
     int fd = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -82,9 +82,9 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
         arcp__launch_child_fail(child, ARCP__LAUNCH_FILES);
     }
     die_with_parent(child);
-    /* The parent's handlers must not run here, and what it ignores is its own affair. libc would
-     * leave out the two signals that it keeps for itself; a parent may have left those ignored too.
-     * All zero is the kernel's struct for the default. */
+    /* The parent's handlers must not run here, and signals that it ignores must not be ignored by
+     * the program. System calls, because libc refuses to reset the two signals that it reserves,
+     * which a parent may ignore as well. The kernel's struct of zeros means the default action. */
     for (int number = 1; number < NSIG; number++) {
         (void)syscall(SYS_rt_sigaction, number, normal, NULL, SIGNAL_SET_BYTES);
     }
@@ -100,12 +100,12 @@ static bool become_user(const arcp__launch_child *child)
         syscall(SYS_setresuid, child->uid, child->uid, child->uid) != 0) {
         return false;
     }
-    /* That the way back is closed is checked, not assumed. */
+    /* Verify that the privileges cannot be regained. */
     if (child->uid != 0 && (syscall(SYS_setresuid, 0, 0, 0) == 0 || geteuid() != child->uid)) {
         errno = EPERM;
         return false;
     }
-    /* Nor does a set-user-id program lead back. */
+    /* Nor through a set-user-id program. */
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
@@ -124,12 +124,12 @@ void arcp__launch_child_run(const arcp__launch_child *child)
     if (child->switch_user && !become_user(child)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_USER);
     }
-    /* As the user: a directory that it may not enter is refused here. */
+    /* After the change of user, so that a directory that the user may not enter is refused. */
     if (child->cwd != NULL && chdir(child->cwd) != 0) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_CWD);
     }
     if (child->switch_user) {
-        die_with_parent(child); /* changing users undid it */
+        die_with_parent(child); /* the change of user has reset it */
     }
     (void)execve(child->program, child->argv, child->env);
     arcp__launch_child_fail(child, ARCP__LAUNCH_EXEC);

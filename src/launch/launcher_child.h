@@ -1,9 +1,9 @@
-/* What the new process does between its birth and the program it becomes.
+/* What a new process does between its creation and exec.
  *
- * Everything here is async-signal-safe and allocates nothing: it runs after vfork, while
- * the memory is still the parent's, and in the helper arcp-agent-exec, which is not linked
- * with the library. Changes of user are system calls, not libc's functions: those would
- * have every thread of the memory's owner follow. */
+ * All functions are async-signal-safe and allocate nothing: they run after vfork, in the parent's
+ * memory, and in the helper arcp-agent-exec, which is not linked with the library. The user is
+ * changed by system calls, because libc's functions would change it for all threads of the parent.
+ */
 #ifndef ARCP_LAUNCH_LAUNCHER_CHILD_H
 #define ARCP_LAUNCH_LAUNCHER_CHILD_H
 
@@ -14,7 +14,7 @@
 
 #include <arcp/sys/launcher.h>
 
-/* Where the parent finds its ends in the new process. */
+/* Numbers of the error pipe and of the helper's orders in the new process. */
 enum { ARCP__LAUNCH_ERRORS_FD = 3, ARCP__LAUNCH_ORDERS_FD = 4 };
 
 #define ARCP__LAUNCH_GROUPS_MAX 1024
@@ -33,16 +33,16 @@ typedef enum arcp__launch_stage {
     ARCP__LAUNCH_STAGE_COUNT
 } arcp__launch_stage;
 
-/* What the child writes when it cannot become the program: one record, then it exits. */
+/* The record that the child writes to the error pipe before it exits, if it fails before exec. */
 typedef struct arcp__launch_failure {
-    int stage; /* arcp__launch_stage */
-    int number;
+    int stage;  /* arcp__launch_stage */
+    int number; /* errno */
 } arcp__launch_failure;
 
 typedef struct arcp__launch_child {
     const char *program; /* a path */
     char *const *argv, *const *env;
-    const char *cwd; /* NULL: stays */
+    const char *cwd; /* NULL: the current directory */
     const arcp_launch_limit *limits;
     size_t limit_count;
     bool switch_user;
@@ -54,11 +54,11 @@ typedef struct arcp__launch_child {
     int error_fd;
 } arcp__launch_child;
 
-/* What the helper does, at the beginning of a file at ARCP__LAUNCH_ORDERS_FD. Behind it, each with
- * its NUL, are the directory (empty: stays), the program's path, the arguments and the variables.
- */
+/* The beginning of the file at ARCP__LAUNCH_ORDERS_FD, which tells the helper what to do. It is
+ * followed by NUL-terminated strings: the directory (empty: the current one), the program's path,
+ * the arguments and the variables of the environment. */
 typedef struct arcp__launch_orders {
-    size_t struct_size; /* the helper refuses what another release wrote */
+    size_t struct_size; /* the helper refuses orders of another release */
     pid_t parent;
     uid_t uid;
     gid_t gid;
@@ -68,23 +68,23 @@ typedef struct arcp__launch_orders {
     arcp_launch_limit limits[ARCP__LAUNCH_LIMITS_MAX];
 } arcp__launch_orders;
 
-/* The descriptors that become 0, 1, 2, ... in the child, errors at ARCP__LAUNCH_ERRORS_FD. */
+/* The descriptors that become 0, 1, 2, ... in the child, with errors at ARCP__LAUNCH_ERRORS_FD. */
 typedef struct arcp__launch_files {
     int from[ARCP__LAUNCH_ORDERS_FD + 1];
     int count;
-    int cgroup; /* its directory, joined before that; -1: none */
-    bool keep;  /* errors and what is behind it stay open over the next exec (the helper) */
+    int cgroup; /* directory of a cgroup to join first; -1: none */
+    bool keep;  /* errors and orders stay open across exec (of the helper) */
 } arcp__launch_files;
 
-/* Writes what failed (errno) to the error pipe and exits. */
+/* Writes the stage and errno to the error pipe and exits. */
 void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage stage)
     __attribute__((noreturn));
 
-/* A group of its own, dying with the parent, the descriptors and no others, no signal
- * ignored or blocked. Only after fork or vfork, with all signals blocked. */
+/* Gives the child a process group of its own and only the given descriptors, has it killed with its
+ * parent, and resets all signals. Called after fork or vfork with all signals blocked. */
 void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_files *files);
 
-/* Limits, user, directory; then becomes the program. */
+/* Sets limits, user and directory, then executes the program. */
 void arcp__launch_child_run(const arcp__launch_child *child) __attribute__((noreturn));
 
 #endif

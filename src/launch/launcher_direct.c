@@ -1,10 +1,9 @@
-/* The direct launcher: vfork (into a cgroup where one is wanted), a few system calls, exec.
+/* The direct launcher: vfork (into a cgroup if one is given), a few system calls, exec.
  *
- * vfork because it costs the same whatever the size of our memory. Between it and exec the
- * child runs in that memory (launcher_child.h says what it may do there); we stand still
- * meanwhile. What fails in the child comes back through a pipe that exec closes. Starts for
- * another user go through a helper program (exec_helper).
- * docs/decisions/0003-launching-agents.md has the price. */
+ * The cost of vfork does not depend on the size of our memory. Until exec the child runs in our
+ * memory while we are suspended; launcher_child.h says what it may do there. It reports a failure
+ * through a pipe, which exec closes. Programs of another user are started through a helper
+ * (exec_helper). docs/decisions/0003-launching-agents.md has the measurements. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,7 +24,7 @@
 #include "launch/vfork_into_generic.h"
 #endif
 
-/* The helper needs a millisecond; what takes this long was stopped by somebody. */
+/* The helper takes about a millisecond. If it takes this long, something has stopped it. */
 #define HELPER_TIMEOUT_MS 10000
 
 typedef struct direct_launcher {
@@ -37,7 +36,7 @@ typedef struct direct_launcher {
 typedef struct direct_process {
     arcp_process base;
     arcp__launch_watch watch;
-    bool is_taken;
+    bool is_reaped;
     arcp_process_exit end;
 } direct_process;
 
@@ -46,8 +45,8 @@ typedef struct direct_process {
 static void process_signal(arcp_process *process, int number)
 {
     const direct_process *direct = (direct_process *)process;
-    /* A program may have left the group that it was started in. */
-    if (!direct->is_taken && kill(-process->pid, number) != 0) {
+    /* The program may have left its process group; then only the program itself gets the signal. */
+    if (!direct->is_reaped && kill(-process->pid, number) != 0) {
         (void)kill(process->pid, number);
     }
 }
@@ -57,28 +56,29 @@ static uint64_t microseconds(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000u + (uint64_t)time.tv_usec;
 }
 
-/* False: it still runs, or the call was interrupted; then the descriptor stays readable. */
-static bool fetch(direct_process *direct)
+/* Waits for the process without blocking. False: it still runs, or the call was interrupted, in
+ * which case the descriptor stays readable. */
+static bool reap(direct_process *direct)
 {
     siginfo_t info;
     struct rusage used = {0};
     arcp_process_exit *end = &direct->end;
-    if (direct->is_taken) {
+    if (direct->is_reaped) {
         return true;
     }
     if (arcp__launch_watch_wait(&direct->watch, WEXITED | WNOWAIT | WNOHANG, &info, NULL) == 0) {
         if (info.si_pid == 0) {
             return false;
         }
-        /* While its status waits to be fetched nobody else can have its number, so nobody
-         * else's group is hit. */
+        /* Before the exit status is fetched the pid cannot be reused, so this cannot kill the group
+         * of another process. */
         (void)kill(-direct->base.pid, SIGKILL);
         end->is_known =
             arcp__launch_watch_wait(&direct->watch, WEXITED | WNOHANG, &info, &used) == 0;
     } else if (errno != ECHILD) {
         return false;
     }
-    direct->is_taken = true;
+    direct->is_reaped = true;
     if (end->is_known) {
         end->by_signal = info.si_code != CLD_EXITED;
         end->code = info.si_status;
@@ -92,7 +92,7 @@ static bool fetch(direct_process *direct)
 static bool process_take_exit(arcp_process *process, arcp_process_exit *out)
 {
     direct_process *direct = (direct_process *)process;
-    if (!fetch(direct)) {
+    if (!reap(direct)) {
         return false;
     }
     arcp__options_give(out, &direct->end, sizeof direct->end);
@@ -104,7 +104,7 @@ static void process_release(arcp_process *process)
     direct_process *direct = (direct_process *)process;
     process_signal(process, SIGKILL);
     struct pollfd waited = {.fd = process->exit_fd, .events = POLLIN};
-    while (!fetch(direct)) {
+    while (!reap(direct)) {
         (void)poll(&waited, 1, -1);
     }
     arcp__launch_watch_fini(&direct->watch);
@@ -137,15 +137,15 @@ static pid_t start_child(arcp__launch_plan *plan)
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     if (cgroup >= 0) {
-        /* Born in the cgroup it is to be in. Joining it later has the kernel wait for all
-         * processors to pass a quiet state first, for tens of milliseconds on a machine that is
-         * busy, and us with it. */
+        /* Create the child in its cgroup. To join it later, the kernel first waits for all
+         * processors to pass a quiescent state, which takes tens of milliseconds on a busy machine,
+         * during which we would be suspended. */
         plan->files.cgroup = -1; /* nothing to join */
         pid = (pid_t)vfork_into(cgroup, run_child, plan);
         plan->files.cgroup = cgroup;
         if (pid > 0 && !plan->has_begun) {
-            /* Linux (6.18 at least) compares how often its parent's cgroup and its own were ever
-             * killed, and takes a difference for a kill that it escaped. Joining does not. */
+            /* Linux (6.18 and probably others) compares how often the cgroups of parent and child
+             * were killed in the past, and kills the child if the counts differ. Joining works. */
             (void)waitpid(pid, NULL, 0);
             pid = -1;
         }
@@ -162,8 +162,7 @@ static pid_t start_child(arcp__launch_plan *plan)
     return pid;
 }
 
-/* True when the child said why it could not become the program; false when the pipe closed
- * without a word, as exec does. */
+/* True if the child reported a failure; false if the pipe was closed without one, as by exec. */
 static bool read_failure(int fd, int timeout_ms, arcp__launch_failure *out)
 {
     struct pollfd waited = {.fd = fd, .events = POLLIN};
@@ -187,15 +186,15 @@ static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_fa
                             arcp_error *err)
 {
     static const char *const what[ARCP__LAUNCH_STAGE_COUNT] = {
-        [ARCP__LAUNCH_GROUP] = "no process group of its own",
-        [ARCP__LAUNCH_CGROUP] = "its cgroup",
-        [ARCP__LAUNCH_FILES] = "its descriptors",
-        [ARCP__LAUNCH_LIMITS] = "its resource limits",
-        [ARCP__LAUNCH_USER] = "its user",
-        [ARCP__LAUNCH_CWD] = "its directory",
-        [ARCP__LAUNCH_PARENT] = "its parent is gone",
+        [ARCP__LAUNCH_GROUP] = "creating its process group",
+        [ARCP__LAUNCH_CGROUP] = "joining its cgroup",
+        [ARCP__LAUNCH_FILES] = "passing its descriptors",
+        [ARCP__LAUNCH_LIMITS] = "setting its resource limits",
+        [ARCP__LAUNCH_USER] = "changing its user",
+        [ARCP__LAUNCH_CWD] = "changing its directory",
+        [ARCP__LAUNCH_PARENT] = "its parent has exited",
         [ARCP__LAUNCH_EXEC] = "exec",
-        [ARCP__LAUNCH_HELPER] = "the helper",
+        [ARCP__LAUNCH_HELPER] = "the helper program",
     };
     bool is_missing = failure->stage == ARCP__LAUNCH_EXEC && failure->number == ENOENT;
     return arcp_error_set(err, is_missing ? ARCP_E_USAGE : ARCP_E_IO,
@@ -209,7 +208,7 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
     int errors[2];
     arcp__launch_failure failure = {0, 0};
     if (pipe2(errors, O_CLOEXEC) != 0) {
-        return arcp_error_set(err, ARCP_E_IO, "no pipe can be had: %s", strerror(errno));
+        return arcp_error_set(err, ARCP_E_IO, "cannot create a pipe: %s", strerror(errno));
     }
     plan->child.error_fd = errors[1];
     plan->files.from[ARCP__LAUNCH_ERRORS_FD] = errors[1];
@@ -218,7 +217,7 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
     (void)close(errors[1]);
     if (pid < 0) {
         (void)close(errors[0]);
-        return arcp_error_set(err, ARCP_E_IO, "no process can be had: %s", strerror(fork_error));
+        return arcp_error_set(err, ARCP_E_IO, "cannot create a process: %s", strerror(fork_error));
     }
     bool failed = read_failure(errors[0], plan->files.keep ? HELPER_TIMEOUT_MS : -1, &failure);
     (void)close(errors[0]);

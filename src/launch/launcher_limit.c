@@ -5,7 +5,7 @@
 
 #include "base/digits.h"
 
-/* The resource limits that a configuration may name. */
+/* The names of resource limits in a configuration. */
 static const struct {
     const char *name;
     int resource;
@@ -20,8 +20,8 @@ static const struct {
     {"stack", RLIMIT_STACK},
 };
 
-/* Decimal digits, or "unlimited". The greatest number stands for that, so it cannot be asked for
- * as a number. */
+/* Decimal digits, or "unlimited", which is represented by the greatest number; as a number that is
+ * refused. */
 static bool read_amount(arcp_span text, uint64_t *out)
 {
     if (arcp_span_equal_cstr(text, "unlimited")) {
@@ -40,8 +40,8 @@ arcp_status arcp__launch_limit_parse(const char *name, const char *value, arcp_l
     }
     if (row == sizeof(rows) / sizeof(rows[0])) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "there is no resource limit \"%s\" (as, core, cpu, data, fsize, "
-                              "nofile, nproc, stack, ... as in setrlimit(2))",
+                              "unknown resource limit \"%s\": must be as, core, cpu, data, fsize, "
+                              "nofile, nproc, stack, or another of setrlimit(2)",
                               name);
     }
     arcp_span text = arcp_span_cstr(value);

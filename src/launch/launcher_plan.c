@@ -15,7 +15,7 @@
 
 #define HELPER_NAME "arcp-agent-exec"
 
-/* A regular file that we may execute. */
+/* Whether it is a regular file that we may execute. */
 static bool is_program(const char *path)
 {
     struct stat about;
@@ -35,7 +35,7 @@ static const char *value_of(const char *const *env, const char *name)
     return NULL;
 }
 
-/* As execvp would, but with the child's PATH and before it exists. */
+/* Finds the program as execvp would, but in the child's PATH and before the child exists. */
 static arcp_status find_program(arcp__launch_plan *plan, const char *const *argv,
                                 const char *const *env, arcp_error *err)
 {
@@ -47,7 +47,7 @@ static arcp_status find_program(arcp__launch_plan *plan, const char *const *argv
     if (strchr(name, '/') != NULL) {
         const bool is_relative = name[0] != '/';
         if (is_relative && getcwd(here, sizeof(here)) == NULL) {
-            return arcp_error_set(err, ARCP_E_IO, "the current directory has no name: %s",
+            return arcp_error_set(err, ARCP_E_IO, "cannot get the current directory: %s",
                                   strerror(errno));
         }
         int written = snprintf(plan->program, sizeof(plan->program), "%s%s%s", here,
@@ -114,23 +114,23 @@ arcp_status arcp__launch_check(const char *const *argv, const char *const *env, 
                               strerror(errno));
     }
     if (!is_program(plan.program)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s is no file that we may execute", plan.program);
+        return arcp_error_set(err, ARCP_E_USAGE, "%s is not an executable file", plan.program);
     }
     return user == NULL ? ARCP_OK : find_user(&plan, user, err);
 }
 
 /* ---- the helper ----
  *
- * A child of vfork that has changed its user still runs in our memory: whoever is that user could
- * stop it there, and us with it. So the change is left to a program of its own, which does what the
- * child would have done. */
+ * After a vfork, a child that has changed its user would still run in our memory. That user could
+ * stop it there, and so suspend us. Therefore a separate program changes the user and does
+ * everything that follows. */
 
 static void append_text(arcp_buf *to, const char *text)
 {
     arcp_buf_append(to, arcp_span_make(text, strlen(text) + 1));
 }
 
-/* Appends all of a NULL-terminated list; returns how many. */
+/* Appends a NULL-terminated list and returns its length. */
 static size_t append_texts(arcp_buf *to, char *const *texts)
 {
     size_t count = 0;
@@ -140,20 +140,21 @@ static size_t append_texts(arcp_buf *to, char *const *texts)
     return count;
 }
 
-/* What the helper is to do, in a file that nobody else can name: its words could be read by
- * everybody, and an environment of its own may name libraries to load while it is still root. */
+/* Writes the helper's orders to a memfd. They are not passed as arguments, which every user can
+ * read, nor is the agent's environment passed as the helper's, because it could name libraries to
+ * load while the helper is still root. */
 static arcp_status write_orders(arcp__launch_plan *plan, arcp_error *err)
 {
     const arcp__launch_child *child = &plan->child;
     arcp__launch_orders orders;
     arcp_buf texts = arcp_buf_init();
     if (child->limit_count > ARCP__LAUNCH_LIMITS_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE, "there are more than %d resource limits",
+        return arcp_error_set(err, ARCP_E_USAGE, "an agent can have at most %d resource limits",
                               ARCP__LAUNCH_LIMITS_MAX);
     }
     append_text(&texts, child->cwd == NULL ? "" : child->cwd);
     append_text(&texts, child->program);
-    memset(&orders, 0, sizeof(orders)); /* its padding too */
+    memset(&orders, 0, sizeof(orders)); /* including padding */
     orders.struct_size = sizeof(orders);
     orders.argc = append_texts(&texts, child->argv);
     orders.env_count = append_texts(&texts, child->env);
@@ -195,7 +196,7 @@ static arcp_status use_helper(arcp__launch_plan *plan, const char *given, arcp_e
     }
     if (!is_there) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "running as another user needs the program %s, which is not there",
+                              "running as another user needs the program %s, which does not exist",
                               given != NULL ? given : HELPER_NAME);
     }
     arcp_status status = write_orders(plan, err);

@@ -1,4 +1,4 @@
-/* Everything about a start that needs memory or look-ups, done before the process exists. */
+/* Prepares a start: everything that needs memory or look-ups, before the process exists. */
 #ifndef ARCP_LAUNCH_LAUNCHER_PLAN_H
 #define ARCP_LAUNCH_LAUNCHER_PLAN_H
 
@@ -8,18 +8,18 @@
 #include "launch/launcher_child.h"
 
 typedef struct arcp__launch_plan {
-    char program[8192]; /* an absolute path: the child changes its directory before it is used */
+    char program[8192]; /* an absolute path, because the child changes its directory before exec */
     gid_t groups[ARCP__LAUNCH_GROUPS_MAX];
-    arcp__launch_child child; /* what is executed: the program, or the helper */
-    arcp__launch_files files; /* errors is filled in by the launcher */
-    bool has_begun;           /* set by the child, in our memory, with the first thing it does */
+    arcp__launch_child child; /* executes the program, or the helper */
+    arcp__launch_files files; /* the launcher sets the error pipe */
+    bool has_begun;           /* set by the child, in our memory, before anything else */
     arcp_buf helper_path;
     char *helper_argv[2];
     int orders_fd; /* -1: none; closed by fini */
 } arcp__launch_plan;
 
-/* `helper` may be NULL (see arcp_direct_launcher_options). ARCP_E_USAGE when program, user
- * or helper does not exist. fini also after a failure. */
+/* `helper` may be NULL (see arcp_direct_launcher_options). ARCP_E_USAGE if the program, the user or
+ * the helper does not exist. Call fini even after a failure. */
 ARCP_MUST_CHECK arcp_status arcp__launch_plan_init(arcp__launch_plan *plan,
                                                    const arcp_launch_spec *spec, const char *helper,
                                                    arcp_error *err);

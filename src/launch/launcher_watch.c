@@ -20,7 +20,7 @@ static void *wait_for_end(void *argument)
     while (waitid(P_PID, (id_t)watch->pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
     ssize_t written = write(watch->fd, &one, sizeof(one));
-    (void)written; /* an eventfd takes it */
+    (void)written; /* this cannot fail on a new eventfd */
     return NULL;
 }
 
@@ -45,7 +45,7 @@ arcp_status arcp__launch_watch_init(arcp__launch_watch *watch, pid_t pid, bool *
         return ARCP_OK;
     }
     arcp__close(watch->fd);
-    return arcp_error_set(err, ARCP_E_IO, "a process cannot be watched: %s", strerror(number));
+    return arcp_error_set(err, ARCP_E_IO, "cannot watch a process: %s", strerror(number));
 }
 
 void arcp__launch_watch_fini(arcp__launch_watch *watch)
@@ -59,7 +59,7 @@ void arcp__launch_watch_fini(arcp__launch_watch *watch)
 int arcp__launch_watch_wait(const arcp__launch_watch *watch, int options, siginfo_t *info,
                             struct rusage *used)
 {
-    /* libc's waitid has no place for what the process used. */
+    /* libc's waitid has no parameter for the resource usage. */
     info->si_pid = 0;
     return (int)syscall(SYS_waitid, watch->has_thread ? P_PID : P_PIDFD,
                         watch->has_thread ? watch->pid : watch->fd, info, options, used);

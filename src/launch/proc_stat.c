@@ -34,7 +34,7 @@ static ssize_t read_some(int fd, char *to, size_t size)
 
 bool arcp__proc_stat_parse(const char *text, arcp__proc_stat *out)
 {
-    /* The second field is the program's name in parentheses, and may itself hold any:
+    /* The second field is the program's name in parentheses. It may itself contain parentheses, so
      * the last one of the line closes it. */
     const char *close = strrchr(text, ')');
     if (close == NULL || close[1] != ' ' || close[2] == '\0') {
@@ -77,8 +77,8 @@ bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out)
     return arcp__proc_stat_parse(text, out);
 }
 
-/* The children of `parent`; 0: all. */
-static void walk(pid_t parent, arcp__proc_fn each, void *user)
+/* Calls `each` for the children of `parent`; 0: for all processes. */
+static void for_each_process(pid_t parent, arcp__proc_fn each, void *user)
 {
     DIR *entries = opendir("/proc");
     if (entries == NULL) {
@@ -98,7 +98,7 @@ static void walk(pid_t parent, arcp__proc_fn each, void *user)
 
 void arcp__proc_each(arcp__proc_fn each, void *user)
 {
-    walk(0, each, user);
+    for_each_process(0, each, user);
 }
 
 void arcp__proc_each_child(arcp__proc_fn each, void *user)
@@ -108,7 +108,7 @@ void arcp__proc_each_child(arcp__proc_fn each, void *user)
     (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)parent);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        walk(parent, each, user); /* a kernel without this list */
+        for_each_process(parent, each, user); /* the kernel does not have this list */
         return;
     }
     char word[16];

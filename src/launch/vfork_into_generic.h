@@ -1,5 +1,4 @@
-/* No vfork into a cgroup is known here: the child joins it. Only launcher_direct.c includes this.
- */
+/* Platforms without vfork into a cgroup: the child joins it. Included by launcher_direct.c only. */
 #ifndef ARCP_LAUNCH_VFORK_INTO_GENERIC_H
 #define ARCP_LAUNCH_VFORK_INTO_GENERIC_H
 

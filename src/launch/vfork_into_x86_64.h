@@ -1,6 +1,6 @@
-/* vfork whose child is born in a cgroup. libc has none: the child goes on in the caller's memory
- * and on its stack, so that no C function can return from the system call. Only launcher_direct.c
- * includes this. */
+/* vfork that creates the child in a cgroup. libc has no such function, and it cannot be written in
+ * C: the child continues in the caller's memory and on its stack, so a C function must not return
+ * from the system call. Included by launcher_direct.c only. */
 #ifndef ARCP_LAUNCH_VFORK_INTO_X86_64_H
 #define ARCP_LAUNCH_VFORK_INTO_X86_64_H
 
@@ -22,9 +22,9 @@
 #define VFORK_INTO_STACK 65536u /* more than the child uses */
 #endif
 
-/* The child calls `run`, which must not return, below the caller's frame (and its red zone); the
- * caller stands still until the child has become a program or exited. Returns the child's number,
- * or the error, negated: ENOSYS when the kernel, or a filter of system calls, has none. */
+/* The child calls `run`, which must not return, below the caller's frame and its red zone. The
+ * caller is suspended until the child has executed a program or exited. Returns the child's pid or
+ * a negated errno: ENOSYS if the kernel, or a system call filter, does not support it. */
 static inline long vfork_into(int cgroup_fd, void (*run)(void *argument), void *argument)
 {
     struct clone_args how = {.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
@@ -44,8 +44,8 @@ static inline long vfork_into(int cgroup_fd, void (*run)(void *argument), void *
                      : "D"(&how), "S"(sizeof(how)), [run] "r"(run), [argument] "r"(argument)
                      : "rcx", "r11", "cc", "memory");
 #ifdef VFORK_INTO_IS_WATCHED
-    /* The child never returned from its frames: AddressSanitizer still takes what lies between
-     * their variables for out of bounds. It does this by itself after libc's vfork. */
+    /* The child never returned from its frames, so AddressSanitizer still regards the memory
+     * between their variables as poisoned. After libc's vfork it clears this itself. */
     __asan_unpoison_memory_region((char *)__builtin_frame_address(0) - VFORK_INTO_STACK,
                                   VFORK_INTO_STACK);
 #endif

@@ -1,11 +1,11 @@
-/* The end of a program, in order:
+/* The end of a process, in order:
  *
- *   its descriptor is readable   the launcher kills what is left in its group, and fetches
- *                                exit status or signal; what is left in its cgroup is killed
- *   its outputs end              or 1 s passes, when something outside the group holds them;
- *                                what waits for its turn then is delivered first
- *   exited                       the last lines without a line feed first
- *   freed by its owner           the handles close, its directory is removed */
+ *   its exit descriptor is readable   the launcher kills the rest of its group and fetches its exit
+ *                                     status or signal; the rest of its cgroup is killed
+ *   its outputs end                   or 1 s passes, if a process outside the group keeps them
+ *                                     open; output that was already read is delivered first
+ *   `exited` is called                after a last line without a line feed was delivered
+ *   its owner frees it                the handles are closed and its directory is removed */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -56,7 +56,8 @@ static void on_handle_closed(uv_handle_t *handle)
     if (process->process != NULL) {
         process->process->ops->release(process->process);
     }
-    /* An empty directory goes at once; what may take long goes on another thread. */
+    /* An empty directory is removed at once; a tree may take long and is removed on another thread.
+     */
     if (process->directory != NULL && rmdir(process->directory) != 0) {
         process->cleaning.data = process;
         if (uv_queue_work(process->table->loop, &process->cleaning, on_cleaning, on_cleaned) == 0) {
@@ -97,24 +98,24 @@ void arcp__agent_process_free(arcp__agent_process *process)
         return;
     }
     process->is_freed = true;
-    process->is_told = true;
+    process->is_reported = true;
     arcp__process_table_resume(process);
-    if (process->is_taken) {
+    if (process->is_reaped) {
         close_all(process);
         return;
     }
-    /* Its end is still awaited, so that no zombie stays. */
+    /* Its end is still awaited, so that it does not stay a zombie. */
     arcp__agent_process_kill(process);
     stop_reading(process);
 }
 
 /* ---- its end ---- */
 
-static void on_drained(uv_timer_t *timer)
+static void on_drain_timeout(uv_timer_t *timer)
 {
     arcp__agent_process *process = timer->data;
     if (process->is_resting) {
-        (void)uv_timer_again(timer); /* what it wrote is still being delivered */
+        (void)uv_timer_again(timer); /* its output is still being delivered */
         return;
     }
     stop_reading(process);
@@ -127,14 +128,14 @@ static void on_drained(uv_timer_t *timer)
 bool arcp__agent_process_check(arcp__agent_process *process)
 {
     arcp__process_table *table = process->table;
-    if (process->is_taken || process->process == NULL) {
-        return process->is_taken;
+    if (process->is_reaped || process->process == NULL) {
+        return process->is_reaped;
     }
     process->end = arcp_process_exit_init();
     if (!process->process->ops->take_exit(process->process, &process->end)) {
         return false;
     }
-    process->is_taken = true;
+    process->is_reaped = true;
     (void)uv_poll_stop(&process->exit);
     DL_DELETE(table->processes, process);
     table->count--;
@@ -148,7 +149,7 @@ bool arcp__agent_process_check(arcp__agent_process *process)
         return true;
     }
     uv_update_time(table->loop);
-    (void)uv_timer_start(&process->timer, on_drained, table->drain_ms, table->drain_ms);
+    (void)uv_timer_start(&process->timer, on_drain_timeout, table->drain_ms, table->drain_ms);
     arcp__agent_process_read(process);
     arcp__agent_process_finish(process);
     return true;
@@ -163,11 +164,11 @@ static void on_exit_readable(uv_poll_t *poll, int status, int events)
 
 bool arcp__agent_process_has_ended(const arcp__agent_process *process)
 {
-    if (process->is_taken || process->process == NULL) {
-        return process->is_taken;
+    if (process->is_reaped || process->process == NULL) {
+        return process->is_reaped;
     }
-    struct pollfd look = {.fd = process->process->exit_fd, .events = POLLIN};
-    return poll(&look, 1, 0) > 0;
+    struct pollfd exit = {.fd = process->process->exit_fd, .events = POLLIN};
+    return poll(&exit, 1, 0) > 0;
 }
 
 /* ---- while it runs ---- */
@@ -201,7 +202,7 @@ arcp_status arcp__agent_process_move_directory(arcp__agent_process *process, con
     }
     if (process->directory == NULL || rename(process->directory, path) != 0) {
         arcp__free(copy);
-        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
+        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be created: %s", path,
                               strerror(process->directory == NULL ? ENOENT : errno));
     }
     arcp__free(process->directory);
@@ -224,7 +225,7 @@ static void on_kill(uv_timer_t *timer)
 
 void arcp__agent_process_terminate(arcp__agent_process *process)
 {
-    if (process->is_taken || process->is_terminating || process->is_freed) {
+    if (process->is_reaped || process->is_terminating || process->is_freed) {
         return;
     }
     process->is_terminating = true;
@@ -246,7 +247,7 @@ typedef struct write_request {
     uv_write_t request;
     arcp__agent_process *process;
     bool is_last;
-    arcp_buf bytes; /* what was not written at once; secret: credentials */
+    arcp_buf bytes; /* not written at once; secret, because input can contain credentials */
 } write_request;
 
 static void close_input(arcp__agent_process *process)
@@ -260,7 +261,7 @@ static void close_input(arcp__agent_process *process)
 static void on_written(uv_write_t *request, int status)
 {
     write_request *written = (write_request *)request;
-    /* A program that closed its input will be told nothing more; its exit says the rest. */
+    /* A program that has closed its input is not an error: how it exits decides about the job. */
     if (written->is_last || status != 0) {
         close_input(written->process);
     }
@@ -268,7 +269,7 @@ static void on_written(uv_write_t *request, int status)
     arcp__free(written);
 }
 
-/* With a line feed behind it, or the end of the input. */
+/* Appends a line feed, or closes the input after the bytes (`is_last`). */
 static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, bool is_last)
 {
     uv_stream_t *input = (uv_stream_t *)&process->input;
@@ -282,7 +283,7 @@ static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, bo
     if (queued > process->input_bytes_max || size > UINT32_MAX) {
         return ARCP_E_LIMIT;
     }
-    /* libuv does not change them, whatever its type says. */
+    /* libuv does not change the bytes, but its type is not const. */
     union {
         const char *from;
         char *to;
@@ -342,7 +343,7 @@ static void close_ends(int ends[3])
     }
 }
 
-/* Ours do not block; theirs are ordinary pipes, as programs expect. */
+/* Our ends are non-blocking; those of the program are blocking, as programs expect. */
 static arcp_status make_pipes(int ours[3], int theirs[3], arcp_error *err)
 {
     for (int at = 0; at < 3; at++) {
@@ -351,7 +352,7 @@ static arcp_status make_pipes(int ours[3], int theirs[3], arcp_error *err)
         if (result != 0) {
             close_ends(ours);
             close_ends(theirs);
-            return arcp_error_set(err, ARCP_E_IO, "no pipe can be had: %s", uv_strerror(result));
+            return arcp_error_set(err, ARCP_E_IO, "cannot create a pipe: %s", uv_strerror(result));
         }
         ours[at] = fds[at == 0 ? 1 : 0];
         theirs[at] = fds[at == 0 ? 0 : 1];
@@ -359,14 +360,14 @@ static arcp_status make_pipes(int ours[3], int theirs[3], arcp_error *err)
     return ARCP_OK;
 }
 
-/* What only the program needs. */
+/* Closes the program's ends. */
 static void close_theirs(arcp__agent_process *process)
 {
     close_ends(process->theirs);
     arcp__close(process->cgroup_fd);
 }
 
-/* Its handles, and its program on the way. */
+/* Opens its handles and requests the start of its program. */
 static arcp_status launch(arcp__agent_process *process, const arcp__process_spec *spec,
                           arcp_error *err)
 {
@@ -401,7 +402,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     for (int at = 0; at < 3; at++) {
         (void)uv_pipe_init(table->loop, pipes[at], 0);
         pipes[at]->data = process;
-        /* It looks at the flags of a descriptor that we know to be open. */
+        /* This cannot fail: it only reads the flags of a descriptor that is open. */
         (void)uv_pipe_open(pipes[at], ours[at]);
     }
     process->open_handles = 4;
@@ -423,7 +424,7 @@ static arcp_status watch(arcp__agent_process *process, arcp__start *start)
     const int result = uv_poll_init(process->table->loop, &process->exit, start->process->exit_fd);
     if (result != 0) {
         start->process->ops->release(start->process);
-        return arcp_error_set(&start->error, ARCP_E_IO, "the process cannot be watched: %s",
+        return arcp_error_set(&start->error, ARCP_E_IO, "cannot watch the process: %s",
                               uv_strerror(result));
     }
     process->process = start->process;
@@ -440,14 +441,14 @@ void arcp__agent_process_started(arcp__start *start)
     const arcp_status status = watch(process, start);
     close_theirs(process);
     if (status != ARCP_OK) {
-        process->is_taken = true;
+        process->is_reaped = true;
         DL_DELETE(table->processes, process);
         table->count--;
         arcp__cgroups_end(table->cgroups, process->cgroup);
         if (process->is_freed) {
             close_all(process);
         } else {
-            process->is_told = true;
+            process->is_reported = true;
             process->callbacks.started(process->callbacks.user, status, start->error.message);
         }
     } else {
@@ -463,7 +464,7 @@ void arcp__agent_process_started(arcp__start *start)
         if (!process->is_freed) {
             process->callbacks.started(process->callbacks.user, ARCP_OK, "");
         }
-        /* Freed meanwhile, it is read no more. */
+        /* Does nothing if the callback freed the process. */
         arcp__agent_process_read(process);
     }
     if (table->reaps_later && !arcp__starter_is_busy(table->starter)) {

@@ -1,15 +1,16 @@
-/* What a program writes: lines or bytes of standard output, lines of standard error.
+/* The output of a program: lines or bytes of standard output, lines of standard error.
  *
- * One read brings up to 64 KiB, which can be tens of thousands of lines. A program has a share of
- * each turn of the loop; what was read beyond it is kept, and nothing more is read, until the
- * table's next turn. */
+ * One read returns up to 64 KiB, which can be tens of thousands of lines. A program has a share of
+ * each turn of the loop. Bytes read beyond it are kept in `left`, and nothing more is read, until
+ * the table's next turn. */
 #include <errno.h>
 
 #include "process/process_state.h"
 
 #define STDERR_TAIL     2048u
 #define STDERR_LINE_MAX 65536u
-/* What a pipe can hold when its reader stops: more after the end is somebody else's. */
+/* The most that a pipe can hold. After the program's end, more than this must come from another
+ * process that has the pipe open, and is not read. */
 #define DRAIN_BYTES_MAX 1048576u
 
 static void on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
@@ -19,10 +20,10 @@ static void on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(process->table->read_buffer, ARCP__READ_BYTES);
 }
 
-/* A line or a piece of so many bytes was delivered. */
-static void count(arcp__agent_process *process, size_t bytes)
+/* Charges a delivered line or block to the program's share of the turn. */
+static void charge_turn(arcp__agent_process *process, size_t bytes)
 {
-    int64_t now_ns = (int64_t)uv_hrtime();
+    const int64_t now_ns = (int64_t)uv_hrtime();
     if (!arcp__turn_take(&process->table->turn, &process->share, bytes, now_ns, now_ns)) {
         arcp__process_table_rest(process);
     }
@@ -37,12 +38,12 @@ static void refuse_line(arcp__agent_process *process, arcp_status why)
     }
 }
 
-/* An empty line of standard error is not worth one of the log. */
-static void say_line(const arcp__agent_process *process, const arcp__agent_stream *stream,
-                     arcp_span line)
+/* Empty lines of standard error are not logged. */
+static void deliver_line(const arcp__agent_process *process, const arcp__agent_stream *stream,
+                         arcp_span line)
 {
     const arcp__agent_process_callbacks *callbacks = &process->callbacks;
-    if (process->is_told) {
+    if (process->is_reported) {
         return;
     }
     if (stream == &process->errors && line.size != 0) {
@@ -52,14 +53,14 @@ static void say_line(const arcp__agent_process *process, const arcp__agent_strea
     }
 }
 
-/* Takes lines while the process has a share of the turn; returns what is left. A line of standard
- * output over the limit is refused, one of standard error cut. */
+/* Delivers lines while the process has a share of the turn; returns the remaining bytes. A line of
+ * standard output that exceeds the limit is refused, one of standard error is truncated. */
 static arcp_span take_lines(arcp__agent_process *process, arcp__agent_stream *stream,
                             arcp_span bytes)
 {
     const bool is_output = stream == &process->output;
     const size_t most = is_output ? process->line_bytes_max : STDERR_LINE_MAX;
-    while (bytes.size != 0 && !process->is_told && !(is_output && process->skips_output)) {
+    while (bytes.size != 0 && !process->is_reported && !(is_output && process->skips_output)) {
         if (process->is_resting) {
             return bytes;
         }
@@ -74,7 +75,7 @@ static arcp_span take_lines(arcp__agent_process *process, arcp__agent_stream *st
         const bool is_complete = end != NULL || is_over;
         arcp_span line = arcp_span_first(bytes, size);
         if (!is_complete || stream->line.size != 0) {
-            /* It began in an earlier read, or ends in a later one. */
+            /* The line began in an earlier read, or ends in a later one. */
             arcp_buf_append(&stream->line, line);
             line = arcp_buf_span(&stream->line);
         }
@@ -83,9 +84,9 @@ static arcp_span take_lines(arcp__agent_process *process, arcp__agent_stream *st
             break;
         }
         if (is_complete || stream->line.failed) {
-            say_line(process, stream, line);
+            deliver_line(process, stream, line);
             arcp_buf_clear(&stream->line);
-            count(process, size + 1);
+            charge_turn(process, size + 1);
         }
         bytes = arcp_span_from(bytes, end == NULL || is_over ? size : size + 1);
     }
@@ -95,27 +96,28 @@ static arcp_span take_lines(arcp__agent_process *process, arcp__agent_stream *st
 void arcp__agent_process_finish(arcp__agent_process *process)
 {
     arcp__agent_stream *const streams[] = {&process->output, &process->errors};
-    if (process->is_told || !process->is_taken || !process->output.ended ||
+    if (process->is_reported || !process->is_reaped || !process->output.ended ||
         !process->errors.ended) {
         return;
     }
     for (size_t at = 0; at < 2; at++) {
-        if (streams[at]->line.size != 0) { /* it ends with the output */
-            say_line(process, streams[at], arcp_buf_span(&streams[at]->line));
+        if (streams[at]->line.size != 0) { /* the end of output ends the line */
+            deliver_line(process, streams[at], arcp_buf_span(&streams[at]->line));
             arcp_buf_clear(&streams[at]->line);
         }
     }
-    if (process->is_told) {
-        return; /* it was freed */
+    if (process->is_reported) {
+        return; /* a callback has freed it */
     }
     arcp_span tail = arcp_buf_span(&process->tail);
-    /* It may begin inside a character: at most three bytes of one are left out. */
+    /* If the tail begins inside a UTF-8 character, its remaining bytes, at most three, are skipped.
+     */
     for (int skipped = 0; skipped < 3 && process->tail.size == STDERR_TAIL &&
                           ((unsigned char)tail.data[0] & 0xC0u) == 0x80u;
          skipped++) {
         tail = arcp_span_from(tail, 1);
     }
-    process->is_told = true;
+    process->is_reported = true;
     (void)uv_timer_stop(&process->timer);
     process->callbacks.exited(process->callbacks.user, &process->end, tail);
 }
@@ -127,16 +129,16 @@ static void end_stream(arcp__agent_process *process, arcp__agent_stream *stream)
     arcp__agent_process_finish(process);
 }
 
-/* Takes what was read, now or in an earlier turn; the rest stays in `left`. */
-static void take(arcp__agent_process *process, arcp__agent_stream *stream, arcp_span bytes)
+/* Delivers bytes that were read now or in an earlier turn; the remaining bytes stay in `left`. */
+static void deliver(arcp__agent_process *process, arcp__agent_stream *stream, arcp_span bytes)
 {
     const bool is_output = stream == &process->output;
     arcp_span rest = {NULL, 0};
     if (!is_output || !process->is_plain) {
         rest = take_lines(process, stream, bytes);
-    } else if (!process->is_told) {
+    } else if (!process->is_reported) {
         process->callbacks.output(process->callbacks.user, bytes);
-        count(process, bytes.size);
+        charge_turn(process, bytes.size);
     }
     if (stream->left.size != 0) {
         arcp_buf_consume(&stream->left, stream->left.size - rest.size);
@@ -169,18 +171,18 @@ static void on_read(uv_stream_t *pipe, ssize_t size, const uv_buf_t *buffer)
             const size_t kept = process->tail.size;
             arcp_buf_consume(&process->tail, kept > STDERR_TAIL ? kept - STDERR_TAIL : 0);
         }
-        stream->drained += process->is_taken ? bytes.size : 0;
-        take(process, stream, bytes);
+        stream->drained += process->is_reaped ? bytes.size : 0;
+        deliver(process, stream, bytes);
         arcp__agent_process_read(process);
     }
 }
 
-/* After the end nobody is to be held back, and what is left fits a pipe. A plain program's standard
- * error is events too. */
+/* Pausing applies to streams that become events: standard output, and standard error of a plain
+ * program. It ends with the program, whose remaining output fits into a pipe. */
 static bool is_held_back(const arcp__agent_process *process, const arcp__agent_stream *stream)
 {
-    bool is_said = stream == &process->output || process->is_plain;
-    return process->is_paused && !process->is_taken && is_said;
+    const bool becomes_events = stream == &process->output || process->is_plain;
+    return process->is_paused && !process->is_reaped && becomes_events;
 }
 
 static void read_stream(arcp__agent_process *process, arcp__agent_stream *stream)
@@ -190,7 +192,7 @@ static void read_stream(arcp__agent_process *process, arcp__agent_stream *stream
     }
     bool is_held = is_held_back(process, stream);
     if (stream->left.size != 0 && !is_held) {
-        arcp__process_table_rest(process); /* which delivers it first */
+        arcp__process_table_rest(process); /* the next turn delivers `left` first */
     }
     if (is_held || process->is_resting) {
         (void)uv_read_stop((uv_stream_t *)&stream->pipe);
@@ -207,12 +209,12 @@ void arcp__agent_process_read(arcp__agent_process *process)
     }
 }
 
-void arcp__agent_process_go_on(arcp__agent_process *process)
+void arcp__agent_process_continue(arcp__agent_process *process)
 {
     arcp__agent_stream *const streams[] = {&process->output, &process->errors};
     for (size_t at = 0; at < 2; at++) {
         if (streams[at]->left.size != 0 && !is_held_back(process, streams[at])) {
-            take(process, streams[at], arcp_buf_span(&streams[at]->left));
+            deliver(process, streams[at], arcp_buf_span(&streams[at]->left));
         }
     }
     arcp__agent_process_read(process);

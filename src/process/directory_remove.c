@@ -1,8 +1,8 @@
-/* Removing a tree that somebody else made, who may still be moving it about.
+/* Removes a tree that belongs to another user, who may change it at the same time.
  *
- * Every step names an entry of a directory that is open: no path is walked twice, and no
- * symbolic link is followed. Directories deeper than some levels are moved up to the top
- * and come round again, so that neither stack nor descriptors bound the depth. */
+ * Every step uses an entry of an open directory, so no path is resolved twice and no symbolic link
+ * is followed. Directories below a certain depth are moved to the top and removed in a later pass,
+ * so that neither the stack nor the number of descriptors limits the depth. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,14 +14,14 @@
 #include "process/work_directory.h"
 
 #define DEPTH_MAX  32
-#define PASSES_MAX 100000 /* a tree 3.2 million levels deep, or one that cannot be removed */
+#define PASSES_MAX 100000 /* enough for 3.2 million levels; a tree may be impossible to remove */
 
 typedef struct removal {
     int top;
     unsigned moved;
 } removal;
 
-/* Removes what is in the directory `name` of `at`. False when it cannot be read. */
+/* Removes the contents of the directory `name` in `at`. False if it cannot be read. */
 static bool empty(removal *r, int at, const char *name, int depth)
 {
     DIR *entries = arcp__directory_entries(at, name);
@@ -41,9 +41,9 @@ static bool empty(removal *r, int at, const char *name, int depth)
             r->moved += renameat(directory, inner, r->top, to) == 0 ? 1 : 0;
             continue;
         }
-        /* Programs leave directories that not even their owner may write. */
+        /* Programs leave directories that not even their owner may write to. */
         int changed = fchmodat(directory, inner, 0700, AT_SYMLINK_NOFOLLOW);
-        (void)changed; /* opening it tells */
+        (void)changed; /* if it failed, so does opening the directory */
         (void)empty(r, directory, inner, depth + 1);
         (void)unlinkat(directory, inner, AT_REMOVEDIR);
     }
@@ -61,7 +61,7 @@ void arcp__directory_remove(const char *path)
     for (unsigned pass = 0; rmdir(path) != 0 && pass < PASSES_MAX; pass++) {
         unsigned before = r.moved;
         if (!empty(&r, r.top, ".", 0) || (r.moved == before && rmdir(path) != 0)) {
-            break; /* nothing more can be done */
+            break; /* no progress: the rest cannot be removed */
         }
     }
     (void)close(r.top);

@@ -6,7 +6,7 @@
 
 #include "launch/launch.h"
 
-/* So many more have room when the list grows. */
+/* The list grows by so many entries at a time. */
 #define PAIRS_STEP 16u
 
 static void set(arcp__environment *environment, arcp_span name, arcp_span value)

@@ -9,10 +9,10 @@
 
 struct arcp__process_pool {
     arcp__process_pool_options options;
-    arcp__agent_process *waiting;  /* the oldest first */
+    arcp__agent_process *waiting;  /* oldest first */
     arcp__agent_process *starting; /* NULL: none */
     size_t count;
-    uint64_t made; /* names directories */
+    uint64_t made; /* number for the name of the next directory */
     uint32_t pause_ms;
     uv_timer_t timer; /* starts the next one */
 };
@@ -26,7 +26,7 @@ static void fill_after(arcp__process_pool *pool, uint32_t pause_ms)
     }
 }
 
-/* It fails again and again: slower each time. */
+/* Doubles the pause before the next start. */
 static void back_off(arcp__process_pool *pool)
 {
     uint32_t min = pool->options.pause_min_ms == 0 ? PAUSE_MIN_MS : pool->options.pause_min_ms;
@@ -38,9 +38,9 @@ static void back_off(arcp__process_pool *pool)
     fill_after(pool, pool->pause_ms);
 }
 
-/* ---- a process that waits ---- */
+/* ---- a waiting process ---- */
 
-static void leave(arcp__agent_process *process)
+static void remove_waiting(arcp__agent_process *process)
 {
     LL_DELETE2(process->pool->waiting, process, next_waiting);
     process->pool->count--;
@@ -57,12 +57,11 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
     char text[512];
     arcp__agent_process *process = user;
     arcp__process_pool *pool = process->pool;
-    (void)stderr_tail; /* its lines were logged as they came */
-    (void)snprintf(text, sizeof(text),
-                   "a waiting process of %s ended with %s %d before it got a job",
+    (void)stderr_tail; /* its lines were already logged */
+    (void)snprintf(text, sizeof(text), "a warm process of %s ended with %s %d before it got a job",
                    pool->options.spec->argv[0], end->by_signal ? "signal" : "status", end->code);
-    pool->options.say(pool->options.user, false, text);
-    leave(process);
+    pool->options.report(pool->options.user, false, text);
+    remove_waiting(process);
     arcp__agent_process_free(process);
     back_off(pool);
 }
@@ -70,8 +69,8 @@ static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr
 static void report_failure(arcp__process_pool *pool, const char *why)
 {
     char text[512];
-    (void)snprintf(text, sizeof text, "no process can wait for jobs: %s", why);
-    pool->options.say(pool->options.user, true, text);
+    (void)snprintf(text, sizeof text, "cannot start a warm process: %s", why);
+    pool->options.report(pool->options.user, true, text);
     back_off(pool);
 }
 
@@ -88,7 +87,7 @@ static void on_started(void *user, arcp_status status, const char *why)
         return;
     }
     process->pool = pool;
-    /* Its output belongs to the job that it will have. */
+    /* Standard output is kept in the pipe for the job that the process will get. */
     arcp__agent_process_pause(process, true);
     arcp__agent_process_set_callbacks(process, &callbacks);
     LL_APPEND2(pool->waiting, process, next_waiting);
@@ -143,13 +142,13 @@ arcp_status arcp__process_pool_new(const arcp__process_pool_options *options,
 arcp__agent_process *arcp__process_pool_take(arcp__process_pool *pool)
 {
     arcp__agent_process *process = pool->waiting;
-    /* One that has just died is not for a job; the pool is told of it in a moment. */
+    /* Skip processes that have just ended; on_exited will follow for them. */
     while (process != NULL && arcp__agent_process_has_ended(process)) {
         process = process->next_waiting;
     }
     if (process != NULL) {
-        leave(process);
-        pool->pause_ms = 0; /* this one lived long enough to be of use */
+        remove_waiting(process);
+        pool->pause_ms = 0; /* starting works, so the backoff ends */
         fill_after(pool, 0);
     }
     return process;
@@ -173,7 +172,7 @@ void arcp__process_pool_free(arcp__process_pool *pool)
     arcp__agent_process_free(pool->starting);
     while (pool->waiting != NULL) {
         arcp__agent_process *process = pool->waiting;
-        leave(process);
+        remove_waiting(process);
         arcp__agent_process_free(process);
     }
     uv_close((uv_handle_t *)&pool->timer, on_timer_closed);

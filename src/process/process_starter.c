@@ -1,8 +1,8 @@
 /* The thread that starts a table's programs, one after the other: a start blocks for about a
- * millisecond, which the loop has other uses for.
+ * millisecond, which must not delay the loop.
  *
- * The kernel kills a program when the thread that started it ends, so this one lives as long as the
- * table. It is made for the first program. */
+ * The kernel kills a program when the thread that started it ends, so this thread lives as long as
+ * the table. It is created for the first program. */
 #include "process/process_starter.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@
 struct arcp__starter {
     arcp_launcher *launcher; /* borrowed */
     arcp__start_done_fn done;
-    size_t under_way; /* asked for and not reported; the loop's */
+    size_t under_way; /* requested and not reported yet; used by the loop's thread only */
     bool has_thread;
     bool is_closing;
     void (*closed)(void *user);
@@ -26,8 +26,8 @@ struct arcp__starter {
 
     pthread_mutex_t lock;
     pthread_cond_t change;  /* of requested or is_over */
-    arcp__start *requested; /* oldest first, as the next */
-    arcp__start *finished;
+    arcp__start *requested; /* oldest first */
+    arcp__start *finished;  /* oldest first */
     bool is_over;
 };
 
@@ -113,7 +113,7 @@ arcp__starter *arcp__starter_new(uv_loop_t *loop, arcp_launcher *launcher, arcp_
     return starter;
 }
 
-/* ---- what is to be started, copied ---- */
+/* ---- copying the specification ---- */
 
 static const char *copy_text(arcp__start *start, const char *text)
 {
@@ -122,7 +122,7 @@ static const char *copy_text(arcp__start *start, const char *text)
     return copy.data;
 }
 
-/* With the NULL at its end. */
+/* Copies a NULL-terminated list. */
 static const char *const *copy_texts(arcp__start *start, const char *const *texts)
 {
     size_t count = 0;
@@ -174,7 +174,7 @@ arcp_status arcp__starter_ask(arcp__starter *starter, const arcp_launch_spec *sp
     if (!starter->has_thread) {
         const int result = arcp__thread_start(&starter->thread, "arcp-starter", run, starter);
         if (result != 0) {
-            return arcp_error_set(err, ARCP_E_IO, "no thread can be had: %s", strerror(result));
+            return arcp_error_set(err, ARCP_E_IO, "cannot create a thread: %s", strerror(result));
         }
         starter->has_thread = true;
     }
@@ -183,7 +183,7 @@ arcp_status arcp__starter_ask(arcp__starter *starter, const arcp_launch_spec *sp
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (starter->under_way++ == 0) {
-        uv_ref((uv_handle_t *)&starter->wake); /* the loop goes on until it is reported */
+        uv_ref((uv_handle_t *)&starter->wake); /* keeps the loop running until it is reported */
     }
     (void)pthread_mutex_lock(&starter->lock);
     LL_APPEND(starter->requested, start);

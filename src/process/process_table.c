@@ -13,13 +13,13 @@
 
 #define KILL_AFTER_MS 5000u
 #define DRAIN_MS      1000u
-#define ORPHAN_MS     1000u /* many jobs' orphans are looked for at once */
+#define ORPHAN_MS     1000u /* one search finds the orphans of all jobs that ended meanwhile */
 
 /* ---- turns ---- */
 
-static void on_waking(uv_idle_t *idle)
+static void on_keep_awake(uv_idle_t *idle)
 {
-    (void)idle; /* a loop with an active one does not sleep */
+    (void)idle; /* a loop with an active idle handle does not sleep */
 }
 
 void arcp__process_table_rest(arcp__agent_process *process)
@@ -28,7 +28,7 @@ void arcp__process_table_rest(arcp__agent_process *process)
         process->is_resting = true;
         process->table->resting_count++;
         DL_APPEND2(process->table->resting, process, previous_resting, next_resting);
-        (void)uv_idle_start(&process->table->waking, on_waking);
+        (void)uv_idle_start(&process->table->keep_awake, on_keep_awake);
     }
 }
 
@@ -49,19 +49,19 @@ static void on_turn(uv_check_t *check)
          left != 0 && table->resting != NULL && !arcp__turn_is_over(&table->turn); left--) {
         arcp__agent_process *process = table->resting;
         arcp__process_table_resume(process);
-        arcp__agent_process_go_on(process);
+        arcp__agent_process_continue(process);
     }
     if (table->resting == NULL) {
-        (void)uv_idle_stop(&table->waking);
+        (void)uv_idle_stop(&table->keep_awake);
     }
 }
 
-/* ---- orphans: what a job's processes left behind outside their group ----
+/* ---- orphans: processes of a job that left its process group ----
  *
- * A program that detaches itself (setsid, a daemon) leaves the group that is killed with
- * the job. Where orphans become our children they can still be found: they carry the job's
- * ARCP_JOB_ID in their environment. One that clears its environment is not found by that; a
- * cgroup holds it, where one can be made (launch/cgroups.h), and the end of arcpd ends it. */
+ * A program that detaches itself (setsid, a daemon) leaves the group that is killed with the job.
+ * If orphans become our children, we find them by the job's ARCP_JOB_ID in their environment. A
+ * process that has cleared its environment is not found in this way; it is killed with its cgroup,
+ * where one can be created (launch/cgroups.h), or when arcpd stops. */
 
 static arcp__agent_process *find(const arcp__process_table *table, pid_t pid)
 {
@@ -74,15 +74,15 @@ static arcp__agent_process *find(const arcp__process_table *table, pid_t pid)
     return NULL;
 }
 
-typedef struct look {
+typedef struct orphan_search {
     const arcp__process_table *table;
     size_t killed;
-} look;
+} orphan_search;
 
 static void on_child(void *user, const arcp__proc_stat *child)
 {
-    look *l = user;
-    const arcp__process_table *table = l->table;
+    orphan_search *search = user;
+    const arcp__process_table *table = search->table;
     const arcp__agent_process *process = NULL;
     char job[ARCP__PROCESS_JOB_SIZE];
     if (child->state == 'Z' || find(table, child->pid) != NULL ||
@@ -91,12 +91,12 @@ static void on_child(void *user, const arcp__proc_stat *child)
     }
     DL_FOREACH (table->processes, process) {
         if (strcmp(process->job, job) == 0) {
-            return; /* another process of the job runs: that is none of ours to end */
+            return; /* another process of the same job still runs */
         }
     }
     for (size_t at = 0; at < table->ended.size; at += ARCP__PROCESS_JOB_SIZE) {
         if (strcmp(table->ended.data + at, job) == 0) {
-            l->killed += kill(child->pid, SIGKILL) == 0 ? 1 : 0;
+            search->killed += kill(child->pid, SIGKILL) == 0 ? 1 : 0;
             return;
         }
     }
@@ -105,11 +105,11 @@ static void on_child(void *user, const arcp__proc_stat *child)
 /* Returns how many were killed. */
 static size_t kill_orphans(const arcp__process_table *table)
 {
-    look l = {.table = table};
+    orphan_search search = {.table = table};
     if (table->ended.size != 0) {
-        arcp__proc_each_child(on_child, &l);
+        arcp__proc_each_child(on_child, &search);
     }
-    return l.killed;
+    return search.killed;
 }
 
 static void on_orphan_timer(uv_timer_t *timer)
@@ -119,7 +119,7 @@ static void on_orphan_timer(uv_timer_t *timer)
         arcp_buf_clear(&table->ended);
         return;
     }
-    /* Their own children become ours when they are gone. */
+    /* The children of those that were killed become ours: search again. */
     (void)uv_timer_start(timer, on_orphan_timer, table->orphan_ms, 0);
 }
 
@@ -129,7 +129,7 @@ void arcp__process_table_expect_orphans(arcp__process_table *table,
     if (!table->adopts || job[0] == '\0') {
         return;
     }
-    /* Without memory its orphans stay, as they would without us. */
+    /* If this fails, the job's orphans are not searched for. */
     arcp_buf_append(&table->ended, arcp_span_make(job, ARCP__PROCESS_JOB_SIZE));
     if (!table->is_freed && !uv_is_active((uv_handle_t *)&table->orphan_timer)) {
         (void)uv_timer_start(&table->orphan_timer, on_orphan_timer, table->orphan_ms, 0);
@@ -190,14 +190,14 @@ arcp_status arcp__process_table_new(const arcp__process_table_options *options,
     }
     table->cgroups = options->makes_cgroups ? arcp__cgroups_open() : NULL;
     (void)uv_timer_init(table->loop, &table->orphan_timer);
-    (void)uv_check_init(table->loop, &table->turning);
-    (void)uv_idle_init(table->loop, &table->waking);
+    (void)uv_check_init(table->loop, &table->turn_check);
+    (void)uv_idle_init(table->loop, &table->keep_awake);
     table->orphan_timer.data = table;
-    table->turning.data = table;
-    table->waking.data = table;
-    (void)uv_check_start(&table->turning, on_turn);
+    table->turn_check.data = table;
+    table->keep_awake.data = table;
+    (void)uv_check_start(&table->turn_check, on_turn);
     uv_unref((uv_handle_t *)&table->orphan_timer);
-    uv_unref((uv_handle_t *)&table->turning);
+    uv_unref((uv_handle_t *)&table->turn_check);
     *out = table;
     return ARCP_OK;
 }
@@ -230,11 +230,11 @@ void arcp__process_table_free(arcp__process_table *table)
     table->is_freed = true;
     arcp__agent_process *process = NULL;
     DL_FOREACH (table->processes, process) {
-        arcp__agent_process_free(process); /* it leaves the list later */
+        arcp__agent_process_free(process); /* removes it from the list later */
     }
     uv_close((uv_handle_t *)&table->orphan_timer, on_handle_closed);
-    uv_close((uv_handle_t *)&table->turning, on_handle_closed);
-    uv_close((uv_handle_t *)&table->waking, on_handle_closed);
+    uv_close((uv_handle_t *)&table->turn_check, on_handle_closed);
+    uv_close((uv_handle_t *)&table->keep_awake, on_handle_closed);
     arcp__starter_close(table->starter);
     arcp__process_table_unref(table);
 }
@@ -275,12 +275,12 @@ void arcp__process_table_reap(arcp__process_table *table)
         if (process == NULL) {
             (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
         } else if (!arcp__agent_process_check(process)) {
-            return; /* its launcher has its own way, and the kernel would name it again */
+            return; /* only its launcher can reap it; waitid would return the same process again */
         }
     }
 }
 
-/* ---- at the end of a program that has no other children ---- */
+/* ---- ending all children ---- */
 
 #define END_ROUND_NS   2000000
 #define END_ROUNDS_MAX 1000
@@ -293,7 +293,7 @@ static void kill_child(void *user, const arcp__proc_stat *child)
     }
 }
 
-/* Each round ends a generation: the children of those that were killed become ours. */
+/* Each round kills one generation, whose children then become ours. */
 void arcp__process_table_end_children(void)
 {
     const struct timespec pause = {.tv_nsec = END_ROUND_NS};
@@ -305,7 +305,7 @@ void arcp__process_table_end_children(void)
             result = waitid(P_ALL, 0, &info, WEXITED | WNOHANG);
         } while ((result == 0 && info.si_pid != 0) || (result != 0 && errno == EINTR));
         if (result != 0) {
-            return; /* there are none any more */
+            return; /* there are no more children */
         }
         arcp__proc_each_child(kill_child, NULL);
         (void)nanosleep(&pause, NULL);

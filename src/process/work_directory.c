@@ -22,7 +22,7 @@
 #define NOTE_BYTES_MAX 512
 
 struct arcp__work_directory {
-    int fd; /* holds the lock */
+    int fd; /* with the lock */
     char path[4096];
 };
 
@@ -31,7 +31,7 @@ struct arcp__work_directory {
 arcp_status arcp__directory_make(const char *path, const char *user, arcp_error *err)
 {
     if (mkdir(path, 0700) != 0) {
-        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
+        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be created: %s", path,
                               strerror(errno));
     }
     if (user == NULL) {
@@ -73,18 +73,18 @@ static void note_name(pid_t pid, char out[32])
 void arcp__work_directory_note(const arcp__work_directory *directory, pid_t pid)
 {
     char name[32];
-    char text[ARCP__STRAY_TEXT_SIZE];
-    arcp__stray stray;
+    char text[ARCP__ORPHAN_TEXT_SIZE];
+    arcp__orphan orphan;
     note_name(pid, name);
-    if (!arcp__stray_identify(pid, &stray)) {
+    if (!arcp__orphan_identify(pid, &orphan)) {
         return;
     }
-    const size_t size = arcp__stray_format(&stray, text);
+    const size_t size = arcp__orphan_format(&orphan, text);
     int fd =
         openat(directory->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
         ssize_t written = write(fd, text, size);
-        (void)written; /* a note that is cut short is no note */
+        (void)written; /* a truncated note is ignored when it is read */
         (void)close(fd);
     }
 }
@@ -96,7 +96,7 @@ void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pi
     (void)unlinkat(directory->fd, name, 0);
 }
 
-static bool read_note(int run, const char *name, arcp__stray *out)
+static bool read_note(int run, const char *name, arcp__orphan *out)
 {
     char text[NOTE_BYTES_MAX];
     int fd = openat(run, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -105,33 +105,33 @@ static bool read_note(int run, const char *name, arcp__stray *out)
     }
     ssize_t size = read(fd, text, sizeof(text));
     (void)close(fd);
-    return size > 0 && arcp__stray_parse(arcp_span_make(text, (size_t)size), out);
+    return size > 0 && arcp__orphan_parse(arcp_span_make(text, (size_t)size), out);
 }
 
-/* ---- sweeping ---- */
+/* ---- cleaning up after earlier runs ---- */
 
 static size_t kill_noted(int run, const char *path)
 {
-    arcp_buf found = arcp_buf_init(); /* of arcp__stray */
+    arcp_buf found = arcp_buf_init(); /* of arcp__orphan */
     DIR *entries = arcp__directory_entries(run, ".");
     if (entries == NULL) {
         return 0;
     }
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        arcp__stray stray;
+        arcp__orphan orphan;
         if (strncmp(entry->d_name, NOTE_PREFIX, strlen(NOTE_PREFIX)) == 0 &&
-            read_note(run, entry->d_name, &stray)) {
-            arcp_buf_append(&found, arcp_span_make((const char *)&stray, sizeof(stray)));
+            read_note(run, entry->d_name, &orphan)) {
+            arcp_buf_append(&found, arcp_span_make((const char *)&orphan, sizeof(orphan)));
         }
     }
     (void)closedir(entries);
-    size_t killed = arcp__stray_kill((const arcp__stray *)(const void *)found.data,
-                                     found.size / sizeof(arcp__stray), arcp_span_cstr(path));
+    size_t killed = arcp__orphan_kill((const arcp__orphan *)(const void *)found.data,
+                                      found.size / sizeof(arcp__orphan), arcp_span_cstr(path));
     arcp_buf_fini(&found);
     return killed;
 }
 
-/* Of runs that are over: directories that nobody has locked. */
+/* Cleans up runs that have ended, whose directories are not locked. */
 static size_t sweep(int base, const char *base_path)
 {
     size_t killed = 0;
@@ -156,7 +156,7 @@ static size_t sweep(int base, const char *base_path)
     return killed;
 }
 
-/* ---- this run's ---- */
+/* ---- the directory of this run ---- */
 
 static arcp_status make_run(const char *base, arcp__work_directory *directory, arcp_error *err)
 {
@@ -173,7 +173,7 @@ static arcp_status make_run(const char *base, arcp__work_directory *directory, a
         return status;
     }
     directory->fd = open_directory(AT_FDCWD, directory->path);
-    /* Agents of other users pass through, and see nothing on their way. */
+    /* Agents with other users can pass through the directory, but not list it. */
     if (directory->fd < 0 || fchmod(directory->fd, 0711) != 0 || !lock(directory->fd, false)) {
         status = arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be locked: %s",
                                 directory->path, strerror(errno));
@@ -185,7 +185,7 @@ static arcp_status make_run(const char *base, arcp__work_directory *directory, a
 arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **out, size_t *killed,
                                       arcp_error *err)
 {
-    char path[4096]; /* as /proc will show it: without symbolic links */
+    char path[4096]; /* without symbolic links, as in /proc/PID/cwd */
     arcp__work_directory *directory = arcp__alloc(sizeof(*directory));
     if (directory == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -1,11 +1,11 @@
-/* Where jobs work: one directory per run of the runtime under a common base, with one
- * directory per job in it, and a note of every process that runs.
+/* Work directories: one directory per run of the runtime under a common base, which contains a
+ * directory for each job and a note for each running process.
  *
- *   <base>/run-XXXXXXXXXXXX/          locked (flock) as long as its runtime lives
- *                           <job>/    mode 0700, the job's, removed with its process
- *                           process-N the note of process N, removed with it
+ *   <base>/run-XXXXXXXXXXXX/          locked (flock) while its runtime runs
+ *                           <job>/    work directory of a job (0700), removed with its process
+ *                           process-N note about process N, removed with it
  *
- * Several runtimes may share a base: only directories that nobody has locked are swept. */
+ * Several runtimes may share a base: only directories that are not locked are cleaned up. */
 #ifndef ARCP_PROCESS_WORK_DIRECTORY_H
 #define ARCP_PROCESS_WORK_DIRECTORY_H
 
@@ -17,58 +17,59 @@
 
 typedef struct arcp__work_directory arcp__work_directory;
 
-/* Makes a directory for this run below `base` (made too when only that is missing), after
- * ending what earlier runs left there: `killed` (may be NULL) says how many processes or groups
- * that were. */
+/* Creates a directory for this run in `base` (which is created if only its last component is
+ * missing), after cleaning up after earlier runs. *killed (may be NULL) is the number of their
+ * processes or groups that were killed. */
 ARCP_MUST_CHECK arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **out,
                                                       size_t *killed, arcp_error *err);
-/* Removes it and what is in it. NULL is accepted. */
+/* Removes the directory and its contents. NULL is accepted. */
 void arcp__work_directory_close(arcp__work_directory *directory);
 
-/* Its absolute path; lives as long as it. */
+/* The absolute path, valid until close. */
 const char *arcp__work_directory_path(const arcp__work_directory *directory);
 
-/* Notes a process that was just started, and forgets it. A note that cannot be written is
- * no error: it only means that the process would not be swept. */
+/* Writes and removes the note about a process. Failing to write it is not an error: the next run
+ * would only not find the process if it became an orphan. */
 void arcp__work_directory_note(const arcp__work_directory *directory, pid_t pid);
 void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pid);
 
-/* Makes a directory with mode 0700, owned by `user` when that is not NULL (needs root). */
+/* Creates a directory with mode 0700, owned by `user` if that is not NULL (needs root). */
 ARCP_MUST_CHECK arcp_status arcp__directory_make(const char *path, const char *user,
                                                  arcp_error *err);
 
 /* Removes a directory and everything in it; symbolic links are removed, not followed.
- * Takes as long as the tree is large. */
+ * The time it takes depends on the size of the tree. */
 void arcp__directory_remove(const char *path);
 
-/* ---- processes that outlived the run that started them ----
+/* ---- orphans: processes that outlived the run that started them ----
  *
- * The kernel kills an agent with arcpd, but not what the agent itself started, nor an agent
- * that became a set-user-id program. So each start is noted, and the next run ends what is
- * left: only what is certainly the process that was noted, or belongs to its group. */
+ * When arcpd exits, the kernel kills its agents, but neither the children of agents, nor an agent
+ * that has executed a set-user-id program. Therefore a note is written about each process, and the
+ * next run kills the processes of the notes and their groups, provided that they are certainly the
+ * same processes. */
 
-#define ARCP__BOOT_ID_SIZE    37 /* a UUID and its NUL */
-#define ARCP__STRAY_TEXT_SIZE 80
+#define ARCP__BOOT_ID_SIZE     37 /* a UUID and its NUL */
+#define ARCP__ORPHAN_TEXT_SIZE 80
 
-/* One process, for good: numbers come again, this does not. */
-typedef struct arcp__stray {
+/* Identifies a process uniquely; a pid alone can be reused. */
+typedef struct arcp__orphan {
     pid_t pid;        /* also its group's id */
     uint64_t started; /* ticks since boot */
     char boot[ARCP__BOOT_ID_SIZE];
-} arcp__stray;
+} arcp__orphan;
 
-/* Describes a process that runs now. False when it does not. */
-bool arcp__stray_identify(pid_t pid, arcp__stray *out);
+/* Identifies a running process. False if there is none with this pid. */
+bool arcp__orphan_identify(pid_t pid, arcp__orphan *out);
 
-/* A line: PID STARTED BOOT. Returns its size. */
-size_t arcp__stray_format(const arcp__stray *stray, char out[ARCP__STRAY_TEXT_SIZE]);
-/* False when it is not exactly that. */
-bool arcp__stray_parse(arcp_span text, arcp__stray *out);
+/* Formats a line: PID STARTED BOOT. Returns its size. */
+size_t arcp__orphan_format(const arcp__orphan *orphan, char out[ARCP__ORPHAN_TEXT_SIZE]);
+/* False if the text is not exactly such a line. */
+bool arcp__orphan_parse(arcp_span text, arcp__orphan *out);
 
-/* Kills (SIGKILL) the groups of those that still run: same pid, start time and boot. Of a
- * group whose first process is gone, members are killed that started after it and that show
- * whose they are: they work inside `directory` (may be empty), or have ARCP_JOB_ID in their
- * environment. Returns how many processes or groups got the signal. */
-size_t arcp__stray_kill(const arcp__stray *strays, size_t count, arcp_span directory);
+/* Sends SIGKILL to the groups of the processes that still run: same pid, start time and boot. If
+ * the leader of a group has exited, those members are killed that started after it and that belong
+ * to a job: their current directory is inside `directory` (may be empty), or they have ARCP_JOB_ID
+ * in their environment. Returns the number of processes or groups that were killed. */
+size_t arcp__orphan_kill(const arcp__orphan *orphans, size_t count, arcp_span directory);
 
 #endif

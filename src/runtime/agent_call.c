@@ -1,9 +1,9 @@
 /* Callback agents, the agent's side.
  *
- * An agent's thread checks events, asks the gate and spends budget by itself: the lease is
- * immutable and the counters have a lock. What it says goes to the loop through the inbox,
- * in order. What the loop decides for it (cancelled, paused, ended, a reply) is written
- * under the inbox's lock. The call is shared by both sides and freed by the last. */
+ * An agent's thread checks events, asks the gate and spends budget without the loop: the lease is
+ * immutable and the counters have a lock. Its messages go to the loop through the inbox, in order.
+ * The loop's decisions (cancelled, paused, ended, a reply) are written under the inbox's lock. Both
+ * sides have a reference to the call. */
 #include "runtime/agent_call.h"
 #include "base/alloc.h"
 #include "base/base64.h"
@@ -63,7 +63,7 @@ bool arcp_agent_is_cancelled(const arcp_agent_call *call)
     return atomic_load(&call->cancelled);
 }
 
-/* Those of the start, or what replaced them. */
+/* The credentials of the start, or those that replaced them. */
 arcp_status arcp_agent_credentials(const arcp_agent_call *call, arcp_buf *out, arcp_error *err)
 {
     arcp_json_ref first =
@@ -81,55 +81,54 @@ arcp_status arcp_agent_credentials(const arcp_agent_call *call, arcp_buf *out, a
     return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }
 
-/* ---- what the agent says ---- */
+/* ---- messages to the loop ---- */
 
-/* The audit log keeps no more of what peers chose (docs/audit.md). */
+/* The audit log truncates texts that peers choose to this size (docs/audit.md). */
 #define REPORT_BYTES_MAX 1024u
 
-/* Gives the loop a line, or what came through the port: it is copied, and only what is sure to
- * arrive is taken from the budgets. */
-static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind, arcp__job_message said,
-                       arcp_error *err)
+/* Sends the loop a line, or a message of the job's port. Its texts are copied. The budgets are
+ * charged after all memory was allocated, so that every charge is reported. */
+static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind,
+                       arcp__job_message content, arcp_error *err)
 {
-    arcp_decision *decision = &said.decision;
+    arcp_decision *decision = &content.decision;
     decision->canonical = decision->currency = arcp_span_make(NULL, 0);
     decision->capability = arcp_span_first(decision->capability, REPORT_BYTES_MAX);
     decision->target = arcp_span_first(decision->target, REPORT_BYTES_MAX);
-    arcp_span *const texts[] = {&said.body,        &said.kind_text,
-                                &said.unit,        &decision->capability,
-                                &decision->target, &decision->pattern};
-    const size_t count = sizeof(texts) / sizeof(texts[0]);
-    size_t reports_max = 0; /* one of each budget above */
+    arcp_span *const texts[] = {&content.body,         &content.kind_text, &content.unit,
+                                &decision->capability, &decision->target,  &decision->pattern};
+    const size_t count = sizeof texts / sizeof texts[0];
+    size_t reports_max = 0; /* one for each budget, up to the root */
     const arcp_budget *budget =
-        said.unit.size == 0 ? NULL : arcp_authority_budget(call->port.authority);
+        content.unit.size == 0 ? NULL : arcp_authority_budget(call->port.authority);
     for (; budget != NULL; budget = arcp_budget_parent(budget)) {
         reports_max++;
     }
     size_t size = reports_max * sizeof(arcp_budget_report);
-    for (size_t at = 0; at < count; at++) {
-        size += texts[at]->size;
+    for (size_t i = 0; i < count; i++) {
+        size += texts[i]->size;
     }
     arcp__agent_message *message = arcp__alloc(sizeof(*message) + size);
     if (message == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_budget_report *kept = (arcp_budget_report *)(message + 1);
-    char *to = (char *)(kept + reports_max);
-    for (size_t at = 0; at < count; at++) {
-        if (texts[at]->size != 0) {
-            memcpy(to, texts[at]->data, texts[at]->size);
-            texts[at]->data = to;
-            to += texts[at]->size;
+    arcp_budget_report *copies = (arcp_budget_report *)(message + 1);
+    char *to = (char *)(copies + reports_max);
+    for (size_t i = 0; i < count; i++) {
+        if (texts[i]->size != 0) {
+            memcpy(to, texts[i]->data, texts[i]->size);
+            texts[i]->data = to;
+            to += texts[i]->size;
         }
     }
     arcp_budget_report reports[ARCP__JOB_PORT_REPORTS_MAX];
-    arcp__job_port_spend(&call->port, &said, reports);
-    said.report_count = said.report_count < reports_max ? said.report_count : reports_max;
-    memcpy(kept, reports, said.report_count * sizeof(*reports));
-    said.reports = kept;
+    arcp__job_port_spend(&call->port, &content, reports);
+    content.report_count = content.report_count < reports_max ? content.report_count : reports_max;
+    memcpy(copies, reports, content.report_count * sizeof *reports);
+    content.reports = copies;
     message->kind = kind;
     message->call = arcp__agent_call_ref(call);
-    message->said = said;
+    message->content = content;
     message->size = size;
     arcp__agent_inbox_put(message);
     return ARCP_OK;
@@ -142,13 +141,14 @@ static arcp_status put_line(arcp_agent_call *call, const arcp_buf *line, arcp_er
                : put(call, ARCP__AGENT_LINE, (arcp__job_message){.body = arcp_buf_span(line)}, err);
 }
 
-/* Holds a blocking agent back while nobody takes what it says; one that is not blocking is refused
- * with ARCP_E_LIMIT, and told when there is room. */
+/* Blocks a blocking agent until the inbox has room for its messages. A non-blocking one gets
+ * ARCP_E_LIMIT, and its `drained` is called when there is room. */
 static arcp_status wait_for_room(arcp_agent_call *call, arcp_error *err)
 {
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
-        if (!atomic_load(&call->port.is_over) && !arcp__agent_inbox_ask(call)) {
-            return arcp_error_set(err, ARCP_E_LIMIT, "the job's observers are too slow; wait");
+        if (!atomic_load(&call->port.is_over) && !arcp__agent_inbox_check_room(call)) {
+            return arcp_error_set(err, ARCP_E_LIMIT,
+                                  "the job's observers are too slow; wait for drained");
         }
     } else if (!arcp__agent_inbox_wait(call, false)) {
         return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
@@ -158,7 +158,7 @@ static arcp_status wait_for_room(arcp_agent_call *call, arcp_error *err)
                : ARCP_OK;
 }
 
-/* ---- events, and what the lease allows: decided on the agent's thread ---- */
+/* ---- events and authorization, decided on the agent's thread ---- */
 
 arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span body,
                              arcp_error *err)
@@ -178,7 +178,8 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
     if (arcp_span_equal_cstr(kind_text, "delegate") ||
         arcp_span_equal_cstr(kind_text, "result_chunk")) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
-                              "use arcp_agent_delegate and arcp_agent_chunk");
+                              "this kind of event is emitted by arcp_agent_delegate or "
+                              "arcp_agent_chunk");
     }
     arcp_buf_clear(&call->scratch);
     arcp_buf_clear(&call->body);
@@ -196,19 +197,20 @@ arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind, arcp_span 
                                         .details = &details};
     status = arcp__job_port_emit(&call->port, arcp__clock_now(), &event, &message, err);
     if (call->body.failed) {
-        message.body.size = 0; /* a denial is recorded without its result */
+        message.body.size = 0; /* record a denial without its result */
         call->body.failed = false;
     }
     if (status == ARCP_OK || message.is_decided) {
-        arcp_status said = put(call, ARCP__AGENT_SAYS, message, status == ARCP_OK ? err : NULL);
-        status = status == ARCP_OK ? said : status; /* a denial stands also without its record */
+        const arcp_status sent =
+            put(call, ARCP__AGENT_MESSAGE, message, status == ARCP_OK ? err : NULL);
+        status = status == ARCP_OK ? sent : status; /* a denial is valid without its record */
     }
     arcp_error_set_details(err, arcp__details(&details));
     arcp_buf_fini(&details);
     return status;
 }
 
-/* Decided here; recorded by the loop, as it was decided. */
+/* Decides on this thread; the loop records the decision. */
 arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, arcp_span target,
                                  arcp_target_scratch *scratch, arcp_decision *decision,
                                  arcp_error *err)
@@ -223,11 +225,11 @@ arcp_status arcp_agent_authorize(arcp_agent_call *call, arcp_span capability, ar
     arcp_error_set_details(err, arcp__details(&details));
     arcp_buf_fini(&details);
     if (message.is_decided) {
-        arcp_status said = put(call, ARCP__AGENT_SAYS, message, NULL);
-        if (is_allowed && said != ARCP_OK && atomic_load(&call->port.gates->must_record)) {
+        const arcp_status sent = put(call, ARCP__AGENT_MESSAGE, message, NULL);
+        if (is_allowed && sent != ARCP_OK && atomic_load(&call->port.gates->must_record)) {
             message.decision.allowed = false;
             message.decision.code = arcp_error_set(err, ARCP_E_INTERNAL_ERROR,
-                                                   "there is no memory to record what is granted");
+                                                   "out of memory: the grant cannot be recorded");
         }
     }
     if (decision != NULL && scratch != NULL) {
@@ -241,8 +243,8 @@ arcp_status arcp_agent_authorize_model(arcp_agent_call *call, arcp_span model, a
     return arcp_agent_authorize(call, ARCP_SPAN_LITERAL("model.use"), model, NULL, NULL, err);
 }
 
-/* An event with a body of our own making, which is freed. */
-static arcp_status say(arcp_agent_call *call, const char *kind, arcp_buf *body, arcp_error *err)
+/* Emits an event and frees its body. */
+static arcp_status emit(arcp_agent_call *call, const char *kind, arcp_buf *body, arcp_error *err)
 {
     arcp_status status = body->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                       : arcp_agent_event(call, kind, arcp_buf_span(body), err);
@@ -255,7 +257,7 @@ arcp_status arcp_agent_log(arcp_agent_call *call, const char *level, const char 
 {
     arcp_buf body = arcp_buf_init();
     arcp__event_write_log(arcp_span_cstr(level), arcp_span_cstr(text), &body);
-    return say(call, "log", &body, err);
+    return emit(call, "log", &body, err);
 }
 
 arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_t total,
@@ -271,7 +273,7 @@ arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current, uint64_
         arcp__put_cstr(&writer, "message", message);
     }
     arcp_json_end_object(&writer);
-    return say(call, "progress", &body, err);
+    return emit(call, "progress", &body, err);
 }
 
 arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name, const char *value,
@@ -280,7 +282,7 @@ arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name, const cha
     arcp_buf body = arcp_buf_init();
     arcp__event_write_metric(arcp_span_cstr(name), arcp_span_cstr(value), arcp_span_cstr(unit),
                              &body);
-    return say(call, "metric", &body, err);
+    return emit(call, "metric", &body, err);
 }
 
 arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, arcp_error *err)
@@ -306,9 +308,9 @@ arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, 
     return status;
 }
 
-/* ---- a delegation, and the wait for what becomes of it ---- */
+/* ---- delegation ---- */
 
-/* The payload of a reply, or the error in it. */
+/* Appends the payload of a reply, or returns the error in it. */
 static arcp_status read_reply(arcp_agent_call *call, arcp_buf *reply, arcp_error *err)
 {
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
@@ -340,11 +342,12 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
     arcp_error own = {0};
     err = err == NULL ? &own : err;
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
-        return arcp_error_set(err, ARCP_E_USAGE, "only a blocking agent may wait for a reply");
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "only a blocking agent can delegate, which waits for a reply");
     }
     arcp_status status = wait_for_room(call, err);
     if (status == ARCP_OK) {
-        /* A line that does not parse would never be answered. */
+        /* The engine would not reply to a line that it cannot parse. */
         status = arcp_json_scan(&call->json, request, &limits, err);
     }
     if (status != ARCP_OK) {
@@ -353,7 +356,7 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
     if (!arcp_json_is(&call->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST, "a delegation must be an object");
     }
-    arcp_buf id = arcp_buf_init(); /* of its text, what `name` needs */
+    arcp_buf id = arcp_buf_init(); /* holds `name` if it has escapes */
     arcp_span name = arcp_json_string(
         &call->json,
         arcp_json_member(&call->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("delegate_id")), &id);
@@ -370,36 +373,36 @@ arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request, arcp_b
     } else if (status == ARCP_OK) {
         arcp_buf_clear(&call->scratch);
         status = read_reply(call, reply, err);
-        /* The runtime has given a refused delegation its result on the job. */
+        /* The engine has already recorded a tool_result for a refused delegation. */
         if (status != ARCP_OK && status != ARCP_E_CLOSED) {
-            bool noted = arcp__denied_calls_add(&call->port.denied, name);
-            (void)noted; /* without memory only this guard is missing */
+            bool added = arcp__denied_calls_add(&call->port.denied, name);
+            (void)added; /* without it a second result of the agent's would be accepted */
         }
     }
     arcp_buf_fini(&id);
     return status;
 }
 
-/* ---- its end ---- */
+/* ---- the end ---- */
 
-void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line)
+void arcp__agent_call_finish(arcp_agent_call *call, const arcp_buf *line)
 {
     if (atomic_exchange(&call->is_done, true)) {
         return;
     }
-    call->bye = (arcp__agent_message){
+    call->returned = (arcp__agent_message){
         .call = arcp__agent_call_ref(call),
-        .kind = ARCP__AGENT_BYE,
+        .kind = ARCP__AGENT_RETURNED,
         .is_lost = line != NULL && put_line(call, line, NULL) != ARCP_OK,
     };
-    arcp__agent_inbox_put(&call->bye);
+    arcp__agent_inbox_put(&call->returned);
 }
 
-/* Takes the line over, and the reference of an agent that is not blocking. */
+/* Frees the line, and releases the reference of a non-blocking agent. */
 static void end(arcp_agent_call *call, arcp_buf *line)
 {
     const arcp_agent_kind kind = call->entry->callback.kind;
-    arcp__agent_call_bye(call, line);
+    arcp__agent_call_finish(call, line);
     arcp_buf_fini(line);
     if (kind == ARCP_AGENT_NON_BLOCKING) {
         arcp__agent_call_unref(call);
@@ -413,9 +416,9 @@ void arcp_agent_succeed(arcp_agent_call *call, arcp_span result)
     if (result.size != 0) {
         arcp_buf_append_cstr(&line, "\"result\":");
     }
-    for (size_t at = 0; at < result.size; at++) {
-        /* White space between values may hold line feeds; strings cannot. */
-        char byte = result.data[at];
+    for (size_t i = 0; i < result.size; i++) {
+        /* JSON allows line feeds between values, but a line of the protocol must not have them. */
+        const char byte = result.data[i];
         arcp_buf_append_byte(&line, byte == '\n' || byte == '\r' ? ' ' : byte);
     }
     arcp_buf_append_cstr(&line, "}}");

@@ -1,6 +1,6 @@
-/* Callback agents: what a call remembers, and what agents' threads hand to the loop, in the order
- * each agent said it. The inbox is the one place where threads and loop meet, besides budgets and
- * leases. Private to agent_call*.c and agent_inbox.c. */
+/* Callback agents: the state of a call, and the messages from agents' threads to the loop, which
+ * keep the order of each agent. Apart from budgets and leases, the inbox is the only state that
+ * threads and loop share. Private to agent_call*.c and agent_inbox.c. */
 #ifndef ARCP_RUNTIME_AGENT_CALL_H
 #define ARCP_RUNTIME_AGENT_CALL_H
 
@@ -10,19 +10,19 @@
 #include "runtime/runtime_state.h"
 
 typedef enum arcp__agent_message_kind {
-    ARCP__AGENT_SAYS, /* through its job's port */
-    ARCP__AGENT_LINE, /* a line of the protocol, in `said.body` */
-    ARCP__AGENT_BYE   /* it has returned */
+    ARCP__AGENT_MESSAGE, /* from the job's port */
+    ARCP__AGENT_LINE,    /* a line of the agent protocol, in `content.body` */
+    ARCP__AGENT_RETURNED /* the agent has finished */
 } arcp__agent_message_kind;
 
-/* One message; its reports and its texts follow the struct. */
+/* One message; its reports and texts follow the struct in memory. */
 typedef struct arcp__agent_message {
     struct arcp__agent_message *prev, *next;
     arcp_agent_call *call; /* referenced */
     arcp__agent_message_kind kind;
-    arcp__job_message said;
-    bool is_lost; /* a bye whose last word there was no memory for */
-    size_t size;  /* of what follows */
+    arcp__job_message content;
+    bool is_lost; /* ARCP__AGENT_RETURNED: the line with the result could not be allocated */
+    size_t size;  /* of the reports and texts */
 } arcp__agent_message;
 
 struct arcp_agent_call {
@@ -38,27 +38,27 @@ struct arcp_agent_call {
 
     atomic_bool cancelled;
     atomic_bool paused;  /* its observers are too slow */
-    atomic_bool is_done; /* it has said its last word */
+    atomic_bool is_done; /* it has finished and sends nothing more */
 
-    arcp_agent_call *previous_queued, *next_queued; /* for a thread; under the inbox's lock */
+    arcp_agent_call *previous_queued, *next_queued; /* for a thread; guarded by the inbox */
 
-    /* What it said and the loop has not taken; under the inbox's lock, which has a reference while
-     * there is something. */
+    /* Messages that the loop has not taken; guarded by the inbox. Each has a reference. */
     arcp__agent_message *messages;
     arcp_agent_call *previous_speaking, *next_speaking;
 
-    /* Refused for want of room, and to be told when there is some; under the inbox's lock. */
-    bool asks_for_room;
-    arcp_agent_call *previous_asking, *next_asking;
+    /* A message was refused for lack of room, and `drained` is to be called; guarded by the inbox.
+     */
+    bool awaits_room;
+    arcp_agent_call *previous_awaiting, *next_awaiting;
 
     /* The agent's side. */
     arcp_json json;
     arcp_buf scratch, body;
-    arcp__agent_message bye; /* needs no memory: it must arrive */
+    arcp__agent_message returned; /* allocated in advance, because it must arrive */
 
-    /* A reply that the agent's thread waits for; under the inbox's lock. */
+    /* A reply that the agent's thread waits for; guarded by the inbox. */
     bool has_reply;
-    arcp_secret *credentials; /* what replaced those of the start; NULL: nothing did */
+    arcp_secret *credentials; /* replace those of the start; NULL: none do */
     arcp_buf reply;
 };
 
@@ -66,26 +66,26 @@ struct arcp_agent_call {
 
 arcp_agent_call *arcp__agent_call_ref(arcp_agent_call *call);
 void arcp__agent_call_unref(arcp_agent_call *call);
-/* The agent's last word (a line; NULL: it has none), then that it has returned; once. A line that
- * there is no memory for ends the job as a failure. */
-void arcp__agent_call_bye(arcp_agent_call *call, const arcp_buf *line);
+/* Sends the agent's final line (NULL: none), and then that it has returned; only the first call has
+ * an effect. If there is no memory for the line, the job fails. */
+void arcp__agent_call_finish(arcp_agent_call *call, const arcp_buf *line);
 
 /* ---- agent_inbox.c ---- */
 
-/* Any thread. Takes the message over and wakes the loop. */
+/* Takes ownership of the message and wakes the loop. Any thread. */
 void arcp__agent_inbox_put(arcp__agent_message *message);
-/* Whether there is room for more from an agent that does not wait, and its observers are fast
- * enough. When not, its `drained` is called once there is. Any thread. */
-bool arcp__agent_inbox_ask(arcp_agent_call *call);
-/* Waits until there is room for more, or for a reply, or the job is over. An agent's thread. False:
- * no agent waits any more. */
+/* Whether a non-blocking agent may send a message: the inbox has room and the job's observers keep
+ * up. If not, the agent's `drained` is called once it may. Any thread. */
+bool arcp__agent_inbox_check_room(arcp_agent_call *call);
+/* Blocks the agent's thread until it may send a message, or until a reply has arrived, or the job
+ * has ended. False: the runtime is stopping. */
 bool arcp__agent_inbox_wait(arcp_agent_call *call, bool for_reply);
-/* Around a change of something that waiters look at, who are woken by the unlocking. Any thread. */
+/* Guards changes of state that waiting threads depend on; unlocking wakes them. Any thread. */
 void arcp__agent_inbox_lock(arcp__agent_inbox *inbox);
 void arcp__agent_inbox_unlock(arcp__agent_inbox *inbox);
 
-/* Runs a blocking agent on a thread, in the order of the calls; it waits in a queue while all
- * threads are busy. False: no thread can be had. */
+/* Runs a blocking agent on a thread; calls are queued in order while all threads are busy. False:
+ * no thread can be created. */
 bool arcp__agent_threads_run(arcp_agent_call *call);
 
 #endif

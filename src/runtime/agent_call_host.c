@@ -1,4 +1,4 @@
-/* Callback agents, the loop's side: starting them, and what the engine decides for them. */
+/* Callback agents, the loop's side: starts them and passes on what the engine decides. */
 #include "base/alloc.h"
 #include "runtime/agent_call.h"
 
@@ -31,17 +31,18 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     job->live->user = call;
     arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_OK,
                                arcp_span_make(NULL, 0));
-    arcp__agent_call_ref(call); /* the agent's */
+    arcp__agent_call_ref(call); /* for the agent */
     if (entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         entry->callback.run(call, entry->callback.user);
     } else if (!arcp__agent_threads_run(call)) {
-        arcp_agent_fail(call, ARCP_E_INTERNAL_ERROR, "no thread can be had for the agent",
+        arcp_agent_fail(call, ARCP_E_INTERNAL_ERROR, "cannot create a thread for the agent",
                         arcp_span_make(NULL, 0));
         arcp__agent_call_unref(call);
     }
 }
 
-/* A call that waits for a reply asked for one; credentials are replaced unasked. */
+/* Every line is the reply that the call waits for, except job.credentials, which replaces the
+ * credentials at any time. */
 static void take_line(void *agent, arcp_span line)
 {
     arcp_agent_call *call = agent;
@@ -84,7 +85,7 @@ static void cancel(void *agent, arcp_span line)
     }
 }
 
-/* A thread cannot be killed: from here on everything the agent tries fails. */
+/* A thread cannot be killed. Instead, all calls of the agent fail from now on. */
 static void kill_agent(void *agent)
 {
     arcp_agent_call *call = agent;
@@ -101,7 +102,7 @@ static void pause_agent(void *agent, bool paused)
     atomic_store(&call->paused, paused);
     arcp__agent_inbox_unlock(&call->runtime->inbox);
     if (!paused) {
-        (void)uv_async_send(&call->runtime->wake); /* which tells it of room, if it asked */
+        (void)uv_async_send(&call->runtime->wake); /* calls `drained` if it awaits room */
     }
 }
 

@@ -4,10 +4,10 @@
 #include "base/thread.h"
 #include "runtime/agent_call.h"
 
-/* More than this waiting for the loop holds agents back, until half of it is taken. */
+/* When more than this waits for the loop, agents are blocked until half of it was taken. */
 #define WAITING_BYTES_MAX 4194304u
-/* So many messages of one agent are taken in one go. */
-#define MESSAGES_IN_A_GO 32u
+/* Messages of one agent that are taken before those of the next. */
+#define MESSAGES_AT_A_TIME 32u
 
 static size_t cost(const arcp__agent_message *message)
 {
@@ -17,7 +17,7 @@ static size_t cost(const arcp__agent_message *message)
 static void message_free(arcp__agent_message *message)
 {
     arcp_agent_call *call = message->call;
-    if (message != &call->bye) {
+    if (message != &call->returned) {
         arcp__free(message);
     }
     arcp__agent_call_unref(call);
@@ -35,9 +35,9 @@ void arcp__agent_inbox_fini(arcp__agent_inbox *inbox)
             message_free(message);
         }
     }
-    while (inbox->asking != NULL) {
-        arcp_agent_call *call = inbox->asking;
-        DL_DELETE2(inbox->asking, call, previous_asking, next_asking);
+    while (inbox->awaiting_room != NULL) {
+        arcp_agent_call *call = inbox->awaiting_room;
+        DL_DELETE2(inbox->awaiting_room, call, previous_awaiting, next_awaiting);
         arcp__agent_call_unref(call);
     }
     (void)pthread_cond_destroy(&inbox->has_work);
@@ -69,43 +69,43 @@ void arcp__agent_inbox_put(arcp__agent_message *message)
 
 /* ---- room ---- */
 
-/* With the inbox locked. */
+/* Called with the inbox locked. */
 static bool has_room(const arcp_agent_call *call)
 {
     return (!atomic_load(&call->paused) || atomic_load(&call->port.is_over)) &&
            call->runtime->inbox.bytes <= WAITING_BYTES_MAX;
 }
 
-bool arcp__agent_inbox_ask(arcp_agent_call *call)
+bool arcp__agent_inbox_check_room(arcp_agent_call *call)
 {
     arcp__agent_inbox *inbox = &call->runtime->inbox;
     (void)pthread_mutex_lock(&inbox->mutex);
     bool room = has_room(call);
-    if (!room && !call->asks_for_room && !inbox->closed) {
-        call->asks_for_room = true;
+    if (!room && !call->awaits_room && !inbox->closed) {
+        call->awaits_room = true;
         (void)arcp__agent_call_ref(call);
-        DL_APPEND2(inbox->asking, call, previous_asking, next_asking);
+        DL_APPEND2(inbox->awaiting_room, call, previous_awaiting, next_awaiting);
     }
     (void)pthread_mutex_unlock(&inbox->mutex);
     return room;
 }
 
-void arcp__agent_inbox_tell_all(arcp_runtime *runtime)
+void arcp__agent_inbox_notify(arcp_runtime *runtime)
 {
     arcp__agent_inbox *inbox = &runtime->inbox;
     (void)pthread_mutex_lock(&inbox->mutex);
-    arcp_agent_call *asking = inbox->asking;
-    inbox->asking = NULL;
-    while (asking != NULL) {
-        arcp_agent_call *call = asking;
+    arcp_agent_call *awaiting = inbox->awaiting_room;
+    inbox->awaiting_room = NULL;
+    while (awaiting != NULL) {
+        arcp_agent_call *call = awaiting;
         const arcp_agent *agent = &call->entry->callback;
         bool is_done = atomic_load(&call->is_done);
-        DL_DELETE2(asking, call, previous_asking, next_asking);
+        DL_DELETE2(awaiting, call, previous_awaiting, next_awaiting);
         if (!is_done && !has_room(call)) {
-            DL_APPEND2(inbox->asking, call, previous_asking, next_asking);
+            DL_APPEND2(inbox->awaiting_room, call, previous_awaiting, next_awaiting);
             continue;
         }
-        call->asks_for_room = false;
+        call->awaits_room = false;
         (void)pthread_mutex_unlock(&inbox->mutex);
         if (!is_done && agent->drained != NULL) {
             agent->drained(call, agent->user);
@@ -146,8 +146,8 @@ void arcp__agent_inbox_unlock(arcp__agent_inbox *inbox)
 
 /* ---- the loop's side ---- */
 
-/* A few messages of the agent whose turn it is; the others come before its next ones. NULL: there
- * are none. */
+/* Takes a few messages of the agent whose turn it is; its further messages come after those of the
+ * other agents. NULL: there are none. */
 static arcp__agent_message *take_some(arcp__agent_inbox *inbox)
 {
     (void)pthread_mutex_lock(&inbox->mutex);
@@ -155,7 +155,7 @@ static arcp__agent_message *take_some(arcp__agent_inbox *inbox)
     arcp__agent_message *messages = NULL;
     bool was_full = inbox->bytes > WAITING_BYTES_MAX / 2;
     if (call != NULL) {
-        for (unsigned count = 0; count < MESSAGES_IN_A_GO && call->messages != NULL; count++) {
+        for (unsigned count = 0; count < MESSAGES_AT_A_TIME && call->messages != NULL; count++) {
             arcp__agent_message *message = call->messages;
             DL_DELETE(call->messages, message);
             DL_APPEND(messages, message);
@@ -177,17 +177,17 @@ static void deliver(arcp_runtime *runtime, const arcp__agent_message *message, a
 {
     arcp__job *job = message->call->job;
     if (job == NULL) {
-        return; /* the job is over and forgotten */
+        return; /* the job has ended and was forgotten */
     }
     switch (message->kind) {
-    case ARCP__AGENT_SAYS:
-        arcp__engine_agent_message(runtime->engine, now, job, &message->said);
+    case ARCP__AGENT_MESSAGE:
+        arcp__engine_agent_message(runtime->engine, now, job, &message->content);
         break;
     case ARCP__AGENT_LINE:
-        arcp__engine_agent_line(runtime->engine, now, job, message->said.body);
+        arcp__engine_agent_line(runtime->engine, now, job, message->content.body);
         break;
-    case ARCP__AGENT_BYE: {
-        /* Without its last word a job has not succeeded, whatever that was. */
+    case ARCP__AGENT_RETURNED: {
+        /* If the result was lost, the job has not succeeded, whatever the result was. */
         arcp__agent_exit exit = {.code = message->is_lost ? 1 : 0};
         arcp__engine_agent_exited(runtime->engine, now, job, &exit);
         break;
@@ -219,12 +219,12 @@ bool arcp__agent_inbox_take(arcp_runtime *runtime)
         (void)uv_async_send(&runtime->wake);
     }
     (void)pthread_mutex_lock(&inbox->mutex);
-    bool is_asked = inbox->asking != NULL;
+    const bool awaits_room = inbox->awaiting_room != NULL;
     (void)pthread_mutex_unlock(&inbox->mutex);
-    return is_asked;
+    return awaits_room;
 }
 
-/* ---- threads for blocking agents: made on demand, kept, at most so many ---- */
+/* ---- threads for blocking agents: created on demand and kept ---- */
 
 static void *run(void *argument)
 {
@@ -245,7 +245,7 @@ static void *run(void *argument)
         inbox->queued_count--;
         (void)pthread_mutex_unlock(&inbox->mutex);
         call->entry->callback.run(call, call->entry->callback.user);
-        arcp__agent_call_bye(call, NULL);
+        arcp__agent_call_finish(call, NULL);
         arcp__agent_call_unref(call);
         (void)pthread_mutex_lock(&inbox->mutex);
     }

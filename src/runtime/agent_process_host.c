@@ -1,10 +1,9 @@
-/* Agents that are programs: one process per job, started when the job does or waiting for it
- * (warm).
+/* Process agents: one process per job, started for the job or taken from a pool of warm processes.
  *
  * Starting a program takes about a millisecond, on a thread that starts one after the other. Jobs
- * wait in line for it. A principal has one job in each round of the line, so that another
- * principal's job waits for one program of each and not for all. Lines for a job that waits are
- * kept for its program. */
+ * are queued for it. Each round of the queue has one job of each principal, so that a principal
+ * with many jobs delays the others by only one start per job. Lines for a job in the queue are kept
+ * for its program. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -15,19 +14,19 @@
 
 /* One job. */
 typedef struct arcp__process_job {
-    struct arcp__process_job *previous, *next; /* of the runtime: those that wait, or the others */
+    struct arcp__process_job *previous, *next; /* in one of the runtime's two lists */
     arcp_runtime *runtime;
     arcp__process_agent *agent;
     arcp__job *job;
-    arcp__agent_process *process; /* NULL while it waits, or when it could not be started */
-    bool is_waiting;
-    bool is_starting;
-    uint64_t round;  /* of the line, while it waits */
-    bool is_counted; /* among those of its agent that run */
-    arcp_buf start;  /* the job.start line, and those since, while it waits; secret: credentials */
+    arcp__agent_process *process; /* NULL while it is queued, or if it could not be started */
+    bool is_waiting;              /* in the queue */
+    bool is_starting;             /* requested from the thread */
+    uint64_t round;               /* of the queue */
+    bool is_counted;              /* in agent->running->jobs */
+    arcp_buf start; /* while it is queued: job.start and the lines after it; secret: credentials */
 } process_job;
 
-/* ---- what the process says ---- */
+/* ---- output of the process ---- */
 
 static void on_line(void *user, arcp_span line)
 {
@@ -40,7 +39,8 @@ static void on_line_refused(void *user, arcp_status why)
 {
     const process_job *pj = user;
     if (why != ARCP_E_LIMIT) {
-        arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR, "out of memory for a line");
+        arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_ERROR,
+                          "out of memory for a line of the agent");
     }
     arcp__engine_agent_line_too_long(pj->runtime->engine, arcp__input_now(pj->runtime), pj->job);
 }
@@ -63,8 +63,9 @@ static void on_log(void *user, arcp_span line)
     arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_INFO, "%.*s", (int)shown.size, shown.data);
 }
 
-/* The next job has room when the program is gone, not when this one is forgotten. */
-static void leave_room(process_job *pj)
+/* Makes room for the next job under max_jobs: when the program has ended, not only when its job is
+ * forgotten. */
+static void stop_counting(process_job *pj)
 {
     if (pj->is_counted) {
         pj->is_counted = false;
@@ -75,14 +76,14 @@ static void leave_room(process_job *pj)
 static void on_exited(void *user, const arcp_process_exit *end, arcp_span stderr_tail)
 {
     process_job *pj = user;
-    leave_room(pj);
+    stop_counting(pj);
     arcp__runtime_log(
         pj->runtime, pj->job, ARCP_LOG_DEBUG,
-        "process %d ended with %s %d; %.3f s of processor, %.1f MiB",
+        "process %d ended with %s %d; %.3f s of CPU time, %.1f MiB",
         (int)arcp__agent_process_pid(pj->process), end->by_signal ? "signal" : "status", end->code,
         (double)(end->user_us + end->system_us) / 1e6, (double)end->memory_bytes / 1048576.0);
     arcp__agent_exit exit = {
-        /* What nobody knows is not success. */
+        /* An unknown exit status is a failure. */
         .by_signal = end->by_signal,
         .code = end->is_known ? end->code : 255,
         .stderr_tail = pj->agent->stderr_in_errors ? stderr_tail : arcp_span_make(NULL, 0),
@@ -137,7 +138,8 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     };
     arcp__process_agent *agent = pj->agent;
     if (agent->max_jobs != 0 && agent->running->jobs >= agent->max_jobs) {
-        return arcp_error_set(err, ARCP_E_LIMIT, "the agent runs as many jobs as max_jobs allows");
+        return arcp_error_set(err, ARCP_E_LIMIT, "the agent already runs max_jobs (%zu) jobs",
+                              agent->max_jobs);
     }
     const char *cwd = pj->job->live->cwd;
     arcp_status status = ARCP_OK;
@@ -145,7 +147,7 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     if (pj->process == NULL) {
         status = start_program(pj, cwd, &callbacks, err);
     } else if (pj->job->live->owns_cwd) {
-        /* A warm process already runs in its directory: that is renamed to the job's. */
+        /* A warm process already runs in its directory; rename that to the job's. */
         status = arcp__agent_process_move_directory(pj->process, cwd, err);
     }
     if (pj->process != NULL) {
@@ -157,17 +159,17 @@ static arcp_status begin(process_job *pj, arcp_error *err)
     return status;
 }
 
-/* A program that leaves this much unread will not read it any more. */
+/* Kills a program that leaves more than the limit of its input unread. */
 static void write_line(const process_job *pj, arcp_span line)
 {
     if (arcp__agent_process_write(pj->process, line) != ARCP_OK) {
         arcp__runtime_log(pj->runtime, pj->job, ARCP_LOG_WARN,
-                          "killed: it does not read its input");
+                          "agent killed: it does not read its input");
         arcp__agent_process_kill(pj->process);
     }
 }
 
-/* plain: a string as it is, anything else as JSON; then the end of the input. */
+/* A plain program gets a string as it is, any other input as JSON, and then the end of input. */
 static void write_plain_input(const process_job *pj, arcp_span start)
 {
     arcp_json json = ARCP_JSON_INIT;
@@ -182,7 +184,7 @@ static void write_plain_input(const process_job *pj, arcp_span start)
         input = arcp_json_is(&json, ref, ARCP_JSON_STRING) ? arcp_json_string(&json, ref, &scratch)
                                                            : arcp_json_raw(&json, ref);
     }
-    /* Without its whole input it must not run on as if it had it. */
+    /* A program that got only a part of its input must not continue. */
     if (!is_read || scratch.failed ||
         arcp__agent_process_write_last(pj->process, input) != ARCP_OK) {
         arcp__agent_process_kill(pj->process);
@@ -226,22 +228,22 @@ static void launch(process_job *pj, arcp_span line)
     }
 }
 
-/* ---- waiting in line ---- */
+/* ---- the queue ---- */
 
-static void leave_line(process_job *pj)
+static void dequeue(process_job *pj)
 {
     pj->is_waiting = false;
     DL_DELETE2(pj->runtime->waiting_process_jobs, pj, previous, next);
     DL_APPEND2(pj->runtime->process_jobs, pj, previous, next);
 }
 
-/* One at a time: the thread takes them in order, and who comes first in the line may change. */
+/* Requests one start at a time, because a job that is queued later may come first. */
 static void launch_next(arcp_runtime *runtime)
 {
     while (runtime->waiting_process_jobs != NULL && runtime->starting_programs == 0) {
         process_job *pj = runtime->waiting_process_jobs;
         runtime->launch_round = pj->round;
-        leave_line(pj);
+        dequeue(pj);
         launch(pj, arcp_buf_span(&pj->start));
         arcp_buf_fini(&pj->start);
     }
@@ -263,44 +265,44 @@ static void on_started(void *user, arcp_status status, const char *why)
     if (status == ARCP_OK) {
         report_start(pj, ARCP_OK, arcp_span_make(NULL, 0));
     } else {
-        leave_room(pj);
+        stop_counting(pj);
         report_failure(pj, status, why);
     }
     launch_next(runtime);
 }
 
-/* The one that was there before it; NULL for the first. */
-static process_job *before_in_line(const process_job *pj)
+/* The job before it in the queue; NULL for the first. */
+static process_job *previous_in_queue(const process_job *pj)
 {
     return pj == pj->runtime->waiting_process_jobs ? NULL : pj->previous;
 }
 
-static void enter_line(process_job *pj)
+static void enqueue(process_job *pj)
 {
     arcp_runtime *runtime = pj->runtime;
     process_job *first = runtime->waiting_process_jobs;
-    process_job *behind = first == NULL ? NULL : first->previous; /* the last */
+    process_job *before = first == NULL ? NULL : first->previous; /* the last */
     const arcp__principal *principal = pj->job->principal;
     pj->is_waiting = true;
-    /* The round behind the principal's last job in the line, or else the next. */
+    /* The round after that of the principal's last job in the queue, or else the next round. */
     pj->round = runtime->launch_round + 1;
-    for (const process_job *at = behind; at != NULL; at = before_in_line(at)) {
-        if (at->job->principal == principal) {
-            pj->round = at->round + 1;
+    for (const process_job *other = before; other != NULL; other = previous_in_queue(other)) {
+        if (other->job->principal == principal) {
+            pj->round = other->round + 1;
             break;
         }
     }
-    while (behind != NULL && behind->round > pj->round) {
-        behind = before_in_line(behind);
+    while (before != NULL && before->round > pj->round) {
+        before = previous_in_queue(before);
     }
-    DL_APPEND_ELEM2(runtime->waiting_process_jobs, behind, pj, previous, next);
+    DL_APPEND_ELEM2(runtime->waiting_process_jobs, before, pj, previous, next);
     launch_next(runtime);
 }
 
-/* Its program will not be started. */
-static void give_up(process_job *pj, arcp_span why)
+/* Reports that the program of a queued job will not be started. */
+static void abandon_start(process_job *pj, arcp_span why)
 {
-    leave_line(pj);
+    dequeue(pj);
     report_start(pj, ARCP_E_INTERNAL_ERROR, why);
 }
 
@@ -316,19 +318,20 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
     *pj = (process_job){
         .runtime = runtime, .agent = &entry->process, .job = job, .start = arcp_buf_secret_init()};
     job->live->user = pj;
-    bool is_there = pj->agent->pool != NULL && arcp__process_pool_waiting(pj->agent->pool) != 0;
-    if (!is_there) {
+    const bool has_warm =
+        pj->agent->pool != NULL && arcp__process_pool_waiting(pj->agent->pool) != 0;
+    if (!has_warm) {
         arcp_buf_append(&pj->start, line);
     }
-    if (is_there || pj->start.failed) {
+    if (has_warm || pj->start.failed) {
         DL_APPEND2(runtime->process_jobs, pj, previous, next);
         launch(pj, line);
     } else {
-        enter_line(pj);
+        enqueue(pj);
     }
 }
 
-/* ---- what the engine says ---- */
+/* ---- calls of the engine ---- */
 
 static void send_line(void *agent, arcp_span line)
 {
@@ -345,7 +348,7 @@ static void send_line(void *agent, arcp_span line)
     arcp_buf_append_byte(&pj->start, '\n');
     arcp_buf_append(&pj->start, line);
     if (pj->start.failed) {
-        give_up(pj, ARCP_SPAN_LITERAL("out of memory for what the agent is told"));
+        abandon_start(pj, ARCP_SPAN_LITERAL("out of memory for lines to the agent"));
     }
 }
 
@@ -353,7 +356,7 @@ static void kill_process(void *agent)
 {
     process_job *pj = agent;
     if (pj->is_waiting) {
-        give_up(pj, ARCP_SPAN_LITERAL("the job was stopped before its program was started"));
+        abandon_start(pj, ARCP_SPAN_LITERAL("the job was stopped before its program was started"));
     } else if (pj->process != NULL) {
         arcp__agent_process_terminate(pj->process);
     }
@@ -362,7 +365,7 @@ static void kill_process(void *agent)
 static void cancel(void *agent, arcp_span line)
 {
     const process_job *pj = agent;
-    /* A plain one reads no lines: the signal is how it is told. */
+    /* A plain program does not read lines, so it gets a signal. */
     if (pj->agent->spec.is_plain || pj->is_waiting) {
         kill_process(agent);
     } else {
@@ -390,13 +393,13 @@ static void forget(void *agent)
     pj->job->live->user = NULL;
     arcp_buf_fini(&pj->start);
     arcp__agent_process_free(pj->process);
-    leave_room(pj);
+    stop_counting(pj);
     arcp_runtime *runtime = pj->runtime;
     arcp__free(pj);
     launch_next(runtime);
 }
 
-/* ---- what an operator is shown ---- */
+/* ---- the dump for operators ---- */
 
 static void dump(const process_job *pj, arcp_buf *out)
 {

@@ -1,9 +1,9 @@
-/* The registration of an agent that is a program. */
+/* The registration of process agents. */
 #include "base/alloc.h"
 #include "base/options.h"
 #include "runtime/runtime_state.h"
 
-/* ---- copying what was registered ---- */
+/* ---- copying the registration ---- */
 
 static const char *copy_text(arcp__process_agent *agent, const char *text, bool *failed)
 {
@@ -15,7 +15,7 @@ static const char *copy_text(arcp__process_agent *agent, const char *text, bool 
     return copy.data;
 }
 
-/* NULL-terminated, never NULL unless it failed. */
+/* Returns a NULL-terminated copy; NULL only on failure. */
 static const char *const *copy_texts(arcp__process_agent *agent, const char *const *texts,
                                      bool *failed)
 {
@@ -54,12 +54,12 @@ static arcp_status fill(arcp__process_agent *agent, arcp_runtime *runtime,
         .limit_count = from->limit_count,
         .is_plain = from->is_plain,
     };
-    /* The count of what is registered under the same name and version, or a new one. */
-    for (const arcp__agent_entry *at = runtime->agents; at != NULL; at = at->next) {
-        if (at->process.running != NULL &&
-            arcp_span_equal_cstr(arcp_span_cstr(from->name), at->name) &&
-            arcp_span_equal_cstr(arcp_span_cstr(from->version), at->version)) {
-            agent->running = at->process.running;
+    /* Share the count with earlier registrations of the same name and version. */
+    for (const arcp__agent_entry *other = runtime->agents; other != NULL; other = other->next) {
+        if (other->process.running != NULL &&
+            arcp_span_equal_cstr(arcp_span_cstr(from->name), other->name) &&
+            arcp_span_equal_cstr(arcp_span_cstr(from->version), other->version)) {
+            agent->running = other->process.running;
         }
     }
     if (agent->running == NULL) {
@@ -83,15 +83,15 @@ void arcp__process_agent_fini(arcp__process_agent *agent)
     *agent = (arcp__process_agent){.runtime = NULL};
 }
 
-/* ---- processes that wait ---- */
+/* ---- warm processes ---- */
 
-static void warm_say(void *user, bool is_error, const char *text)
+static void report_warm(void *user, bool is_error, const char *text)
 {
     const arcp__process_agent *agent = user;
     arcp__runtime_log(agent->runtime, NULL, is_error ? ARCP_LOG_ERROR : ARCP_LOG_WARN, "%s", text);
 }
 
-static void warm_log(void *user, arcp_span line)
+static void log_warm(void *user, arcp_span line)
 {
     const arcp__process_agent *agent = user;
     arcp_span shown = arcp_span_first(line, 400);
@@ -99,7 +99,7 @@ static void warm_log(void *user, arcp_span line)
                       (int)shown.size, shown.data);
 }
 
-/* They get what does not depend on a job; the rest comes in job.start. */
+/* Warm processes get the environment that does not depend on a job; the rest is in job.start. */
 static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error *err)
 {
     arcp_runtime *runtime = agent->runtime;
@@ -119,8 +119,8 @@ static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error
         .table = runtime->processes,
         .size = size,
         .spec = &agent->warm_spec,
-        .say = warm_say,
-        .log = warm_log,
+        .report = report_warm,
+        .log = log_warm,
         .user = agent,
     };
     return arcp__process_pool_new(&options, &agent->pool, err);
@@ -148,10 +148,10 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
     entry->ops = &arcp__agent_process_host;
     status = fill(agent, runtime, &from, err);
     if (status == ARCP_OK && from.warm != 0 && !from.is_plain) {
-        status = keep_warm(agent, from.warm, err); /* which says what cannot be started */
+        status = keep_warm(agent, from.warm, err); /* the pool reports a program that fails */
     } else if (status == ARCP_OK && runtime->options.launcher == NULL) {
-        /* A program or user that is missing is told now, not by the first job's failure. It may
-         * come later: the agent is offered all the same. */
+        /* Warn of a missing program or user now, and not only when the first job fails. The agent
+         * is offered anyway, because it may be installed later. */
         arcp_error why = {0};
         status = arcp__process_check(agent->spec.argv, agent->env, agent->spec.user, &why);
         if (status == ARCP_E_NO_MEMORY) {
@@ -167,7 +167,7 @@ arcp_status arcp_runtime_register_process(arcp_runtime *runtime, const arcp_proc
         arcp__free(entry);
         return status;
     }
-    /* Takes the entry in any case. */
+    /* This takes ownership of the entry, even on failure. */
     return arcp__runtime_add_entry(runtime, entry, from.name, from.version, from.is_default,
                                    from.cwd, err);
 }

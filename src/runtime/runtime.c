@@ -13,7 +13,7 @@
 #define AGENT_THREADS_DEFAULT   64u
 #define TOKEN_QUESTIONS_DEFAULT 1024u
 
-static void draw(void *user, void *out, size_t size)
+static void draw_random(void *user, void *out, size_t size)
 {
     arcp_runtime *runtime = user;
     arcp__random_pool_draw(&runtime->random, out, size);
@@ -35,7 +35,7 @@ static void on_wake(uv_async_t *handle)
     arcp_runtime *runtime = handle->data;
     (void)runtime->store->ops->poll(runtime->store);
     if (arcp__agent_inbox_take(runtime)) {
-        arcp__agent_inbox_tell_all(runtime);
+        arcp__agent_inbox_notify(runtime);
     }
     runtime->is_dirty = true;
 }
@@ -98,7 +98,7 @@ void arcp_runtime_free(arcp_runtime *runtime)
     arcp__authenticator_close(runtime->authenticator);
     arcp__agent_threads_end(runtime);
     if (runtime->store != NULL) {
-        /* Waits for what was submitted; its last completions reach the engine. */
+        /* Waits for submitted batches; their completions still reach the engine. */
         runtime->store->ops->close(runtime->store);
     }
     arcp__engine_free(runtime->engine);
@@ -124,7 +124,7 @@ static char *copy_or(const char *text, const char *otherwise)
     return arcp__copy_cstr(from, strlen(from));
 }
 
-/* ---- the engine's questions about tokens ---- */
+/* ---- authentication ---- */
 
 static void on_answered(void *user, uint64_t auth_id, arcp_status status, arcp_span principal,
                         bool is_anonymous)
@@ -154,9 +154,9 @@ arcp_status arcp_runtime_set_token_verifiers(arcp_runtime *runtime,
     return arcp__authenticator_set(runtime->authenticator, verifiers, count, err);
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
-/* What the engine stands on. */
+/* Creates everything that the engine needs. */
 static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options *options,
                               arcp_error *err)
 {
@@ -181,15 +181,15 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
         runtime->authenticator == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    /* What an earlier run left is ended before this one begins. */
+    /* This also kills processes that an earlier run left behind. */
     arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
     if (status != ARCP_OK) {
         return status;
     }
     const size_t killed = arcp__process_table_swept(runtime->processes);
     if (killed != 0) {
-        arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN, "killed %zu processes of an earlier run",
-                          killed);
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
+                          "killed %zu orphan processes of an earlier run", killed);
     }
     return runtime->store != NULL ? ARCP_OK : arcp_store_open_memory(&runtime->store, err);
 }
@@ -200,7 +200,7 @@ static arcp_status make_engine(arcp_runtime *runtime, const arcp_runtime_options
     arcp__engine_options engine = {
         .runtime_name = runtime->name,
         .runtime_version = runtime->version,
-        .random = draw,
+        .random = draw_random,
         .random_user = runtime,
         .store_is_durable = runtime->store->ops->durable,
         .work_directory = arcp_span_cstr(arcp__process_table_directory(runtime->processes)),
@@ -277,7 +277,7 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     runtime->loop = loop;
     runtime->turn.limits = &arcp__turn_of_links;
     runtime->options = options;
-    runtime->options.failed = NULL; /* until it is made the status tells it */
+    runtime->options.failed = NULL; /* during creation a failure is returned instead */
     runtime->store = options.store;
     runtime->provisioner = options.provisioner;
     runtime->inbox.turn.limits = &arcp__turn_of_agents;
@@ -289,8 +289,8 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
         status = make_engine(runtime, &options, err);
     }
     if (status == ARCP_OK) {
-        /* Writing to an agent or a peer that is gone must be an error, not the end of the program.
-         * A handler of the program's own is left alone. */
+        /* Writing to a closed pipe or socket must be an error and not kill the program. A handler
+         * that the program has set is kept. */
         struct sigaction now;
         if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
             now.sa_handler = SIG_IGN;
@@ -342,7 +342,7 @@ arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *given
         return status;
     }
     if (agent.run == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "an agent must have run");
+        return arcp_error_set(err, ARCP_E_USAGE, "arcp_agent.run must not be NULL");
     }
     arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
     if (entry == NULL) {
@@ -350,13 +350,13 @@ arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *given
     }
     entry->ops = &arcp__agent_callback_host;
     entry->callback = agent;
-    entry->callback.name = NULL; /* the caller's; the entry has copies */
+    entry->callback.name = NULL; /* the caller's strings; the entry has copies */
     entry->callback.version = NULL;
     return arcp__runtime_add_entry(runtime, entry, agent.name, agent.version, agent.is_default,
                                    NULL, err);
 }
 
-static void note_use(void *user, void *host)
+static void mark_used(void *user, void *host)
 {
     arcp__agent_entry *entry = host;
     (void)user;
@@ -366,13 +366,13 @@ static void note_use(void *user, void *host)
 void arcp_runtime_clear_agents(arcp_runtime *runtime)
 {
     for (arcp__agent_entry *entry = runtime->agents; entry != NULL; entry = entry->next) {
-        arcp__process_pool_free(entry->process.pool); /* none waits for its jobs any more */
+        arcp__process_pool_free(entry->process.pool); /* no new jobs will use it */
         entry->process.pool = NULL;
     }
     arcp__engine_clear_agents(runtime->engine);
-    /* Programs that no job needs go. What was registered as a callback stays: a thread may be
-     * about to look at it when its job is forgotten. */
-    arcp__engine_for_each_host(runtime->engine, note_use, NULL);
+    /* Free process agents that no job uses. Callback agents are kept, because a thread may still
+     * use one when its job has been forgotten. */
+    arcp__engine_for_each_host(runtime->engine, mark_used, NULL);
     for (arcp__agent_entry **at = &runtime->agents; *at != NULL;) {
         arcp__agent_entry *entry = *at;
         if (entry->ops == &arcp__agent_process_host && !entry->is_used) {
@@ -391,7 +391,7 @@ void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *setti
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
     arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
-    (void)ignored; /* it allocates the first time only */
+    (void)ignored; /* only the first call allocates and can fail */
     arcp__engine_set_settings(runtime->engine, settings);
 }
 

@@ -1,4 +1,4 @@
-/* The provisioner's side of the runtime: its calls, and sealing for the engine. */
+/* Calls the provisioner for the engine, and seals credentials. */
 #include "base/clock.h"
 #include "base/options.h"
 #include "runtime/runtime_state.h"
@@ -22,8 +22,8 @@ static arcp_status translate(void *user, const arcp_upstream_error *error)
     return runtime->provisioner->ops->translate_error(runtime->provisioner, error);
 }
 
-/* The result comes from the program's code: one that cannot be read, or whose outcome is not in the
- * list, says nothing about what the upstream did. */
+/* A provisioner may be foreign code: a result that cannot be read or has an invalid outcome is
+ * treated as unknown. */
 static void on_done(void *user, const arcp_provision_result *given)
 {
     arcp_runtime *runtime = user;
@@ -35,7 +35,7 @@ static void on_done(void *user, const arcp_provision_result *given)
         result.call_id = given->call_id;
         result.outcome = ARCP_PROVISION_UNKNOWN;
         result.status = ARCP_E_INTERNAL_ERROR;
-        result.message = "the provisioner's answer cannot be understood";
+        result.message = "the provisioner returned an invalid result";
     }
     arcp__engine_provisioned(runtime->engine, arcp__input_now(runtime), &result);
 }
@@ -74,8 +74,8 @@ arcp_status arcp__runtime_provisioner_open(arcp_runtime *runtime, const char *ke
     runtime->provisioner->ops->set_callbacks(runtime->provisioner, &callbacks);
     if (!runtime->store->ops->durable) {
         arcp__runtime_log(runtime, NULL, ARCP_LOG_WARN,
-                          "credentials are not offered: the store \"%s\" would not remember what "
-                          "has to be revoked",
+                          "credentials are not offered: after a restart the store \"%s\" would not "
+                          "know which ones to revoke",
                           runtime->store->ops->name);
     }
     return ARCP_OK;
@@ -113,6 +113,7 @@ void arcp__runtime_provision(arcp_runtime *runtime, uint64_t call_id)
     result.call_id = call_id;
     result.outcome = is_new ? ARCP_PROVISION_REFUSED : ARCP_PROVISION_UNKNOWN;
     result.status = ARCP_E_INTERNAL_ERROR;
-    result.message = error.message[0] == '\0' ? "the provisioner cannot be asked" : error.message;
+    result.message =
+        error.message[0] == '\0' ? "the call to the provisioner failed" : error.message;
     arcp__engine_provisioned(runtime->engine, arcp__clock_now(), &result);
 }

@@ -1,4 +1,4 @@
-/* The state of a runtime for people: its own, then its engine's. */
+/* Writes the state of a runtime for people, then the state of its engine. */
 #include "base/clock.h"
 #include "runtime/runtime_state.h"
 #include "json/json_put.h"

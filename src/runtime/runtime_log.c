@@ -1,4 +1,4 @@
-/* What is logged: the runtime's own lines, and the engine's. */
+/* Log lines of the runtime and of the engine. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
-/* The store's side of the runtime: what the engine has to be stored goes to it in batches, its
- * completions, and what it holds at start. */
+/* Connects the engine with the store: submits batches, passes completions on, and restores the
+ * engine's state at start. */
 #include "base/clock.h"
 #include "core/exposition.h"
 #include "runtime/runtime_state.h"
 
-/* How long a commit takes. */
+/* The buckets of the histogram arcp_commit_seconds. */
 static const struct {
     int64_t upto_ns;
     const char *text; /* in seconds */
@@ -79,7 +79,7 @@ static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp
 static void on_wake(void *user)
 {
     arcp_runtime *runtime = user;
-    if (!arcp__runtime_is_driven_here(runtime)) { /* which polls the store anyway */
+    if (!arcp__runtime_is_driven_here(runtime)) { /* driving polls the store anyway */
         (void)uv_async_send(&runtime->wake);
     }
 }
@@ -115,7 +115,7 @@ arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
         (void)uv_run(runtime->loop, UV_RUN_ONCE);
         status = arcp__engine_restore_status(runtime->engine, err);
     }
-    /* The store knows best what is wrong with it. */
+    /* The store's own error is more precise. */
     if (status != ARCP_OK && runtime->restore_error.status != ARCP_OK) {
         (void)arcp_error_copy(err, &runtime->restore_error);
     }
@@ -153,7 +153,7 @@ bool arcp__runtime_submit_batches(arcp_runtime *runtime)
     return any;
 }
 
-/* So many changes are worth a commit of their own: fewer take the disk nearly as long. */
+/* With fewer changes a commit of their own is not worth it: it takes the disk nearly as long. */
 #define WORTH_A_COMMIT 64u
 
 bool arcp__runtime_feed_store(arcp_runtime *runtime)
@@ -163,14 +163,14 @@ bool arcp__runtime_feed_store(arcp_runtime *runtime)
     }
     bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;
     if (polls) {
-        /* What is committed waits for the audit log and makes work: not again in this round. */
+        /* Completions wait for the audit log and cause further work, so poll once per round. */
         runtime->has_polled = true;
         (void)runtime->store->ops->poll(runtime->store);
     }
     return (runtime->batches_under_way == 0 && arcp__runtime_submit_batches(runtime)) || polls;
 }
 
-/* ---- figures for operators: the engine's, and what only its owner can time ---- */
+/* ---- metrics: the engine's, and commit times ---- */
 
 arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime, arcp_buf *out)
 {

@@ -32,8 +32,9 @@ arcp_status arcp__seal_open(const char *path, arcp__seal **out, arcp_error *err)
     const arcp_span fresh = arcp_span_make((const char *)seal->key, KEY_BYTES);
     arcp_status status = arcp__private_file_read_or_make(&file, fresh, &key, err);
     if (status == ARCP_OK && key.size != KEY_BYTES) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "credential key file %s: a key has %d bytes",
-                                path, KEY_BYTES);
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "credential key file %s: must contain exactly %d bytes", path,
+                                KEY_BYTES);
     } else if (status == ARCP_OK) {
         memcpy(seal->key, key.data, KEY_BYTES);
     }
@@ -56,7 +57,7 @@ void arcp__seal_free(arcp__seal *seal)
 
 /* ---- sealing: nonce, ciphertext, tag ---- */
 
-/* Encrypts or decrypts what is between nonce and tag, where it stands. */
+/* Encrypts or decrypts the bytes between nonce and tag in place. */
 static bool cipher(const arcp__seal *seal, arcp_span label, arcp_buf *sealed, bool encrypts)
 {
     int written = 0;
@@ -73,7 +74,7 @@ static bool cipher(const arcp__seal *seal, arcp_span label, arcp_buf *sealed, bo
                          (int)label.size) == 1 &&
         EVP_CipherUpdate(context, text, &written, text, size) == 1 &&
         (encrypts || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, TAG_BYTES, tag) == 1) &&
-        EVP_CipherFinal_ex(context, tag, &written) == 1 && /* of GCM that is no byte */
+        EVP_CipherFinal_ex(context, tag, &written) == 1 && /* writes nothing with GCM */
         (!encrypts || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, TAG_BYTES, tag) == 1);
     EVP_CIPHER_CTX_free(context);
     return done;

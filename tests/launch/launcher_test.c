@@ -252,9 +252,9 @@ static void what_cannot_be_started_says_which_and_why(void **state)
         {"no right to", no_right, NULL, NULL, NULL, ARCP_E_IO, "(exec): Permission denied"},
         {"a directory", "/tmp/", NULL, NULL, NULL, ARCP_E_IO, "(exec): Permission denied"},
         {"no directory", "/bin/true", "/no/such", NULL, NULL, ARCP_E_IO,
-         "/bin/true cannot be started (its directory): No such file or directory"},
+         "/bin/true cannot be started (changing its directory): No such file or directory"},
         {"no limit", "/bin/true", NULL, NULL, &backwards, ARCP_E_IO,
-         "/bin/true cannot be started (its resource limits): Invalid argument"},
+         "/bin/true cannot be started (setting its resource limits): Invalid argument"},
         {"no user", "/bin/true", NULL, "no-such-user", NULL, ARCP_E_USAGE,
          "there is no user \"no-such-user\""},
     };
@@ -336,7 +336,7 @@ static void another_user_may_not_work_where_it_may_not_go(void **state)
     f->spec.user = "nobody";
     f->spec.cwd = f->directory;
     assert_int_equal(run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error), ARCP_E_IO);
-    assert_non_null(strstr(f->error.message, "(its directory): Permission denied"));
+    assert_non_null(strstr(f->error.message, "(changing its directory): Permission denied"));
     f->spec.cwd = NULL;
     f->spec.argv = (const char *const[]){"/no/such/agent", NULL};
     assert_int_equal(run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error),
@@ -359,7 +359,7 @@ static void without_rights_no_other_user_is_to_be_had(void **state)
         bool refused =
             setresuid(65534, 65534, 65534) == 0 &&
             f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error) == ARCP_E_IO &&
-            strstr(f->error.message, "(its user): Operation not permitted") != NULL;
+            strstr(f->error.message, "(changing its user): Operation not permitted") != NULL;
         _exit(refused ? 0 : 1);
     }
     int status = -1;
@@ -377,7 +377,7 @@ static void without_the_helper_another_user_is_refused(void **state)
     f->spec.user = "root";
     assert_int_equal(run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error),
                      ARCP_E_USAGE);
-    assert_non_null(strstr(f->error.message, "/no/such/helper, which is not there"));
+    assert_non_null(strstr(f->error.message, "/no/such/helper, which does not exist"));
     f->spec.user = NULL; /* only a change of user needs it */
     fixture_run(f);
 }

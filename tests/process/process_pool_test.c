@@ -12,7 +12,7 @@ static arcp_buf said;
 static arcp_buf logged;
 static size_t errors;
 
-static void on_say(void *user, bool is_error, const char *text)
+static void on_report(void *user, bool is_error, const char *text)
 {
     (void)user;
     errors += is_error ? 1 : 0;
@@ -37,7 +37,7 @@ static int set_up(void **state)
         .spec = &rig.spec,
         .pause_min_ms = 1,
         .pause_max_ms = 4,
-        .say = on_say,
+        .report = on_report,
         .log = on_log,
     };
     rig.spec.cwd = rig.run;
@@ -143,7 +143,7 @@ static void one_that_died_while_it_waited_is_replaced_and_told_of(void **state)
     run_until(&rig, said.size > 300); /* again and again */
     arcp_buf_append_byte(&said, '\0');
     arcp_buf_append_byte(&logged, '\0');
-    assert_non_null(strstr(said.data, "a waiting process of /bin/sh ended with status 3 before it "
+    assert_non_null(strstr(said.data, "a warm process of /bin/sh ended with status 3 before it "
                                       "got a job\n"));
     assert_non_null(strstr(logged.data, "sorry\n"));
     assert_int_equal(errors, 0);
@@ -177,7 +177,7 @@ static void a_failing_program_is_tried_less_and_less_often(void **state)
     /* 10 + 20 + 40 + 40 ms between five attempts; timers count whole milliseconds. */
     assert_true(uv_hrtime() - before >= 105 * UINT64_C(1000000));
     arcp_buf_append_byte(&said, '\0');
-    assert_non_null(strstr(said.data, "no process can wait for jobs: /no/such/program cannot be "
+    assert_non_null(strstr(said.data, "cannot start a warm process: /no/such/program cannot be "
                                       "started"));
     assert_int_equal(arcp__process_pool_waiting(pool), 0);
     assert_int_equal(entries_of(rig.run), 0);

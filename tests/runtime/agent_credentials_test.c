@@ -196,7 +196,7 @@ static void an_answer_that_cannot_be_understood_gives_nobody_a_value(void **stat
         runtime_rig_submit(&rig, "keen", "");
         const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
         assert_non_null(strstr(frame, "\"INTERNAL_ERROR\""));
-        assert_non_null(strstr(frame, "the provisioner's answer cannot be understood"));
+        assert_non_null(strstr(frame, "the provisioner returned an invalid result"));
         assert_string_equal(got.first, "");
         runtime_rig_stop(&rig);
     }

@@ -131,9 +131,8 @@ static void what_is_missing_for_a_program_is_told_when_it_is_registered(void **s
          "agent \"row\": the program /no/such/program: No such file or directory; its jobs will "
          "fail\n"},
         {"/etc/passwd", NULL, NULL,
-         "agent \"row\": /etc/passwd is no file that we may execute; its jobs will fail\n"},
-        {"/etc", NULL, NULL,
-         "agent \"row\": /etc is no file that we may execute; its jobs will fail\n"},
+         "agent \"row\": /etc/passwd is not an executable file; its jobs will fail\n"},
+        {"/etc", NULL, NULL, "agent \"row\": /etc is not an executable file; its jobs will fail\n"},
         {"sh", "PATH=/nowhere", NULL,
          "agent \"row\": the program sh is not in PATH; its jobs will fail\n"},
     };

@@ -37,12 +37,12 @@ static int tear_down(void **state)
 static void a_note_is_read_as_it_was_written(void **state)
 {
     (void)state;
-    arcp__stray before;
-    arcp__stray after;
-    char text[ARCP__STRAY_TEXT_SIZE];
-    assert_true(arcp__stray_identify(getpid(), &before));
-    size_t size = arcp__stray_format(&before, text);
-    assert_true(arcp__stray_parse(arcp_span_make(text, size), &after));
+    arcp__orphan before;
+    arcp__orphan after;
+    char text[ARCP__ORPHAN_TEXT_SIZE];
+    assert_true(arcp__orphan_identify(getpid(), &before));
+    size_t size = arcp__orphan_format(&before, text);
+    assert_true(arcp__orphan_parse(arcp_span_make(text, size), &after));
     assert_int_equal(after.pid, before.pid);
     assert_int_equal(after.started, before.started);
     assert_string_equal(after.boot, before.boot);
@@ -79,8 +79,8 @@ static void what_is_no_note_is_refused(void **state)
     };
 #undef BOOT
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        arcp__stray stray;
-        if (arcp__stray_parse(arcp_span_cstr(rows[at].text), &stray) != rows[at].is_note) {
+        arcp__orphan orphan;
+        if (arcp__orphan_parse(arcp_span_cstr(rows[at].text), &orphan) != rows[at].is_note) {
             fail_msg("%s", rows[at].text);
         }
     }
@@ -136,23 +136,23 @@ static void end_couple(couple made)
 static void only_exactly_the_noted_process_is_killed(void **state)
 {
     (void)state;
-    arcp__stray stray;
+    arcp__orphan orphan;
     couple made = start_couple(NULL, NULL);
-    assert_true(arcp__stray_identify(made.leader, &stray));
-    arcp__stray earlier = stray;
-    arcp__stray later = stray;
-    arcp__stray other_boot = stray;
-    arcp__stray nobody = stray;
+    assert_true(arcp__orphan_identify(made.leader, &orphan));
+    arcp__orphan earlier = orphan;
+    arcp__orphan later = orphan;
+    arcp__orphan other_boot = orphan;
+    arcp__orphan nobody = orphan;
     earlier.started--;
     later.started++;
-    other_boot.boot[0] = stray.boot[0] == 'f' ? 'e' : 'f';
+    other_boot.boot[0] = orphan.boot[0] == 'f' ? 'e' : 'f';
     nobody.pid = 0x7ffffff0;
-    const arcp__stray wrong[] = {earlier, later, other_boot, nobody};
-    assert_int_equal(arcp__stray_kill(wrong, 4, arcp_span_make(NULL, 0)), 0);
-    assert_int_equal(arcp__stray_kill(NULL, 0, arcp_span_make(NULL, 0)), 0);
+    const arcp__orphan wrong[] = {earlier, later, other_boot, nobody};
+    assert_int_equal(arcp__orphan_kill(wrong, 4, arcp_span_make(NULL, 0)), 0);
+    assert_int_equal(arcp__orphan_kill(NULL, 0, arcp_span_make(NULL, 0)), 0);
     assert_true(runs(made.leader) && runs(made.member));
     int watched = watch_process(made.member);
-    assert_int_equal(arcp__stray_kill(&stray, 1, arcp_span_make(NULL, 0)), 1);
+    assert_int_equal(arcp__orphan_kill(&orphan, 1, arcp_span_make(NULL, 0)), 1);
     wait_for_watched(watched); /* the group with it */
     assert_int_equal(waitpid(made.leader, NULL, 0), made.leader);
 }
@@ -178,14 +178,14 @@ static void members_of_a_group_without_its_first_are_killed_when_they_are_marked
         {"older than the noted", base, "ARCP_JOB_ID=job_1", 1000000, false},
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        arcp__stray stray;
+        arcp__orphan orphan;
         couple made = start_couple(rows[at].cwd, rows[at].variable);
-        assert_true(arcp__stray_identify(made.leader, &stray));
-        stray.started += (uint64_t)rows[at].started;
+        assert_true(arcp__orphan_identify(made.leader, &orphan));
+        orphan.started += (uint64_t)rows[at].started;
         assert_int_equal(kill(made.leader, SIGKILL), 0);
         assert_int_equal(waitpid(made.leader, NULL, 0), made.leader);
         int watched = watch_process(made.member);
-        size_t killed = arcp__stray_kill(&stray, 1, arcp_span_cstr(base));
+        size_t killed = arcp__orphan_kill(&orphan, 1, arcp_span_cstr(base));
         if (killed != (rows[at].is_killed ? 1 : 0)) {
             fail_msg("%s: %zu", rows[at].name, killed);
         }

@@ -24,27 +24,27 @@ static bool read_boot_id(char out[ARCP__BOOT_ID_SIZE])
     return size == ARCP__BOOT_ID_SIZE - 1;
 }
 
-bool arcp__stray_identify(pid_t pid, arcp__stray *out)
+bool arcp__orphan_identify(pid_t pid, arcp__orphan *out)
 {
     arcp__proc_stat found;
-    arcp__stray stray = {.pid = pid};
-    if (!arcp__proc_stat_read(pid, &found) || !read_boot_id(stray.boot)) {
+    arcp__orphan orphan = {.pid = pid};
+    if (!arcp__proc_stat_read(pid, &found) || !read_boot_id(orphan.boot)) {
         return false;
     }
-    stray.started = found.started;
-    *out = stray;
+    orphan.started = found.started;
+    *out = orphan;
     return true;
 }
 
 /* ---- as text ---- */
 
-size_t arcp__stray_format(const arcp__stray *stray, char out[ARCP__STRAY_TEXT_SIZE])
+size_t arcp__orphan_format(const arcp__orphan *orphan, char out[ARCP__ORPHAN_TEXT_SIZE])
 {
-    return (size_t)snprintf(out, ARCP__STRAY_TEXT_SIZE, "%d %llu %s\n", (int)stray->pid,
-                            (unsigned long long)stray->started, stray->boot);
+    return (size_t)snprintf(out, ARCP__ORPHAN_TEXT_SIZE, "%d %llu %s\n", (int)orphan->pid,
+                            (unsigned long long)orphan->started, orphan->boot);
 }
 
-/* Decimal digits and the space behind them. */
+/* Decimal digits and the space that follows them. */
 static bool take_number(arcp_span *text, uint64_t *out)
 {
     if (!arcp__digits_take(text, out) || text->size == 0 || text->data[0] != ' ') {
@@ -54,25 +54,25 @@ static bool take_number(arcp_span *text, uint64_t *out)
     return true;
 }
 
-bool arcp__stray_parse(arcp_span text, arcp__stray *out)
+bool arcp__orphan_parse(arcp_span text, arcp__orphan *out)
 {
     uint64_t pid = 0;
-    arcp__stray stray = {0};
-    if (!take_number(&text, &pid) || !take_number(&text, &stray.started) || pid <= 1 ||
+    arcp__orphan orphan = {0};
+    if (!take_number(&text, &pid) || !take_number(&text, &orphan.started) || pid <= 1 ||
         pid > INT32_MAX || text.size != ARCP__BOOT_ID_SIZE ||
         text.data[ARCP__BOOT_ID_SIZE - 1] != '\n') {
         return false;
     }
-    stray.pid = (pid_t)pid;
-    memcpy(stray.boot, text.data, ARCP__BOOT_ID_SIZE - 1);
-    *out = stray;
+    orphan.pid = (pid_t)pid;
+    memcpy(orphan.boot, text.data, ARCP__BOOT_ID_SIZE - 1);
+    *out = orphan;
     return true;
 }
 
-/* ---- ending them ---- */
+/* ---- killing ---- */
 
-/* The descriptor pins the process: the second look is at what will get the signal. Where
- * there are none (see launcher_watch.h), the number has to do. */
+/* The pidfd refers to one process, so after it was opened, the check of the start time is about the
+ * process that gets the signal. Without pidfds (see launcher_watch.h) the pid is used. */
 static bool kill_exactly(pid_t pid, uint64_t started, bool whole_group)
 {
     arcp__proc_stat found;
@@ -89,7 +89,7 @@ static bool kill_exactly(pid_t pid, uint64_t started, bool whole_group)
 }
 
 typedef struct search {
-    const arcp__stray *strays;
+    const arcp__orphan *orphans;
     size_t count;
     const char *boot;
     arcp_span directory;
@@ -104,9 +104,9 @@ static void on_process(void *user, const arcp__proc_stat *process)
         return;
     }
     for (size_t at = 0; at < s->count; at++) {
-        const arcp__stray *stray = &s->strays[at];
-        if (process->group == stray->pid && process->pid != stray->pid &&
-            process->started >= stray->started && strcmp(stray->boot, s->boot) == 0 &&
+        const arcp__orphan *orphan = &s->orphans[at];
+        if (process->group == orphan->pid && process->pid != orphan->pid &&
+            process->started >= orphan->started && strcmp(orphan->boot, s->boot) == 0 &&
             (arcp__proc_is_inside(process->pid, s->directory) ||
              arcp__proc_variable(process->pid, "ARCP_JOB_ID", job, sizeof(job)))) {
             s->killed += kill_exactly(process->pid, process->started, false) ? 1 : 0;
@@ -115,16 +115,16 @@ static void on_process(void *user, const arcp__proc_stat *process)
     }
 }
 
-size_t arcp__stray_kill(const arcp__stray *strays, size_t count, arcp_span directory)
+size_t arcp__orphan_kill(const arcp__orphan *orphans, size_t count, arcp_span directory)
 {
     char boot[ARCP__BOOT_ID_SIZE];
     if (count == 0 || !read_boot_id(boot)) {
         return 0;
     }
-    search s = {.strays = strays, .count = count, .boot = boot, .directory = directory};
+    search s = {.orphans = orphans, .count = count, .boot = boot, .directory = directory};
     for (size_t at = 0; at < count; at++) {
-        if (strcmp(strays[at].boot, boot) == 0) {
-            s.killed += kill_exactly(strays[at].pid, strays[at].started, true) ? 1 : 0;
+        if (strcmp(orphans[at].boot, boot) == 0) {
+            s.killed += kill_exactly(orphans[at].pid, orphans[at].started, true) ? 1 : 0;
         }
     }
     arcp__proc_each(on_process, &s);
