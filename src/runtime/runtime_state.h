@@ -133,7 +133,7 @@ struct arcp_runtime {
     arcp_store *store;
     arcp__authenticator *authenticator;
     arcp_provisioner *provisioner;  /* owned; NULL: none */
-    arcp_provisioner_terms terms;   /* the provisioner's, as this release has them */
+    arcp_provisioner_terms terms;   /* of the provisioner, completed for this release */
     struct arcp__seal *seal;        /* owned; NULL without a provisioner */
     arcp__process_table *processes; /* owned */
     size_t settings_agent_line_bytes;

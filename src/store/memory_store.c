@@ -1,10 +1,10 @@
-/* `memory:`: the store for tests, and for runtimes that may forget.
+/* `memory:`: the store for tests, and for runtimes whose state may be lost.
  *
- * Requests are done inside poll, on the owner's thread: nothing changes while a callback runs, so
+ * Requests are served inside poll, on the owner's thread: nothing changes while a callback runs, so
  * spans can point into the store.
  *
- * A batch is one transaction in two steps. What each operation does is planned, and room is made
- * for it, which may fail; then the batch is committed or abandoned, which cannot. */
+ * A batch is one transaction in two steps. First its operations are planned and memory is allocated
+ * for them, which may fail; then the batch is committed or abandoned, which cannot fail. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -22,25 +22,26 @@ typedef struct memory_run {
 
 typedef struct memory_stream {
     UT_hash_handle hh;
-    memory_run **runs; /* the oldest is at `head`; owned, unless they are `few` */
+    memory_run **runs; /* the oldest is at `head`; an owned array, or `few` */
     memory_run *few[2];
     uint64_t next; /* position; 0: the stream does not exist */
     uint32_t head;
     uint32_t count; /* runs from head on */
     uint32_t capacity;
-    uint32_t planned; /* 1-based place of its plan; 0: the batch at hand has nothing for it */
+    uint32_t planned; /* 1-based index of its plan; 0: not in the current batch */
     uint32_t key_size;
     char key[];
 } memory_stream;
 
-/* What the batch at hand does to one stream. There is a plan for each operation, and the first one
- * on a stream has what all of them do. Streams are many, and few are in a batch. */
+/* What the current batch does to one stream. Each operation has a plan; the plan of the first
+ * operation on a stream collects the effects of all operations on it. (Plans are not part of the
+ * streams, because there are many streams and few of them in a batch.) */
 typedef struct memory_plan {
     memory_stream *stream; /* NULL: the operation is not the first one on a stream */
-    size_t place;          /* of the plan that has what the operation does */
-    uint64_t next;         /* as the stream's, afterwards */
+    size_t place;          /* index of the plan that collects this operation's effect */
+    uint64_t next;         /* the stream's next position afterwards */
     uint64_t trim;
-    size_t from; /* operations before this one were undone by a DROP */
+    size_t from; /* operations before this one are undone by a DROP */
     bool drop;
     size_t count;
     size_t bytes;
@@ -49,8 +50,8 @@ typedef struct memory_plan {
 
 typedef struct memory_row {
     UT_hash_handle hh;
-    char *value;  /* owned; NULL: not there (made by the batch at hand) */
-    char *staged; /* owned; what the batch at hand leaves; NULL: no row */
+    char *value;  /* owned; NULL: the row is new in the current batch */
+    char *staged; /* owned; the value after the current batch; NULL: no row */
     size_t value_size, staged_size;
     bool is_staged;
     struct memory_row *next_staged;
@@ -62,12 +63,12 @@ typedef struct memory_row {
 typedef struct memory_store {
     arcp__store_queue queue;
     memory_stream *streams;
-    memory_plan *plans; /* owned array, of the batch at hand */
+    memory_plan *plans; /* owned array; of the current batch */
     size_t plan_count, plan_capacity;
     memory_row *rows[ARCP_STORE_TABLE_COUNT];
-    memory_row *staged;    /* rows that the batch at hand touches */
+    memory_row *staged;    /* rows that the current batch changes */
     uint64_t bytes;        /* of all records, keys and values of rows */
-    uint64_t failed_epoch; /* batches of earlier epochs fail like `failed` */
+    uint64_t failed_epoch; /* batches of earlier epochs fail with `failed` */
     arcp_error failed;
 } memory_store;
 
@@ -149,7 +150,7 @@ static arcp_status plan_stream(memory_store *store, const arcp_store_op *op, siz
         return ARCP_OK;
     }
     if (op->kind == ARCP_STORE_TRIM) {
-        /* What comes later is not meant. */
+        /* A trim does not apply to records that are appended later. */
         const uint64_t below = op->position < plan->next ? op->position : plan->next;
         plan->trim = below > plan->trim ? below : plan->trim;
         return ARCP_OK;
@@ -163,7 +164,7 @@ static arcp_status plan_stream(memory_store *store, const arcp_store_op *op, siz
     return ARCP_OK;
 }
 
-/* Room for one more run behind the others. */
+/* Makes room for one more run. */
 static bool reserve_run(memory_stream *stream)
 {
     if (stream->head + stream->count < stream->capacity) {
@@ -189,7 +190,7 @@ static bool reserve_run(memory_stream *stream)
     return true;
 }
 
-/* Makes room for the records that are planned. */
+/* Allocates the planned runs. */
 static arcp_status prepare_runs(memory_store *store, arcp_error *err)
 {
     for (size_t i = 0; i < store->plan_count; i++) {
@@ -197,7 +198,7 @@ static arcp_status prepare_runs(memory_store *store, arcp_error *err)
         if (plan->stream == NULL || plan->count == 0) {
             continue;
         }
-        /* The counts are of things in memory, so the sum cannot overflow. */
+        /* The records are all in memory, so the sum of their sizes cannot overflow. */
         size_t head = sizeof(memory_run) + plan->count * sizeof(size_t);
         plan->run = arcp__alloc(head + plan->bytes);
         if (plan->run == NULL || !reserve_run(plan->stream)) {
@@ -247,7 +248,7 @@ static void commit_streams(memory_store *store, const arcp__request *batch)
     }
 }
 
-/* After the commit, or instead of it. */
+/* Called after the commit, or instead of it. */
 static void forget_plans(memory_store *store)
 {
     for (size_t i = 0; i < store->plan_count; i++) {
@@ -322,7 +323,7 @@ static arcp_status stage_row(memory_store *store, const arcp_store_op *op, arcp_
     return ARCP_OK;
 }
 
-/* Either side of the change becomes the row's value; a row without one goes. */
+/* Keeps the staged or the old value of each changed row; a row without a value is removed. */
 static void settle_rows(memory_store *store, bool keep_staged)
 {
     memory_row *next = NULL;
@@ -349,7 +350,8 @@ static void settle_rows(memory_store *store, bool keep_staged)
 
 /* ---- requests ---- */
 
-/* Streams first: an append out of place is the worse of two faults. */
+/* Streams first: if a batch has two errors, an append at the wrong position is the one to report.
+ */
 static arcp_status stage(memory_store *store, const arcp__request *batch, arcp_error *err)
 {
     if (batch->count > store->plan_capacity) {

@@ -11,26 +11,26 @@
 #include "store/sqlite_run.h"
 #include "store/sqlite_table.h"
 
-#define STRUCTURE_MAX "1000" /* what SQLite tells of its structure */
+#define STRUCTURE_MAX "1000" /* errors that SQLite reports about its structure */
 
 typedef struct checking {
     arcp__sqlite sqlite;
-    arcp__sqlite_damage_fn tell;
+    arcp__sqlite_damage_fn report;
     void *user;
     arcp__sqlite_found found;
 } checking;
 
-/* Damage is told and forgotten; what is not damage ends the look. */
-static void weigh(checking *all, arcp_error *err)
+/* Reports damage and clears the error, so that the check continues. Other errors end it. */
+static void report_damage(checking *all, arcp_error *err)
 {
     if (err->status == ARCP_E_CORRUPT) {
         all->found.damages++;
-        all->tell(all->user, err->message);
+        all->report(all->user, err->message);
         *err = (arcp_error){0};
     }
 }
 
-/* Calls `take` on each row that `sql` answers. */
+/* Calls `take` for each row of the result. */
 static void each_row(checking *all, const char *sql, int64_t parameter,
                      void (*take)(checking *all, sqlite3_stmt *row, void *user, arcp_error *err),
                      void *user, arcp_error *err)
@@ -39,9 +39,9 @@ static void each_row(checking *all, const char *sql, int64_t parameter,
     sqlite3_bind_int64(statement, 1, parameter);
     while (arcp__sqlite_next(&all->sqlite, statement, err)) {
         take(all, statement, user, err);
-        weigh(all, err);
+        report_damage(all, err);
     }
-    weigh(all, err);
+    report_damage(all, err);
     sqlite3_finalize(statement);
 }
 
@@ -50,7 +50,7 @@ static void each_row(checking *all, const char *sql, int64_t parameter,
 static void take_structure(checking *all, sqlite3_stmt *row, void *user, arcp_error *err)
 {
     arcp_span text = arcp__sqlite_column_text(row, 0);
-    /* Several lines in one, of a page: the first says which. */
+    /* The text can have several lines about one page; the first names the page. */
     const char *end = text.size == 0 ? NULL : memchr(text.data, '\n', text.size);
     size_t size = end == NULL ? text.size : (size_t)(end - text.data);
     if (!arcp_span_equal_cstr(text, "ok")) {
@@ -61,17 +61,17 @@ static void take_structure(checking *all, sqlite3_stmt *row, void *user, arcp_er
 
 /* ---- tables ---- */
 
-typedef struct table_look {
+typedef struct table_check {
     arcp_store_table table;
     arcp__sqlite_sum sum;
-} table_look;
+} table_check;
 
 static void take_row(checking *all, sqlite3_stmt *row, void *user, arcp_error *err)
 {
-    table_look *look = user;
+    table_check *check = user;
     arcp_store_row content;
     all->found.rows++;
-    arcp__sqlite_row_take(&all->sqlite, look->table, row, &look->sum, &content, err);
+    arcp__sqlite_row_take(&all->sqlite, check->table, row, &check->sum, &content, err);
 }
 
 static void check_sum(checking *all, int which, const arcp__sqlite_sum *found, arcp_error *err)
@@ -79,32 +79,32 @@ static void check_sum(checking *all, int which, const arcp__sqlite_sum *found, a
     arcp__sqlite_sum want = {0};
     arcp__sqlite_sum_read(&all->sqlite, which, &want, err);
     arcp__sqlite_sum_check(&all->sqlite, which, found, &want, err);
-    weigh(all, err);
+    report_damage(all, err);
 }
 
 /* ---- streams ---- */
 
-typedef struct stream_look {
+typedef struct stream_check {
     arcp_span key;
     uint64_t next; /* position */
-} stream_look;
+} stream_check;
 
 static void take_run(checking *all, sqlite3_stmt *row, void *user, arcp_error *err)
 {
-    stream_look *look = user;
+    stream_check *check = user;
     arcp_span data = {NULL, 0};
     arcp__sqlite_range range = {0, 0};
     const uint64_t first = arcp__sqlite_run_position(sqlite3_column_int64(row, 0));
-    const uint64_t next = look->next;
+    const uint64_t next = check->next;
     all->found.runs++;
-    arcp__sqlite_run_take(&all->sqlite, row, look->key, &range, &data, err);
-    look->next = range.end == 0 ? first : range.end; /* the run after it is not to blame */
+    arcp__sqlite_run_take(&all->sqlite, row, check->key, &range, &data, err);
+    check->next = range.end == 0 ? first : range.end; /* do not report the next run as well */
     if (err->status != ARCP_OK) {
         return;
     }
     if (first > next) {
-        (void)arcp__sqlite_run_error(&all->sqlite, look->key, first,
-                                     "does not follow the one before it", err);
+        (void)arcp__sqlite_run_error(&all->sqlite, check->key, first,
+                                     "does not follow the run before it", err);
         return;
     }
     size_t records = 1;
@@ -112,8 +112,8 @@ static void take_run(checking *all, sqlite3_stmt *row, void *user, arcp_error *e
         records += data.data[i] == '\n';
     }
     if (!arcp__sqlite_run_is_mark(row) && records != range.end - range.first) {
-        (void)arcp__sqlite_run_error(&all->sqlite, look->key, first,
-                                     "does not hold as many records as it says", err);
+        (void)arcp__sqlite_run_error(&all->sqlite, check->key, first,
+                                     "does not contain as many records as its count says", err);
         return;
     }
     all->found.bytes += data.size;
@@ -128,26 +128,27 @@ static void take_stream(checking *all, sqlite3_stmt *row, void *user, arcp_error
     arcp__sqlite_sum_add(sum, arcp__sqlite_crc_stream_name(sqlite3_column_int64(row, 0), key));
     if (arcp__sqlite_stream_take(&all->sqlite, row, key, &stream, err) != ARCP_OK ||
         key.size == 0) {
-        return; /* a dropped one's runs are no longer read */
+        return; /* the runs of a dropped stream are no longer read */
     }
-    stream_look look = {.key = key};
+    stream_check check = {.key = key};
     each_row(all,
              "SELECT id, count, bytes, crc, data FROM runs WHERE id BETWEEN ?1 << 38 AND "
              "(?1 << 38) + 274877906943 ORDER BY id",
-             stream.id, take_run, &look, err);
-    arcp__sqlite_stream_check_end(&all->sqlite, key, &stream, look.next, err);
+             stream.id, take_run, &check, err);
+    arcp__sqlite_stream_check_end(&all->sqlite, key, &stream, check.next, err);
 }
 
 static void take_lost_runs(checking *all, sqlite3_stmt *row, void *user, arcp_error *err)
 {
-    (void)arcp_error_set(err, ARCP_E_CORRUPT,
-                         "%s: damaged: the stream with the id %lld is missing, %lld runs of it "
-                         "are there",
-                         all->sqlite.path, (long long)sqlite3_column_int64(row, 0),
-                         (long long)sqlite3_column_int64(row, 1));
+    (void)arcp_error_set(
+        err, ARCP_E_CORRUPT,
+        "%s: damaged: the stream with the id %lld is missing, but %lld of its runs "
+        "exist",
+        all->sqlite.path, (long long)sqlite3_column_int64(row, 0),
+        (long long)sqlite3_column_int64(row, 1));
 }
 
-/* ---- the whole ---- */
+/* ---- the whole database ---- */
 
 static void check_version(checking *all, arcp_error *err)
 {
@@ -155,7 +156,7 @@ static void check_version(checking *all, arcp_error *err)
     const int64_t version = arcp__sqlite_integer(&all->sqlite, "PRAGMA user_version", err);
     if (err->status == ARCP_OK && (id != ARCP__SQLITE_APPLICATION_ID || version != 2)) {
         (void)arcp_error_set(err, ARCP_E_USAGE,
-                             "%s: no store with checksums that this program knows "
+                             "%s: not a store with checksums that this version knows "
                              "(application id %lld, schema %lld)",
                              all->sqlite.path, (long long)id, (long long)version);
     }
@@ -166,19 +167,19 @@ static void check_database(checking *all, arcp_error *err)
     arcp__sqlite_open(&all->sqlite, all->sqlite.path, false, "", err);
     check_version(all, err);
     if (err->status == ARCP_E_CORRUPT) {
-        weigh(all, err); /* nothing more can be read */
+        report_damage(all, err); /* nothing more can be read */
         return;
     }
     each_row(all, "PRAGMA integrity_check(" STRUCTURE_MAX ")", 0, take_structure, NULL, err);
     arcp__sqlite_schema_check(&all->sqlite, err);
-    weigh(all, err);
+    report_damage(all, err);
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
-        table_look look = {.table = (arcp_store_table)table};
+        table_check check = {.table = (arcp_store_table)table};
         char sql[128];
-        snprintf(sql, sizeof(sql), "SELECT key, value, crc FROM \"%s\" ORDER BY key",
-                 arcp_store_table_name(look.table));
-        each_row(all, sql, 0, take_row, &look, err);
-        check_sum(all, table, &look.sum, err);
+        snprintf(sql, sizeof sql, "SELECT key, value, crc FROM \"%s\" ORDER BY key",
+                 arcp_store_table_name(check.table));
+        each_row(all, sql, 0, take_row, &check, err);
+        check_sum(all, table, &check.sum, err);
     }
     arcp__sqlite_sum streams = {0};
     each_row(all,
@@ -192,10 +193,10 @@ static void check_database(checking *all, arcp_error *err)
              0, take_lost_runs, NULL, err);
 }
 
-arcp_status arcp__sqlite_check(const char *path, arcp__sqlite_damage_fn tell, void *user,
+arcp_status arcp__sqlite_check(const char *path, arcp__sqlite_damage_fn report, void *user,
                                arcp__sqlite_found *out, arcp_error *err)
 {
-    checking all = {.sqlite = {.path = path}, .tell = tell, .user = user};
+    checking all = {.sqlite = {.path = path}, .report = report, .user = user};
     *err = (arcp_error){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
@@ -203,11 +204,10 @@ arcp_status arcp__sqlite_check(const char *path, arcp__sqlite_damage_fn tell, vo
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         (void)arcp_error_set(err, ARCP_E_EXISTS,
-                             "%s: in use by another process; stop that one, or check a backup",
-                             path);
+                             "%s: in use by another process; stop it, or check a backup", path);
     }
     arcp__sqlite_log_check(path, err);
-    weigh(&all, err);
+    report_damage(&all, err);
     check_database(&all, err);
     arcp__sqlite_close(&all.sqlite);
     close(fd);

@@ -7,12 +7,12 @@ static void *run(void *user)
     arcp__sqlite_checkpoint *checkpoint = user;
     pthread_mutex_lock(&checkpoint->mutex);
     while (!checkpoint->is_stopping) {
-        if (checkpoint->state != ARCP__CHECKPOINT_ASKED) {
+        if (checkpoint->state != ARCP__CHECKPOINT_REQUESTED) {
             pthread_cond_wait(&checkpoint->changed, &checkpoint->mutex);
             continue;
         }
         pthread_mutex_unlock(&checkpoint->mutex);
-        /* Whether it worked shows when the writer finishes it. */
+        /* A failure will show when the writer finishes the checkpoint. */
         (void)sqlite3_wal_checkpoint_v2(checkpoint->sqlite.db, NULL, SQLITE_CHECKPOINT_PASSIVE,
                                         NULL, NULL);
         pthread_mutex_lock(&checkpoint->mutex);
@@ -48,7 +48,7 @@ arcp_status arcp__sqlite_checkpoint_start(arcp__sqlite_checkpoint *checkpoint, a
         pthread_mutex_destroy(&checkpoint->gate);
         sqlite3_wal_hook(writer->db, NULL, NULL);
         arcp__sqlite_close(&checkpoint->sqlite);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "no thread for the store");
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "cannot create a thread for the store");
     }
     return ARCP_OK;
 }
@@ -70,9 +70,10 @@ void arcp__sqlite_checkpoint_stop(arcp__sqlite_checkpoint *checkpoint)
     arcp__sqlite_close(&checkpoint->sqlite);
 }
 
-/* The rest of the log, and back to its beginning. A foreign reader (the sqlite3 command)
- * can prevent that: then again when the log has grown by as much once more. */
-static bool start_log_over(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_streams *streams)
+/* Copies the rest of the log into the database and restarts the log. A reader of another program
+ * (the sqlite3 command) can prevent that; it is tried again when the log has grown by the same
+ * amount. */
+static bool restart_log(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_streams *streams)
 {
     arcp_error ignored = {0};
     if (arcp__sqlite_streams_close_all(streams, &ignored) != ARCP_OK) {
@@ -100,12 +101,12 @@ bool arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
     bool is_done = false;
     pthread_mutex_lock(&checkpoint->mutex);
     if (checkpoint->state == ARCP__CHECKPOINT_IDLE) {
-        checkpoint->state = ARCP__CHECKPOINT_ASKED;
+        checkpoint->state = ARCP__CHECKPOINT_REQUESTED;
         pthread_cond_broadcast(&checkpoint->changed);
     }
     bool must_wait = checkpoint->log_pages >= ARCP__SQLITE_LOG_PAGES_LIMIT &&
                      checkpoint->start_at == ARCP__SQLITE_LOG_PAGES;
-    while (must_wait && checkpoint->state == ARCP__CHECKPOINT_ASKED) {
+    while (must_wait && checkpoint->state == ARCP__CHECKPOINT_REQUESTED) {
         pthread_cond_wait(&checkpoint->changed, &checkpoint->mutex);
     }
     if (checkpoint->state == ARCP__CHECKPOINT_DONE) {
@@ -113,7 +114,7 @@ bool arcp__sqlite_checkpoint_after_commit(arcp__sqlite_checkpoint *checkpoint,
         is_done = true;
     }
     pthread_mutex_unlock(&checkpoint->mutex);
-    return is_done && start_log_over(checkpoint, streams);
+    return is_done && restart_log(checkpoint, streams);
 }
 
 bool arcp__sqlite_checkpoint_now(arcp__sqlite_checkpoint *checkpoint, arcp__sqlite_streams *streams)
@@ -121,10 +122,10 @@ bool arcp__sqlite_checkpoint_now(arcp__sqlite_checkpoint *checkpoint, arcp__sqli
     pthread_mutex_lock(&checkpoint->mutex);
     bool is_idle = checkpoint->state == ARCP__CHECKPOINT_IDLE;
     pthread_mutex_unlock(&checkpoint->mutex);
-    return is_idle && start_log_over(checkpoint, streams);
+    return is_idle && restart_log(checkpoint, streams);
 }
 
-/* A header, and frames with headers. */
+/* The log has a header, and a header for each page. */
 uint64_t arcp__sqlite_checkpoint_log_bytes(const arcp__sqlite_checkpoint *checkpoint)
 {
     uint64_t pages = (uint64_t)checkpoint->log_pages;

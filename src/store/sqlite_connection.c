@@ -9,7 +9,7 @@ static const char *const statement_texts[] = {
 #undef ARCP__SQLITE_STATEMENT
 };
 
-/* Spelled as formats so that the compiler checks them. */
+/* A switch over literals, so that the compiler checks the formats. */
 static int format_row(arcp__sqlite_row which, const char *table, char *out, size_t size)
 {
     switch (which) {
@@ -51,13 +51,14 @@ static arcp_status status_of(int code)
 arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error *err)
 {
     int extended = sqlite->db == NULL ? code : sqlite3_extended_errcode(sqlite->db);
-    /* sqlite3_reset and friends may have come in between; believe what the call said. */
+    /* Later calls such as sqlite3_reset may have changed the stored code; the returned one counts.
+     */
     if ((extended & 0xff) != (code & 0xff)) {
         extended = code;
     }
     arcp_status status = status_of(code);
     if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) {
-        return arcp_error_set(err, status, "%s: another program keeps the database locked",
+        return arcp_error_set(err, status, "%s: another program has locked the database",
                               sqlite->path);
     }
     int system_code = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
@@ -69,9 +70,8 @@ arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error 
     if (status == ARCP_E_CORRUPT && sqlite->db != NULL &&
         sqlite3_file_control(sqlite->db, NULL, SQLITE_FCNTL_LAST_ERRNO, &disk_code) == SQLITE_OK &&
         disk_code != 0) {
-        /* A page that cannot be read is malformed to SQLite. */
-        return arcp_error_set(err, status,
-                              "%s: %s; the last failure of the disk: %s (SQLite code %d)",
+        /* SQLite also reports a page that could not be read as malformed. */
+        return arcp_error_set(err, status, "%s: %s; last I/O error: %s (SQLite code %d)",
                               sqlite->path, sqlite3_errstr(code), strerror(disk_code), extended);
     }
     if (status == ARCP_E_INTERNAL_ERROR && sqlite->db != NULL) {
@@ -206,7 +206,7 @@ arcp_status arcp__sqlite_commit(arcp__sqlite *sqlite, arcp_error *err)
 void arcp__sqlite_rollback(arcp__sqlite *sqlite)
 {
     if (sqlite->db != NULL && sqlite3_get_autocommit(sqlite->db) == 0) {
-        /* Prepared when the connection was opened: there may be no memory to do it now. */
+        /* Prepared when the connection was opened, because now there may be no memory for it. */
         sqlite3_stmt *statement = sqlite->statements[ARCP__SQLITE_ROLLBACK];
         (void)sqlite3_step(statement);
         sqlite3_reset(statement);
@@ -215,14 +215,14 @@ void arcp__sqlite_rollback(arcp__sqlite *sqlite)
 
 void arcp__sqlite_bind_text(sqlite3_stmt *statement, int index, arcp_span text)
 {
-    /* Sizes are checked long before; binding a static text only fails for bad indexes. */
+    /* Cannot fail: sizes were checked before, and a static text is not copied. */
     (void)sqlite3_bind_text64(statement, index, text.size == 0 ? "" : text.data, text.size,
                               SQLITE_STATIC, SQLITE_UTF8);
 }
 
 arcp_span arcp__sqlite_column_text(sqlite3_stmt *statement, int column)
 {
-    /* As a blob: no terminator is needed, and none is appended. */
+    /* Read as a blob, so that SQLite does not append a NUL. */
     const char *data = sqlite3_column_blob(statement, column);
     int size = sqlite3_column_bytes(statement, column);
     return arcp_span_make(data, data == NULL || size < 0 ? 0 : (size_t)size);

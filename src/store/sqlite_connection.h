@@ -1,9 +1,8 @@
-/* A connection to the database with its statements. One thread at a time.
+/* A connection to the database with its statements. Used by one thread at a time.
  *
- * Everywhere below src/store/sqlite_*.h `err` must be given (not NULL), and a failure in it stays:
- * what would reach the database does nothing then but return its status, and a statement stands on
- * no row. So steps that follow each other are written without a look in between, and looked at
- * where they end. */
+ * In all src/store/sqlite_*.h `err` must not be NULL, and errors are sticky: if *err already has a
+ * failure, functions do not access the database but return its status, and a statement has no row.
+ * A sequence of calls can therefore be checked once at its end. */
 #ifndef ARCP_STORE_SQLITE_CONNECTION_H
 #define ARCP_STORE_SQLITE_CONNECTION_H
 
@@ -11,7 +10,7 @@
 
 #include <arcp/sys/store.h>
 
-/* Only another program that locks the database can make us wait. */
+/* How long to wait for a lock, which only another program can hold. */
 #define ARCP__SQLITE_BUSY_TIMEOUT_MS 5000
 
 typedef enum arcp__sqlite_statement {
@@ -35,41 +34,40 @@ typedef struct arcp__sqlite {
     sqlite3_stmt *rows[ARCP_STORE_TABLE_COUNT][ARCP__SQLITE_ROW_COUNT];
 } arcp__sqlite;
 
-/* Opens `path` and makes it ours to use: `setup` is run, statements separated by
- * semicolons. The file must be there. On failure nothing is open. */
+/* Opens `path`, which must exist, and runs `setup`, statements separated by semicolons. On failure
+ * nothing is open. */
 arcp_status arcp__sqlite_open(arcp__sqlite *sqlite, const char *path, bool may_write,
                               const char *setup, arcp_error *err);
 /* A connection that was never opened is accepted. */
 void arcp__sqlite_close(arcp__sqlite *sqlite);
 
-/* The error of the last call on the connection, described: ARCP_E_IO, ARCP_E_CORRUPT,
- * ARCP_E_NO_MEMORY, ARCP_E_LIMIT or ARCP_E_INTERNAL_ERROR. `code` is what the call
- * returned. */
+/* Describes the error of the last call on the connection, which returned `code`: ARCP_E_IO,
+ * ARCP_E_CORRUPT, ARCP_E_NO_MEMORY, ARCP_E_LIMIT or ARCP_E_INTERNAL_ERROR. */
 arcp_status arcp__sqlite_error(const arcp__sqlite *sqlite, int code, arcp_error *err);
 
 /* Runs statements without parameters or results. */
 arcp_status arcp__sqlite_exec(arcp__sqlite *sqlite, const char *sql, arcp_error *err);
-/* The one integer that `sql` answers with; 0 when it has no row, or fails. */
+/* The integer that a query returns; 0 if it returns no row, or fails. */
 int64_t arcp__sqlite_integer(arcp__sqlite *sqlite, const char *sql, arcp_error *err);
 
-/* A statement to be used once, and finalized (NULL, too). NULL when it cannot be prepared: binding
- * does nothing then. */
+/* Prepares a statement for one use; the caller finalizes it. NULL on failure, which binding and
+ * finalizing accept. */
 sqlite3_stmt *arcp__sqlite_prepare(arcp__sqlite *sqlite, const char *sql, arcp_error *err);
-/* A statement of the connection, ready to be bound and stepped; NULL as above. Finish every use
- * with sqlite3_reset, so that no lock stays behind. */
+/* A statement that the connection keeps, ready to be bound and stepped; NULL as above. Finish every
+ * use with sqlite3_reset, which releases its locks. */
 sqlite3_stmt *arcp__sqlite_get(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_error *err);
 sqlite3_stmt *arcp__sqlite_get_row(arcp__sqlite *sqlite, arcp__sqlite_row which,
                                    arcp_store_table table, arcp_error *err);
-/* Steps it: true when it stands on a row; false at its end, or when it failed. */
+/* Steps to the next row; false at the end, or on failure. */
 bool arcp__sqlite_next(const arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err);
-/* Steps a statement that answers no rows to its end and resets it. */
+/* Runs a statement that returns no rows, and resets it. */
 arcp_status arcp__sqlite_run(const arcp__sqlite *sqlite, sqlite3_stmt *statement, arcp_error *err);
 /* arcp__sqlite_get and arcp__sqlite_run in one. */
 arcp_status arcp__sqlite_do(arcp__sqlite *sqlite, arcp__sqlite_statement which, arcp_error *err);
 
-/* Ends the transaction: as a whole, or, when `err` has a failure, without a trace. */
+/* Commits the transaction, or rolls it back if `err` has a failure. */
 arcp_status arcp__sqlite_commit(arcp__sqlite *sqlite, arcp_error *err);
-/* Leaves the transaction, if there is (still) one: some errors end it by themselves. */
+/* Rolls the transaction back, if there is one: some errors end it by themselves. */
 void arcp__sqlite_rollback(arcp__sqlite *sqlite);
 
 /* Binds text that stays valid until the reset. */

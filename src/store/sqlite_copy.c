@@ -28,7 +28,7 @@ static arcp_status make_name(char out[PATH_MAX], const char *path, const char *s
                : arcp_error_set(err, ARCP_E_USAGE, "%.200s...: the name is too long", path);
 }
 
-/* SQLite leaves the journal of a transaction that it could not end, on a full disk for example. */
+/* SQLite leaves the journal of a transaction that it could not end, for example on a full disk. */
 static void remove_copy(const char *copy)
 {
     static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
@@ -40,7 +40,7 @@ static void remove_copy(const char *copy)
     }
 }
 
-/* ---- one database into another ---- */
+/* ---- copying a database ---- */
 
 static void check_owner(arcp__sqlite *sqlite, arcp_error *err)
 {
@@ -51,18 +51,18 @@ static void check_owner(arcp__sqlite *sqlite, arcp_error *err)
     }
 }
 
-/* An empty file for a copy. ARCP_E_EXISTS: it is somebody else's. */
+/* Creates an empty file for a copy. ARCP_E_EXISTS: it already exists. */
 static void make_empty(const char *path, arcp_error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
-        (void)io_error(path, "cannot be made", err);
+        (void)io_error(path, "cannot be created", err);
         return;
     }
     close(fd);
 }
 
-/* Into an empty file, in one read transaction: what is committed meanwhile is not in it. */
+/* Copies into an empty file, in one read transaction: later commits are not included. */
 static void copy_database(const char *path, const char *to, arcp_error *err)
 {
     arcp__sqlite source = {0};
@@ -82,14 +82,15 @@ static void copy_database(const char *path, const char *to, arcp_error *err)
         if (copy == NULL || code != SQLITE_OK) {
             (void)arcp__sqlite_error(&target, code, err);
         }
-        /* One file: the source's header asks for a log beside it, which SQLite makes to read. */
+        /* Otherwise the copied header asks for WAL mode, and reading would create a log beside it.
+         */
         arcp__sqlite_exec(&target, "PRAGMA journal_mode = DELETE", err);
     }
     arcp__sqlite_close(&target);
     arcp__sqlite_close(&source);
 }
 
-/* ---- is it whole? ---- */
+/* ---- checking ---- */
 
 static void keep_first(void *user, const char *line)
 {
@@ -124,8 +125,9 @@ static void sync_file(const char *path, arcp_error *err)
 
 /* ---- backup ---- */
 
-/* SQLite reads a log up to its first damage, without a word. That of an owner who runs grows while
- * it is looked at, and the owner looked when it started. */
+/* SQLite silently reads a log only up to its first damage, so the log is checked first. If a
+ * process has the store open, the log changes while it would be read, and that process has checked
+ * it when it started. */
 static void check_log_unless_in_use(const char *path, arcp_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -149,14 +151,15 @@ arcp_status arcp__sqlite_backup(const char *path, const char *to, arcp__sqlite_f
         return err->status;
     }
     if (access(to, F_OK) == 0) {
-        return arcp_error_set(err, ARCP_E_EXISTS, "%s is there already: give another name", to);
+        return arcp_error_set(err, ARCP_E_EXISTS, "%s already exists: give another name", to);
     }
     make_empty(partial, err);
     if (err->status == ARCP_E_EXISTS) {
-        return arcp_error_set(err, ARCP_E_EXISTS,
-                              "%s is there: another backup is being made, or one was not finished; "
-                              "remove it",
-                              partial);
+        return arcp_error_set(
+            err, ARCP_E_EXISTS,
+            "%s exists: another backup is in progress, or one was interrupted; in "
+            "that case remove it",
+            partial);
     }
     if (err->status != ARCP_OK) {
         return err->status;
@@ -166,7 +169,7 @@ arcp_status arcp__sqlite_backup(const char *path, const char *to, arcp__sqlite_f
     check_whole(partial, out, err);
     sync_file(partial, err);
     if (err->status == ARCP_OK && link(partial, to) != 0) {
-        (void)io_error(to, "cannot be made", err);
+        (void)io_error(to, "cannot be created", err);
     }
     remove_copy(partial);
     if (err->status == ARCP_OK) {
@@ -177,7 +180,7 @@ arcp_status arcp__sqlite_backup(const char *path, const char *to, arcp__sqlite_f
 
 /* ---- restore ---- */
 
-/* Without symbolic links, as SQLite has it: the log stands beside the file. */
+/* Resolves symbolic links, as SQLite does: the log is beside the file, not beside a link. */
 static void resolve(const char *path, char out[PATH_MAX], arcp_error *err)
 {
     struct stat info;
@@ -191,7 +194,7 @@ static void resolve(const char *path, char out[PATH_MAX], arcp_error *err)
     }
 }
 
-/* The lock of the store that is replaced; -1 when there is none. */
+/* Locks the store that is to be replaced and returns its descriptor; -1: there is none. */
 static int lock_old(const char *path, arcp_error *err)
 {
     char name[PATH_MAX];
@@ -207,14 +210,14 @@ static int lock_old(const char *path, arcp_error *err)
                              path);
     } else if (stat(name, &info) == 0 && info.st_size != 0) {
         (void)arcp_error_set(err, ARCP_E_EXISTS,
-                             "%s is in the way: it has the newest commits of the store that is "
-                             "there; move both away",
+                             "%s has the newest commits of the existing store; move both files "
+                             "away first",
                              name);
     }
     return fd;
 }
 
-/* A backup of a version without checksums gets them; one with them must match them. */
+/* A backup with checksums must match them; one of schema 1 has none, and gets them later. */
 static void check_backup(const char *from, arcp__sqlite_found *out, arcp_error *err)
 {
     arcp__sqlite sqlite = {0};
@@ -227,8 +230,7 @@ static void check_backup(const char *from, arcp__sqlite_found *out, arcp_error *
     }
 }
 
-/* Brings an older one up to date, leaves out what the new store must not have, and gives free pages
- * back. */
+/* Migrates an older schema, deletes what the new store must not contain, and frees unused pages. */
 static void prepare(const char *copy, const arcp__sqlite_restore_options *options, arcp_error *err)
 {
     arcp__sqlite sqlite = {0};
@@ -252,20 +254,21 @@ static void prepare(const char *copy, const arcp__sqlite_restore_options *option
     arcp__sqlite_close(&sqlite);
 }
 
-/* Of the store that it replaces, or of the directory. */
-static void give_owner(const char *copy, int old_fd, const char *path, arcp_error *err)
+/* Gives the copy the owner of the store that it replaces, or of the directory. */
+static void set_owner(const char *copy, int old_fd, const char *path, arcp_error *err)
 {
     char directory[PATH_MAX];
     struct stat info;
     arcp__directory_of(path, directory);
     if ((old_fd >= 0 ? fstat(old_fd, &info) : stat(directory, &info)) != 0) {
-        (void)io_error(directory, "cannot be looked at", err);
+        (void)io_error(directory, "cannot be checked", err);
     } else if (geteuid() == 0 && lchown(copy, info.st_uid, info.st_gid) != 0) {
-        (void)io_error(copy, "cannot be given to its owner", err);
+        (void)io_error(copy, "cannot change the owner", err);
     }
 }
 
-/* A second name for the store that is there; a restore that was killed may have made it. */
+/* Links the existing store under a second name, which an interrupted restore may have done before.
+ */
 static void keep_old(int old_fd, const char *path, arcp_error *err)
 {
     char replaced[PATH_MAX];
@@ -278,25 +281,26 @@ static void keep_old(int old_fd, const char *path, arcp_error *err)
     if (number != EEXIST || lstat(replaced, &named) != 0 || fstat(old_fd, &opened) != 0 ||
         named.st_dev != opened.st_dev || named.st_ino != opened.st_ino) {
         errno = number;
-        (void)io_error(replaced, "the store that is there cannot be kept", err);
+        (void)io_error(replaced, "the existing store cannot be kept under this name", err);
     }
 }
 
-static void take_place(const char *copy, int old_fd, const char *path, arcp_error *err)
+static void replace_store(const char *copy, int old_fd, const char *path, arcp_error *err)
 {
     char name[PATH_MAX];
     if (old_fd >= 0) {
         keep_old(old_fd, path, err);
     }
-    /* An empty log and an index. Before the store has its new file: who starts on that makes its
-     * own. */
+    /* Remove the empty log and the index before the new file is in place: a process that opens the
+     * new file creates its own. */
     static const char *const suffixes[] = {"-wal", "-shm"};
     for (size_t i = 0; err->status == ARCP_OK && i < 2; i++) {
         if (make_name(name, path, suffixes[i], err) == ARCP_OK) {
             (void)unlink(name);
         }
     }
-    /* Where none was nobody is locked out: one that was made meanwhile stays. */
+    /* Without an old store there is no lock, so a store that was created meanwhile must be kept:
+     * link fails if it exists. */
     if (err->status == ARCP_OK && (old_fd >= 0 ? rename(copy, path) : link(copy, path)) != 0) {
         (void)io_error(path, "cannot be replaced", err);
     }
@@ -319,17 +323,17 @@ arcp_status arcp__sqlite_restore(const arcp__sqlite_restore_options *options,
     const int old_fd = lock_old(path, err);
     check_backup(options->from, out, err);
     if (err->status == ARCP_OK) {
-        remove_copy(copy); /* of a restore that was killed */
+        remove_copy(copy); /* from an interrupted restore */
         make_empty(copy, err);
         copy_database(options->from, copy, err);
         prepare(copy, options, err);
         check_whole(copy, out, err);
         if (err->status == ARCP_OK) {
-            give_owner(copy, old_fd, path, err);
+            set_owner(copy, old_fd, path, err);
         }
         sync_file(copy, err);
         if (err->status == ARCP_OK) {
-            take_place(copy, old_fd, path, err);
+            replace_store(copy, old_fd, path, err);
         }
         remove_copy(copy);
     }

@@ -1,4 +1,4 @@
-/* Backups of a store, and a store made of one. */
+/* Backup and restore. */
 #ifndef ARCP_STORE_SQLITE_COPY_H
 #define ARCP_STORE_SQLITE_COPY_H
 
@@ -6,24 +6,24 @@
 
 #include "store/sqlite_check.h"
 
-/* Copies the store at `path`, also while a process writes to it, as it is at one moment, into a
- * new file `to` (0600), which is there under its name when it is whole, synced, and every checksum
- * in it was compared. ARCP_E_EXISTS: `to` is there; ARCP_E_CORRUPT: the store is damaged;
- * ARCP_E_USAGE, ARCP_E_IO, ARCP_E_NO_MEMORY. */
+/* Copies a snapshot of the store at `path`, which a process may be writing to, to a new file `to`
+ * (0600). The file gets its name only when it is complete and synced and all its checksums were
+ * verified. ARCP_E_EXISTS: `to` exists; ARCP_E_CORRUPT: the store is damaged; ARCP_E_USAGE,
+ * ARCP_E_IO, ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_backup(const char *path, const char *to,
                                                 arcp__sqlite_found *out, arcp_error *err);
 
 typedef struct arcp__sqlite_restore_options {
     const char *from;
     const char *path;
-    arcp_store_table without;   /* a table that becomes empty */
-    const char *without_prefix; /* streams whose keys begin like this are left out */
+    arcp_store_table without;   /* a table that is emptied */
+    const char *without_prefix; /* streams whose keys have this prefix are omitted */
 } arcp__sqlite_restore_options;
 
-/* Makes the store at `path` of a backup. What was there before gets the name PATH.replaced, at the
- * same instant at which the new one takes its place. ARCP_E_EXISTS: a process has the store, there
- * is a log beside it, or PATH.replaced is there. ARCP_E_CORRUPT: the backup is damaged; and as for
- * arcp__sqlite_backup. On failure the store is what it was. */
+/* Replaces the store at `path` by a backup, atomically; the old one is kept as PATH.replaced.
+ * ARCP_E_EXISTS: a process has the store open, there is a log beside it, or PATH.replaced exists.
+ * ARCP_E_CORRUPT: the backup is damaged. Other errors as for arcp__sqlite_backup. On failure the
+ * store is unchanged. */
 ARCP_MUST_CHECK arcp_status arcp__sqlite_restore(const arcp__sqlite_restore_options *options,
                                                  arcp__sqlite_found *out, arcp_error *err);
 

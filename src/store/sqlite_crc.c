@@ -11,7 +11,7 @@ static uint32_t add_integer(uint32_t crc, int64_t value)
     return arcp__crc32c(crc, bytes, sizeof(bytes));
 }
 
-/* With its size in front: where one text ends and the next begins matters. */
+/* The size goes first, so that the boundary between two texts is part of the checksum. */
 static uint32_t add_text(uint32_t crc, arcp_span text)
 {
     return arcp__crc32c(add_integer(crc, (int64_t)text.size), text.data, text.size);
@@ -58,7 +58,7 @@ int64_t arcp__sqlite_crc_sum(arcp_span name, int64_t count, int64_t sum, int64_t
     return add_integer(add_integer(add_integer(add_text(0, name), count), sum), changes);
 }
 
-/* ---- in SQL ---- */
+/* ---- SQL functions ---- */
 
 static void run_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -68,7 +68,7 @@ static void run_in_sql(sqlite3_context *context, int count, sqlite3_value **valu
                                                        arcp__sqlite_value_text(values[3])));
 }
 
-/* The others go over their arguments in turn. */
+/* The other functions compute a CRC over all their arguments in order. */
 static void crc_in_sql(sqlite3_context *context, int count, sqlite3_value **values)
 {
     uint32_t crc = 0;

@@ -1,9 +1,9 @@
-/* The lock is flock(2) on the database file itself: it follows the file through links and
- * renames, the kernel drops it when its owner dies however it dies, and the sqlite3
- * command (which uses fcntl locks) can still look inside.
+/* The lock is flock(2) on the database file itself. It follows the file through links and renames,
+ * the kernel releases it when its owner exits for any reason, and the sqlite3 command, which uses
+ * fcntl locks, can still read the file.
  *
- * Closing any descriptor of a file drops all fcntl locks that the process has on it, so
- * this one stays open until SQLite has closed its own. */
+ * Closing any descriptor of a file releases all fcntl locks that the process has on it, so this
+ * descriptor stays open until SQLite has closed its own. */
 #include "store/sqlite_file.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static arcp_status io_error(const char *path, const char *what, int code, arcp_e
     return arcp_error_set(err, ARCP_E_IO, "%s: %s: %s", path, what, strerror(code));
 }
 
-/* Makes the directories that lead to `path`. */
+/* Creates the directories above `path`. */
 static arcp_status make_directories(const char *path, arcp_error *err)
 {
     char directory[PATH_MAX];
@@ -37,14 +37,14 @@ static arcp_status make_directories(const char *path, arcp_error *err)
         if (mkdir(directory, 0700) == 0) {
             (void)arcp__directory_sync(directory);
         } else if (errno != EEXIST) {
-            return io_error(directory, "the directory cannot be made", errno, err);
+            return io_error(directory, "the directory cannot be created", errno, err);
         }
         *at = '/';
     }
     return ARCP_OK;
 }
 
-/* -1 when it failed. */
+/* -1 on failure. */
 static int open_or_create(const char *path, arcp_error *err)
 {
     int flags = O_RDWR | O_CLOEXEC;
@@ -68,21 +68,21 @@ static arcp_status lock_file(const char *path, int fd, arcp_error *err)
 {
     struct stat info;
     if (fstat(fd, &info) != 0) {
-        return io_error(path, "cannot be looked at", errno, err);
+        return io_error(path, "cannot be checked", errno, err);
     }
     if (!S_ISREG(info.st_mode)) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: not a regular file", path);
     }
-    /* Tries for half a second: of an owner that was killed, a child that has not reached its
-     * program yet may hold the file a moment longer. */
+    /* Try for half a second: a child that a killed owner has just forked may hold the lock until it
+     * executes its program. */
     for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
         if (errno != EWOULDBLOCK) {
             return io_error(path, "cannot be locked", errno, err);
         }
         if (tries == 25) {
             return arcp_error_set(err, ARCP_E_EXISTS,
-                                  "%s: in use by another process (fuser shows which); stop that "
-                                  "one, or choose another store",
+                                  "%s: in use by another process (fuser shows which); stop it, or "
+                                  "choose another store",
                                   path);
         }
         (void)poll(NULL, 0, 20);
@@ -90,8 +90,8 @@ static arcp_status lock_file(const char *path, int fd, arcp_error *err)
     return ARCP_OK;
 }
 
-/* An owner makes the log when the database is on the disk: without that, its newest commits are
- * in a log that SQLite would delete. */
+/* A log without a database is a sign of a lost database: the log has its newest commits, and SQLite
+ * would delete it. (The log is created only after the database is on disk.) */
 static arcp_status refuse_lone_log(const char *path, arcp_error *err)
 {
     struct stat info;
@@ -104,7 +104,7 @@ static arcp_status refuse_lone_log(const char *path, arcp_error *err)
         return ARCP_OK;
     }
     return arcp_error_set(err, ARCP_E_CORRUPT,
-                          "%s: belongs to a database that is not here: put it back, or move the "
+                          "%s: belongs to a database that does not exist: put it back, or move the "
                           "log away",
                           log);
 }
@@ -113,7 +113,7 @@ arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arc
 {
     size_t size = strlen(path);
     if (size == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "the store has no path: write sqlite:PATH");
+        return arcp_error_set(err, ARCP_E_USAGE, "the store has no path: must be sqlite:PATH");
     }
     if (size >= PATH_MAX) {
         return arcp_error_set(err, ARCP_E_USAGE, "the store's path is longer than %d bytes",
@@ -149,7 +149,7 @@ void arcp__sqlite_file_close(arcp__sqlite_file *file)
     }
 }
 
-/* `info` becomes the log's. */
+/* Sets *info to that of the log. */
 static bool find_log(const arcp__sqlite_file *file, struct stat *info)
 {
     char log[PATH_MAX + 8];
@@ -164,7 +164,7 @@ arcp_status arcp__sqlite_file_note_log(arcp__sqlite_file *file, arcp_error *err)
         return err->status;
     }
     if (!find_log(file, &info)) {
-        return arcp_error_set(err, ARCP_E_IO, "%s-wal: cannot be made: %s", file->path,
+        return arcp_error_set(err, ARCP_E_IO, "%s-wal: cannot be created: %s", file->path,
                               strerror(errno));
     }
     file->log_inode = info.st_ino;
@@ -177,7 +177,7 @@ arcp_status arcp__sqlite_file_check(const arcp__sqlite_file *file, uint64_t log_
     struct stat ours;
     struct stat named;
     if (fstat(file->fd, &ours) != 0) {
-        return io_error(file->path, "cannot be looked at", errno, err);
+        return io_error(file->path, "cannot be checked", errno, err);
     }
     if (stat(file->path, &named) != 0 || named.st_dev != ours.st_dev ||
         named.st_ino != ours.st_ino) {
@@ -185,7 +185,7 @@ arcp_status arcp__sqlite_file_check(const arcp__sqlite_file *file, uint64_t log_
                               "%s: the file was deleted or moved while it was in use", file->path);
     }
     if ((uint64_t)named.st_size < file->bytes_min) {
-        return arcp_error_set(err, ARCP_E_IO, "%s: the file was cut while it was in use",
+        return arcp_error_set(err, ARCP_E_IO, "%s: the file was truncated while it was in use",
                               file->path);
     }
     if (!find_log(file, &named) || named.st_ino != file->log_inode) {
@@ -194,7 +194,7 @@ arcp_status arcp__sqlite_file_check(const arcp__sqlite_file *file, uint64_t log_
                               file->path);
     }
     if ((uint64_t)named.st_size < log_bytes) {
-        return arcp_error_set(err, ARCP_E_IO, "%s-wal: the file was cut while it was in use",
+        return arcp_error_set(err, ARCP_E_IO, "%s-wal: the file was truncated while it was in use",
                               file->path);
     }
     return ARCP_OK;

@@ -1,23 +1,23 @@
-/* SQLite's recovery ends at the first frame that does not match its checksum, without a word:
- * right for the end of the log, which a power failure tears, and wrong for its middle, where
- * damage hides everything that was committed after it. Which of them it is, shows in the log.
+/* SQLite's recovery silently ends at the first frame that does not match its checksum. That is
+ * right at the end of the log, which a power failure can tear, and wrong in the middle, where
+ * damage hides all later commits. The log itself shows which of the two it is.
  *
  * A log is a header (32 bytes: magic, version, page size, count of checkpoints, two salts, two
  * words of checksum) and frames (24 bytes: page, size of the database in pages if it ends a
- * commit or 0, both salts, two words of checksum; then the page). A frame's checksum goes on from
- * the one before it; its salts are the header's. Frames with other salts are from before the log
- * started over. <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>
+ * commit or 0, both salts, two words of checksum; then the page). A frame's checksum continues that
+ * of the frame before it; its salts are the header's. Frames with other salts were written before
+ * the log was restarted. <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>
  *
- * What a power failure leaves: the header is synced before the first frame is written, a commit
- * when its frames are written, and no frame of the next one before that. So only the frames of
- * one commit can be torn, the last one's. Damage is:
+ * After a power failure: the header was synced before the first frame was written, and the frames
+ * of a commit were synced before any frame of the next commit was written. So only the frames of
+ * the last commit can be torn. The following cases are damage:
  *
- *  - a header that is none, before anything but zeros;
- *  - a frame with one of the two salts;
- *  - beyond the first bad frame, a frame that ends a commit and one whose checksum goes on from
- *    it: the second was written when the first was synced, and all before it.
+ *  - an invalid header, unless the whole log is zeros;
+ *  - a frame with only one of the two salts;
+ *  - after the first bad frame, a frame that ends a commit, followed by one whose checksum
+ * continues it: the second was written after the first, and everything before it, was synced.
  *
- * Anything else looks like a torn end, and is cut by SQLite. */
+ * Anything else looks like a torn end, which SQLite discards. */
 #include "store/sqlite_log.h"
 
 #include <endian.h>
@@ -55,12 +55,12 @@ typedef struct log_file {
     uint8_t *frame;
 } log_file;
 
-/* What a frame says of itself. */
-typedef struct frame_look {
+/* The header of a frame. */
+typedef struct frame_header {
     bool has_salts;
     bool ends_commit;
     checksum stored;
-} frame_look;
+} frame_header;
 
 static uint32_t word_at(const uint8_t *bytes, size_t index)
 {
@@ -85,7 +85,7 @@ static bool is_same(checksum left, checksum right)
     return left.words[0] == right.words[0] && left.words[1] == right.words[1];
 }
 
-/* False (ARCP_E_IO) when they are not all there: the file is as long as it was a moment ago. */
+/* False (ARCP_E_IO) on failure, also if the file has become shorter. */
 static bool read_at(const log_file *log, uint64_t at, uint8_t *out, size_t size, arcp_error *err)
 {
     for (size_t done = 0; done < size;) {
@@ -125,7 +125,8 @@ static bool take_header(log_file *log, const uint8_t *bytes)
            is_same(log->sum, (checksum){{word_at(bytes, 6), word_at(bytes, 7)}});
 }
 
-/* Whether nothing was written there: then the header was never synced, and no frame followed. */
+/* Whether the log is all zeros: then its header was never synced, and no frame was written. False
+ * if it cannot be read, too. */
 static bool is_blank(const log_file *log, arcp_error *err)
 {
     uint8_t bytes[4096];
@@ -151,19 +152,20 @@ static arcp_status check_frames(const log_file *log, arcp_error *err)
     const uint8_t *frame = log->frame;
     const uint64_t size = FRAME_HEADER_BYTES + log->page_bytes;
     uint64_t bad_at = 0; /* offset of the first bad frame; 0: none yet */
-    frame_look before = {.stored = log->sum};
+    frame_header before = {.stored = log->sum};
     for (uint64_t at = HEADER_BYTES; at + size <= log->bytes; at += size) {
         if (!read_at(log, at, log->frame, size, err)) {
             return err->status;
         }
         const bool has_first = word_at(frame, 2) == log->salts[0];
         const bool has_second = word_at(frame, 3) == log->salts[1];
-        const frame_look look = {.has_salts = has_first && has_second,
-                                 .ends_commit = word_at(frame, 1) != 0,
-                                 .stored = {{word_at(frame, 4), word_at(frame, 5)}}};
+        const frame_header header = {.has_salts = has_first && has_second,
+                                     .ends_commit = word_at(frame, 1) != 0,
+                                     .stored = {{word_at(frame, 4), word_at(frame, 5)}}};
         checksum sum = add_bytes(log, before.stored, frame, 8);
         sum = add_bytes(log, sum, frame + FRAME_HEADER_BYTES, log->page_bytes);
-        const bool follows = look.has_salts && word_at(frame, 0) != 0 && is_same(sum, look.stored);
+        const bool follows =
+            header.has_salts && word_at(frame, 0) != 0 && is_same(sum, header.stored);
         if (bad_at == 0 && !follows) {
             if (has_first != has_second) {
                 return damaged(log, at, "the frame", err);
@@ -172,7 +174,7 @@ static arcp_status check_frames(const log_file *log, arcp_error *err)
         } else if (bad_at != 0 && follows && before.has_salts && before.ends_commit) {
             return damaged(log, bad_at, "the frame", err);
         }
-        before = look;
+        before = header;
     }
     return ARCP_OK;
 }
@@ -182,23 +184,25 @@ static arcp_status check_open(log_file *log, arcp_error *err)
     uint8_t header[HEADER_BYTES];
     struct stat info;
     if (fstat(log->fd, &info) != 0) {
-        return arcp_error_set(err, ARCP_E_IO, "%s: cannot be looked at: %s", log->path,
+        return arcp_error_set(err, ARCP_E_IO, "%s: cannot be checked: %s", log->path,
                               strerror(errno));
     }
     log->bytes = (uint64_t)info.st_size;
     if (!S_ISREG(info.st_mode) || log->bytes < HEADER_BYTES) {
-        return ARCP_OK; /* SQLite says what it cannot use; a part of a header is no log */
+        return ARCP_OK; /* not a log; SQLite reports it if it is not usable */
     }
     if (!read_at(log, 0, header, sizeof(header), err)) {
         return err->status;
     }
     if (!take_header(log, header)) {
-        return is_blank(log, err) || err->status != ARCP_OK ? err->status
-                                                            : damaged(log, 0, "the header", err);
+        if (is_blank(log, err)) {
+            return ARCP_OK;
+        }
+        return err->status != ARCP_OK ? err->status : damaged(log, 0, "the header", err);
     }
     log->frame = arcp__alloc(FRAME_HEADER_BYTES + log->page_bytes);
     if (log->frame == NULL) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a look at %s", log->path);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory to check %s", log->path);
     }
     arcp_status status = check_frames(log, err);
     arcp__free(log->frame);
@@ -208,7 +212,7 @@ static arcp_status check_open(log_file *log, arcp_error *err)
 arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err)
 {
     log_file log = {.fd = -1};
-    char resolved[PATH_MAX]; /* the log stands beside the file, not beside a link to it */
+    char resolved[PATH_MAX]; /* the log is beside the file, not beside a link to it */
     if (err->status != ARCP_OK) {
         return err->status;
     }

@@ -5,7 +5,7 @@
 #include "store/sqlite_table.h"
 
 #define LINE_FEED      '\n'
-#define SCAN_BYTES_MAX 1048576u /* of one page of rows, about */
+#define SCAN_BYTES_MAX 1048576u /* approximate size of a page of rows */
 #define SETUP                                                                                      \
     "PRAGMA cache_size = -4096;"                                                                   \
     "PRAGMA query_only = ON;"                                                                      \
@@ -21,7 +21,7 @@ static arcp_status no_memory(arcp_error *err)
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a read");
 }
 
-/* Between two read transactions the log finds a gap to start over in. */
+/* The gate is released between read transactions, so that the log can be restarted. */
 static void begin_read(arcp__sqlite_reader *reader, arcp_error *err)
 {
     pthread_mutex_lock(&reader->checkpoint->gate);
@@ -30,26 +30,27 @@ static void begin_read(arcp__sqlite_reader *reader, arcp_error *err)
 
 static void end_read(arcp__sqlite_reader *reader)
 {
-    arcp_error ignored = {0}; /* nothing was written: either end is the same */
+    arcp_error ignored = {0}; /* a read transaction: commit and rollback are the same */
     arcp__sqlite_commit(&reader->sqlite, &ignored);
     pthread_mutex_unlock(&reader->checkpoint->gate);
 }
 
 /* ---- streams ---- */
 
-/* Adds the records of one run at the position that is wanted and after it, as many as still fit,
- * and copies their bytes in one piece. */
+/* Adds the records of a run from the requested position on, as many as still fit, and copies their
+ * bytes in one piece. */
 static arcp_status add_run(const arcp__sqlite_reader *reader, arcp__request *read,
                            arcp__sqlite_range range, arcp_span data, arcp_error *err)
 {
     const size_t first_added = read->answer_count;
     data.data = data.data == NULL ? "" : data.data;
     for (uint64_t position = range.first; position < range.end && !read->is_full; position++) {
-        /* A record ends with its line feed, the run's last one where the data ends. */
+        /* A record ends at a line feed, the last one at the end of the data. */
         const char *end = data.size == 0 ? NULL : memchr(data.data, LINE_FEED, data.size);
         if ((position + 1 == range.end) != (end == NULL)) {
             return arcp__sqlite_run_error(&reader->sqlite, arcp__request_key(read), range.first,
-                                          "does not hold as many records as it says", err);
+                                          "does not contain as many records as its count says",
+                                          err);
         }
         const arcp_span record =
             arcp_span_first(data, end == NULL ? data.size : (size_t)(end - data.data));
@@ -74,8 +75,8 @@ static arcp_status add_run(const arcp__sqlite_reader *reader, arcp__request *rea
     return ARCP_OK;
 }
 
-/* From the run that holds the first position that is wanted, or the one after it: a stream has no
- * gap. */
+/* Reads from the run that contains the first requested position, or else the one after it. Runs
+ * must follow each other without a gap. */
 static arcp_status read_runs(arcp__sqlite_reader *reader, arcp__request *read,
                              const arcp__sqlite_stream_row *row, arcp_error *err)
 {
@@ -97,7 +98,7 @@ static arcp_status read_runs(arcp__sqlite_reader *reader, arcp__request *read,
         }
         if (has_run ? range.first != next : range.first > read->from) {
             (void)arcp__sqlite_run_error(sqlite, key, range.first,
-                                         "does not follow the one before it", err);
+                                         "does not follow the run before it", err);
         } else if (!arcp__sqlite_run_is_mark(statement)) {
             (void)add_run(reader, read, range, data, err);
         }
@@ -110,7 +111,7 @@ static arcp_status read_runs(arcp__sqlite_reader *reader, arcp__request *read,
     if (!has_run) {
         arcp__sqlite_run_find_last(sqlite, row->id, key, ARCP_STORE_POSITION_MAX, &range, err);
         if (err->status == ARCP_OK && read->from < range.end) {
-            /* Two ways through a damaged tree that lead to different runs. */
+            /* Two searches in a damaged tree have found different runs. */
             return arcp__sqlite_run_error(sqlite, key, read->from, "is missing", err);
         }
     }
@@ -141,12 +142,12 @@ typedef struct scanning {
     const arcp__request *scan;
     char after[ARCP_STORE_KEY_BYTES_MAX]; /* the last key so far */
     size_t after_size;
-    bool is_whole; /* the whole table is wanted: what is there can be compared with its sum */
+    bool is_whole; /* all rows of the table are read, so they can be compared with its sum */
     arcp__sqlite_sum begin;
     arcp__sqlite_sum found;
 } scanning;
 
-/* Takes the row that the statement stands on into the page. */
+/* Adds the statement's current row to the page. */
 static arcp_status take_row(const arcp__sqlite_reader *reader, scanning *all, arcp__request *page,
                             sqlite3_stmt *statement, arcp_error *err)
 {
@@ -176,7 +177,7 @@ static arcp_status take_row(const arcp__sqlite_reader *reader, scanning *all, ar
     return ARCP_OK;
 }
 
-/* Fills a page with rows after the last one (from the prefix on when there is none yet). */
+/* Fills a page with rows after the last one, or from the prefix on for the first page. */
 static void read_rows(arcp__sqlite_reader *reader, scanning *all, arcp__request *page,
                       arcp_error *err)
 {
@@ -199,8 +200,8 @@ static void read_rows(arcp__sqlite_reader *reader, scanning *all, arcp__request 
     sqlite3_reset(statement);
 }
 
-/* A page, which is a look of its own: the log is not held while the owner takes its time. NULL when
- * it failed. */
+/* Reads a page in a transaction of its own, so that the log can be restarted between pages. NULL on
+ * failure. */
 static arcp__request *read_page(arcp__sqlite_reader *reader, scanning *all, arcp_error *err)
 {
     const int table = (int)all->scan->table;
@@ -220,7 +221,7 @@ static arcp__request *read_page(arcp__sqlite_reader *reader, scanning *all, arcp
     }
     read_rows(reader, all, page, err);
     if (all->is_whole && page->is_last) {
-        /* Whether all rows came; not known when the table was changed between two pages. */
+        /* Check that no row is missing, which is impossible if the table was changed meanwhile. */
         arcp__sqlite_sum end = {0};
         arcp__sqlite_sum_read(&reader->sqlite, table, &end, err);
         if (end.changes == all->begin.changes) {
@@ -235,7 +236,7 @@ static arcp__request *read_page(arcp__sqlite_reader *reader, scanning *all, arcp
     return page;
 }
 
-/* The answer that ends the scan is the request itself when something failed. */
+/* Each page is an answer; on failure the request itself becomes the last answer. */
 static void serve_scan(arcp__sqlite_reader *reader, arcp__request *scan)
 {
     scanning all = {.scan = scan, .is_whole = scan->key_size == 0};

@@ -1,5 +1,5 @@
-/* The thread that reads, on a connection of its own: a long replay does not hold up
- * commits, and a commit does not hold up a replay. */
+/* The reader thread has a connection of its own, so that long replays do not delay commits and
+ * commits do not delay replays. */
 #ifndef ARCP_STORE_SQLITE_READER_H
 #define ARCP_STORE_SQLITE_READER_H
 
@@ -12,11 +12,11 @@ typedef struct arcp__sqlite_reader {
     arcp__sqlite_checkpoint *checkpoint; /* borrowed */
 } arcp__sqlite_reader;
 
-/* Opens the connection; the database has its schema already. Closed by arcp__sqlite_close. */
+/* Opens the connection to a database that has its schema. Closed by arcp__sqlite_close. */
 arcp_status arcp__sqlite_reader_open(arcp__sqlite_reader *reader, const char *path,
                                      arcp_error *err);
 
-/* The thread of `user`, a reader; returns when the queue says so. */
+/* The function of the thread; `user` is the reader. Returns when the queue is closed. */
 void *arcp__sqlite_reader_run(void *user);
 
 #endif

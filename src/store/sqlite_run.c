@@ -19,8 +19,8 @@ arcp_status arcp__sqlite_stream_take(const arcp__sqlite *sqlite, sqlite3_stmt *s
                               key.size == 0 ? "" : key.data, (long long)id);
     }
     if (id < 1 || id > ARCP__SQLITE_STREAM_MAX) {
-        return arcp_error_set(err, ARCP_E_CORRUPT, "%s: a stream with the id %lld", sqlite->path,
-                              (long long)id);
+        return arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: a stream has the invalid id %lld",
+                              sqlite->path, (long long)id);
     }
     return ARCP_OK;
 }
@@ -50,14 +50,15 @@ arcp_status arcp__sqlite_stream_check_end(const arcp__sqlite *sqlite, arcp_span 
         return err->status;
     }
     return arcp_error_set(err, ARCP_E_CORRUPT,
-                          "%s: damaged: stream \"%.*s\" ends at position %llu where %llu was "
-                          "written",
+                          "%s: damaged: stream \"%.*s\" ends at position %llu, but was written up "
+                          "to %llu",
                           sqlite->path, (int)arcp_span_first(key, 128).size, key.data,
                           (unsigned long long)end, (unsigned long long)row->next);
 }
 
-/* One more than the newest; when ids are used up, the next one that is free again. */
-static arcp_status give_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_error *err)
+/* Sets ids->newest to the next id: one more than before, or, after wrapping around, the next one
+ * that is not in use. */
+static arcp_status next_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_error *err)
 {
     if (ids->newest == 0) {
         ids->newest = arcp__sqlite_integer(sqlite, "SELECT max(id) FROM streams", err);
@@ -78,7 +79,7 @@ static arcp_status give_id(arcp__sqlite *sqlite, arcp__sqlite_ids *ids, arcp_err
     }
     return err->status != ARCP_OK
                ? err->status
-               : arcp_error_set(err, ARCP_E_LIMIT, "%s: %lld streams, there is no room for another",
+               : arcp_error_set(err, ARCP_E_LIMIT, "%s: the maximum of %lld streams is reached",
                                 sqlite->path, (long long)ARCP__SQLITE_STREAM_MAX);
 }
 
@@ -100,7 +101,7 @@ static arcp_status write_stream(arcp__sqlite *sqlite, arcp__sqlite_statement whi
 arcp_status arcp__sqlite_stream_insert(arcp__sqlite *sqlite, arcp_span key, arcp__sqlite_ids *ids,
                                        arcp__sqlite_stream_row *out, arcp_error *err)
 {
-    give_id(sqlite, ids, err);
+    next_id(sqlite, ids, err);
     *out = (arcp__sqlite_stream_row){ids->newest, 0, true};
     if (write_stream(sqlite, ARCP__SQLITE_STREAM_INSERT, out, key, err) != ARCP_OK ||
         sqlite3_changes(sqlite->db) == 0) {
@@ -126,7 +127,7 @@ arcp_status arcp__sqlite_stream_delete(arcp__sqlite *sqlite, int64_t stream, arc
 
 /* ---- runs ---- */
 
-/* The data of a run of records that were forgotten: its column `bytes`. */
+/* The column `bytes` of a mark: a run without data, which stands for trimmed records. */
 #define MARK (-1)
 
 arcp_status arcp__sqlite_run_error(const arcp__sqlite *sqlite, arcp_span key, uint64_t position,
@@ -223,8 +224,8 @@ arcp_status arcp__sqlite_run_delete(arcp__sqlite *sqlite, int64_t stream, uint64
                                     arcp_error *err)
 {
     const int64_t from = arcp__sqlite_run_id(stream, 0);
-    int64_t last = 0;                  /* id of the newest run that may go; 0: none */
-    arcp__sqlite_range range = {0, 0}; /* its positions, of a stream that has a name */
+    int64_t last = 0;                  /* id of the newest run to delete; 0: none */
+    arcp__sqlite_range range = {0, 0}; /* its positions, if the stream has a key */
     bool is_end = false;
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_RUN_SIZES, err);
     sqlite3_bind_int64(statement, 1, from);

@@ -6,12 +6,12 @@
 
 #define VERSION 2
 
-/* ---- what it is now ----
+/* ---- the current schema ----
  *
- * streams: an id leaves room for 2^25 at a time; ids of dropped streams are used again. A stream
- * without a key was dropped, and its runs are being deleted.
- * runs: id is the stream's id * 2^38 + the position of the first record; data: the records, a
- * line feed between two of them; bytes: of data, known without reading it. */
+ * streams: at most 2^25 at a time; ids of dropped streams are reused. A stream without a key was
+ * dropped, and its runs are being deleted.
+ * runs: id is the stream's id * 2^38 + the position of the first record; data holds the records,
+ * separated by line feeds; bytes is the size of data. */
 
 #define STREAMS                                                                                    \
     "CREATE TABLE streams(id INTEGER PRIMARY KEY, key TEXT UNIQUE, next INTEGER NOT NULL,"         \
@@ -32,8 +32,8 @@
     "CREATE TABLE \"" name "\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL, crc INTEGER NOT "    \
     "NULL)"
 
-/* The text of each as SQLite keeps it. Part of it is obeyed and never looked at otherwise: a
- * collation, an affinity. */
+/* The definition of each object as SQLite stores it. They are compared, because SQLite follows
+ * parts of them, such as a collation or an affinity, that no other check would cover. */
 static const struct {
     const char *name;
     const char *sql;
@@ -47,9 +47,9 @@ static const struct {
 #undef ARCP_STORE_TABLE
 };
 
-/* ---- how it came to be ---- */
+/* ---- migration ---- */
 
-/* Takes the rows that are there for those that were written. */
+/* Sets a sum to that of the existing rows. */
 #define SEAL_SUM(name, crc)                                                                        \
     "INSERT OR REPLACE INTO sums SELECT '" name "', rows, total, 1,"                               \
     " arcp_crc_sum('" name "', rows, total, 1)"                                                    \
@@ -62,10 +62,10 @@ static const struct {
     "UPDATE streams SET crc = arcp_crc_stream(id, key, next, open);" SEAL_SUM(                     \
         "streams", "arcp_crc_stream_name(id, key)")
 
-/* From version 1 on; never change a step that was released: append one. */
+/* The steps from version 1 on. Never change a released step: append another one. */
 static const arcp__sqlite_step steps[] = {
-    /* Checksums (sqlite_crc.h), where streams end (sqlite_stream.h), sums (sqlite_table.h). What
-     * was trimmed is a run without data now (sqlite_run.h). */
+    /* Adds checksums (sqlite_crc.h), the ends of streams (sqlite_stream.h) and sums
+     * (sqlite_table.h). Trimmed records become a run without data (sqlite_run.h). */
     {2,
      "DROP VIEW stream_runs;"
      "ALTER TABLE streams RENAME TO old_streams;"
@@ -107,7 +107,7 @@ arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err)
     return err->status;
 }
 
-/* The version that the database has, if it is one of 0 to `known`. */
+/* The schema version of the database; an error if it is greater than `known`. */
 static int64_t get_version(arcp__sqlite *sqlite, size_t known, arcp_error *err)
 {
     int64_t version = arcp__sqlite_integer(sqlite, "PRAGMA user_version", err);
@@ -146,7 +146,7 @@ arcp_status arcp__sqlite_schema_migrate(arcp__sqlite *sqlite, const arcp__sqlite
     return err->status;
 }
 
-/* A database that holds something and is not marked as ours belongs to somebody else. */
+/* A database that is not empty and does not have our application id belongs to another program. */
 static void check_owner(arcp__sqlite *sqlite, arcp_error *err)
 {
     const int64_t id = arcp__sqlite_integer(sqlite, "PRAGMA application_id", err);
@@ -156,14 +156,13 @@ static void check_owner(arcp__sqlite *sqlite, arcp_error *err)
     const int64_t things = arcp__sqlite_integer(sqlite, "SELECT count(*) FROM sqlite_schema", err);
     if (err->status == ARCP_OK && (id != 0 || things != 0)) {
         (void)arcp_error_set(err, ARCP_E_USAGE,
-                             "%s: the database of another program (application id %lld)",
-                             sqlite->path, (long long)id);
+                             "%s: belongs to another program (application id %lld)", sqlite->path,
+                             (long long)id);
     }
 }
 
-/* A table that came with a newer version needs no step of its own: tables hold rows of one
- * shape. One that is missing and has a sum was not missing when it was last written. Nothing is
- * written when it is there. */
+/* Creates a missing table. All tables have the same columns, so a table that is new in a version
+ * needs no migration step. If the table is missing but has a sum, it was lost: damage. */
 static void create_table(arcp__sqlite *sqlite, arcp_store_table table, arcp_error *err)
 {
     const char *name = arcp_store_table_name(table);
@@ -188,18 +187,18 @@ static void check_object(arcp__sqlite *sqlite, const char *name, const char *sql
     sqlite3_stmt *statement =
         arcp__sqlite_prepare(sqlite, "SELECT sql FROM sqlite_schema WHERE name = ?1", err);
     arcp__sqlite_bind_text(statement, 1, arcp_span_cstr(name));
-    const bool is_there = arcp__sqlite_next(sqlite, statement, err);
+    const bool exists = arcp__sqlite_next(sqlite, statement, err);
     if (err->status == ARCP_OK &&
-        (!is_there || !arcp_span_equal_cstr(arcp__sqlite_column_text(statement, 0), sql))) {
+        (!exists || !arcp_span_equal_cstr(arcp__sqlite_column_text(statement, 0), sql))) {
         (void)arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the definition of \"%s\" is %s",
-                             sqlite->path, name, is_there ? "another" : "missing");
+                             sqlite->path, name, exists ? "different" : "missing");
     }
     sqlite3_finalize(statement);
 }
 
 arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err)
 {
-    /* Text in another encoding would not be found. */
+    /* With another encoding, text would not be found. */
     const int64_t is_utf8 = arcp__sqlite_integer(
         sqlite, "SELECT count(*) FROM pragma_encoding WHERE encoding = 'UTF-8'", err);
     if (err->status == ARCP_OK && is_utf8 == 0) {
@@ -212,14 +211,14 @@ arcp_status arcp__sqlite_schema_check(arcp__sqlite *sqlite, arcp_error *err)
     return err->status;
 }
 
-/* SQLite answers with the mode that it could set. */
+/* The pragma returns the mode that is in effect. */
 static void use_log(arcp__sqlite *sqlite, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_prepare(sqlite, "PRAGMA journal_mode = WAL", err);
     if (arcp__sqlite_next(sqlite, statement, err) &&
         !arcp_span_equal_cstr(arcp__sqlite_column_text(statement, 0), "wal")) {
         (void)arcp_error_set(err, ARCP_E_IO,
-                             "%s: the file system cannot hold a shared write-ahead log",
+                             "%s: the file system does not support a shared write-ahead log",
                              sqlite->path);
     }
     sqlite3_finalize(statement);

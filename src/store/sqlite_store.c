@@ -1,10 +1,10 @@
-/* `sqlite:PATH`: the vtable, and how its parts are put together.
+/* `sqlite:PATH`: the vtable, and the parts that implement it.
  *
- *   file        holds the lock, outlives all connections
+ *   file        holds the lock; closed after all connections
  *   writer      thread and connection; commits groups of batches
- *   checkpoint  thread and connection; empties the log
+ *   checkpoint  thread and connection; moves the log into the database
  *   reader      thread and connection; reads and scans
- *   queue       requests and answers, between these and the owner's thread */
+ *   queue       requests and answers, between these threads and the owner's */
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "store/sqlite_checkpoint.h"
@@ -28,7 +28,7 @@ static void get_stats(arcp_store *base, arcp_store_stats *out)
     arcp__queue_stats(base, arcp__sqlite_file_bytes(&((const sqlite_store *)base)->file), out);
 }
 
-/* In the opposite order of opening; parts that were not opened are skipped. */
+/* Closes in the reverse order of opening; parts that were not opened are skipped. */
 static void free_store(sqlite_store *store)
 {
     arcp__sqlite_close(&store->reader.sqlite);
@@ -94,7 +94,7 @@ arcp_status arcp_store_open_sqlite(const char *path, arcp_store **out, arcp_erro
     store->reader.queue = &store->queue;
     store->reader.checkpoint = &store->checkpoint;
     if (failure.status == ARCP_OK && !start_threads(store)) {
-        (void)arcp_error_set(&failure, ARCP_E_NO_MEMORY, "no thread for the store");
+        (void)arcp_error_set(&failure, ARCP_E_NO_MEMORY, "cannot create a thread for the store");
     }
     if (failure.status != ARCP_OK) {
         free_store(store);

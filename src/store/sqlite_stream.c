@@ -7,7 +7,7 @@
 
 #define LINE_FEED     '\n'
 #define RUN_BYTES_MAX 65536u
-#define COLLECT_RUNS  64u /* deleted in one go */
+#define COLLECT_RUNS  64u /* deleted at a time */
 #define COLLECT_BYTES 4194304u
 
 static const arcp_span no_key = {NULL, 0};
@@ -27,7 +27,7 @@ static arcp__sqlite_sum *sum_of(const arcp__sqlite_streams *streams)
     return &streams->tables->now[ARCP__SQLITE_SUM_STREAMS];
 }
 
-/* ---- what is remembered ---- */
+/* ---- the cache of streams ---- */
 
 static void list_open(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
 {
@@ -73,9 +73,9 @@ static void forget(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream)
     arcp__free(stream);
 }
 
-/* Adds a stream to the database. `out->id` is 0 when one of that name is there. */
-static void start(arcp__sqlite_streams *streams, arcp_span key, arcp__sqlite_stream_row *out,
-                  arcp_error *err)
+/* Adds a stream to the database. `out->id` is 0 if the key is already in use. */
+static void insert_stream(arcp__sqlite_streams *streams, arcp_span key,
+                          arcp__sqlite_stream_row *out, arcp_error *err)
 {
     arcp__sqlite_stream_insert(streams->sqlite, key, &streams->ids, out, err);
     if (out->id != 0) {
@@ -83,15 +83,15 @@ static void start(arcp__sqlite_streams *streams, arcp_span key, arcp__sqlite_str
     }
 }
 
-/* With `is_new` it is started unless it is there: most streams that are not remembered are new, and
- * then one statement says so and adds it. NULL when it failed. */
-static arcp__sqlite_stream *learn(arcp__sqlite_streams *streams, arcp_span key, bool is_new,
-                                  arcp_error *err)
+/* Reads a stream into the cache. With `is_new` it is first inserted, which fails if it exists: most
+ * streams that are not in the cache are new, and then one statement suffices. NULL on failure. */
+static arcp__sqlite_stream *load(arcp__sqlite_streams *streams, arcp_span key, bool is_new,
+                                 arcp_error *err)
 {
     arcp__sqlite_stream_row row = {0};
     arcp__sqlite_range last = {0, 0};
     if (is_new) {
-        start(streams, key, &row, err);
+        insert_stream(streams, key, &row, err);
     }
     if (row.id == 0) {
         arcp__sqlite_stream_find(streams->sqlite, key, &row, err);
@@ -126,18 +126,18 @@ static arcp__sqlite_stream *learn(arcp__sqlite_streams *streams, arcp_span key, 
     return stream;
 }
 
-/* NULL when it failed. */
+/* NULL on failure. */
 static arcp__sqlite_stream *get(arcp__sqlite_streams *streams, arcp_span key, bool is_new,
                                 arcp_error *err)
 {
-    /* Most operations are on the same stream as the one before them. */
+    /* Most operations are on the same stream as the previous one. */
     arcp__sqlite_stream *stream = streams->recent;
     if (stream != NULL && arcp_span_equal(key, key_of(stream))) {
         return stream;
     }
     HASH_FIND(hh, streams->by_key, key.data, key.size, stream);
     if (stream == NULL) {
-        stream = learn(streams, key, is_new, err);
+        stream = load(streams, key, is_new, err);
     } else {
         DL_DELETE2(streams->by_use, stream, prev, next_used);
         DL_APPEND2(streams->by_use, stream, prev, next_used);
@@ -176,8 +176,8 @@ void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams)
 
 /* ---- writing runs ---- */
 
-/* Before a stream's first run since the log started over: its row says that there may be more than
- * it counts. */
+/* Called before a stream's first run since the log was restarted: marks its row as open, because
+ * the row does not count the new runs. */
 static arcp_status open_stream(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
                                arcp_error *err)
 {
@@ -201,7 +201,7 @@ static arcp_status flush_run(arcp__sqlite_streams *streams, arcp__sqlite_stream 
     }
     arcp_span data = run.first->record;
     if (run.count > 1) {
-        /* With line feeds between the records. */
+        /* Join the records with line feeds. */
         arcp_buf_clear(&streams->joined);
         (void)arcp_buf_reserve(&streams->joined, run.bytes);
         arcp_buf_append(&streams->joined, data);
@@ -248,9 +248,10 @@ static arcp_status append(arcp__sqlite_streams *streams, arcp__sqlite_stream *st
     return ARCP_OK;
 }
 
-/* ---- forgetting ---- */
+/* ---- dropping and trimming ---- */
 
-/* A short stream goes at once. A long one loses its name, and its runs bit by bit. */
+/* A short stream is deleted at once. A long one loses its key, and its runs are deleted piece by
+ * piece. */
 static arcp_status drop(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream, arcp_error *err)
 {
     const int64_t id = stream->id;
@@ -298,9 +299,9 @@ arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp
         return arcp__store_position_error(op, stream->next, err);
     }
     if (op->kind == ARCP_STORE_APPEND) {
-        if (stream->id == 0) { /* it was dropped, or looked for in vain */
+        if (stream->id == 0) { /* it was dropped, or did not exist */
             arcp__sqlite_stream_row row = {0};
-            start(streams, op->key, &row, err);
+            insert_stream(streams, op->key, &row, err);
             if (row.id == 0) {
                 return err->status != ARCP_OK
                            ? err->status
@@ -314,8 +315,8 @@ arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp
         }
         return append(streams, stream, op->value, err);
     }
-    /* A TRIM is noted, for the records that there are now. Nothing is to be deleted as long as the
-     * oldest run reaches beyond. */
+    /* A TRIM applies to the records that exist now, and is carried out later. Nothing can be
+     * deleted while the oldest run reaches beyond its position. */
     const uint64_t below = op->position < stream->next ? op->position : stream->next;
     if (below <= stream->trim || below < stream->oldest_end || stream->id == 0) {
         return ARCP_OK;
@@ -328,8 +329,8 @@ arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp
     return ARCP_OK;
 }
 
-/* Everything before the run that holds the trim position may go. The last run always
- * stays, because it says which position is next. */
+/* Deletes runs before the one that contains the trim position. The last run is always kept, because
+ * it determines the next position. */
 static void collect_trimmed(arcp__sqlite_streams *streams, arcp__sqlite_stream *stream,
                             arcp__sqlite_budget *budget, arcp_error *err)
 {
@@ -382,7 +383,8 @@ arcp_status arcp__sqlite_streams_finish(arcp__sqlite_streams *streams, arcp_erro
     if (err->status != ARCP_OK) {
         return err->status;
     }
-    /* Twice what came, so that what is forgotten never piles up; and always a little. */
+    /* Delete up to twice as much as was inserted, so that garbage cannot accumulate, and always a
+     * minimum. */
     arcp__sqlite_budget budget = {streams->runs_inserted * 2, streams->bytes_inserted * 2};
     budget.runs = budget.runs > COLLECT_RUNS ? budget.runs : COLLECT_RUNS;
     budget.bytes = budget.bytes > COLLECT_BYTES ? budget.bytes : COLLECT_BYTES;
@@ -397,7 +399,7 @@ arcp_status arcp__sqlite_streams_finish(arcp__sqlite_streams *streams, arcp_erro
             streams->collect_pause = ARCP__SQLITE_COLLECT_PAUSE;
             return err->status;
         }
-        /* Looking costs about as much as deleting one. */
+        /* A search costs about as much as deleting one run. */
         budget.runs -= budget.runs != 0;
     }
     streams->runs_deleted += before - budget.runs;
@@ -441,8 +443,8 @@ void arcp__sqlite_streams_abandoned(arcp__sqlite_streams *streams)
 
 /* ---- closing ---- */
 
-/* Lists the open streams that are not: a killed writer's, and those that were forgotten. One that
- * is damaged stays open: it is told when it is read. */
+/* Adds open streams that are not in the list: those of a killed writer, and those removed from the
+ * cache. A damaged one stays open; the damage is reported when the stream is read. */
 static void list_unlisted(arcp__sqlite_streams *streams, arcp_error *err)
 {
     sqlite3_stmt *statement = arcp__sqlite_get(streams->sqlite, ARCP__SQLITE_STREAM_OPEN, err);

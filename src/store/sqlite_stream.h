@@ -1,12 +1,12 @@
-/* The writer's view of streams: what is next in each, and the runs of one transaction.
+/* The writer's view of streams: their next positions, and the runs of the current transaction.
  *
- * A run of appends to one stream becomes one row, however many batches of the transaction
- * it came from, up to 64 KiB: replay then reads few rows, and a busy stream costs little
- * per record. A stream's next position is learnt from the database when it is first
- * needed and remembered for the streams used last.
+ * All appends to a stream in one transaction become one row of up to 64 KiB, whatever batches they
+ * came from. So replay reads few rows, and a busy stream costs little per record. A stream's next
+ * position is read from the database when it is first needed, and cached for the recently used
+ * streams.
  *
- * Order of calls, all between BEGIN and COMMIT: apply for each operation, then finish; then
- * committed, or after a rollback abandoned. */
+ * Order of calls between BEGIN and COMMIT: apply for each operation, then finish. After COMMIT:
+ * committed; after a rollback: abandoned. */
 #ifndef ARCP_STORE_SQLITE_STREAM_H
 #define ARCP_STORE_SQLITE_STREAM_H
 
@@ -17,9 +17,9 @@
 #include "store/sqlite_run.h"
 #include "store/sqlite_table.h"
 
-#define ARCP__SQLITE_STREAMS_KEPT_MAX 16384u /* streams that are remembered */
-#define ARCP__SQLITE_COLLECT_PAUSE    1000u  /* transactions without, after it failed */
-#define ARCP__SQLITE_SHRINK_RUNS      256u   /* deleted ones, until free pages are looked for */
+#define ARCP__SQLITE_STREAMS_KEPT_MAX 16384u /* cached streams */
+#define ARCP__SQLITE_COLLECT_PAUSE    1000u  /* transactions without deletion after it failed */
+#define ARCP__SQLITE_SHRINK_RUNS      256u   /* deleted runs until free pages are counted again */
 
 /* A record of the transaction that is not in a row yet. */
 typedef struct arcp__sqlite_append {
@@ -27,7 +27,7 @@ typedef struct arcp__sqlite_append {
     struct arcp__sqlite_append *next; /* of the same run */
 } arcp__sqlite_append;
 
-/* Records that will be one row. */
+/* Records that will become one row. */
 typedef struct arcp__sqlite_open_run {
     arcp__sqlite_append *first, *last;
     size_t count;
@@ -36,18 +36,18 @@ typedef struct arcp__sqlite_open_run {
 
 typedef struct arcp__sqlite_stream {
     UT_hash_handle hh;
-    struct arcp__sqlite_stream *prev, *next_used; /* by last use, the oldest first */
+    struct arcp__sqlite_stream *prev, *next_used; /* by last use, oldest first */
     struct arcp__sqlite_stream *next_touched;
     struct arcp__sqlite_stream *trim_prev, *trim_next;
     struct arcp__sqlite_stream *open_prev, *open_next;
     int64_t id;          /* 0: not in the database */
-    uint64_t written;    /* the end that its row says */
-    uint64_t next;       /* position, this transaction's appends included */
+    uint64_t written;    /* the end according to its row */
+    uint64_t next;       /* next position, including this transaction's appends */
     uint64_t oldest_end; /* position after the oldest run; 0: not known */
-    uint64_t trim;       /* below it records may be forgotten */
+    uint64_t trim;       /* records before this position may be deleted */
     bool is_touched;     /* by this transaction */
-    bool is_trimming;    /* listed in `trims` */
-    bool is_open;        /* its row says so; listed in `open` */
+    bool is_trimming;    /* in the list `trims` */
+    bool is_open;        /* according to its row; in the list `open` */
     arcp__sqlite_open_run run;
     size_t key_size;
     char key[];
@@ -67,34 +67,35 @@ typedef struct arcp__sqlite_streams {
     arcp__sqlite_ids ids;
     size_t runs_inserted; /* by this transaction */
     uint64_t bytes_inserted;
-    bool has_dropped;  /* perhaps there are dropped streams to delete */
-    bool has_unlisted; /* perhaps there are open streams that are not listed in `open` */
+    bool has_dropped;  /* there may be dropped streams to delete */
+    bool has_unlisted; /* there may be open streams that are not in `open` */
     unsigned collect_pause;
     size_t runs_deleted; /* since free pages were counted last */
 } arcp__sqlite_streams;
 
-/* Reads the row of every stream. ARCP_E_CORRUPT when one is damaged, or missing. */
+/* Reads the row of every stream. ARCP_E_CORRUPT if one is damaged or missing. */
 arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlite *sqlite,
                                       arcp__sqlite_tables *tables, arcp_error *err);
 void arcp__sqlite_streams_fini(arcp__sqlite_streams *streams);
 
-/* An APPEND, TRIM or DROP. ARCP_E_CORRUPT for an APPEND that is not at the stream's next position.
+/* Applies an APPEND, TRIM or DROP. ARCP_E_CORRUPT: an APPEND is not at the stream's next position.
  */
 arcp_status arcp__sqlite_streams_apply(arcp__sqlite_streams *streams, const arcp_store_op *op,
                                        arcp_error *err);
-/* Writes the runs that are still open. Then deletes some of what was trimmed and dropped: a piece
- * at a time, so that a long stream does not hold up a commit, and at least as much as the
- * transaction added. When that fails, has_garbage says no for a while. */
+/* Writes the remaining runs. Then deletes some trimmed and dropped runs: only a part, so that a
+ * long stream does not delay the commit, and at least as much as the transaction has added. If that
+ * fails, has_garbage returns false for a while. */
 arcp_status arcp__sqlite_streams_finish(arcp__sqlite_streams *streams, arcp_error *err);
 bool arcp__sqlite_streams_has_garbage(const arcp__sqlite_streams *streams);
 
 void arcp__sqlite_streams_committed(arcp__sqlite_streams *streams);
-/* Forgets the streams that the transaction touched; they are learnt again. */
+/* Removes the streams that the transaction touched from the cache. */
 void arcp__sqlite_streams_abandoned(arcp__sqlite_streams *streams);
 
-/* Writes where the open streams end, in a transaction of its own, so that a loss of what comes
- * last in one shows. Streams are open as long as their newest runs are in the log, which has
- * checksums: before the log starts over, and at the end, they are closed. */
+/* Closes all open streams: writes their ends into their rows, in a transaction of its own, so that
+ * a missing last run can be detected. A stream may be open only while its newest runs are in the
+ * log, which has checksums; therefore this is called before the log is restarted, and at the end.
+ */
 arcp_status arcp__sqlite_streams_close_all(arcp__sqlite_streams *streams, arcp_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* ---- sums ---- */
 
-/* "jobs", "streams"; static. */
+/* A static string such as "jobs" or "streams". */
 static const char *name_of(int which)
 {
     return which == ARCP__SQLITE_SUM_STREAMS ? "streams"
@@ -28,8 +28,9 @@ void arcp__sqlite_sum_remove(arcp__sqlite_sum *sum, int64_t crc)
 
 static arcp_status sum_missing(const arcp__sqlite *sqlite, int which, arcp_error *err)
 {
-    return arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: table \"sums\" says nothing of \"%s\"",
-                          sqlite->path, name_of(which));
+    return arcp_error_set(err, ARCP_E_CORRUPT,
+                          "%s: damaged: table \"sums\", the row of \"%s\" is missing", sqlite->path,
+                          name_of(which));
 }
 
 arcp_status arcp__sqlite_sum_read(arcp__sqlite *sqlite, int which, arcp__sqlite_sum *out,
@@ -45,8 +46,8 @@ arcp_status arcp__sqlite_sum_read(arcp__sqlite *sqlite, int which, arcp__sqlite_
         if (arcp__sqlite_crc_sum(name, out->count, out->sum, out->changes) !=
             sqlite3_column_int64(statement, 3)) {
             (void)arcp_error_set(err, ARCP_E_CORRUPT,
-                                 "%s: damaged: what table \"sums\" says of \"%s\" does not "
-                                 "match its checksum",
+                                 "%s: damaged: table \"sums\", the row of \"%s\" does not match "
+                                 "its checksum",
                                  sqlite->path, name.data);
         }
     } else if (err->status == ARCP_OK) {
@@ -63,10 +64,10 @@ arcp_status arcp__sqlite_sum_check(const arcp__sqlite *sqlite, int which,
     if (err->status != ARCP_OK || (found->count == want->count && found->sum == want->sum)) {
         return err->status;
     }
-    return arcp_error_set(err, ARCP_E_CORRUPT,
-                          "%s: damaged: table \"%s\" has %lld rows%s where %lld were written",
-                          sqlite->path, name_of(which), (long long)found->count,
-                          found->count == want->count ? " (others)" : "", (long long)want->count);
+    return arcp_error_set(
+        err, ARCP_E_CORRUPT, "%s: damaged: table \"%s\" has %lld rows%s, but %lld were written",
+        sqlite->path, name_of(which), (long long)found->count,
+        found->count == want->count ? " (different ones)" : "", (long long)want->count);
 }
 
 /* ---- rows ---- */
@@ -95,14 +96,14 @@ arcp_status arcp__sqlite_row_take(const arcp__sqlite *sqlite, arcp_store_table t
                : row_error(sqlite, table, out->key, err);
 }
 
-/* arcp_may_change(value, crc) of the row that is there: so one statement finds the row, checks it
- * and writes. */
+/* The SQL function arcp_may_change(value, crc) checks the existing row, so that one statement can
+ * find, check and change it. */
 static void may_change(sqlite3_context *context, int count, sqlite3_value **values)
 {
     arcp__sqlite_tables *tables = sqlite3_user_data(context);
     const arcp_span table = arcp_span_cstr(arcp_store_table_name(tables->op->table));
     (void)count;
-    tables->is_there = true;
+    tables->exists = true;
     tables->crc = sqlite3_value_int64(values[1]);
     tables->is_damaged = arcp__sqlite_crc_row(table, tables->op->key,
                                               arcp__sqlite_value_text(values[0])) != tables->crc;
@@ -141,7 +142,7 @@ arcp_status arcp__sqlite_tables_apply(arcp__sqlite_tables *tables, const arcp_st
         sqlite3_bind_int64(statement, 3, crc);
     }
     tables->op = op;
-    tables->is_there = false;
+    tables->exists = false;
     tables->is_damaged = false;
     if (arcp__sqlite_run(tables->sqlite, statement, err) != ARCP_OK) {
         return err->status;
@@ -149,7 +150,7 @@ arcp_status arcp__sqlite_tables_apply(arcp__sqlite_tables *tables, const arcp_st
     if (tables->is_damaged) {
         return row_error(tables->sqlite, op->table, op->key, err);
     }
-    if (tables->is_there) {
+    if (tables->exists) {
         arcp__sqlite_sum_remove(sum, tables->crc);
     }
     if (is_put) {

@@ -1,14 +1,14 @@
-/* Group commit: while one transaction waits for the disk, batches gather; all of them
- * share the next one.
+/* Group commit: batches that arrive while one transaction waits for the disk share the next one.
  *
- * When a transaction fails it is rolled back and its batches are tried one by one, so that
- * a batch the database cannot take, or whose append is out of place, does not take its
- * predecessors with it, and what happens once (a sync that fails, say) is made up for: all
- * pages are written again. From the first batch that fails alone on, every batch fails with
- * it until the owner was told (see <arcp/sys/store.h>: order is kept when they come again).
+ * If a transaction fails, it is rolled back and its batches are tried one by one. So a batch that
+ * cannot be applied does not make the batches before it fail, and a temporary failure, such as a
+ * failed sync, is repaired: all pages are written again. The first batch that fails alone, and all
+ * batches after it, fail until the owner has been notified (see <arcp/sys/store.h>: the order is
+ * kept when they are submitted again).
  *
- * Crash points: before COMMIT returns, nothing of the transaction is in the database and
- * nothing was answered. After it, all is there, whether or not the answers get out. */
+ * Crash points: before COMMIT returns, nothing of the transaction is in the database and no batch
+ * was answered. After it, everything is in the database, whether or not the answers are delivered.
+ */
 #include "store/sqlite_writer.h"
 
 #include "base/clock.h"
@@ -17,8 +17,8 @@
 /* A transaction takes no further batches once it has this many bytes. */
 #define TRANSACTION_BYTES 8388608u
 
-/* The schema sets WAL. synchronous FULL: a commit returns when the log is on disk. The log is
- * checkpointed by sqlite_checkpoint.c alone, and kept at up to 16 MiB to be written over. */
+/* The schema sets WAL. synchronous FULL: a commit returns when the log is on disk. Only
+ * sqlite_checkpoint.c checkpoints the log; up to 16 MiB of its file are kept and overwritten. */
 #define SETUP                                                                                      \
     "PRAGMA page_size = 4096;" /* ARCP__SQLITE_PAGE_BYTES */                                       \
     "PRAGMA auto_vacuum = INCREMENTAL;"                                                            \
@@ -30,8 +30,8 @@
     "PRAGMA secure_delete = FAST;"                                                                 \
     "PRAGMA trusted_schema = OFF"
 
-/* The database as the last commit has it. A checkpoint makes the file as long; it gets shorter
- * only after pages were given back. */
+/* Updates the minimum size of the database file. A checkpoint extends the file to the size
+ * according to the last commit; it becomes shorter only after free pages were released. */
 static void note_length(arcp__sqlite_writer *writer, bool is_settled)
 {
     arcp_error ignored = {0};
@@ -68,7 +68,7 @@ void arcp__sqlite_writer_close(arcp__sqlite_writer *writer)
 {
     arcp_error ignored = {0};
     if (writer->sqlite.db != NULL) {
-        /* What stays open is closed after the next start. */
+        /* Streams that stay open are closed after the next start. */
         arcp__sqlite_streams_close_all(&writer->streams, &ignored);
     }
     arcp__sqlite_streams_fini(&writer->streams);
@@ -79,16 +79,16 @@ void arcp__sqlite_writer_close(arcp__sqlite_writer *writer)
 
 static arcp_status begin(arcp__sqlite_writer *writer, arcp_error *err)
 {
-    /* A file that was deleted, moved or cut still takes writes, and loses them. */
+    /* Writes to a file that was deleted, moved or truncated succeed, but are lost. */
     if (arcp__sqlite_file_check(writer->file, arcp__sqlite_checkpoint_log_bytes(writer->checkpoint),
                                 err) == ARCP_OK) {
-        arcp__sqlite_rollback(&writer->sqlite); /* should the last one have been left open */
+        arcp__sqlite_rollback(&writer->sqlite); /* in case the last transaction is still open */
     }
     return arcp__sqlite_do(&writer->sqlite, ARCP__SQLITE_BEGIN_WRITE, err);
 }
 
-/* Applies up to `limit` batches from `first` on, and deletes a piece of what may be forgotten. On
- * failure nothing is applied, and err says why. */
+/* Applies up to `limit` batches from `first` on, and deletes some garbage, in one transaction. On
+ * failure nothing is applied. */
 static arcp_status transact(arcp__sqlite_writer *writer, const arcp__request *first, size_t limit,
                             bool *has_begun, arcp_error *err)
 {
@@ -132,11 +132,11 @@ static void write_batches(arcp__sqlite_writer *writer, arcp__request *batches)
         first->error = writer->failed;
     }
     if (first != NULL && transact(writer, first, SIZE_MAX, &has_begun, &err) != ARCP_OK) {
-        /* One by one, unless no batch is to blame. */
-        for (bool goes_on = has_begun; goes_on && first != NULL;) {
+        /* Try the batches one by one, unless the transaction could not even begin. */
+        for (bool continues = has_begun; continues && first != NULL;) {
             err = (arcp_error){0};
-            goes_on = transact(writer, first, 1, &has_begun, &err) == ARCP_OK;
-            first = goes_on ? first->next : first;
+            continues = transact(writer, first, 1, &has_begun, &err) == ARCP_OK;
+            first = continues ? first->next : first;
         }
         if (first != NULL) {
             writer->failed = err;
@@ -151,9 +151,9 @@ static void write_batches(arcp__sqlite_writer *writer, arcp__request *batches)
 
 /* ---- while no batch waits ---- */
 
-/* Free pages that stay, for what comes next: a quarter of the file, and 1 MiB. */
+/* Free pages that are kept for future data: a quarter of the file, and at least 1 MiB. */
 #define FREE_PAGES_KEPT 256
-#define FREE_PAGES_STEP "512" /* given back in one transaction */
+#define FREE_PAGES_STEP "512" /* released in one transaction */
 
 static bool has_free_pages(arcp__sqlite_writer *writer)
 {
@@ -168,7 +168,7 @@ static bool has_free_pages(arcp__sqlite_writer *writer)
     return has;
 }
 
-/* Whether so much was deleted that free pages should be given back. A file that was made without
+/* Whether enough was deleted that free pages should be released. A file that was created without
  * auto_vacuum keeps them. */
 static bool must_shrink(arcp__sqlite_writer *writer)
 {
@@ -182,7 +182,7 @@ static bool must_shrink(arcp__sqlite_writer *writer)
     return true;
 }
 
-/* Gives some free pages back to the file system. */
+/* Releases some free pages to the file system. */
 static void shrink(arcp__sqlite_writer *writer)
 {
     arcp_error err = {0};
@@ -191,7 +191,7 @@ static void shrink(arcp__sqlite_writer *writer)
     arcp__sqlite_commit(&writer->sqlite, &err);
     note_length(writer, false);
     if (err.status == ARCP_OK && has_free_pages(writer)) {
-        return; /* the next time round */
+        return; /* continue the next time */
     }
     writer->streams.runs_deleted = 0;
     if (arcp__sqlite_checkpoint_now(writer->checkpoint, &writer->streams)) {

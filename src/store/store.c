@@ -10,7 +10,7 @@ arcp_status arcp_store_open(const char *url, arcp_store **out, arcp_error *err)
     if (arcp_span_starts_with(text, scheme)) {
         return arcp_store_open_sqlite(url + scheme.size, out, err);
     }
-    return arcp_error_set(err, ARCP_E_USAGE, "store \"%.*s\" is neither memory: nor sqlite:PATH",
+    return arcp_error_set(err, ARCP_E_USAGE, "store \"%.*s\": must be sqlite:PATH or memory:",
                           (int)arcp_span_first(text, 160).size, text.size == 0 ? "" : text.data);
 }
 

@@ -6,7 +6,7 @@
 #include "base/options.h"
 
 #define DELIVERED_PER_POLL 1024
-#define READ_BYTES_MAX     16777216u /* of one read; more is cut to it */
+#define READ_BYTES_MAX     16777216u /* of one read; larger requests are reduced to it */
 
 static const char *const table_names[] = {
 #define ARCP_STORE_TABLE(name, number, text) [ARCP_STORE_##name] = (text),
@@ -19,12 +19,12 @@ const char *arcp_store_table_name(arcp_store_table table)
     return (size_t)table < (size_t)ARCP_STORE_TABLE_COUNT ? table_names[table] : NULL;
 }
 
-/* ---- what every store refuses ---- */
+/* ---- checks for all stores ---- */
 
 arcp_status arcp__store_position_error(const arcp_store_op *op, uint64_t next, arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_CORRUPT,
-                          "stream \"%.*s\": position %llu was appended where %llu is next",
+                          "stream \"%.*s\": append at position %llu, but the next position is %llu",
                           (int)arcp_span_first(op->key, 128).size, op->key.data,
                           (unsigned long long)op->position, (unsigned long long)next);
 }
@@ -44,13 +44,13 @@ static arcp_status check_key(arcp_span key, arcp_error *err)
 static arcp_status check_table(arcp_store_table table, arcp_error *err)
 {
     if (arcp_store_table_name(table) == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "there is no table %d", (int)table);
+        return arcp_error_set(err, ARCP_E_USAGE, "unknown table %d", (int)table);
     }
     return ARCP_OK;
 }
 
-/* Checks an operation, and adds the size of its key and value to `bytes`: they are all in memory
- * at once, so the sum does not overflow. */
+/* Checks an operation, and adds the size of its key and value to `bytes`. All of them are in
+ * memory, so the sum cannot overflow. */
 static arcp_status check_op(const arcp_store_op *op, size_t *bytes, arcp_error *err)
 {
     const bool is_row = arcp__store_is_of_row(op);
@@ -67,10 +67,10 @@ static arcp_status check_op(const arcp_store_op *op, size_t *bytes, arcp_error *
         return ARCP_OK;
     }
     if (op->kind != ARCP_STORE_APPEND && op->kind != ARCP_STORE_PUT) {
-        return arcp_error_set(err, ARCP_E_USAGE, "there is no operation %d", (int)op->kind);
+        return arcp_error_set(err, ARCP_E_USAGE, "unknown operation %d", (int)op->kind);
     }
     if (!is_row && op->position > ARCP_STORE_POSITION_MAX) {
-        return arcp_error_set(err, ARCP_E_LIMIT, "position %llu is past the last one, %llu",
+        return arcp_error_set(err, ARCP_E_LIMIT, "position %llu is beyond the greatest, %llu",
                               (unsigned long long)op->position,
                               (unsigned long long)ARCP_STORE_POSITION_MAX);
     }
@@ -78,9 +78,9 @@ static arcp_status check_op(const arcp_store_op *op, size_t *bytes, arcp_error *
         return arcp_error_set(err, ARCP_E_LIMIT, "a value has %zu bytes, more than %u",
                               op->value.size, ARCP_STORE_VALUE_BYTES_MAX);
     }
-    /* A line feed would become a record of its own when records are joined on disk. */
+    /* Records are separated by line feeds on disk, so a record must not contain one. */
     if (op->value.size != 0 && memchr(op->value.data, '\n', op->value.size) != NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "a value has a line feed");
+        return arcp_error_set(err, ARCP_E_USAGE, "a value contains a line feed");
     }
     *bytes += op->value.size;
     return ARCP_OK;
@@ -175,7 +175,7 @@ void arcp__queue_stats(arcp_store *base, uint64_t bytes, arcp_store_stats *out)
     arcp__options_give(out, &stats, sizeof stats);
 }
 
-/* Marks the owner as woken; whether it has to be, by a call that is made without the mutex. */
+/* Marks the owner as woken. True if the caller must wake it, without holding the mutex. */
 static bool mark_woken(arcp__store_queue *queue)
 {
     bool must_wake = !queue->is_woken && queue->callbacks.wake != NULL;
@@ -193,8 +193,8 @@ static void unlock_and_wake(arcp__store_queue *queue)
     }
 }
 
-/* Takes the request over; NULL: there was no memory for it. */
-static arcp_status ask(arcp__store_queue *queue, arcp__request *request, arcp_error *err)
+/* Takes ownership of the request; NULL: its allocation failed. */
+static arcp_status enqueue(arcp__store_queue *queue, arcp__request *request, arcp_error *err)
 {
     if (request == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a store request");
@@ -204,7 +204,7 @@ static arcp_status ask(arcp__store_queue *queue, arcp__request *request, arcp_er
         return arcp_error_set(err, ARCP_E_CLOSED, "the store is closing");
     }
     request->epoch = queue->epoch;
-    if (queue->serve != NULL) { /* there is no other thread */
+    if (queue->serve != NULL) { /* a store without threads */
         queue->outstanding++;
         DL_APPEND(queue->answers, request);
         if (mark_woken(queue)) {
@@ -215,11 +215,11 @@ static arcp_status ask(arcp__store_queue *queue, arcp__request *request, arcp_er
     pthread_mutex_lock(&queue->mutex);
     queue->outstanding++;
     if (request->kind == ARCP__REQUEST_BATCH) {
-        request->sequence = ++queue->asked;
+        request->sequence = ++queue->submitted;
         DL_APPEND(queue->batches, request);
         pthread_cond_signal(&queue->batches_changed);
     } else {
-        request->sequence = queue->asked;
+        request->sequence = queue->submitted;
         DL_APPEND(queue->reads, request);
         pthread_cond_signal(&queue->reads_changed);
     }
@@ -243,14 +243,14 @@ arcp_status arcp__queue_submit(arcp_store *base, const arcp_store_batch *batch, 
         request->count = batch->count;
         request->bytes = bytes;
     }
-    return ask(from_base(base), request, err);
+    return enqueue(from_base(base), request, err);
 }
 
 arcp_status arcp__queue_read(arcp_store *base, uint64_t read_id, arcp_span stream, uint64_t from,
                              size_t count_max, size_t bytes_max, arcp_error *err)
 {
     if (count_max == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "a read of no records");
+        return arcp_error_set(err, ARCP_E_USAGE, "a read must request at least one record");
     }
     arcp_status status = check_key(stream, err);
     if (status != ARCP_OK) {
@@ -262,7 +262,7 @@ arcp_status arcp__queue_read(arcp_store *base, uint64_t read_id, arcp_span strea
         request->count_max = count_max;
         request->bytes_max = bytes_max < READ_BYTES_MAX ? bytes_max : READ_BYTES_MAX;
     }
-    return ask(from_base(base), request, err);
+    return enqueue(from_base(base), request, err);
 }
 
 arcp_status arcp__queue_scan(arcp_store *base, uint64_t read_id, arcp_store_table table,
@@ -280,7 +280,7 @@ arcp_status arcp__queue_scan(arcp_store *base, uint64_t read_id, arcp_store_tabl
     if (request != NULL) {
         request->table = table;
     }
-    return ask(from_base(base), request, err);
+    return enqueue(from_base(base), request, err);
 }
 
 static void deliver(arcp__store_queue *queue, const arcp__request *answer)
@@ -291,7 +291,8 @@ static void deliver(arcp__store_queue *queue, const arcp__request *answer)
     switch (answer->kind) {
     case ARCP__REQUEST_BATCH:
         if (status != ARCP_OK && answer->epoch == queue->epoch) {
-            /* From now on the owner knows: what it submits next is tried afresh. */
+            /* The owner now knows of the failure, so batches that it submits from now on are tried
+             * again. */
             queue->epoch++;
         }
         callbacks->done(callbacks->user, answer->id, status, err);

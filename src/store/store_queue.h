@@ -1,16 +1,16 @@
-/* What every store begins with: the requests of its owner, and the answers to them.
+/* The common part of all stores: queues for the owner's requests and the answers to them.
  *
  *   owner    submit     -> [batches] -> writer -> [answers] -> poll -> callbacks
  *            read, scan -> [reads]   -> reader -> [answers]
  *
- * Promises: batches are taken and answered in the order they were asked. A read is handed
- * to the reader when every batch asked before it was answered. Answers are delivered in
- * the order they were given. A wake-up follows the first answer after each poll. Answers
- * to reads that wait for delivery hold at most about ARCP__QUEUE_ROOM bytes, then the
- * reader waits. One mutex guards everything but what is marked as the owner's.
+ * Promises: batches are taken and answered in the order of submission. A read is passed to the
+ * reader when every batch submitted before it was answered. Answers are delivered in the order in
+ * which they were given. The first answer after each poll wakes the owner. Answers to reads that
+ * wait for delivery take at most about ARCP__QUEUE_ROOM bytes; then the reader waits. One mutex
+ * guards everything that is not marked as the owner's.
  *
- * A store without threads gives `serve`: its requests are answers at once, whose content is made
- * when they are delivered. */
+ * A store without threads sets `serve`: requests go directly into the list of answers, and `serve`
+ * computes the answer when it is delivered. */
 #ifndef ARCP_STORE_STORE_QUEUE_H
 #define ARCP_STORE_STORE_QUEUE_H
 
@@ -29,14 +29,14 @@ typedef enum arcp__request_kind {
     ARCP__REQUEST_SCAN
 } arcp__request_kind;
 
-/* Made by the owner's thread, freed by it after delivery; in between it belongs to
- * whichever thread took it from a queue. */
+/* Created and, after delivery, freed by the owner's thread. In between it belongs to the thread
+ * that has taken it from a queue. */
 typedef struct arcp__request {
-    struct arcp__request *prev, *next; /* in a list, the oldest first */
+    struct arcp__request *prev, *next; /* in a list, oldest first */
     arcp__request_kind kind;
     uint64_t id;
-    uint64_t sequence; /* of the newest batch submitted so far, this one included */
-    uint64_t epoch;    /* failures delivered before this was submitted */
+    uint64_t sequence; /* number of batches submitted so far, including this one */
+    uint64_t epoch;    /* number of failures delivered before this was submitted */
     /* BATCH; borrowed from the owner */
     const arcp_store_op *ops;
     size_t count;
@@ -50,12 +50,12 @@ typedef struct arcp__request {
     arcp_error error;
     uint64_t first;       /* READ */
     arcp_span *records;   /* READ; owned array, spans into `arena` or into the store */
-    arcp_store_row *rows; /* SCAN; likewise */
+    arcp_store_row *rows; /* SCAN; in the same way */
     size_t answer_count;  /* of records or rows */
     size_t capacity;      /* of `records` */
-    bool is_full;         /* READ: no record was added that came last */
-    bool is_last;         /* of the answers to this request; only a SCAN has several */
-    size_t held;          /* bytes of an answer to a read that count until it is delivered */
+    bool is_full;         /* READ: the last record did not fit */
+    bool is_last;         /* the last answer to this request; only a SCAN has several */
+    size_t held;          /* bytes that count towards `undelivered` */
     arcp__arena arena;
     size_t key_size; /* of the stream, or the prefix */
     char key[];
@@ -70,21 +70,21 @@ static inline arcp_span arcp__request_key(const arcp__request *request)
     return arcp_span_make(request->key, request->key_size);
 }
 
-/* Adds the record at `position` to the answer of a READ, or sets is_full when there is no room for
- * it. False when out of memory. */
+/* Adds the record at `position` to the answer of a READ, or sets is_full if it does not fit. False
+ * when out of memory. */
 ARCP_MUST_CHECK bool arcp__request_add(arcp__request *read, uint64_t position, arcp_span record);
 
 typedef struct arcp__store_queue {
     arcp_store base;
-    /* Makes the answer of a request that is about to be delivered; NULL: threads do. */
+    /* Computes the answer to a request that is about to be delivered; NULL: threads do. */
     void (*serve)(struct arcp__store_queue *queue, arcp__request *request);
-    /* The owner's. */
+    /* Used by the owner's thread only. */
     arcp_store_callbacks callbacks; /* set before the first request */
     arcp__request *ready;           /* taken from `answers`, being delivered */
     uint64_t epoch;                 /* failures delivered */
     bool is_polling;
     bool is_closing;
-    /* Under the mutex. */
+    /* Guarded by the mutex. */
     pthread_mutex_t mutex;
     pthread_cond_t batches_changed; /* the writer waits for it */
     pthread_cond_t reads_changed;   /* the reader waits for it */
@@ -92,9 +92,9 @@ typedef struct arcp__store_queue {
     arcp__request *batches;
     arcp__request *reads;
     arcp__request *answers;
-    uint64_t asked;       /* sequence of the newest batch asked */
+    uint64_t submitted;   /* sequence of the newest batch submitted */
     uint64_t answered;    /* sequence of the newest batch answered */
-    uint64_t outstanding; /* requests whose last answer was not delivered */
+    uint64_t outstanding; /* requests whose last answer was not delivered yet */
     size_t undelivered;   /* bytes of answers to reads */
     bool is_woken;
     bool is_stopping;
@@ -106,50 +106,50 @@ void arcp__queue_fini(arcp__store_queue *queue);
 
 /* ---- the owner's thread ---- */
 
-/* As the vtable's slots of these names; `base` is the one of a queue. */
+/* Implement the vtable's slots of the same names; `base` must be that of a queue. */
 void arcp__queue_set_callbacks(arcp_store *base, const arcp_store_callbacks *callbacks);
 arcp_status arcp__queue_submit(arcp_store *base, const arcp_store_batch *batch, arcp_error *err);
 arcp_status arcp__queue_read(arcp_store *base, uint64_t read_id, arcp_span stream, uint64_t from,
                              size_t count_max, size_t bytes_max, arcp_error *err);
 arcp_status arcp__queue_scan(arcp_store *base, uint64_t read_id, arcp_store_table table,
                              arcp_span prefix, arcp_error *err);
-/* Delivers what there is (at most 1024 answers); true when there is more. */
+/* Delivers at most 1024 answers; true if there are more. */
 bool arcp__queue_poll(arcp_store *base);
-/* All but the size of the store. */
+/* Sets everything except the size of the store. */
 void arcp__queue_stats(arcp_store *base, uint64_t bytes, arcp_store_stats *out);
-/* Refuses new requests, delivers all answers to the old ones, waiting for them, then lets
- * both threads end. */
+/* Refuses new requests, waits for the answers to the old ones and delivers them, then tells both
+ * threads to end. */
 void arcp__queue_close(arcp__store_queue *queue);
 
 /* ---- the writer's thread ---- */
 
-/* Waits for batches and takes all there are, until their bytes pass `bytes_max`. With
- * `may_wait` false it comes back at once. False when the thread shall end. */
+/* Takes all waiting batches, until their bytes exceed `bytes_max`. With `may_wait` it waits for the
+ * first. False: the thread must end. */
 bool arcp__queue_take_batches(arcp__store_queue *queue, bool may_wait, size_t bytes_max,
                               arcp__request **out);
-/* Answers the batches in the list (all taken before these were answered already). */
+/* Answers the batches in the list. All batches taken before must have been answered. */
 void arcp__queue_answer_batches(arcp__store_queue *queue, arcp__request *batches);
-/* Counts a transaction, which began at `began_ns` (CLOCK_MONOTONIC). */
+/* Adds a transaction, which began at `began_ns` (CLOCK_MONOTONIC), to the statistics. */
 void arcp__queue_count_commit(arcp__store_queue *queue, uint64_t batches, uint64_t ops,
                               int64_t began_ns);
 
 /* ---- the reader's thread ---- */
 
-/* Waits for a read or scan that may be done now. NULL when the thread shall end. */
+/* Waits for a read or scan that may be served now. NULL: the thread must end. */
 arcp__request *arcp__queue_take_read(arcp__store_queue *queue);
-/* Gives an answer, the last or only one to its request when `is_last`. Waits until there
+/* Adds an answer, which is the last one to its request if `is_last` is set, and waits until there
  * is room for another one. */
 void arcp__queue_answer_read(arcp__store_queue *queue, arcp__request *answer);
 
-/* ---- for all ---- */
+/* ---- for all stores ---- */
 
-/* Whether the operation is on a table; else it is on a stream. */
+/* Whether the operation is on a table; otherwise it is on a stream. */
 static inline bool arcp__store_is_of_row(const arcp_store_op *op)
 {
     return op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_DELETE;
 }
 
-/* ARCP_E_CORRUPT: an append that is not at the stream's next position. */
+/* Sets ARCP_E_CORRUPT for an append that is not at the stream's next position. */
 arcp_status arcp__store_position_error(const arcp_store_op *op, uint64_t next, arcp_error *err);
 
 #endif

@@ -92,12 +92,12 @@ static void all_damage_is_named_at_once(void **state)
     arcp__sqlite_found found;
     static const char *const want[] = {
         "table \"sessions\", the row of \"s\" does not match",
-        "table \"jobs\" has 0 rows where 1 were written",
+        "table \"jobs\" has 0 rows, but 1 were written",
         "stream \"j:1\", the run at position 0 does not match",
         "stream \"j:1\", the run at position 3 does not follow",
-        "stream \"t\" ends at position 1 where 2 was written",
-        "table \"streams\" has 2 rows where 3 were written",
-        "is missing, 1 runs of it are there",
+        "stream \"t\" ends at position 1, but was written up to 2",
+        "table \"streams\" has 2 rows, but 3 were written",
+        "is missing, but 1 of its runs exist",
     };
     rig_close(make_store(self));
     sql_change(self->path, "UPDATE sessions SET value = '[]'; DELETE FROM jobs;"
@@ -239,7 +239,7 @@ static void a_restore_is_refused_and_changes_nothing(void **state)
     assert_true(fputs("x", log) >= 0);
     assert_int_equal(fclose(log), 0);
     assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
-    assert_non_null(strstr(err.message, "s.db-wal is in the way"));
+    assert_non_null(strstr(err.message, "s.db-wal has the newest commits of the existing store"));
     assert_int_equal(unlink(temp_dir_join(self->dir, "", "s.db-wal")), 0);
     assert_int_equal(restore(self, temp_dir_join(self->dir, "", "none"), &err), ARCP_E_IO);
     sql_change(self->backup, "UPDATE jobs SET value = '[]'");
@@ -353,7 +353,8 @@ static void a_restore_through_a_link_replaces_what_it_names(void **state)
     /* The log stands beside the file, not beside the link. */
     sql_change(temp_dir_join(self->dir, "", "far/s.db-wal"), "CREATE TABLE t(x)");
     assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
-    assert_non_null(strstr(err.message, "far/s.db-wal is in the way"));
+    assert_non_null(
+        strstr(err.message, "far/s.db-wal has the newest commits of the existing store"));
     assert_int_equal(unlink(temp_dir_join(self->dir, "", "far/s.db-wal")), 0);
     check_ok(restore(self, self->backup, &err), &err);
     assert_int_equal(lstat(self->path, &info), 0);
@@ -392,7 +393,7 @@ static void a_backup_that_is_being_made_is_left_alone(void **state)
     sql_change(partial, "CREATE TABLE t(x)");
     const off_t bytes = size_of(partial);
     assert_int_equal(arcp__sqlite_backup(self->path, self->backup, &found, &err), ARCP_E_EXISTS);
-    assert_non_null(strstr(err.message, "b.db.partial is there: another backup is being made"));
+    assert_non_null(strstr(err.message, "b.db.partial exists: another backup is in progress"));
     assert_int_equal(size_of(temp_dir_join(self->dir, "", "b.db.partial")), bytes);
     assert_int_equal(size_of(self->backup), -1);
 }

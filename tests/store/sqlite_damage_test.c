@@ -60,12 +60,12 @@ static void damage_is_named_when_it_is_met(void **state)
         {"UPDATE jobs SET key = 'j3' WHERE key = 'j2'",
          "table \"jobs\", the row of \"j3\" does not match its checksum"},
         {"UPDATE jobs SET crc = crc + 1 WHERE key = 'j2'", "table \"jobs\", the row of \"j2\""},
-        {"DELETE FROM jobs WHERE key = 'j1'", "table \"jobs\" has 1 rows where 2 were written"},
-        {"DELETE FROM meta", "table \"meta\" has 0 rows where 1 were written"},
+        {"DELETE FROM jobs WHERE key = 'j1'", "table \"jobs\" has 1 rows, but 2 were written"},
+        {"DELETE FROM meta", "table \"meta\" has 0 rows, but 1 were written"},
         {"INSERT INTO sessions SELECT * FROM jobs", "table \"sessions\", the row of \"j1\""},
         {"UPDATE sums SET sum = sum + 1 WHERE name = 'jobs'",
-         "table \"sums\" says of \"jobs\" does not match"},
-        {"DELETE FROM sums WHERE name = 'jobs'", "table \"sums\" says nothing of \"jobs\""},
+         "table \"sums\", the row of \"jobs\" does not match"},
+        {"DELETE FROM sums WHERE name = 'jobs'", "table \"sums\", the row of \"jobs\" is missing"},
         {"DROP TABLE jobs", "table \"jobs\" is missing"},
         {"UPDATE runs SET data = 'C' WHERE data = 'c'",
          "stream \"s\", the run at position 2 does not match its checksum"},
@@ -75,25 +75,24 @@ static void damage_is_named_when_it_is_met(void **state)
         {"UPDATE runs SET count = 3 WHERE data LIKE 'a%'",
          "stream \"s\", the run at position 0 does not match its checksum"},
         {"DELETE FROM runs WHERE data LIKE 'a%'",
-         "stream \"s\", the run at position 2 does not follow the one before it"},
+         "stream \"s\", the run at position 2 does not follow the run before it"},
         {"DELETE FROM runs WHERE data = 'c'",
-         "stream \"s\", the run at position 3 does not follow the one before it"},
+         "stream \"s\", the run at position 3 does not follow the run before it"},
         {"DELETE FROM runs WHERE data = 'd'",
-         "stream \"s\" ends at position 3 where 4 was written"},
+         "stream \"s\" ends at position 3, but was written up to 4"},
         {"DELETE FROM runs WHERE id >> 38 = (SELECT id FROM streams WHERE key = 's')",
-         "stream \"s\" ends at position 0 where 4 was written"},
+         "stream \"s\" ends at position 0, but was written up to 4"},
         {"DELETE FROM runs WHERE bytes = -1",
-         "stream \"t\", the run at position 2 does not follow the one before it"},
+         "stream \"t\", the run at position 2 does not follow the run before it"},
         {"UPDATE runs SET count = 1 WHERE bytes = -1",
          "stream \"t\", the run at position 0 does not match its checksum"},
-        {"DELETE FROM streams WHERE key = 's'",
-         "table \"streams\" has 1 rows where 2 were written"},
+        {"DELETE FROM streams WHERE key = 's'", "table \"streams\" has 1 rows, but 2 were written"},
         {"UPDATE streams SET key = 'u' WHERE key = 's'",
          "table \"streams\", the row of \"u\" (id "},
         {"UPDATE streams SET next = 3 WHERE key = 's'", "table \"streams\", the row of \"s\" (id "},
         {"PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'key TEXT NOT', "
          "'key REAL NOT') WHERE name = 'jobs'",
-         "the definition of \"jobs\" is another"},
+         "the definition of \"jobs\" is different"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -131,7 +130,7 @@ static void what_is_whole_is_read(void **state)
     temp_dir_free(self.dir);
 }
 
-/* Nor is it overwritten: what it said would be gone for good, and the sum would never be right. */
+/* Its content would be lost, and the sum of the table would stay wrong. */
 static void a_damaged_row_is_not_replaced(void **state)
 {
     fixture self;

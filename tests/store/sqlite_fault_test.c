@@ -362,10 +362,10 @@ static void a_store_whose_files_are_taken_away_takes_nothing_more(void **state)
     } rows[] = {{"rm", delete_database, "s.db: the file was deleted or moved"},
                 {"mv", move_database, "s.db: the file was deleted or moved"},
                 {"mv over it", replace_database, "s.db: the file was deleted or moved"},
-                {"truncate", cut_database, "s.db: the file was cut"},
+                {"truncate", cut_database, "s.db: the file was truncated"},
                 {"rm of the log", delete_log, "s.db-wal: the file was deleted or moved"},
                 {"another log", replace_log, "s.db-wal: the file was deleted or moved"},
-                {"truncate of the log", cut_log, "s.db-wal: the file was cut"}};
+                {"truncate of the log", cut_log, "s.db-wal: the file was truncated"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         fixture self;
         open_fixture(&self);

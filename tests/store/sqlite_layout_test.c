@@ -76,7 +76,7 @@ static void an_append_at_zero_to_a_stream_that_is_there_is_refused(void **state)
     arcp_store_op op = op_append("s", 0, "x");
     const answer *got = rig_wait(self->rig, rig_submit(self->rig, &op, 1));
     assert_int_equal(got->status, ARCP_E_CORRUPT);
-    assert_non_null(strstr(got->message, "position 0 was appended where 2 is next"));
+    assert_non_null(strstr(got->message, "append at position 0, but the next position is 2"));
     assert_int_equal(sql_number(self->db, "SELECT count(*) FROM streams"), 1);
     check_commit(self->rig, ARCP_OK, op_append("s", 2, "c"));
     check_read(self->rig, "s", 0, 0, "a|b|c");

@@ -201,7 +201,7 @@ static void a_log_without_its_database_is_refused(void **state)
     assert_int_equal(rename(database, away), 0);
     for (int is_empty = 0; is_empty <= 1; is_empty++) {
         assert_int_equal(arcp_store_open(self->url, &store, &err), ARCP_E_CORRUPT);
-        assert_non_null(strstr(err.message, "s.db-wal: belongs to a database that is not here"));
+        assert_non_null(strstr(err.message, "s.db-wal: belongs to a database that does not exist"));
         assert_int_equal(access(database, F_OK), is_empty - 1);
         int fd = open(database, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         assert_true(fd >= 0);

@@ -52,18 +52,18 @@ static void urls_say_which_store(void **state)
         const char *url;
         const char *text;
     } refused[] = {
-        {"", "neither"},
-        {"memory", "neither"},
-        {"memory:x", "neither"},
-        {"sqlite", "neither"},
-        {"SQLITE:x", "neither"},
+        {"", "must be sqlite:PATH or memory:"},
+        {"memory", "must be sqlite:PATH or memory:"},
+        {"memory:x", "must be sqlite:PATH or memory:"},
+        {"sqlite", "must be sqlite:PATH or memory:"},
+        {"SQLITE:x", "must be sqlite:PATH or memory:"},
         {"postgres://h/d", "postgres"},
         {"sqlite:", "sqlite:PATH"},
     };
     for (size_t at = 0; at < COUNT_OF(refused); at++) {
         check_refused(refused[at].url, ARCP_E_USAGE, refused[at].text);
     }
-    check_refused(NULL, ARCP_E_USAGE, "neither");
+    check_refused(NULL, ARCP_E_USAGE, "must be sqlite:PATH or memory:");
     store_rig *rig = rig_open("memory:");
     assert_string_equal(rig->store->ops->name, "memory");
     rig_close(rig);
