@@ -12,13 +12,13 @@
 #include "arcpd/arcpd.h"
 #include "process/process.h"
 
-/* A hello is small, and what a stranger sends is kept until it is whole. */
+/* A hello is small, and an unauthenticated peer's first frame is buffered until it is complete. */
 #define FIRST_FRAME_BYTES_MAX 65536u
 
 typedef struct arcpd {
     arcp__config config;
     bool store_is_memory;
-    uint64_t frame_bytes_max; /* of listeners and standard input, which keep theirs */
+    uint64_t frame_bytes_max; /* of listeners and standard input: a reload cannot change it */
     arcp__logger logger;
     arcp__audit_trail audit;
     arcp__trace_export traces;
@@ -27,18 +27,18 @@ typedef struct arcpd {
     arcp__record record;
     uv_loop_t loop;
     uv_signal_t terminate, interrupt, hangup, child;
-    uv_timer_t last_call; /* from the end of standard input, with --stdio */
+    uv_timer_t stdio_grace; /* with --stdio: started at the end of standard input */
     arcp_runtime *runtime;
     arcp__directories directories;
-    arcp_store *store; /* until the runtime has taken it over */
+    arcp_store *store; /* NULL once the runtime owns it */
     arcp__credentials credentials;
     arcp__arguments arguments;
-    arcp_launch_limit files; /* that this process was started with */
+    arcp_launch_limit files; /* the limit of descriptors that arcpd was started with */
     int argc;
     char **argv_copy;
     bool is_stopping, stopped;
-    bool has_other_users; /* when it began: agents that run as somebody else */
-    bool had_children;    /* when it began: the program that became arcpd started them */
+    bool has_other_users; /* at start: some agent has a user of its own */
+    bool had_children;    /* at start: children of the program that became arcpd by exec */
     int exit_status;
 } arcpd;
 
@@ -46,17 +46,16 @@ enum { EXIT_STOPPED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* ---- the configuration ---- */
 
-/* Whether an agent runs as somebody else. */
-static bool has_users(const arcp__config *config)
+static bool has_agent_users(const arcp__config *config)
 {
     bool found = false;
-    for (size_t at = 0; at < config->agent_count && !found; at++) {
-        found = config->agents[at].user != NULL;
+    for (size_t i = 0; i < config->agent_count && !found; i++) {
+        found = config->agents[i].user != NULL;
     }
     return found;
 }
 
-/* The file first, then the flags, which win; checked as a whole. */
+/* Reads the file, then the options, which override it, and checks the result as a whole. */
 static arcp_status read_config(const arcpd *state, arcp__config *config, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
@@ -79,7 +78,7 @@ static void log_warning(void *user, const char *line)
 
 /* ---- the runtime ---- */
 
-/* A store that is named well and cannot be used is not a wrong command line. */
+/* A correct URL of a store that cannot be used is not a usage error. */
 static arcp_status open_store(arcpd *state, arcp_store **out, arcp_error *err)
 {
     arcp_buf url = arcp_buf_init();
@@ -94,8 +93,8 @@ static arcp_status open_store(arcpd *state, arcp_store **out, arcp_error *err)
     return status == ARCP_E_USAGE ? ARCP_E_IO : status;
 }
 
-/* What agents do now is seen by nobody: they end with this process, and whoever looks after it
- * starts it again. */
+/* The engine can no longer record what agents do, so they must not continue: they end with this
+ * process, which the service manager restarts. */
 static void on_failed(void *user)
 {
     arcpd *state = user;
@@ -139,24 +138,23 @@ static arcp_status make_runtime(arcpd *state, arcp__verifiers *verifiers, arcp_e
     status = arcp_runtime_new(&state->loop, &options, &state->runtime, err);
     if (status == ARCP_E_CORRUPT) { /* the message names what is damaged */
         const arcp_error found = *err;
-        (void)arcp_error_set(err, status, "%s; arcpd(8), DAMAGED STORES: what can be saved",
-                             found.message);
+        (void)arcp_error_set(err, status, "%s (see DAMAGED STORES in arcpd(8))", found.message);
     }
     if (status == ARCP_OK) {
-        status = arcp__verifiers_give(verifiers, state->runtime, err);
+        status = arcp__verifiers_install(verifiers, state->runtime, err);
     }
     return status == ARCP_OK
                ? arcp__service_offer(state->runtime, &state->config, &state->files, err)
                : status;
 }
 
-/* ---- SIGHUP: the configuration is read again while everything goes on ---- */
+/* ---- SIGHUP: reload ---- */
 
 static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_facts *tokens,
                          arcp_error *err)
 {
     arcp__verifiers verifiers = {NULL, 0};
-    /* We go on listening where we did at the start. */
+    /* A reload does not change the listeners. */
     arcp_status status = arcp__listen_is_safe(fresh, &state->config.listen, err);
     if (status == ARCP_OK) {
         status = arcp__verifiers_make(fresh, state->directories.state, &verifiers, err);
@@ -164,17 +162,17 @@ static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_fa
     if (status != ARCP_OK) {
         return status;
     }
-    *tokens = arcp__verifiers_look(&verifiers);
+    *tokens = arcp__verifiers_facts(&verifiers);
     status = arcp__service_offer(state->runtime, fresh, &state->files, err);
     if (status == ARCP_OK) {
         status = arcp_runtime_reload_tls(state->runtime, err);
     }
     if (status == ARCP_OK) {
-        status = arcp__verifiers_give(&verifiers, state->runtime, err);
+        status = arcp__verifiers_install(&verifiers, state->runtime, err);
     }
     arcp__verifiers_fini(&verifiers);
     if (status != ARCP_OK) {
-        /* As it was: it worked before. */
+        /* Back to the previous configuration, which was accepted before. */
         const arcp_status ignored =
             arcp__service_offer(state->runtime, &state->config, &state->files, NULL);
         (void)ignored;
@@ -182,8 +180,8 @@ static arcp_status apply(arcpd *state, const arcp__config *fresh, arcp__token_fa
     return status;
 }
 
-/* Tokens, agents, policies, peer profiles, certificates, limits and the log's form again. What is
- * wrong leaves everything as it was, and the log says so. */
+/* Reloads tokens, agents, policies, peer profiles, certificates, limits and the log's format. On an
+ * error the old configuration stays in effect and the error is logged. */
 static void on_hangup(uv_signal_t *handle, int number)
 {
     arcpd *state = handle->data;
@@ -202,8 +200,7 @@ static void on_hangup(uv_signal_t *handle, int number)
         arcp__audit_trail_reload(&state->audit, &state->config.settings);
         arcp__audit_trail_policy(&state->audit, "SIGHUP", &fresh, &error);
         arcp__logger_say(logger, ARCP_LOG_ERROR,
-                         "not reloaded, the configuration of before stays in effect: %s",
-                         error.message);
+                         "not reloaded, the old configuration stays in effect: %s", error.message);
         arcp__config_fini(&fresh);
         return;
     }
@@ -218,33 +215,35 @@ static void on_hangup(uv_signal_t *handle, int number)
     logger->format = fresh.log_format;
     arcp__config_fini(&state->config);
     state->config = fresh;
-    if (has_users(&state->config) && !state->has_other_users) {
+    if (has_agent_users(&state->config) && !state->has_other_users) {
         arcp__logger_say(logger, ARCP_LOG_WARN,
-                         "agents have a user of their own now: they may not be able to reach their "
-                         "directories before a restart");
+                         "agents now have a user of their own, which may not be able to reach "
+                         "their work directories until arcpd is restarted");
     }
     arcp_buf text = arcp_buf_init();
-    arcp_buf_append_cstr(&text, "changed, and takes a restart: ");
+    arcp_buf_append_cstr(&text, "changed keys that need a restart: ");
     arcp_buf_append(&text, arcp_buf_span(&changes));
     arcp_buf_append_byte(&text, '\0');
     if (changes.failed || text.failed) {
         arcp__logger_log(logger, ARCP_LOG_WARN,
-                         "out of memory: whether a key has changed that takes a restart is not "
-                         "known");
+                         "out of memory: cannot tell whether keys that need a restart have "
+                         "changed");
     } else if (changes.size != 0) {
         arcp__logger_log(logger, ARCP_LOG_WARN, text.data);
     }
     arcp_buf_fini(&text);
     arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, log_warning, logger);
     arcp__logger_say(logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
-                     changes.failed || changes.size != 0 ? ", but for the keys of the warning above"
+                     changes.failed || changes.size != 0 ? ", except for the keys in the warning "
+                                                           "above"
                                                          : "");
     arcp_buf_fini(&changes);
 }
 
 /* ---- start ---- */
 
-static arcp_status listen_everywhere(arcpd *state, arcp_buf *ready, arcp_error *err)
+/* Opens the listeners and appends their URLs to the ready line. */
+static arcp_status open_listeners(arcpd *state, arcp_buf *ready, arcp_error *err)
 {
     const arcp__config *config = &state->config;
     arcp_listen_options options = arcp_listen_options_init();
@@ -257,9 +256,9 @@ static arcp_status listen_everywhere(arcpd *state, arcp_buf *ready, arcp_error *
     options.frame_bytes_max = (size_t)config->settings.limits_frame_bytes;
     options.first_frame_bytes_max = FIRST_FRAME_BYTES_MAX;
     arcp_status status = ARCP_OK;
-    for (size_t at = 0; status == ARCP_OK && at < config->listen.count; at++) {
+    for (size_t i = 0; status == ARCP_OK && i < config->listen.count; i++) {
         const char *url = NULL;
-        status = arcp_runtime_listen(state->runtime, config->listen.items[at], &options, &url, err);
+        status = arcp_runtime_listen(state->runtime, config->listen.items[i], &options, &url, err);
         if (status == ARCP_OK) {
             arcp_buf_append_format(ready, " %s", url);
         }
@@ -272,7 +271,7 @@ static void on_stopped(void *user)
     arcpd *state = user;
     const char *why = NULL;
     if (!arcp_runtime_is_ready(state->runtime, &why) && strcmp(why, "stopping") != 0) {
-        state->exit_status = EXIT_FAILED; /* the store could not be written: the log says so */
+        state->exit_status = EXIT_FAILED; /* the store could not be written, which was logged */
     }
     state->stopped = true;
     uv_stop(&state->loop);
@@ -287,15 +286,15 @@ static void on_terminate(uv_signal_t *handle, int number)
                          name);
     } else {
         arcp__logger_say(&state->logger, ARCP_LOG_INFO,
-                         "stopping on %s; running jobs get %llu s (shutdown.grace_sec), the next "
-                         "signal ends them",
+                         "stopping on %s; running jobs have %llu s to finish "
+                         "(shutdown.grace_sec), another signal ends them at once",
                          name, (unsigned long long)state->config.settings.shutdown_grace_sec);
     }
     state->is_stopping = true;
     arcp_runtime_stop(state->runtime, on_stopped, state);
 }
 
-/* We are a child subreaper: what agents left behind is ours to wait for. */
+/* arcpd is a child subreaper, so it must wait for processes that agents left behind. */
 static void on_child(uv_signal_t *handle, int number)
 {
     const arcpd *state = handle->data;
@@ -313,34 +312,33 @@ static void watch_signals(arcpd *state)
                 {&state->interrupt, on_terminate, SIGINT},
                 {&state->hangup, on_hangup, SIGHUP},
                 {&state->child, on_child, SIGCHLD}};
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        (void)uv_signal_init(&state->loop, rows[at].handle);
-        rows[at].handle->data = state;
-        (void)uv_signal_start(rows[at].handle, rows[at].callback, rows[at].number);
-        uv_unref((uv_handle_t *)rows[at].handle);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        (void)uv_signal_init(&state->loop, rows[i].handle);
+        rows[i].handle->data = state;
+        (void)uv_signal_start(rows[i].handle, rows[i].callback, rows[i].number);
+        uv_unref((uv_handle_t *)rows[i].handle);
     }
 }
 
 /* ---- stdio ---- */
 
-/* Whoever still has jobs, on whatever link, has had the grace. */
-static void on_last_call(uv_timer_t *timer)
+static void on_stdio_grace_over(uv_timer_t *timer)
 {
     arcpd *state = timer->data;
     arcp__logger_log(&state->logger, ARCP_LOG_INFO,
-                     "standard input has ended, and shutdown.grace_sec is over: running jobs are "
+                     "shutdown.grace_sec has passed since standard input ended: running jobs are "
                      "ended now");
     arcp_runtime_stop(state->runtime, on_stopped, state);
-    arcp_runtime_stop(state->runtime, on_stopped, state); /* again: without the grace */
+    arcp_runtime_stop(state->runtime, on_stopped, state); /* a second call skips the grace */
 }
 
-/* The end of standard input is a bye of somebody who still listens: jobs get the grace, and what
- * they say goes out. When no more can come the connection is closed. */
-static void on_stdio_input_over(void *user)
+/* The parent may still read after closing its end: jobs get the grace and their events are written.
+ * The runtime closes the connection when nothing more can follow. */
+static void on_stdio_input_end(void *user)
 {
     arcpd *state = user;
-    uint64_t grace_ms = state->config.settings.shutdown_grace_sec * 1000;
-    (void)uv_timer_start(&state->last_call, on_last_call, grace_ms, 0);
+    const uint64_t grace_ms = state->config.settings.shutdown_grace_sec * 1000;
+    (void)uv_timer_start(&state->stdio_grace, on_stdio_grace_over, grace_ms, 0);
 }
 
 static void on_stdio_closed(void *user)
@@ -359,11 +357,11 @@ static arcp_status serve_stdio(arcpd *state, arcp_error *err)
     if (status != ARCP_OK) {
         return status;
     }
-    (void)uv_timer_init(&state->loop, &state->last_call);
-    state->last_call.data = state;
+    (void)uv_timer_init(&state->loop, &state->stdio_grace);
+    state->stdio_grace.data = state;
     arcp_serve_options serve = arcp_serve_options_init();
     serve.principal = "local";
-    serve.input_over = on_stdio_input_over;
+    serve.input_over = on_stdio_input_end;
     serve.closed = on_stdio_closed;
     serve.user = state;
     return arcp_runtime_serve(state->runtime, connection, &serve, err);
@@ -377,23 +375,23 @@ static arcp_status start(arcpd *state, arcp_error *err)
     arcp_buf urls = arcp_buf_init();
     arcp__verifiers verifiers = {NULL, 0};
     state->frame_bytes_max = config->settings.limits_frame_bytes;
-    state->has_other_users = has_users(config);
+    state->has_other_users = has_agent_users(config);
     arcp_status status = arcp__directories_find(&state->directories, state->has_other_users, err);
     if (status == ARCP_OK && state->directories.closed[0] != '\0') {
         arcp__logger_say(
             logger, ARCP_LOG_WARN,
-            "agents with a user of their own cannot reach their directories in %s: other "
-            "users may not pass %s (chmod o+x it, or set STATE_DIRECTORY)",
+            "agents with a user of their own cannot reach their work directories in %s: other "
+            "users cannot enter %s (chmod o+x it, or set STATE_DIRECTORY)",
             state->directories.work, state->directories.closed);
     }
     if (status == ARCP_OK) {
         status = arcp__verifiers_make(config, directory, &verifiers, err);
     }
     if (status == ARCP_OK) {
-        const arcp__token_facts tokens = arcp__verifiers_look(&verifiers);
+        const arcp__token_facts tokens = arcp__verifiers_facts(&verifiers);
         arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, log_warning, logger);
     }
-    /* An arcpd that is refused its store writes nothing into the audit log. */
+    /* Before the audit log, which must have no line about a start whose store was refused. */
     if (status == ARCP_OK) {
         status = open_store(state, &state->store, err);
     }
@@ -420,7 +418,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
         arcp__logger_say(logger, ARCP_LOG_INFO, "metrics at http://%s/metrics", where);
     }
     if (status == ARCP_OK) {
-        status = listen_everywhere(state, &urls, err);
+        status = open_listeners(state, &urls, err);
     }
     if (status == ARCP_OK && config->use_stdio) {
         status = serve_stdio(state, err);
@@ -445,7 +443,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
 static void clean_up(arcpd *state)
 {
     void *const handles[] = {&state->terminate, &state->interrupt, &state->hangup, &state->child,
-                             &state->last_call};
+                             &state->stdio_grace};
     arcp__state_dump_close(&state->state_dump);
     arcp__status_close(&state->status);
     arcp__audit_trail_attach(&state->audit, NULL);
@@ -470,29 +468,29 @@ static void clean_up(arcpd *state)
     arcp__arguments_free(state->argc, state->argv_copy);
 }
 
-/* Raises the soft limit of descriptors to the hard one; agents get what arcpd was started with. */
-static void raise_descriptors(arcp_launch_limit *started_with)
+/* Raises the soft limit of descriptors to the hard one. Agents get the original limit. */
+static void raise_file_limit(arcp_launch_limit *original)
 {
     struct rlimit files = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
     const bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0;
-    *started_with = (arcp_launch_limit){
+    *original = (arcp_launch_limit){
         .resource = RLIMIT_NOFILE,
         .soft = files.rlim_cur == RLIM_INFINITY ? ARCP_LAUNCH_NO_LIMIT : (uint64_t)files.rlim_cur,
         .hard = files.rlim_max == RLIM_INFINITY ? ARCP_LAUNCH_NO_LIMIT : (uint64_t)files.rlim_max};
     if (is_known) {
         files.rlim_cur = files.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &files); /* else there are as many as before */
+        (void)setrlimit(RLIMIT_NOFILE, &files); /* if this fails, the limit stays as it was */
     }
 }
 
 int main(int argc, char **argv)
 {
-    static arcpd state; /* too large for a stack, and there is one process */
+    static arcpd state; /* too large for the stack */
     arcp_error error = {0};
-    /* Agents may have our user: they cannot trace us, nor read what secrets are in our memory. It
-     * holds until we become another program, so that agents are as they were. */
+    /* Agents may run as our user: this prevents them from tracing arcpd and reading secrets in its
+     * memory. exec resets it, so agents themselves are not affected. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (arcp__arguments_look(argc, argv, &state.arguments, &error) != ARCP_OK) {
+    if (arcp__arguments_read(argc, argv, &state.arguments, &error) != ARCP_OK) {
         (void)fprintf(stderr, "arcpd: %s (see --help)\n", error.message);
         return EXIT_USAGE;
     }
@@ -510,15 +508,16 @@ int main(int argc, char **argv)
     }
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGUSR1, SIG_IGN); /* until there is a state to write */
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
-    /* SQLite would count its memory, under a mutex at each allocation, and nobody reads it here. */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a write beyond RLIMIT_FSIZE fails with EFBIG instead */
+    /* Memory statistics take a mutex at each allocation, and arcpd does not use them. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    /* What agents leave behind comes to us instead of init, and is ended and waited for. */
+    /* Orphan processes of agents become children of arcpd instead of init, so that it can end them
+     * and wait for them. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     siginfo_t child = {0};
     state.had_children = waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0;
     (void)umask(077);
-    raise_descriptors(&state.files);
+    raise_file_limit(&state.files);
     state.logger = (arcp__logger){.level = ARCP_LOG_INFO, .audit = &state.audit};
     state.status.audit = &state.audit;
     state.status.traces = &state.traces;

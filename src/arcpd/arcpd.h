@@ -1,4 +1,4 @@
-/* What the daemon is made of, beside its configuration. */
+/* The parts of the daemon, except its configuration (arcpd/config.h). */
 #ifndef ARCP_ARCPD_ARCPD_H
 #define ARCP_ARCPD_ARCPD_H
 
@@ -16,66 +16,67 @@
 #include "tracing/span_exporter.h"
 #include "web/server.h"
 
-/* ---- module.c: what is loaded only when it is configured ---- */
+/* ---- module.c: shared objects that are loaded only if the configuration needs them ---- */
 
-/* Loads NAME.so from where it was installed, or beside this program in a build tree, and finds
- * its one function: `function` points to a pointer to it. *module is for arcp__module_close.
- * ARCP_E_USAGE: it cannot be loaded; the message begins with `key`, which asks for it. */
+/* Loads NAME.so from the directory where modules are installed, or from beside this program in a
+ * build tree, and stores the address of `symbol` in the function pointer that `function` points to.
+ * *module is for arcp__module_close. ARCP_E_USAGE: it cannot be loaded; the message begins with
+ * `key`, the configuration key that needs it. */
 ARCP_MUST_CHECK arcp_status arcp__module_open(const char *name, const char *symbol, const char *key,
                                               void **module, void *function, arcp_error *err);
 void arcp__module_close(void *module); /* NULL is accepted */
 
-/* Whether what lies in the directory can be loaded: it belongs to root, to us or to the owner of
- * this program, and not everybody may write to it. */
+/* Whether modules may be loaded from the directory: it must belong to root, to arcpd's user or to
+ * the owner of this program, and must not be world-writable. */
 bool arcp__module_directory_is_safe(const char *path);
 
 /* ---- trusted_path.c ---- */
 
-/* Which files arcpd believes: those that nobody can change but root and its own user, as sshd's
- * StrictModes wants them. A file, and each directory above it up to the root, must belong to one of
- * these two and be writable by no others; a directory of mode 1777 (/tmp) passes, since what
- * stands in it is checked as well, and so does a group that has no member but the owner. Of a
- * symbolic link the link and the directories above it are checked like what it leads to.
+/* arcpd trusts only files that no user except root and its own can change, like sshd with
+ * StrictModes. A file, and each directory above it up to the root, must belong to one of these two
+ * and not be writable by others. Two exceptions: a directory with mode 1777 (/tmp), since its
+ * entries are checked as well, and a group that has no member except the owner. For a symbolic link
+ * the link, its target and the directories above both are checked.
  *
- * Nothing is opened for reading, so that no FIFO can block. What the starting program has opened
- * itself (/dev/stdin, /dev/fd/N) is not looked at, nor is /dev/null. */
+ * Nothing is opened for reading, so that a FIFO cannot block. Files that the parent process has
+ * opened (/dev/stdin, /dev/fd/N) are not checked, nor is /dev/null. */
 
 typedef enum arcp__trusted_kind {
     ARCP__TRUSTED_FILE,     /* a regular file that others cannot change */
-    ARCP__TRUSTED_SECRET,   /* nor read; a group may */
-    ARCP__TRUSTED_DIRECTORY /* others cannot make or rename anything in it */
+    ARCP__TRUSTED_SECRET,   /* the same, and not world-readable (its group may read it) */
+    ARCP__TRUSTED_DIRECTORY /* a directory in which others cannot create or rename anything */
 } arcp__trusted_kind;
 
-/* `what` begins the message: "token_file". Of a path that does not exist the directories above it
- * are checked, since a file may be made there; that it is missing is said by who opens it.
- * ARCP_E_USAGE names the path, what is wrong with it and how to mend that. */
+/* `what` begins the message: "token_file". For a path that does not exist only the directories
+ * above it are checked, since a file may be created there; opening it reports that it is missing.
+ * ARCP_E_USAGE: the message names the path, the problem and how to fix it. */
 ARCP_MUST_CHECK arcp_status arcp__trusted_path_check(const char *what, const char *path,
                                                      arcp__trusted_kind kind, arcp_error *err);
 
-/* ---- directories.c: where arcpd keeps what it must remember, and where its jobs work ---- */
+/* ---- directories.c: the state directory and the work directories of jobs ---- */
 
 typedef struct arcp__directories {
-    char state[3072];  /* $STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp */
-    char work[3200];   /* its subdirectory `work`, or, for agents of other users that cannot enter
-                          a home directory, /var/lib/arcp/work */
-    char closed[3200]; /* on the way to `work`, closed to other users; "": none */
+    char state[3072]; /* $STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp */
+    char work[3200];  /* its subdirectory `work`; /var/lib/arcp/work if agents have other users and
+                         the state directory is in a home directory that these cannot enter */
+    char
+        closed[3200]; /* the first directory above `work` that other users cannot enter; "": none */
 } arcp__directories;
 
-/* Finds them and makes what is missing. The state directory is for its owner only; where agents
- * have users of their own, these may pass through it to `work`, and list neither. ARCP_E_USAGE when
- * others can change it (trusted_path.h), ARCP_E_IO. */
+/* Finds the directories and creates missing ones. The state directory is for its owner only; if
+ * agents have users of their own, these may pass through it to `work`, but list neither.
+ * ARCP_E_USAGE if others can change the state directory, ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__directories_find(arcp__directories *out, bool has_other_users,
                                                    arcp_error *err);
 
-/* The same without making or changing anything: only `state` is named, and refused where others can
- * change it. */
-ARCP_MUST_CHECK arcp_status arcp__directories_look(arcp__directories *out, arcp_error *err);
+/* Sets `state` only, and creates and changes nothing. ARCP_E_USAGE if others can change it. */
+ARCP_MUST_CHECK arcp_status arcp__directories_check(arcp__directories *out, arcp_error *err);
 
-/* A name that begins with / as it is, any other in the directory. False: it is too long. */
+/* Resolves a name relative to the directory; an absolute one is copied. False: it is too long. */
 ARCP_MUST_CHECK bool arcp__path_in(const char *directory, const char *name, char *out, size_t size);
 
-/* Appends the URL of the store, the configuration's or that of arcp.db in the state directory, and
- * an end of string. ARCP_E_NO_MEMORY. */
+/* Appends the URL of the store, NUL-terminated: the configured one, or arcp.db in the state
+ * directory. ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__store_url(const arcp__config *config,
                                             const arcp__directories *directories, arcp_buf *out,
                                             arcp_error *err);
@@ -85,11 +86,11 @@ ARCP_MUST_CHECK arcp_status arcp__store_check_trust(const char *url, arcp_error 
 
 /* ---- arguments.c ---- */
 
-/* The command line. Its tokens are copied and wiped where other users could see them; what
- * SIGHUP reads again is the copy. */
+/* The command line. SIGHUP reads it again from a copy, because the tokens in argv, which other
+ * users can see, are wiped. */
 
 typedef struct arcp__arguments {
-    const char *config_path; /* of argv; NULL: no file */
+    const char *config_path; /* points into argv; NULL: no file */
     bool only_checks;        /* --check-config */
     bool only_checks_store;  /* --check-store */
     bool wants_help, wants_version;
@@ -99,13 +100,14 @@ typedef struct arcp__arguments {
 
 extern const char arcp__arcpd_help[]; /* what --help prints */
 
-/* What decides how to begin. ARCP_E_USAGE names a flag that there is not, that lacks its value
- * or has none to take, and a word that belongs to no flag. */
-ARCP_MUST_CHECK arcp_status arcp__arguments_look(int argc, char **argv, arcp__arguments *out,
+/* Reads the options that decide what arcpd does. ARCP_E_USAGE names an unknown option, one whose
+ * value is missing or superfluous, or an argument that is not an option. */
+ARCP_MUST_CHECK arcp_status arcp__arguments_read(int argc, char **argv, arcp__arguments *out,
                                                  arcp_error *err);
 
-/* The flags into the configuration; they win over what it has: the first --listen replaces all
- * of the file's. `argv` has passed arcp__arguments_look. ARCP_E_USAGE names the flag. */
+/* Applies the other options to the configuration, which they override: the first --listen replaces
+ * all listeners of the file. `argv` has passed arcp__arguments_read. ARCP_E_USAGE names the option
+ * whose value is invalid. */
 ARCP_MUST_CHECK arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config,
                                                   arcp_error *err);
 
@@ -119,65 +121,65 @@ void arcp__arguments_wipe(int argc, char *const *argv);
 
 /* ---- tokens.c ---- */
 
-/* Who may come in: the verifiers of tokens that the configuration asks for, and whether
- * they are enough for where we listen. */
+/* Authentication: the token verifiers that the configuration asks for, and whether they suffice for
+ * the addresses that arcpd listens on. */
 
 typedef struct arcp__verifiers {
-    arcp_token_verifier **items; /* owned, and so are they */
+    arcp_token_verifier **items; /* the array and the verifiers are owned */
     size_t count;
 } arcp__verifiers;
 
 void arcp__verifiers_fini(arcp__verifiers *verifiers);
-/* The runtime takes them over in any case. */
-ARCP_MUST_CHECK arcp_status arcp__verifiers_give(arcp__verifiers *verifiers, arcp_runtime *runtime,
-                                                 arcp_error *err);
+/* Moves the verifiers to the runtime, even on failure. */
+ARCP_MUST_CHECK arcp_status arcp__verifiers_install(arcp__verifiers *verifiers,
+                                                    arcp_runtime *runtime, arcp_error *err);
 
-/* Whether the operator gave tokens, or a way to verify them. */
+/* Whether tokens, or keys to verify them, are configured. */
 bool arcp__config_has_tokens(const arcp__config *config);
 
-/* Reads every file that the configuration names for tokens. On failure `out` is untouched.
- * Without tokens of the operator's, and with authentication, the one in `state_directory`/
- * token is taken (made with mode 0600 when it is not there) for the principal `local`. */
+/* Creates the configured verifiers and reads the files that they need. On failure `out` is
+ * unchanged. If no tokens are configured and authentication is enabled, the token in
+ * `state_directory`/token (created with mode 0600 if missing) is accepted as `local`. */
 ARCP_MUST_CHECK arcp_status arcp__verifiers_make(const arcp__config *config,
                                                  const char *state_directory, arcp__verifiers *out,
                                                  arcp_error *err);
-/* Whether the configured ones can be made, and what they have; makes nothing on disk. */
+/* Checks that the configured verifiers can be created. Changes no file. */
 ARCP_MUST_CHECK arcp_status arcp__verifiers_check(const arcp__config *config,
                                                   arcp__token_facts *facts, arcp_error *err);
-arcp__token_facts arcp__verifiers_look(const arcp__verifiers *verifiers);
+/* What warnings need to know about the tokens. */
+arcp__token_facts arcp__verifiers_facts(const arcp__verifiers *verifiers);
 
-/* Whether a ws:// or wss:// URL always means this machine. */
+/* Whether the address of a ws:// or wss:// URL is loopback. */
 bool arcp__listen_is_loopback(const char *text);
-/* Beyond loopback only with tokens of the operator's own. ARCP_E_USAGE names the URL. */
+/* Addresses that are not loopback need configured tokens. ARCP_E_USAGE names the URL. */
 ARCP_MUST_CHECK arcp_status arcp__listen_is_safe(const arcp__config *config,
                                                  const arcp__text_list *listen, arcp_error *err);
 
 /* ---- config_warnings.c ---- */
 
-/* What is allowed and a risk, or would fail later: said at the start, at a reload and by
- * --check-config. */
+/* Warnings about configurations that are allowed but risky, or that will fail later: at start, at a
+ * reload and with --check-config. */
 
-/* One line without its end. */
+/* `text` is one line without a line feed. */
 typedef void (*arcp__config_warn_fn)(void *user, const char *text);
 
 typedef enum arcp__config_moment {
-    ARCP__CONFIG_START, /* and a reload: the runtime itself says what it cannot start */
+    ARCP__CONFIG_START, /* or reload; the runtime itself reports agents that it cannot start */
     ARCP__CONFIG_CHECK
 } arcp__config_moment;
 
-/* Calls `warn` for each warning. `tokens` are those of the configuration's verifiers. Looks at
- * files and users, and changes nothing. */
+/* Calls `warn` for each warning. Reads files and users, and changes nothing. */
 void arcp__config_warn(const arcp__config *config, const arcp__token_facts *tokens,
                        arcp__config_moment moment, arcp__config_warn_fn warn, void *user);
 
-/* ---- checks.c: what arcpd does instead of running: --check-config and --check-store ---- */
+/* ---- checks.c: --check-config and --check-store ---- */
 
-/* Prints the configuration. */
+/* Checks the files that the configuration names, and prints it. */
 ARCP_MUST_CHECK arcp_status arcp__check_config(const arcp__config *config, arcp_error *err);
 
-/* Prints a line for each damage of the store, or one that says what was found whole.
- * ARCP_E_CORRUPT: there was damage. ARCP_E_EXISTS while a process has the store, ARCP_E_USAGE when
- * none is kept, ARCP_E_IO. */
+/* Prints a line for each damaged item of the store, or a summary of an undamaged one.
+ * ARCP_E_CORRUPT: there was damage. ARCP_E_EXISTS: a process has the store open. ARCP_E_USAGE: it
+ * is a memory: store. ARCP_E_IO. */
 ARCP_MUST_CHECK arcp_status arcp__check_store(const arcp__config *config, arcp_error *err);
 
 /* ---- logger.c: logs to standard error, decisions to the audit trail ---- */
@@ -188,16 +190,16 @@ typedef struct arcp__logger {
     int level;
     arcp__log_format format;
     arcp__audit_trail *audit; /* NULL: none */
-    uint64_t lost;            /* lines, since one could be written */
+    uint64_t lost;            /* lines dropped since the last line that was written */
 } arcp__logger;
 
-/* One line to standard error; `user` is the logger. Where that is a pipe or a socket whose reader
- * does not read, lines are dropped and counted rather than waited for: nobody's jobs stand still
- * for it. The next line that is written has the number before it. */
+/* Writes one line to standard error; `user` is the logger. If that is a pipe or socket that is not
+ * read, lines are dropped and counted so that no job is delayed. The count precedes the next line
+ * that is written. */
 void arcp__logger_log(void *user, arcp_log_level level, const char *text);
-/* The same with fields: a JSON object, or "". As JSON they are members of the line; as text they
- * stand before the message as [name=value ...], a value in quotes if it has blanks, quotes,
- * brackets, = or \, so that nothing that an agent or a peer says can imitate them. */
+/* The same with fields: a JSON object, or "". In JSON they are members of the line. In text they
+ * precede the message as [name=value ...], with quotes around a value that contains blanks, quotes,
+ * brackets, = or \, so that text from agents and peers cannot imitate them. */
 void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
                              const char *fields);
 void arcp__logger_say(arcp__logger *logger, arcp_log_level level, const char *format, ...)
@@ -205,120 +207,120 @@ void arcp__logger_say(arcp__logger *logger, arcp_log_level level, const char *fo
 
 /* ---- notice.c ---- */
 
-/* What a thread says to the loop: that it begins to fail, and why, or that it works again. */
+/* A thread uses a notice to tell the loop that it has begun to fail, and why, or that it works
+ * again. */
 typedef struct arcp__notice {
     uv_async_t async;
     void (*changed)(void *user, const char *why);
     void *user;
-    pthread_mutex_t lock; /* for what follows */
+    pthread_mutex_t lock; /* guards the members below */
     bool fails;
     char why[256];
 } arcp__notice;
 
-/* `changed` gets the last that was sent, on the loop's thread; NULL: it works. `of`: whose it is,
- * for people. */
+/* `changed` is called on the loop's thread with the reason that was sent last; NULL: the thread
+ * works. `of` names the sender in an error message. */
 ARCP_MUST_CHECK arcp_status arcp__notice_open(arcp__notice *notice, uv_loop_t *loop, const char *of,
                                               void (*changed)(void *user, const char *why),
                                               void *user, arcp_error *err);
-/* `user` is the notice. Any thread. */
+/* `user` is the notice. May be called on any thread. */
 void arcp__notice_send(void *user, const char *why);
-/* Nobody sends any more. The memory stays until the loop ran. */
+/* No thread may send any more. The loop must run once before the memory is released. */
 void arcp__notice_close(arcp__notice *notice);
 
 /* ---- audit_trail.c ---- */
 
-/* arcpd's side of the audit log: from the runtime's records to the file, and back what the
- * file's state means for the runtime. */
+/* Connects the runtime with the audit log: passes the runtime's records to the file, and tells the
+ * runtime whether the file can be written. */
 
 struct arcp__audit_trail {
-    arcp__audit_log *log;  /* NULL: there is none */
-    arcp_runtime *runtime; /* NULL: nobody is told */
+    arcp__audit_log *log;  /* NULL: there is no audit log */
+    arcp_runtime *runtime; /* NULL: not attached */
     arcp__logger *logger;
-    bool is_failing; /* as the runtime was told */
+    bool is_failing; /* what the runtime was told last */
     arcp__notice notice;
 };
 
-/* Opens the log, if the configuration names one, relative to `directory`. */
+/* Opens the audit log unless it is disabled. A relative path is relative to `directory`. */
 ARCP_MUST_CHECK arcp_status arcp__audit_trail_open(arcp__audit_trail *trail, uv_loop_t *loop,
                                                    const arcp__config *config,
                                                    const char *directory, arcp__logger *logger,
                                                    arcp_error *err);
 
-/* Who is told when records cannot be kept; NULL: nobody any more. */
+/* Sets the runtime that is told whether records can be written; NULL: none. */
 void arcp__audit_trail_attach(arcp__audit_trail *trail, arcp_runtime *runtime);
 
-/* Takes a record of the runtime. */
+/* Appends a record of the runtime. */
 void arcp__audit_trail_append(arcp__audit_trail *trail, const char *record);
 
 /* A runtime's audit_barrier; `user` is the trail. */
 void arcp__audit_trail_barrier(void *user, bool must_wait);
 
-/* Records what tokens, agents and policies the daemon works with from now on, or why a
- * reload was refused (`refusal`). `cause`: start, or SIGHUP. */
+/* Records which tokens, agents and policies are in effect from now on, or why a reload was refused
+ * (`refusal`). `cause` is "start" or "SIGHUP". */
 void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
                               const arcp__config *config, const arcp_error *refusal);
 
-/* New settings; and the file may have been moved away (SIGHUP). */
+/* Applies new settings, and opens the file again in case it has been moved away (SIGHUP). */
 void arcp__audit_trail_reload(arcp__audit_trail *trail, const arcp_settings *settings);
 
-/* Writes what is left and closes the file. */
+/* Writes the queued records and closes the file. */
 void arcp__audit_trail_close(arcp__audit_trail *trail);
 
-/* ---- credentials.c: from the configuration's part `credentials:` to a provisioner ---- */
+/* ---- credentials.c: creates the provisioner that `credentials:` configures ---- */
 
-/* What a provisioner borrows. It must live longer than the provisioner. */
+/* Borrowed by the provisioner, which must be freed first. */
 typedef struct arcp__credentials {
     char key_file[4096];
     char used_file[4096];
-    void *module; /* of dlopen */
+    void *module; /* from dlopen */
 } arcp__credentials;
 
-/* *out is NULL for `none`. The provisioner borrows what `config` points to: a reload leaves that in
- * effect. `directory` is the state directory. Errors as the provisioners have them, and
- * ARCP_E_USAGE for a file that cannot be read or a module that is not there. */
-ARCP_MUST_CHECK arcp_status arcp__credentials_open(arcp__credentials *self,
+/* *out is NULL for `none`. The provisioner borrows the strings of `config`, which a reload does not
+ * change. `directory` is the state directory. Errors are those of the provisioners, and
+ * ARCP_E_USAGE for a file that cannot be read or a module that cannot be loaded. */
+ARCP_MUST_CHECK arcp_status arcp__credentials_open(arcp__credentials *credentials,
                                                    const arcp__config_credentials *config,
                                                    struct uv_loop_s *loop, const char *directory,
                                                    arcp_provisioner **out, arcp_error *err);
-/* After the provisioner was freed and the loop ran. */
-void arcp__credentials_close(arcp__credentials *self);
+/* Called after the provisioner was freed and the loop has run. */
+void arcp__credentials_close(arcp__credentials *credentials);
 
 /* ---- service.c ---- */
 
-/* What the configuration lets the runtime offer, and to whom: agents, policies and peer
- * profiles. */
+/* The agents, policies and peer profiles of the configuration. */
 
-/* Offers what `config` says, and nothing else from now on; jobs and sessions that exist keep what
- * they have. Agents get `files`, unless the configuration says otherwise. On an error a part is
- * offered: offer another configuration, or end. */
+/* Replaces the runtime's agents, policies and peer profiles by those of `config`; existing jobs and
+ * sessions are not affected. Agents get the limit `files` unless the configuration sets another.
+ * After an error a part has been replaced: offer another configuration, or stop. */
 ARCP_MUST_CHECK arcp_status arcp__service_offer(arcp_runtime *runtime, const arcp__config *config,
                                                 const arcp_launch_limit *files, arcp_error *err);
 
 /* ---- trace_export.c ---- */
 
-/* arcpd's side of spans: from the runtime to the module that sends them. */
+/* Passes spans from the runtime to the module that exports them. */
 
 typedef struct arcp__trace_export {
     arcp__span_exporter *exporter; /* NULL: not configured */
     void *module;
     uint64_t flush_ms;
     arcp__logger *logger;
-    bool is_dropping; /* it was said that spans find no room */
+    bool is_dropping; /* that spans are dropped has been logged */
     arcp__notice notice;
 } arcp__trace_export;
 
-/* Loads the module and starts it, if an endpoint is configured. What config->tracing points to is
- * borrowed until it is closed: a reload leaves that as it is. ARCP_E_USAGE: no module, or a header
- * is wrong. */
-ARCP_MUST_CHECK arcp_status arcp__trace_export_open(arcp__trace_export *self, uv_loop_t *loop,
+/* Loads and starts the module if an endpoint is configured. The strings of config->tracing, which a
+ * reload does not change, are borrowed until it is closed. ARCP_E_USAGE: the module cannot be
+ * loaded, or a header is invalid. */
+ARCP_MUST_CHECK arcp_status arcp__trace_export_open(arcp__trace_export *traces, uv_loop_t *loop,
                                                     const arcp__config *config,
                                                     arcp__logger *logger, arcp_error *err);
 
 /* A runtime's trace_span; `user` is the arcp__trace_export. */
 void arcp__trace_export_add(void *user, arcp_span json);
 
-/* Sends what is left, within tracing.otlp.flush_ms. */
-void arcp__trace_export_close(arcp__trace_export *self);
+/* Sends the queued spans, for tracing.otlp.flush_ms at most. */
+void arcp__trace_export_close(arcp__trace_export *traces);
 
 /* ---- record.c ---- */
 
@@ -363,9 +365,9 @@ void arcp__state_dump_close(arcp__state_dump *dump);
 
 /* ---- status.c ---- */
 
-/* What arcpd tells those who watch it, besides the runtime's own figures, and /metrics, /healthz
- * and /readyz, where they get it: GET and HEAD only, no TLS, no authentication, so that it belongs
- * on loopback or behind what has both. */
+/* The HTTP server for /metrics, /healthz and /readyz, and arcpd's own metrics. It serves GET and
+ * HEAD without TLS and authentication, so it belongs on loopback or behind a proxy that has both.
+ */
 
 #define ARCP__STATUS_CONNECTIONS_MAX 32u
 #define ARCP__STATUS_HEAD_BYTES_MAX  8192u
@@ -375,17 +377,17 @@ typedef struct arcp__status {
     const arcp_runtime *runtime;
     const arcp__audit_trail *audit;
     const arcp__trace_export *traces;
-    char store_path[4096]; /* of the database; empty: none */
+    char store_path[4096]; /* of the database; "": none */
     int64_t started_wall_ns;
-    bool reload_failed; /* the last one */
+    bool reload_failed; /* the last reload was refused */
 } arcp__status;
 
-/* ADDRESS:PORT, as http.listen has to be written. ARCP_E_USAGE says what would be right. */
+/* Parses the ADDRESS:PORT of http.listen. ARCP_E_USAGE says what is expected. */
 ARCP_MUST_CHECK arcp_status arcp__status_listen_parse(const char *listen, arcp__authority *out,
                                                       arcp_error *err);
 
-/* Listens where http.listen says, if it does. `directory`: the state's, where the default store
- * is. */
+/* Listens on http.listen, if it is configured. `directory` is the state directory, in which the
+ * default store is. */
 ARCP_MUST_CHECK arcp_status arcp__status_open(arcp__status *status, uv_loop_t *loop,
                                               const arcp__config *config, const char *directory,
                                               arcp_error *err);

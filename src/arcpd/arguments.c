@@ -15,106 +15,110 @@ const char arcp__arcpd_help[] =
     "\n"
     "usage: arcpd [options]\n"
     "\n"
-    "  --config FILE                 read FILE (YAML); flags win over it\n"
-    "  --check-config FILE           check FILE and flags, print what they come to, and exit\n"
-    "  --check-store                 compare everything in the store with its checksums, print\n"
-    "                                what is damaged, and exit; nothing else may have it\n"
-    "  --listen URL                  accept sessions here; may be repeated\n"
-    "                                (default ws://127.0.0.1:7777/arcp; port 0 picks one)\n"
-    "  --store URL                   sqlite:PATH or memory:\n"
-    "                                (default arcp.db in the state directory)\n"
-    "  --token TOKEN=PRINCIPAL       who may come in; may be repeated\n"
-    "  --token-file FILE             lines TOKEN=PRINCIPAL, read again on SIGHUP\n"
-    "  --no-auth                     everybody may come in, on loopback only\n"
-    "  --agent NAME[@VERSION]=COMMAND  a program that runs jobs; may be repeated\n"
-    "  --stdio                       one session over standard input and output\n"
-    "  --log-level LEVEL             debug, info, warn or error\n"
-    "  --record FILE                 write a trace for `arcp replay`, with all that clients, "
-    "agents\n"
-    "                                and upstreams send, secrets too; an older one is renamed\n"
-    "                                FILE.old\n"
-    "  --record-bytes N              the most that it may have (default: 1073741824)\n"
-    "  --version, --help\n"
+    "  --config FILE                 read the configuration FILE (YAML); options override it\n"
+    "  --check-config FILE           check FILE and the other options, print the resulting\n"
+    "                                configuration, and exit\n"
+    "  --check-store                 verify the checksums of the whole store, print any damage,\n"
+    "                                and exit; no other process may have the store open\n"
+    "  --listen URL                  accept sessions at URL (repeatable; port 0 picks a free\n"
+    "                                port; default: ws://127.0.0.1:7777/arcp)\n"
+    "  --store URL                   keep state in sqlite:PATH or memory:\n"
+    "                                (default: arcp.db in the state directory)\n"
+    "  --token TOKEN=PRINCIPAL       accept TOKEN as PRINCIPAL (repeatable)\n"
+    "  --token-file FILE             read TOKEN=PRINCIPAL lines from FILE, and again on SIGHUP\n"
+    "  --no-auth                     disable authentication (loopback listeners only)\n"
+    "  --agent NAME[@VERSION]=COMMAND  run COMMAND for jobs submitted to NAME (repeatable)\n"
+    "  --stdio                       serve one session over standard input and output\n"
+    "  --log-level LEVEL             debug, info, warn or error (default: info)\n"
+    "  --record FILE                 write a trace for `arcp replay` to FILE; it contains all "
+    "that\n"
+    "                                clients, agents and upstreams send, including secrets; an\n"
+    "                                existing FILE is renamed to FILE.old\n"
+    "  --record-bytes N              largest size of the trace in bytes (default: 1073741824)\n"
+    "  -V, --version                 print the version and exit\n"
+    "  -h, --help                    print this summary and exit\n"
     "\n"
-    "When it accepts sessions it prints one line: arcpd: ready URL...\n"
-    "Without tokens of your own it makes one, keeps it in the state directory\n"
-    "($STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp) and `arcp` on\n"
-    "this machine finds it there.\n"
+    "When it can accept sessions, arcpd prints one line: arcpd: ready URL...\n"
+    "If no tokens are configured, it creates one and keeps it in the state directory\n"
+    "($STATE_DIRECTORY, else $XDG_STATE_HOME/arcp, else ~/.local/state/arcp), where `arcp` on\n"
+    "this machine finds it.\n"
     "\n"
     "Try:  arcpd --agent 'hello=echo hi' &  arcp submit hello\n"
-    "SIGTERM stops it (running jobs have shutdown.grace_sec), SIGHUP reads tokens, keys,\n"
-    "certificates, agents and policies again, SIGUSR1 writes its state (arcp debug dump).\n"
+    "SIGTERM stops arcpd (running jobs get shutdown.grace_sec); SIGHUP reloads tokens, keys,\n"
+    "certificates, agents and policies; SIGUSR1 writes the state (see arcp debug dump).\n"
     "See arcpd(8), arcpd.yaml(5), arcp-agent(7).\n";
 
-/* ---- flags ---- */
+/* ---- options ---- */
 
 #define RECORD_BYTES_DEFAULT UINT64_C(1073741824)
 
 enum {
-    FLAG_CONFIG = 256,
-    FLAG_CHECK,
-    FLAG_CHECK_STORE,
-    FLAG_LISTEN,
-    FLAG_STORE,
-    FLAG_TOKEN,
-    FLAG_TOKEN_FILE,
-    FLAG_NO_AUTH,
-    FLAG_AGENT,
-    FLAG_STDIO,
-    FLAG_LOG_LEVEL,
-    FLAG_RECORD,
-    FLAG_RECORD_BYTES,
-    FLAG_VERSION = 'V',
-    FLAG_HELP = 'h'
+    OPTION_CONFIG = 256,
+    OPTION_CHECK,
+    OPTION_CHECK_STORE,
+    OPTION_LISTEN,
+    OPTION_STORE,
+    OPTION_TOKEN,
+    OPTION_TOKEN_FILE,
+    OPTION_NO_AUTH,
+    OPTION_AGENT,
+    OPTION_STDIO,
+    OPTION_LOG_LEVEL,
+    OPTION_RECORD,
+    OPTION_RECORD_BYTES,
+    OPTION_VERSION = 'V',
+    OPTION_HELP = 'h'
 };
 
-static const struct option flags[] = {{"config", required_argument, NULL, FLAG_CONFIG},
-                                      {"check-config", required_argument, NULL, FLAG_CHECK},
-                                      {"check-store", no_argument, NULL, FLAG_CHECK_STORE},
-                                      {"listen", required_argument, NULL, FLAG_LISTEN},
-                                      {"store", required_argument, NULL, FLAG_STORE},
-                                      {"token", required_argument, NULL, FLAG_TOKEN},
-                                      {"token-file", required_argument, NULL, FLAG_TOKEN_FILE},
-                                      {"no-auth", no_argument, NULL, FLAG_NO_AUTH},
-                                      {"agent", required_argument, NULL, FLAG_AGENT},
-                                      {"stdio", no_argument, NULL, FLAG_STDIO},
-                                      {"log-level", required_argument, NULL, FLAG_LOG_LEVEL},
-                                      {"record", required_argument, NULL, FLAG_RECORD},
-                                      {"record-bytes", required_argument, NULL, FLAG_RECORD_BYTES},
-                                      {"version", no_argument, NULL, FLAG_VERSION},
-                                      {"help", no_argument, NULL, FLAG_HELP},
-                                      {NULL, 0, NULL, 0}};
+static const struct option options[] = {
+    {"config", required_argument, NULL, OPTION_CONFIG},
+    {"check-config", required_argument, NULL, OPTION_CHECK},
+    {"check-store", no_argument, NULL, OPTION_CHECK_STORE},
+    {"listen", required_argument, NULL, OPTION_LISTEN},
+    {"store", required_argument, NULL, OPTION_STORE},
+    {"token", required_argument, NULL, OPTION_TOKEN},
+    {"token-file", required_argument, NULL, OPTION_TOKEN_FILE},
+    {"no-auth", no_argument, NULL, OPTION_NO_AUTH},
+    {"agent", required_argument, NULL, OPTION_AGENT},
+    {"stdio", no_argument, NULL, OPTION_STDIO},
+    {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
+    {"record", required_argument, NULL, OPTION_RECORD},
+    {"record-bytes", required_argument, NULL, OPTION_RECORD_BYTES},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0}};
 
-/* -h and -V as with arcp; ':' tells a missing value from an unknown flag. */
-static const char short_flags[] = ":hV";
+/* The ':' makes getopt report a missing value and an unknown option differently. */
+static const char short_options[] = ":hV";
 
-/* -1 behind the last. getopt keeps its place in globals; 0 makes it begin anew. */
-static int next_flag(int argc, char **argv, bool begins)
+/* -1 after the last option. getopt keeps its position in globals; setting optind to 0 restarts
+ * it. */
+static int next_option(int argc, char **argv, bool is_first)
 {
-    optind = begins ? 0 : optind;
+    optind = is_first ? 0 : optind;
     opterr = 0;
-    return getopt_long(argc, argv, short_flags, flags, NULL);
+    return getopt_long(argc, argv, short_options, options, NULL);
 }
 
 /* getopt leaves in `optopt` 0 for an unknown long option, the value of a known long option that was
  * misused (short options cannot be: none takes a value), and the letter of an unknown short one.
  * `word` is the argument before optind: the long option itself, but not the word of a short one
  * that has further letters. */
-static arcp_status refuse_flag(int flag, const char *word, arcp_error *err)
+static arcp_status refuse_option(int option, const char *word, arcp_error *err)
 {
-    if (flag == ':') {
+    const int name_size = (int)strcspn(word, "="); /* the rest may be a token */
+    if (option == ':') {
         return arcp_error_set(err, ARCP_E_USAGE, "%.200s needs a value", word);
     }
-    int name_size = (int)strcspn(word, "="); /* what follows may be a token */
     if (optopt == 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "there is no flag %.*s", name_size, word);
+        return arcp_error_set(err, ARCP_E_USAGE, "unknown option %.*s", name_size, word);
     }
-    for (const struct option *known = flags; known->name != NULL; known++) {
+    for (const struct option *known = options; known->name != NULL; known++) {
         if (known->val == optopt) {
             return arcp_error_set(err, ARCP_E_USAGE, "%.*s takes no value", name_size, word);
         }
     }
-    return arcp_error_set(err, ARCP_E_USAGE, "there is no flag -%c", optopt);
+    return arcp_error_set(err, ARCP_E_USAGE, "unknown option -%c", optopt);
 }
 
 static arcp_status read_bytes(const char *text, uint64_t *out, arcp_error *err)
@@ -128,32 +132,33 @@ static arcp_status read_bytes(const char *text, uint64_t *out, arcp_error *err)
                                 "--record-bytes %.200s: must be a number of bytes", text);
 }
 
-arcp_status arcp__arguments_look(int argc, char **argv, arcp__arguments *out, arcp_error *err)
+arcp_status arcp__arguments_read(int argc, char **argv, arcp__arguments *out, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     *out = (arcp__arguments){.record_bytes = RECORD_BYTES_DEFAULT};
-    for (int flag = next_flag(argc, argv, true); flag != -1; flag = next_flag(argc, argv, false)) {
-        switch (flag) {
-        case FLAG_HELP:
+    for (int option = next_option(argc, argv, true); option != -1;
+         option = next_option(argc, argv, false)) {
+        switch (option) {
+        case OPTION_HELP:
             out->wants_help = true;
             return ARCP_OK;
-        case FLAG_VERSION:
+        case OPTION_VERSION:
             out->wants_version = true;
             return ARCP_OK;
-        case FLAG_CHECK:
+        case OPTION_CHECK:
             out->only_checks = true;
             out->config_path = optarg;
             break;
-        case FLAG_CHECK_STORE:
+        case OPTION_CHECK_STORE:
             out->only_checks_store = true;
             break;
-        case FLAG_CONFIG:
+        case OPTION_CONFIG:
             out->config_path = optarg;
             break;
-        case FLAG_RECORD:
+        case OPTION_RECORD:
             out->record_path = optarg;
             break;
-        case FLAG_RECORD_BYTES:
+        case OPTION_RECORD_BYTES:
             status = read_bytes(optarg, &out->record_bytes, err);
             if (status != ARCP_OK) {
                 return status;
@@ -161,24 +166,24 @@ arcp_status arcp__arguments_look(int argc, char **argv, arcp__arguments *out, ar
             break;
         case ':':
         case '?':
-            return refuse_flag(flag, argv[optind - 1], err);
+            return refuse_option(option, argv[optind - 1], err);
         default:
             break;
         }
     }
     return optind == argc
                ? ARCP_OK
-               : arcp_error_set(err, ARCP_E_USAGE, "%.200s belongs to no flag", argv[optind]);
+               : arcp_error_set(err, ARCP_E_USAGE, "unexpected argument %.200s", argv[optind]);
 }
 
-/* ---- into the configuration ---- */
+/* ---- applying the options to the configuration ---- */
 
 static arcp_status no_memory(arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
-/* The value of the file has no place any more. */
+/* The new value does not come from the file, so its place there is forgotten. */
 static arcp_status replace_text(arcp__config *config, char **text, const char *key,
                                 const char *with, arcp_error *err)
 {
@@ -188,7 +193,7 @@ static arcp_status replace_text(arcp__config *config, char **text, const char *k
     return *text == NULL ? no_memory(err) : ARCP_OK;
 }
 
-/* A new item of one of the configuration's lists. */
+/* Appends an item to one of the configuration's lists. */
 static void *add_item(arcp__config *config, const char *key)
 {
     const arcp__config_row *row = arcp__config_top.rows;
@@ -198,7 +203,7 @@ static void *add_item(arcp__config *config, const char *key)
     return arcp__config_list_add(row, config);
 }
 
-/* TOKEN=PRINCIPAL; the last '=' separates. The message never shows the text. */
+/* TOKEN=PRINCIPAL, separated by the last '='. The error message never shows the text. */
 static arcp_status add_token(arcp__config *config, const char *text, arcp_error *err)
 {
     const char *equals = strrchr(text, '=');
@@ -256,17 +261,17 @@ static arcp_status set_log_level(arcp__config *config, const char *text, arcp_er
         }
     }
     return arcp_error_set(err, ARCP_E_USAGE,
-                          "the log level is \"%.200s\", must be debug, info, warn or error", text);
+                          "--log-level %.200s: must be debug, info, warn or error", text);
 }
 
 arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
     bool listen_given = false;
-    for (int flag = next_flag(argc, argv, true); status == ARCP_OK && flag != -1;
-         flag = next_flag(argc, argv, false)) {
-        switch (flag) {
-        case FLAG_LISTEN:
+    for (int option = next_option(argc, argv, true); status == ARCP_OK && option != -1;
+         option = next_option(argc, argv, false)) {
+        switch (option) {
+        case OPTION_LISTEN:
             if (!listen_given) {
                 arcp__text_list_clear(&config->listen);
                 arcp__config_places_forget(&config->places, "listen");
@@ -274,25 +279,25 @@ arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, a
             listen_given = true;
             status = arcp__text_list_add(&config->listen, optarg, err);
             break;
-        case FLAG_STORE:
+        case OPTION_STORE:
             status = replace_text(config, &config->store, "store", optarg, err);
             break;
-        case FLAG_TOKEN:
+        case OPTION_TOKEN:
             status = add_token(config, optarg, err);
             break;
-        case FLAG_TOKEN_FILE:
+        case OPTION_TOKEN_FILE:
             status = replace_text(config, &config->token_file, "token_file", optarg, err);
             break;
-        case FLAG_AGENT:
+        case OPTION_AGENT:
             status = add_agent(config, optarg, err);
             break;
-        case FLAG_LOG_LEVEL:
+        case OPTION_LOG_LEVEL:
             status = set_log_level(config, optarg, err);
             break;
-        case FLAG_NO_AUTH:
+        case OPTION_NO_AUTH:
             config->no_auth = true;
             break;
-        case FLAG_STDIO:
+        case OPTION_STDIO:
             config->use_stdio = true;
             break;
         default:
@@ -302,14 +307,14 @@ arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, a
     return status;
 }
 
-/* ---- the words themselves ---- */
+/* ---- argv ---- */
 
 char **arcp__arguments_copy(int argc, char *const *argv)
 {
     char **copy = arcp__alloc_array((size_t)argc + 1, sizeof(*copy));
-    for (int at = 0; copy != NULL && at < argc; at++) {
-        copy[at] = arcp__copy_cstr(argv[at], strlen(argv[at]));
-        if (copy[at] == NULL) {
+    for (int i = 0; copy != NULL && i < argc; i++) {
+        copy[i] = arcp__copy_cstr(argv[i], strlen(argv[i]));
+        if (copy[i] == NULL) {
             arcp__arguments_free(argc, copy);
             return NULL;
         }
@@ -319,10 +324,10 @@ char **arcp__arguments_copy(int argc, char *const *argv)
 
 void arcp__arguments_free(int argc, char **copy)
 {
-    for (int at = 0; copy != NULL && at < argc; at++) {
-        if (copy[at] != NULL) {
-            arcp_wipe(copy[at], strlen(copy[at]));
-            arcp__free(copy[at]);
+    for (int i = 0; copy != NULL && i < argc; i++) {
+        if (copy[i] != NULL) {
+            arcp_wipe(copy[i], strlen(copy[i]));
+            arcp__free(copy[i]);
         }
     }
     arcp__free(copy);
@@ -330,12 +335,12 @@ void arcp__arguments_free(int argc, char **copy)
 
 void arcp__arguments_wipe(int argc, char *const *argv)
 {
-    for (int at = 1; at < argc; at++) {
-        if (strncmp(argv[at], "--token=", 8) == 0) {
-            arcp_wipe(argv[at] + 8, strlen(argv[at] + 8));
-        } else if (strcmp(argv[at], "--token") == 0 && at + 1 < argc) {
-            arcp_wipe(argv[at + 1], strlen(argv[at + 1]));
-            at++;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--token=", 8) == 0) {
+            arcp_wipe(argv[i] + 8, strlen(argv[i] + 8));
+        } else if (strcmp(argv[i], "--token") == 0 && i + 1 < argc) {
+            arcp_wipe(argv[i + 1], strlen(argv[i + 1]));
+            i++;
         }
     }
 }

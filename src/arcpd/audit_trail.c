@@ -9,7 +9,7 @@
 #include "core/audit_event.h"
 #include "json/json_put.h"
 
-/* A file that takes longer to write to holds up the runtime for so long at most, each time. */
+/* The longest time that the runtime waits for a slow file at one barrier. */
 #define BARRIER_MS_MAX 50
 
 static arcp__audit_settings settings_of(const arcp_settings *settings)
@@ -19,9 +19,9 @@ static arcp__audit_settings settings_of(const arcp_settings *settings)
                                   .queue_bytes = (size_t)settings->audit_queue_bytes};
 }
 
-/* ---- when records cannot be kept ---- */
+/* ---- failures ---- */
 
-static void tell(arcp__audit_trail *trail, bool failing, const char *message)
+static void set_failing(arcp__audit_trail *trail, bool failing, const char *message)
 {
     if (failing == trail->is_failing) {
         return;
@@ -35,19 +35,20 @@ static void tell(arcp__audit_trail *trail, bool failing, const char *message)
 
 static void on_changed(void *user, const char *why)
 {
-    tell(user, why != NULL, why != NULL ? why : "the audit log is written again");
+    set_failing(user, why != NULL, why != NULL ? why : "the audit log can be written again");
 }
 
 /* ---- the log ---- */
 
-/* One line known elsewhere shows that a chain was not made anew: logs leave the machine. */
-static void say_head(const arcp__audit_trail *trail, const char *when, const arcp__audit_head *head)
+/* With a head that is known outside this machine, as a log that is sent elsewhere makes it,
+ * `arcp audit verify` detects a chain that was rewritten. */
+static void log_head(const arcp__audit_trail *trail, const char *when, const arcp__audit_head *head)
 {
     arcp__logger_say(trail->logger, ARCP_LOG_INFO, "audit log %s, head %llu:%.*s", when,
                      (unsigned long long)head->seq, ARCP__AUDIT_HASH_SIZE, head->hash);
 }
 
-/* Daemons that share a state directory have a default file each. */
+/* Daemons that share a state directory use different default files, at most so many. */
 #define FILES_MAX 16
 
 arcp_status arcp__audit_trail_open(arcp__audit_trail *trail, uv_loop_t *loop,
@@ -83,7 +84,7 @@ arcp_status arcp__audit_trail_open(arcp__audit_trail *trail, uv_loop_t *loop,
     }
     arcp__audit_stats stats;
     arcp__audit_log_get_stats(trail->log, &stats);
-    say_head(trail, "opened", &stats.head);
+    log_head(trail, "opened", &stats.head);
     return ARCP_OK;
 }
 
@@ -98,7 +99,9 @@ void arcp__audit_trail_attach(arcp__audit_trail *trail, arcp_runtime *runtime)
 void arcp__audit_trail_append(arcp__audit_trail *trail, const char *record)
 {
     if (trail->log != NULL && !arcp__audit_log_append(trail->log, arcp_span_cstr(record))) {
-        tell(trail, true, "audit.queue_bytes are waiting for the audit log: records are lost");
+        set_failing(trail, true,
+                    "audit records are lost: the queue for the audit log is full "
+                    "(audit.queue_bytes)");
     }
 }
 
@@ -106,7 +109,8 @@ void arcp__audit_trail_barrier(void *user, bool must_wait)
 {
     const arcp__audit_trail *trail = user;
     if (trail->log != NULL && must_wait) {
-        /* The commit took longer than a write to a file; where it did not, nearly. */
+        /* The records were queued before the commit to the store, which usually takes longer than
+         * a write to a file, so there is little left to wait for. */
         (void)arcp__audit_log_await(trail->log, BARRIER_MS_MAX);
     } else if (trail->log != NULL) {
         arcp__audit_log_hurry(trail->log);
@@ -129,7 +133,7 @@ void arcp__audit_trail_policy(arcp__audit_trail *trail, const char *cause,
     if (refusal != NULL) {
         arcp__put_cstr(&writer, "reason", refusal->message);
     } else {
-        /* As a hash: two times with one hash had the same rules. */
+        /* Equal hashes of the printed configuration mean equal rules. */
         arcp__config_print(config, &printed);
         arcp__audit_sha256(arcp_buf_span(&printed), hash);
         arcp__put_string(&writer, "config_sha256", arcp_span_make(hash, sizeof hash));
@@ -160,7 +164,7 @@ void arcp__audit_trail_close(arcp__audit_trail *trail)
         arcp__audit_head last;
         arcp__audit_log_close(trail->log, &last);
         trail->log = NULL;
-        say_head(trail, "closed", &last);
+        log_head(trail, "closed", &last);
         arcp__notice_close(&trail->notice);
     }
 }

@@ -12,14 +12,15 @@ static void print_warning(void *user, const char *line)
     (void)fprintf(stderr, "arcpd: %s\n", line);
 }
 
-/* The URL of the store, whose default is in the state directory. */
+/* Appends the URL of the store. The state directory is needed only for the default store and to
+ * check that others cannot change it. */
 static arcp_status find_store(const arcp__config *config, bool checks_trust, arcp_buf *url,
                               arcp_error *err)
 {
     arcp__directories directories = {.work = ""};
     arcp_status status = ARCP_OK;
     if (checks_trust || config->store == NULL) {
-        status = arcp__directories_look(&directories, err);
+        status = arcp__directories_check(&directories, err);
     }
     if (status == ARCP_OK) {
         status = arcp__store_url(config, &directories, url, err);
@@ -27,7 +28,6 @@ static arcp_status find_store(const arcp__config *config, bool checks_trust, arc
     return status == ARCP_OK && checks_trust ? arcp__store_check_trust(url->data, err) : status;
 }
 
-/* What was read is right; are the files that it names? */
 arcp_status arcp__check_config(const arcp__config *config, arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
@@ -62,13 +62,15 @@ arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
     arcp_status status = find_store(config, false, &url, err);
     const char *path = status == ARCP_OK ? url.data + strlen("sqlite:") : "";
     if (status == ARCP_OK && strncmp(url.data, "sqlite:", 7) != 0) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "--check-store: %s keeps nothing", url.data);
+        status = arcp_error_set(
+            err, ARCP_E_USAGE, "--check-store: %s has nothing to check; it must be a sqlite: store",
+            url.data);
     } else if (status == ARCP_OK) {
         status = arcp__sqlite_check(path, print_damage, NULL, &found, err);
         status = status == ARCP_E_USAGE ? ARCP_E_IO : status; /* the command line is right */
     }
     if (status == ARCP_OK && found.damages == 0) {
-        (void)printf("%s: whole: %" PRIu64 " rows, %" PRIu64 " streams, %" PRIu64
+        (void)printf("%s: no damage: %" PRIu64 " rows, %" PRIu64 " streams, %" PRIu64
                      " runs with %" PRIu64 " bytes\n",
                      path, found.rows, found.streams, found.runs, found.bytes);
     }
@@ -76,7 +78,7 @@ arcp_status arcp__check_store(const arcp__config *config, arcp_error *err)
         status = arcp_error_set(err, ARCP_E_IO, "cannot write: %s", strerror(errno));
     } else if (status == ARCP_OK && found.damages != 0) {
         status = arcp_error_set(err, ARCP_E_CORRUPT,
-                                "%s: %" PRIu64 " damages; arcpd(8), DAMAGED STORES: what to do",
+                                "%s: %" PRIu64 " damaged items (see DAMAGED STORES in arcpd(8))",
                                 path, found.damages);
     }
     arcp_buf_fini(&url);

@@ -49,10 +49,10 @@ void arcp__config_print(const arcp__config *config, arcp_buf *out)
     arcp__config_fields_print(&arcp__config_top, config, out);
 }
 
-/* ---- rows that are read at the start only ---- */
+/* ---- keys that are read at the start only ---- */
 
 typedef struct comparison {
-    arcp_buf path; /* of the row: credentials.http.issue.url */
+    arcp_buf path; /* of the key: credentials.http.issue.url */
     arcp_buf *changes;
 } comparison;
 
@@ -61,7 +61,7 @@ static void report(const comparison *c, arcp_span from, arcp_span to)
     arcp_buf_append_cstr(c->changes, c->changes->size == 0 ? "" : ", ");
     arcp_buf_append(c->changes, arcp_buf_span(&c->path));
     if (arcp_span_equal(from, to)) {
-        arcp_buf_append_cstr(c->changes, " (its values are not shown)");
+        arcp_buf_append_cstr(c->changes, " (values not shown)");
         return;
     }
     arcp_buf_append_cstr(c->changes, " (from ");
@@ -71,12 +71,12 @@ static void report(const comparison *c, arcp_span from, arcp_span to)
     arcp_buf_append_byte(c->changes, ')');
 }
 
-/* Values are compared as they are printed, with their secrets, and shown without. NULL: an item
- * that one of the lists does not have. */
-static void compare_value(const comparison *c, const arcp__config_row *row, const void *used,
-                          const void *wanted)
+/* Compares printed values including secrets, and reports them without. `before` or `after` is NULL
+ * for an item that only the other list has. */
+static void compare_value(const comparison *c, const arcp__config_row *row, const void *before,
+                          const void *after)
 {
-    const void *const owners[] = {used, wanted};
+    const void *const owners[] = {before, after};
     arcp_buf whole[] = {arcp_buf_secret_init(), arcp_buf_secret_init()};
     arcp_buf shown[] = {arcp_buf_init(), arcp_buf_init()};
     for (int i = 0; i < 2; i++) {
@@ -98,40 +98,40 @@ static void compare_value(const comparison *c, const arcp__config_row *row, cons
     }
 }
 
-static void compare(comparison *c, const arcp__config_fields *fields, const void *used,
-                    const void *wanted, bool is_started)
+static void compare(comparison *c, const arcp__config_fields *fields, const void *before,
+                    const void *after, bool is_started)
 {
     const size_t path_size = c->path.size;
     for (size_t i = 0; i < fields->count; i++) {
         const arcp__config_row *row = &fields->rows[i];
         const bool row_is_started = is_started || (row->flags & ARCP__CONFIG_RESTART) != 0;
-        if (row->applies != NULL && !(row->applies(used) && row->applies(wanted))) {
-            continue; /* the key on which that depends says it already */
+        if (row->applies != NULL && !(row->applies(before) && row->applies(after))) {
+            continue; /* the key that decides whether this one applies is reported instead */
         }
         arcp_buf_append_format(&c->path, "%s%s", path_size == 0 ? "" : ".", row->key);
         if (row->fields != NULL && !row->fields->is_flow) {
-            compare(c, row->fields, arcp__config_value(row, used), arcp__config_value(row, wanted),
+            compare(c, row->fields, arcp__config_value(row, before), arcp__config_value(row, after),
                     row_is_started);
         } else if (row_is_started && row->item != NULL && row->item->fields != NULL) {
-            /* Items are named one by one. */
-            const size_t used_count = arcp__config_list_count(row, used);
-            const size_t wanted_count = arcp__config_list_count(row, wanted);
+            /* Items are reported one by one. */
+            const size_t before_count = arcp__config_list_count(row, before);
+            const size_t after_count = arcp__config_list_count(row, after);
             const size_t row_path_size = c->path.size;
-            for (size_t k = 0; k < used_count || k < wanted_count; k++) {
+            for (size_t k = 0; k < before_count || k < after_count; k++) {
                 arcp_buf_append_format(&c->path, "[%zu]", k);
                 compare_value(c, row->item,
-                              k < used_count ? arcp__config_list_item(row, used, k) : NULL,
-                              k < wanted_count ? arcp__config_list_item(row, wanted, k) : NULL);
+                              k < before_count ? arcp__config_list_item(row, before, k) : NULL,
+                              k < after_count ? arcp__config_list_item(row, after, k) : NULL);
                 c->path.size = row_path_size;
             }
         } else if (row_is_started) {
-            compare_value(c, row, used, wanted);
+            compare_value(c, row, before, after);
         }
         c->path.size = path_size;
     }
 }
 
-static void exchange_bytes(void *one, void *other, size_t offset, size_t size)
+static void swap_bytes(void *one, void *other, size_t offset, size_t size)
 {
     char *left = (char *)one + offset;
     char *right = (char *)other + offset;
@@ -142,19 +142,19 @@ static void exchange_bytes(void *one, void *other, size_t offset, size_t size)
     }
 }
 
-/* Values of rows that are read at the start go to the other struct. */
-static void exchange(const arcp__config_fields *fields, void *one, void *other, bool is_started)
+/* Swaps the values of keys that are read at the start only. */
+static void swap_started(const arcp__config_fields *fields, void *one, void *other, bool is_started)
 {
     for (size_t i = 0; i < fields->count; i++) {
         const arcp__config_row *row = &fields->rows[i];
         const bool row_is_started = is_started || (row->flags & ARCP__CONFIG_RESTART) != 0;
         if (row->fields != NULL) {
-            exchange(row->fields, arcp__config_value(row, one), arcp__config_value(row, other),
-                     row_is_started);
+            swap_started(row->fields, arcp__config_value(row, one), arcp__config_value(row, other),
+                         row_is_started);
         } else if (row_is_started) {
-            exchange_bytes(one, other, row->offset, row->size);
+            swap_bytes(one, other, row->offset, row->size);
             if (row->item != NULL) {
-                exchange_bytes(one, other, row->count_offset, sizeof(size_t));
+                swap_bytes(one, other, row->count_offset, sizeof(size_t));
             }
         }
     }
@@ -166,11 +166,12 @@ void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint6
     comparison c = {.changes = changes};
     uint64_t *frame_bytes = &fresh->settings.limits_frame_bytes;
     compare(&c, &arcp__config_top, running, fresh, false);
-    exchange(&arcp__config_top, fresh, running, false);
-    /* What is listened on need not be what the new file says there. */
+    swap_started(&arcp__config_top, fresh, running, false);
+    /* The listeners in effect need not be those of the new file, so their lines in it are unknown.
+     */
     arcp__config_places_forget(&fresh->places, "listen");
     arcp__config_places_forget(&fresh->places, "http.listen");
-    if (*frame_bytes > frame_bytes_max) { /* smaller ones are taken up */
+    if (*frame_bytes > frame_bytes_max) { /* a smaller limit takes effect at once */
         char from[32];
         char to[32];
         (void)snprintf(from, sizeof from, "%" PRIu64, frame_bytes_max);

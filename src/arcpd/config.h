@@ -1,5 +1,5 @@
-/* arcpd's configuration: a YAML file, then the command line, which wins. What keys there are, with
- * their defaults and ranges, is in one table (config_table.c). */
+/* arcpd's configuration: a YAML file, and the command line, which overrides it. One table
+ * (config_table.c) describes the keys with their defaults and ranges. */
 #ifndef ARCP_ARCPD_CONFIG_H
 #define ARCP_ARCPD_CONFIG_H
 
@@ -20,8 +20,8 @@ typedef struct arcp__config_agent {
     uint64_t max_jobs;
     char *cwd, *user; /* may be NULL */
     arcp__text_list command;
-    arcp__text_list env;     /* NAME=VALUE; NAME: arcpd's own variable */
-    arcp__text_list rlimits; /* NAME=VALUE, valid for arcp__launch_limit_parse */
+    arcp__text_list env;     /* NAME=VALUE, or NAME for arcpd's own variable */
+    arcp__text_list rlimits; /* NAME=VALUE, accepted by arcp__launch_limit_parse */
 } arcp__config_agent;
 
 typedef struct arcp__config_profile {
@@ -41,13 +41,13 @@ typedef enum arcp__provisioner_kind {
 typedef struct arcp__config_credentials {
     arcp__provisioner_kind kind;
     char *key_file;                      /* NULL: credentials.key in the state directory */
-    arcp__text_list values;              /* of static; wiped when freed */
-    char *values_file;                   /* one value a line */
-    arcp__upstream upstream;             /* without its terms' struct_size */
-    arcp__http_provisioner_options http; /* without its loop and upstream */
+    arcp__text_list values;              /* for static; wiped when freed */
+    char *values_file;                   /* one value per line */
+    arcp__upstream upstream;             /* terms.struct_size is not set */
+    arcp__http_provisioner_options http; /* loop and upstream are not set */
 } arcp__config_credentials;
 
-/* What spans are said to be of where the configuration does not say. */
+/* The default of tracing.otlp.service_name. */
 #define ARCP__SERVICE_NAME "arcpd"
 
 typedef enum arcp__log_format { ARCP__LOG_TEXT, ARCP__LOG_JSON } arcp__log_format;
@@ -57,28 +57,29 @@ typedef struct arcp__config {
     arcp__text_list listen;
     char *store;
     char *token_file;
-    char *http_listen; /* NULL: nowhere */
-    char *audit_path;  /* NULL: the default name in the state directory; "": none */
+    char *http_listen; /* NULL: no HTTP server */
+    char *audit_path;  /* NULL: the default name in the state directory; "": no audit log */
     char *tls_certificate, *tls_key;
     arcp__text_list origins, hosts;
     arcp_token_row *tokens; /* wiped when freed */
     size_t token_count;
-    arcp_jwt_options *jwt; /* without struct_size */
+    arcp_jwt_options *jwt; /* struct_size is not set */
     size_t jwt_count;
     arcp__config_agent *agents;
     size_t agent_count;
-    arcp_policy *policies; /* without struct_size; no glob: any */
+    arcp_policy *policies; /* struct_size is not set; a NULL glob matches all */
     size_t policy_count;
     arcp__config_profile *profiles;
     size_t profile_count;
     arcp__config_credentials credentials;
-    arcp__span_exporter_options tracing; /* without what no key is about; no url: no spans */
+    arcp__span_exporter_options
+        tracing; /* only members that have a key are set; no url: no spans */
     uint64_t tracing_flush_ms;
     int log_level; /* arcp_log_level */
     arcp__log_format log_format;
     bool no_auth;
     bool use_stdio;
-    arcp__config_places places; /* of the strings of the file */
+    arcp__config_places places; /* the lines in the file where values were read */
 } arcp__config;
 
 /* The defaults. */
@@ -86,22 +87,22 @@ void arcp__config_init(arcp__config *config);
 void arcp__config_fini(arcp__config *config);
 
 /* Reads a YAML file into `config`. ARCP_E_USAGE or ARCP_E_IO; the message names file, line
- * and key and says what would be right. */
+ * and key and says what is accepted. */
 ARCP_MUST_CHECK arcp_status arcp__config_read(arcp__config *config, const char *path,
                                               arcp_error *err);
-/* The same from text; `name` stands for the file in messages. */
+/* The same from text; messages use `name` as the file's name. */
 ARCP_MUST_CHECK arcp_status arcp__config_read_text(arcp__config *config, const char *name,
                                                    arcp_span text, arcp_error *err);
 
 /* Prints the effective configuration as YAML, secrets masked. */
 void arcp__config_print(const arcp__config *config, arcp_buf *out);
 
-/* Keys that are read at the start only stay as they are at a reload, which says which of them have
- * changed. Makes of `fresh`, as it was read, what can be in effect without a restart: what was
- * opened at the start stays that of `running` (which gets the other, to be freed), and no frame can
- * be larger than `frame_bytes_max`, the listeners' limit. Appends to `changes` the keys for which
- * that makes a difference, with both values but for secrets: `store (from "memory:" to null), ...`;
- * nothing when there are none. It has failed when memory ran out, and then all the same is done. */
+/* Adapts `fresh`, the configuration that a reload has read, to what can take effect without a
+ * restart. Values of keys that are read at the start only are swapped with those of `running`, so
+ * that `fresh` has the values in effect and `running` can be freed, and frames are limited to
+ * `frame_bytes_max`, the limit of the listeners. Appends the keys that have changed to `changes`,
+ * with both values unless they are secret: `store (from "memory:" to null), ...`. The swap is done
+ * even if appending runs out of memory and `changes` has failed. */
 void arcp__config_keep_started(arcp__config *fresh, arcp__config *running, uint64_t frame_bytes_max,
                                arcp_buf *changes);
 
@@ -110,10 +111,10 @@ const char *arcp__config_request_key(arcp__http_request_kind kind);
 
 /* ---- config_table.c ---- */
 
-/* The keys of arcpd.yaml. A new key is a new row in config_table.c, and a line in arcpd.yaml(5) and
- * in packaging/arcpd.yaml; tests/arcpd/config_table_test.c says when one of these is missing. */
+/* The keys of arcpd.yaml. A new key needs a row in config_table.c and a line in arcpd.yaml(5) and
+ * in packaging/arcpd.yaml; tests/arcpd/config_table_test.c fails if one of them is missing. */
 
-/* The owner is an arcp__config. */
+/* The rows' owner is an arcp__config. */
 extern const arcp__config_fields arcp__config_top;
 /* The words of log.level, in the order of arcp_log_level. */
 extern const char *const arcp__config_log_levels[];
@@ -121,16 +122,16 @@ extern const char *const arcp__config_log_levels[];
 /* max_lease and max_budget of an arcp_policy (config_ceiling.c). */
 extern const arcp__config_type arcp__config_ceiling_lease;
 extern const arcp__config_type arcp__config_ceiling_budget;
-/* Makes the ceiling of both. */
+/* Builds the ceiling from both, after all keys of an entry have been read. */
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner);
 
 /* ---- config_check.c ---- */
 
-/* The configuration looked at as a whole, after the file and the flags and before anything is
- * opened: what no single key can say, and what would be refused halfway through a start. */
+/* Checks the configuration as a whole, after the file and the options were read and before anything
+ * is opened: conditions that involve several keys, and errors that would stop a start halfway. */
 
-/* ARCP_E_USAGE names the key and what would be right. Reads the files of `tls` when there is a
- * wss:// to listen on; changes nothing. */
+/* ARCP_E_USAGE names the key and says what is accepted. Reads the files of `tls` if there is a
+ * wss:// listener. Changes nothing. */
 ARCP_MUST_CHECK arcp_status arcp__config_check(const arcp__config *config, arcp_error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* max_lease and max_budget of a policy: two keys for one ceiling, whose cost.budget the budget is.
- * Each checks its own shape; when both were read the ceiling is made of their nodes. */
+/* max_lease and max_budget of a policy entry. Together they form one lease, the ceiling, in which
+ * max_budget is the capability cost.budget. Reading a key checks only its type; the ceiling is
+ * built from the YAML nodes of both when the whole entry has been read. */
 #include "arcpd/config.h"
 
 #include <arcp/json.h>
@@ -38,7 +39,7 @@ static arcp_status budget_read(arcp__yaml_reader *r, const arcp__config_row *row
                : arcp__yaml_refuse(r, "must be a list of amounts like USD:5.00");
 }
 
-/* Of an entry without a lease: it is all that the ceiling has. */
+/* Called only for an entry without max_lease, whose ceiling consists of the budget (row 0). */
 static void budget_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     const arcp_policy *policy = owner;
@@ -59,12 +60,12 @@ static void write_scalar(const yaml_node_t *node, arcp_json_writer *writer)
     if (node->type == YAML_SCALAR_NODE) {
         arcp_json_write_string(writer, arcp__yaml_scalar(node));
     } else {
-        arcp_json_write_null(writer); /* which the lease's parser refuses */
+        arcp_json_write_null(writer); /* the lease parser refuses it */
     }
 }
 
-/* A list of strings, as a lease has them; an alias can make a list an element of itself, so
- * what is deeper is not looked into. */
+/* Writes the list of patterns of a capability. Nested lists are not followed, because a YAML alias
+ * can make a list an element of itself. */
 static arcp_status write_capability(arcp__yaml_reader *r, void *user, arcp_span name)
 {
     arcp_json_writer *writer = user;
@@ -86,27 +87,27 @@ static arcp_status write_capability(arcp__yaml_reader *r, void *user, arcp_span 
 arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
 {
     arcp_policy *policy = owner;
-    const yaml_node_t *const nodes[] = {arcp__yaml_find(r, "max_lease"),
-                                        arcp__yaml_find(r, "max_budget")};
+    const yaml_node_t *max_lease = arcp__yaml_find(r, "max_lease");
+    const yaml_node_t *max_budget = arcp__yaml_find(r, "max_budget");
     arcp_buf text = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(&text);
     arcp_status status = ARCP_OK;
-    policy->leaves_others_open = nodes[0] == NULL;
-    if (nodes[0] != NULL) {
-        const arcp__yaml_place place = arcp__yaml_enter(r, nodes[0], ".max_lease");
+    policy->leaves_others_open = max_lease == NULL;
+    if (max_lease != NULL) {
+        const arcp__yaml_place place = arcp__yaml_enter(r, max_lease, ".max_lease");
         status = arcp__yaml_members(r, write_capability, &writer);
         arcp__yaml_leave(r, place);
     }
-    if (nodes[1] != NULL && status == ARCP_OK) {
-        const arcp__yaml_place place = arcp__yaml_enter(r, nodes[1], ".max_budget");
+    if (max_budget != NULL && status == ARCP_OK) {
+        const arcp__yaml_place place = arcp__yaml_enter(r, max_budget, ".max_budget");
         status = write_capability(r, &writer, ARCP_SPAN_LITERAL("cost.budget"));
         arcp__yaml_leave(r, place);
     }
-    if (status == ARCP_OK && (nodes[0] != NULL || nodes[1] != NULL)) {
+    if (status == ARCP_OK && (max_lease != NULL || max_budget != NULL)) {
         arcp_lease_limits limits = arcp_lease_limits_init();
         arcp_lease *ceiling = NULL;
         arcp_error why = {0};
-        limits.patterns_max = SIZE_MAX; /* the operator's own */
+        limits.patterns_max = SIZE_MAX; /* limits apply to requests, not to the configuration */
         limits.bytes_max = SIZE_MAX;
         arcp_json_end_object(&writer);
         status = text.failed ? ARCP_E_NO_MEMORY
@@ -116,7 +117,7 @@ arcp_status arcp__config_policy_check(arcp__yaml_reader *r, void *owner)
         if (status == ARCP_E_NO_MEMORY) {
             status = arcp__yaml_no_memory(r);
         } else if (status != ARCP_OK) {
-            r->node = nodes[0] != NULL ? nodes[0] : nodes[1];
+            r->node = max_lease != NULL ? max_lease : max_budget;
             status = arcp__yaml_refuse(r, "%s", why.message);
         }
     }

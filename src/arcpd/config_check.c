@@ -28,7 +28,7 @@ static arcp_status check_files(const arcp__config *config, arcp_error *err)
         }
     }
     for (size_t i = 0; status == ARCP_OK && i < config->jwt_count; i++) {
-        /* A secret's mode is looked at where the algorithm is known. */
+        /* Whether the file is a secret depends on the algorithm: its verifier checks the mode. */
         const arcp__config_name name =
             arcp__config_name_of(&config->places, "jwt[%zu].key_file", i);
         status =
@@ -45,7 +45,7 @@ static arcp_status check_listen(const arcp__config *config, size_t index, arcp_e
     arcp_error why = {0};
     if (strncasecmp(text, "ws://", 5) != 0 && strncasecmp(text, "wss://", 6) != 0) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "%s: \"%.200s\": want ws://HOST:PORT/PATH or "
+                              "%s: \"%.200s\": must be ws://HOST:PORT/PATH or "
                               "wss://HOST:PORT/PATH",
                               name.text, text);
     }
@@ -98,7 +98,8 @@ static arcp_status check_agent(const arcp__config *config, size_t index, arcp_er
     arcp_buf text = arcp_buf_init();
     if (strchr(agent->name, '@') != NULL) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "%s: \"%.200s\": the version has a key of its own (version:)",
+                              "%s: \"%.200s\": must not contain a version, which is given by "
+                              "version:",
                               name.text, agent->name);
     }
     arcp_buf_append_format(&text, "%s%s%s", agent->name, agent->version == NULL ? "" : "@",
@@ -124,7 +125,7 @@ arcp_status arcp__config_check(const arcp__config *config, arcp_error *err)
     }
     if (status == ARCP_OK && store != NULL && strcmp(store, "memory:") != 0 &&
         (strncmp(store, sqlite, strlen(sqlite)) != 0 || store[strlen(sqlite)] == '\0')) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: \"%.200s\": want sqlite:PATH or memory:",
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: \"%.200s\": must be sqlite:PATH or memory:",
                               arcp__config_name_of(&config->places, "store").text, store);
     }
     if (status == ARCP_OK) {

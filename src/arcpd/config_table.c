@@ -1,5 +1,5 @@
-/* Every key of arcpd.yaml, in the order in which --check-config prints them. The settings of the
- * runtime have rows of their own, in arcp/settings.def. */
+/* The keys of arcpd.yaml, in the order in which --check-config prints them. The runtime's settings
+ * are in another table, arcp/settings.def. */
 #include "arcpd/config.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define TEXTS(name, owner, member, counted)                                                        \
     LIST(name, owner, member, counted, &arcp__config_text_item)
 #define ROWS(array) .rows = (array), .count = sizeof(array) / sizeof((array)[0])
-/* A group, of these fields; its values stand in the struct of its own owner. */
+/* A group of keys. Their values are in the same struct as those of the rows around it. */
 #define GROUP(name, ...)                                                                           \
     .key = (name), .type = &arcp__config_group, .fields = &(const arcp__config_fields)             \
     {                                                                                              \
@@ -29,7 +29,7 @@
     }
 /* A group of the runtime's settings. */
 #define SETTINGS(name) GROUP(name, .others = &settings, .group = (name))
-/* What a list has of a struct. */
+/* The item of a list of structs. */
 #define ITEM(owner, ...) GROUP("", __VA_ARGS__), .size = sizeof(owner)
 
 /* ---- the runtime's settings ---- */
@@ -173,7 +173,7 @@ static const arcp__config_row agent_rows[] = {
      .accept_pair = accept_limit},
 };
 
-/* Of two entries that mean the same the last one would win: that is a mistake. */
+/* Two entries for the same agent are refused, because one of them would have no effect. */
 static arcp_status check_agent(arcp__yaml_reader *r, void *owner)
 {
     const arcp__config *config = r->root;
@@ -186,10 +186,10 @@ static arcp_status check_agent(arcp__yaml_reader *r, void *owner)
             continue;
         }
         if (same_text(agent->version, other->version)) {
-            return arcp__yaml_refuse(r, "an agent of this name and version stands above");
+            return arcp__yaml_refuse(r, "an entry above has the same name and version");
         }
         if (agent->is_default && other->is_default) {
-            return arcp__yaml_refuse(r, "another version of this agent is the default already");
+            return arcp__yaml_refuse(r, "an entry above is already the default for this name");
         }
     }
     return ARCP_OK;
@@ -206,7 +206,7 @@ static bool has_lease(const void *owner)
     return !policy->leaves_others_open;
 }
 
-/* With a lease the budget is printed as its cost.budget. */
+/* Beside a max_lease the budget is printed as its cost.budget. */
 static bool has_budget_only(const void *owner)
 {
     const arcp_policy *policy = owner;
@@ -238,7 +238,8 @@ static arcp_status check_profile(arcp__yaml_reader *r, void *owner)
         return arcp__yaml_refuse(r, "needs profile, and client or principal");
     }
     if (arcp__peer_profile_named(arcp_span_cstr(profile->profile)) == NULL) {
-        return arcp__yaml_refuse(r, "names no profile: %s", arcp__peer_profile_names());
+        return arcp__yaml_refuse(r, "unknown profile: must be one of %s",
+                                 arcp__peer_profile_names());
     }
     return ARCP_OK;
 }
@@ -315,7 +316,7 @@ static arcp_status accept_url(arcp__yaml_reader *r, const arcp__config_row *row,
                : arcp__yaml_refuse(r, "must begin with https:// or http://");
 }
 
-/* Headers and bodies may hold secrets. */
+/* Headers and bodies may contain secrets. */
 static const arcp__config_row request_rows[] = {
     {ROW("method", text, arcp__http_request, method)},
     {ROW("url", text, arcp__http_request, url), .accept = accept_url},
@@ -325,7 +326,7 @@ static const arcp__config_row request_rows[] = {
 };
 static const arcp__config_fields request_fields = {ROWS(request_rows)};
 
-/* 0 stands for the default. */
+/* 0 means the default. */
 static arcp_status accept_zero(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     uint64_t *number = arcp__config_value(row, owner);
@@ -422,7 +423,7 @@ static arcp_status check_credentials(arcp__yaml_reader *r, void *owner)
 
 /* ---- audit ---- */
 
-/* null means no log, as "" does; a file without the key has one. */
+/* null means no audit log, like ""; without the key there is one. */
 static arcp_status accept_audit_path(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     arcp__config *config = owner;
@@ -439,7 +440,7 @@ static const arcp__config_row audit_rows[] = {
 
 /* ---- tracing ---- */
 
-/* A collector's bare address gets the usual path. */
+/* Appends the usual path to a URL without one. */
 static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row *row, void *owner)
 {
     char **endpoint = arcp__config_value(row, owner);
@@ -453,9 +454,9 @@ static arcp_status accept_endpoint(arcp__yaml_reader *r, const arcp__config_row 
     if (host[0] == '\0' || host[0] == '/') {
         return arcp__yaml_refuse(r, "must be a URL such as http://127.0.0.1:4318/v1/traces");
     }
-    /* The endpoint is printed and logged; a header is not. */
+    /* The endpoint is printed and logged, and would disclose it; headers are not. */
     if (memchr(host, '@', strcspn(host, "/?#")) != NULL) {
-        return arcp__yaml_refuse(r, "must not have a name or password: put them into a header");
+        return arcp__yaml_refuse(r, "must not contain a name or password: put them into headers");
     }
     const char *slash = strchr(host, '/');
     arcp_buf url = arcp_buf_init();

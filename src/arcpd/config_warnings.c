@@ -10,7 +10,7 @@
 
 #include "process/process.h"
 
-/* As long as the shortest that the token of this machine may be. */
+/* The same minimum as for the token that arcpd creates (tokens.c). */
 #define TOKEN_BYTES_MIN 16u
 #define LINE_BYTES      2048
 
@@ -34,7 +34,7 @@ static void say(const warnings *w, arcp__config_name name, const char *format, .
     w->warn(w->user, line);
 }
 
-/* ---- who can reach us ---- */
+/* ---- listeners ---- */
 
 static void warn_of_listeners(const warnings *w)
 {
@@ -48,15 +48,15 @@ static void warn_of_listeners(const warnings *w)
         is_beyond_loopback = true;
         if (strncasecmp(url, "ws://", 5) == 0) {
             say(w, arcp__config_name_of(&config->places, "listen[%zu]", i),
-                "%.300s: the network can read tokens and results; use wss:// (tls), or listen on "
-                "127.0.0.1 behind a proxy with TLS",
+                "%.300s: tokens and results are sent over the network unencrypted; use wss:// "
+                "(tls), or listen on 127.0.0.1 behind a proxy with TLS",
                 url);
         }
     }
     if (is_beyond_loopback && w->tokens->token_bytes_min < TOKEN_BYTES_MIN) {
         say(w, arcp__config_name_of(&config->places, "tokens"),
-            "one of fewer than %u bytes can be guessed over the network; make tokens at random, "
-            "with `openssl rand -hex 32` for example",
+            "a token shorter than %u bytes can be guessed over the network; create random tokens, "
+            "for example with `openssl rand -hex 32`",
             TOKEN_BYTES_MIN);
     }
     arcp__authority address;
@@ -65,8 +65,8 @@ static void warn_of_listeners(const warnings *w)
         arcp__status_listen_parse(config->http_listen, &address, &why) == ARCP_OK &&
         !arcp__authority_is_loopback(&address)) {
         say(w, arcp__config_name_of(&config->places, "http.listen"),
-            "%.300s: the network can read the metrics without authentication; listen on 127.0.0.1, "
-            "or behind a proxy that asks for it",
+            "%.300s: the metrics can be read over the network without authentication; listen on "
+            "127.0.0.1, or behind a proxy that requires authentication",
             config->http_listen);
     }
 }
@@ -94,19 +94,20 @@ static void warn_of_users(const warnings *w)
     }
     if (geteuid() == 0) {
         say(w, arcp__config_name_of(&config->places, "agents"),
-            "those without user: (%s) run as root and can do everything, whatever a lease says; "
-            "give each a user of its own (user:), or run arcpd as another user",
+            "entries without user: (%s) run as root and can do anything, whatever their lease "
+            "allows; give each a user of its own (user:), or run arcpd as another user",
             which);
     }
     if (w->tokens->has_other_principals || config->jwt_count != 0) {
         say(w, arcp__config_name_of(&config->places, "agents"),
-            "those without user: (%s) run as arcpd's user and can read the tokens, files and "
+            "entries without user: (%s) run as arcpd's user and can read the tokens, files and "
             "results of all principals; give each a user of its own (user:)",
             which);
     }
 }
 
-/* A file that stands here, or beside the configuration, and not in the directory of the jobs. */
+/* Whether a file of this name exists in the current directory or beside the configuration, but not
+ * in the work directory of the jobs. `real` is then its absolute path. */
 static bool is_misplaced(const arcp__config *config, const char *cwd, const char *name,
                          char real[PATH_MAX])
 {
@@ -137,15 +138,13 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
         if (word[0] != '\0' && word[0] != '/' && word[0] != '-' &&
             is_misplaced(w->config, agent->cwd, word, real)) {
             say(w, arcp__config_name_of(&w->config->places, "agents[%zu].command[%zu]", index, i),
-                "agent \"%.80s\": its jobs look for %.200s in %s, where it is not; write "
+                "agent \"%.80s\": its jobs look for %.200s in %s, where it does not exist; write "
                 "%.600s",
                 agent->name, word, agent->cwd == NULL ? "a fresh directory" : agent->cwd, real);
         }
     }
-    if (agent->is_plain && agent->warm != 0) { /* the runtime keeps none waiting */
-        say(w, name,
-            "agent \"%.80s\": warm has no effect with mode: plain, whose processes take "
-            "one job each; remove one of the two",
+    if (agent->is_plain && agent->warm != 0) { /* the runtime starts no warm processes for it */
+        say(w, name, "agent \"%.80s\": warm has no effect with mode: plain; remove one of the two",
             agent->name);
     }
     arcp_error why = {0};
@@ -161,7 +160,7 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
 
 /* ---- the environment ---- */
 
-/* {env:NAME} in a template that stands at `key`. */
+/* Warns of each {env:NAME} in a template whose variable is not set. */
 static void warn_of_variables(const warnings *w, const char *text, arcp__config_name name)
 {
     for (const char *at = text == NULL ? NULL : strstr(text, "{env:"); at != NULL;
@@ -174,7 +173,8 @@ static void warn_of_variables(const warnings *w, const char *text, arcp__config_
         memcpy(variable, at + 5, size);
         variable[size] = '\0';
         if (getenv(variable) == NULL) {
-            say(w, name, "the environment of this check has no %s; a start without it is refused",
+            say(w, name,
+                "the environment variable %s is not set here; arcpd does not start without it",
                 variable);
         }
     }
@@ -209,9 +209,9 @@ static void warn_of_templates(const warnings *w)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- policy ---- */
 
-/* What a max_lease closes by naming other capabilities only. */
+/* Warns of the capabilities that a max_lease denies because it does not name them. */
 static void warn_of_policy(const warnings *w, size_t index)
 {
     static const char *const names[] = {
@@ -220,22 +220,24 @@ static void warn_of_policy(const warnings *w, size_t index)
 #undef ARCP_CAPABILITY
     };
     const arcp_policy *policy = &w->config->policies[index];
-    char closed[LINE_BYTES / 2] = "";
+    char denied[LINE_BYTES / 2] = "";
     size_t size = 0;
     for (size_t i = 0; !policy->leaves_others_open && i < sizeof names / sizeof names[0]; i++) {
         const arcp_span capability = arcp_span_cstr(names[i]);
         if (arcp_capability_is_reserved(capability) &&
             !arcp_span_equal_cstr(capability, "cost.budget") &&
-            !arcp_lease_names(policy->ceiling, capability) && size < sizeof closed) {
-            size += (size_t)snprintf(closed + size, sizeof closed - size, "%s%s",
+            !arcp_lease_names(policy->ceiling, capability) && size < sizeof denied) {
+            size += (size_t)snprintf(denied + size, sizeof denied - size, "%s%s",
                                      size == 0 ? "" : ", ", names[i]);
         }
     }
     if (size != 0) {
         say(w, arcp__config_name_of(&w->config->places, "policy[%zu]", index),
-            "max_lease does not name %s: what it does not name is closed", closed);
+            "max_lease does not name %s, and so denies them", denied);
     }
 }
+
+/* ---- all warnings ---- */
 
 void arcp__config_warn(const arcp__config *config, const arcp__token_facts *tokens,
                        arcp__config_moment moment, arcp__config_warn_fn warn, void *user)

@@ -7,7 +7,7 @@
 
 #include "provisioner/static_provisioner.h"
 
-/* One value a line; empty lines and lines that begin with # say nothing. */
+/* One value per line; empty lines and lines that begin with # are skipped. */
 static arcp_status read_values(const char *path, arcp__text_list *values, arcp_error *err)
 {
     arcp_buf text = arcp_buf_secret_init();
@@ -17,7 +17,7 @@ static arcp_status read_values(const char *path, arcp__text_list *values, arcp_e
         return arcp_error_set(err, ARCP_E_USAGE, "credentials.values_file: %s: %s", path,
                               strerror(errno));
     }
-    (void)setvbuf(file, NULL, _IONBF, 0); /* so that no buffer of its own keeps the bytes */
+    (void)setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep a copy of the secrets */
     for (size_t size = fread(piece, 1, sizeof piece, file); size != 0;
          size = fread(piece, 1, sizeof piece, file)) {
         arcp_buf_append(&text, arcp_span_make(piece, size));
@@ -45,14 +45,16 @@ static arcp_status read_values(const char *path, arcp__text_list *values, arcp_e
     return status;
 }
 
-static arcp_status open_static(arcp__credentials *self, const arcp__config_credentials *config,
-                               struct uv_loop_s *loop, const char *directory,
-                               arcp_provisioner **out, arcp_error *err)
+static arcp_status open_static(arcp__credentials *credentials,
+                               const arcp__config_credentials *config, struct uv_loop_s *loop,
+                               const char *directory, arcp_provisioner **out, arcp_error *err)
 {
     arcp__text_list values = {NULL, 0};
     arcp_status status = ARCP_OK;
-    if (!arcp__path_in(directory, "credentials.used", self->used_file, sizeof self->used_file)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "credentials: credentials.used: too long");
+    if (!arcp__path_in(directory, "credentials.used", credentials->used_file,
+                       sizeof credentials->used_file)) {
+        return arcp_error_set(err, ARCP_E_USAGE,
+                              "credentials: the path of credentials.used is too long");
     }
     for (size_t i = 0; status == ARCP_OK && i < config->values.count; i++) {
         status = arcp__text_list_add(&values, config->values.items[i], err);
@@ -66,7 +68,7 @@ static arcp_status open_static(arcp__credentials *self, const arcp__config_crede
             .upstream = config->upstream,
             .values = (const char *const *)values.items,
             .value_count = values.count,
-            .used_file = self->used_file,
+            .used_file = credentials->used_file,
         };
         options.upstream.terms.struct_size = sizeof options.upstream.terms;
         status = arcp__static_provisioner_new(&options, out, err);
@@ -75,26 +77,27 @@ static arcp_status open_static(arcp__credentials *self, const arcp__config_crede
     return status;
 }
 
-arcp_status arcp__credentials_open(arcp__credentials *self, const arcp__config_credentials *config,
-                                   struct uv_loop_s *loop, const char *directory,
-                                   arcp_provisioner **out, arcp_error *err)
+arcp_status arcp__credentials_open(arcp__credentials *credentials,
+                                   const arcp__config_credentials *config, struct uv_loop_s *loop,
+                                   const char *directory, arcp_provisioner **out, arcp_error *err)
 {
-    static const int usual_gone[] = {404, 410};
+    static const int default_gone[] = {404, 410};
     const char *key_file = config->key_file == NULL ? "credentials.key" : config->key_file;
     arcp__http_provisioner_new_fn make = NULL;
     *out = NULL;
-    if (!arcp__path_in(directory, key_file, self->key_file, sizeof self->key_file)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "credentials: %s: too long", key_file);
+    if (!arcp__path_in(directory, key_file, credentials->key_file, sizeof credentials->key_file)) {
+        return arcp_error_set(err, ARCP_E_USAGE, "credentials.key_file: %s: the path is too long",
+                              key_file);
     }
     if (config->kind == ARCP__PROVISIONER_NONE) {
         return ARCP_OK;
     }
     if (config->kind == ARCP__PROVISIONER_STATIC) {
-        return open_static(self, config, loop, directory, out, err);
+        return open_static(credentials, config, loop, directory, out, err);
     }
     const arcp_status status =
         arcp__module_open("arcp-provisioner-http", ARCP__HTTP_PROVISIONER_SYMBOL,
-                          "credentials.provisioner: http", &self->module, &make, err);
+                          "credentials.provisioner: http", &credentials->module, &make, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -103,14 +106,14 @@ arcp_status arcp__credentials_open(arcp__credentials *self, const arcp__config_c
     options.upstream = config->upstream;
     options.upstream.terms.struct_size = sizeof options.upstream.terms;
     if (options.gone_count == 0) {
-        options.gone = usual_gone;
-        options.gone_count = sizeof usual_gone / sizeof usual_gone[0];
+        options.gone = default_gone;
+        options.gone_count = sizeof default_gone / sizeof default_gone[0];
     }
     return make(&options, out, err);
 }
 
-void arcp__credentials_close(arcp__credentials *self)
+void arcp__credentials_close(arcp__credentials *credentials)
 {
-    arcp__module_close(self->module);
-    self->module = NULL;
+    arcp__module_close(credentials->module);
+    credentials->module = NULL;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define FOR_OWNER     0700
-#define TO_PASS       0711 /* others may go through it by name, and list nothing */
+#define TO_PASS       0711 /* others may pass through it, but not list it */
 #define OTHERS_SEARCH 0001u
 #define SHARED_STATE  "/var/lib/arcp"
 
@@ -19,8 +19,7 @@ static arcp_status check_state(const char *path, arcp_error *err)
     return arcp__trusted_path_check("state directory", path, ARCP__TRUSTED_DIRECTORY, err);
 }
 
-/* Sets the mode of a directory that stands under its own name: never of what a symbolic link in
- * its place points to. */
+/* Sets the mode of a directory; does not follow a symbolic link. */
 static arcp_status set_mode(const char *path, mode_t mode, arcp_error *err)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -31,11 +30,12 @@ static arcp_status set_mode(const char *path, mode_t mode, arcp_error *err)
     }
     return done ? ARCP_OK
                 : arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be used: %s", path,
-                                 number == ELOOP || number == ENOTDIR ? "it is no directory"
+                                 number == ELOOP || number == ENOTDIR ? "not a directory"
                                                                       : strerror(number));
 }
 
-/* Makes what is missing on the way, too. TO_PASS: others may, whoever made it. */
+/* Creates the directory and missing ones above it. With TO_PASS the mode is also set on a directory
+ * that exists. */
 static arcp_status make_directory(const char *path, mode_t mode, arcp_error *err)
 {
     char part[4096];
@@ -52,14 +52,14 @@ static arcp_status make_directory(const char *path, mode_t mode, arcp_error *err
         }
     }
     if (mkdir(part, FOR_OWNER) != 0 && errno != EEXIST) {
-        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be made: %s", path,
+        return arcp_error_set(err, ARCP_E_IO, "the directory %s cannot be created: %s", path,
                               strerror(errno));
     }
     const arcp_status status = check_state(path, err);
     return status == ARCP_OK && mode == TO_PASS ? set_mode(path, mode, err) : status;
 }
 
-/* *is_given: the place was named, and not chosen by us. */
+/* *is_given: the environment names the directory; it is not the default. */
 static arcp_status name_state(arcp__directories *out, bool *is_given, arcp_error *err)
 {
     const char *given = getenv("STATE_DIRECTORY");
@@ -88,7 +88,7 @@ static arcp_status make_work(arcp__directories *out, const char *state, arcp_err
     return make_directory(out->work, TO_PASS, err);
 }
 
-/* The first directory on the way that other users may not pass. */
+/* Finds the first directory on the path of `work` that other users cannot enter. */
 static void find_closed(arcp__directories *out)
 {
     char real[PATH_MAX];
@@ -109,7 +109,7 @@ static void find_closed(arcp__directories *out)
     }
 }
 
-arcp_status arcp__directories_look(arcp__directories *out, arcp_error *err)
+arcp_status arcp__directories_check(arcp__directories *out, arcp_error *err)
 {
     bool ignored = false;
     const arcp_status status = name_state(out, &ignored, err);
@@ -118,7 +118,7 @@ arcp_status arcp__directories_look(arcp__directories *out, arcp_error *err)
 
 arcp_status arcp__directories_find(arcp__directories *out, bool has_other_users, arcp_error *err)
 {
-    char real[PATH_MAX]; /* systemd's is a link to where it stands */
+    char real[PATH_MAX]; /* the state directory that systemd names can be a symbolic link */
     bool is_given = false;
     arcp_status status = name_state(out, &is_given, err);
     if (status == ARCP_OK) {

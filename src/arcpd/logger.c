@@ -15,12 +15,12 @@
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "audit"};
 
-/* How long the first line waits for a reader that is slow; the next ones do not wait. */
+/* How long a line waits for a slow reader. After a line was dropped, the following do not wait. */
 #define READER_WAIT_MS 20
-/* A pipe that can be written to takes so many bytes at once (POSIX: PIPE_BUF). */
+/* A pipe that poll reports as writable accepts this many bytes without blocking (PIPE_BUF). */
 #define PIECE_BYTES 4096u
 
-/* Whether the next piece is written without waiting for its reader; files always are. */
+/* Whether the next piece can be written without blocking, which is always so for files. */
 static bool is_writable(int file, int wait_ms)
 {
     struct pollfd one = {.fd = file, .events = POLLOUT};
@@ -31,7 +31,7 @@ static bool is_writable(int file, int wait_ms)
     return ready != 0;
 }
 
-/* A log that cannot be written has no place to say so. */
+/* Errors are ignored: there is no other place to report them. */
 static void write_all(int file, arcp_span text)
 {
     while (text.size != 0) {
@@ -42,7 +42,7 @@ static void write_all(int file, arcp_span text)
             return;
         }
         if (text.size != 0 && !is_writable(file, READER_WAIT_MS)) {
-            return; /* the rest of a long line */
+            return; /* the rest of a long line is lost */
         }
     }
 }
@@ -58,7 +58,7 @@ static void write_line(arcp__logger *logger, arcp_span line)
         int size =
             snprintf(text, sizeof(text),
                      logger->format == ARCP__LOG_JSON ? "{\"level\":\"warn\",\"lost_lines\":%llu}\n"
-                                                      : "(%llu lines of the log were lost)\n",
+                                                      : "(%llu log lines were lost)\n",
                      (unsigned long long)logger->lost);
         logger->lost = 0;
         write_all(STDERR_FILENO, arcp_span_make(text, (size_t)size));
@@ -66,7 +66,7 @@ static void write_line(arcp__logger *logger, arcp_span line)
     write_all(STDERR_FILENO, line);
 }
 
-/* A peer's bytes must not control a terminal or fake a line. */
+/* Replaces control characters, so that text from peers cannot control a terminal or forge lines. */
 static void append_clean(arcp_span left, arcp_buf *line)
 {
     while (left.size != 0) {
@@ -77,7 +77,7 @@ static void append_clean(arcp_span left, arcp_buf *line)
     }
 }
 
-/* In quotes where it could be taken for more fields, or for their end. */
+/* Quotes a value that could be read as further fields or as the end of the fields. */
 static void append_value(arcp_span value, arcp_buf *line)
 {
     bool is_plain = value.size != 0;
@@ -94,7 +94,7 @@ static void append_value(arcp_span value, arcp_buf *line)
     arcp_buf_fini(&quoted);
 }
 
-/* [job_id=job_01... agent=survey ...] */
+/* As [job_id=job_01... agent=survey ...]. */
 static void append_fields(arcp_span fields, arcp_buf *line)
 {
     arcp_json json = ARCP_JSON_INIT;

@@ -25,18 +25,18 @@ arcp_status arcp__module_open(const char *name, const char *symbol, const char *
                               void *function, arcp_error *err)
 {
     static const char *const places[] = {"../lib/arcp", "../modules"};
-    char self[3072];
+    char program[3072];
     char directory[3200];
     char path[4096];
     char unsafe[sizeof directory] = "";
     void *loaded = NULL;
-    const ssize_t self_size = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[self_size > 0 ? self_size : 0] = '\0';
-    const char *slash = strrchr(self, '/');
-    /* Where it was installed beside the program, or in a build tree. What a directory has that
-     * others may write to would run with our rights: it is passed over. */
+    const ssize_t program_size = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[program_size > 0 ? program_size : 0] = '\0';
+    const char *slash = strrchr(program, '/');
+    /* Relative to the program: an installation, then a build tree. A directory that others can
+     * write to is skipped, because a module runs with arcpd's rights. */
     for (size_t i = 0; slash != NULL && i < 2 && loaded == NULL; i++) {
-        (void)snprintf(directory, sizeof directory, "%.*s/%s", (int)(slash - self), self,
+        (void)snprintf(directory, sizeof directory, "%.*s/%s", (int)(slash - program), program,
                        places[i]);
         (void)snprintf(path, sizeof path, "%s/%s.so", directory, name);
         if (access(path, R_OK) == 0 && !arcp__module_directory_is_safe(directory)) {
@@ -52,17 +52,18 @@ arcp_status arcp__module_open(const char *name, const char *symbol, const char *
     void *found = loaded == NULL ? NULL : dlsym(loaded, symbol);
     if (found != NULL) {
         *module = loaded;
-        memcpy(function, &found, sizeof found); /* ISO C has no cast for this */
+        memcpy(function, &found, sizeof found); /* ISO C has no cast to a function pointer */
         return ARCP_OK;
     }
     const char *why = dlerror();
     const arcp_status status =
         unsafe[0] != '\0'
             ? arcp_error_set(err, ARCP_E_USAGE,
-                             "%s: its module is not loaded from %s, which others may write to", key,
-                             unsafe)
-            : arcp_error_set(err, ARCP_E_USAGE, "%s: its module cannot be loaded: %s", key,
-                             why == NULL ? name : why);
+                             "%s: the module %s.so is not loaded from %s, because other users can "
+                             "write to that directory",
+                             key, name, unsafe)
+            : arcp_error_set(err, ARCP_E_USAGE, "%s: the module %s.so cannot be loaded: %s", key,
+                             name, why == NULL ? "unknown reason" : why);
     arcp__module_close(loaded);
     return status;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* On the loop's thread. */
+/* Runs on the loop's thread. */
 static void on_notice(uv_async_t *async)
 {
     arcp__notice *notice = async->data;
@@ -20,7 +20,7 @@ arcp_status arcp__notice_open(arcp__notice *notice, uv_loop_t *loop, const char 
                               arcp_error *err)
 {
     if (uv_async_init(loop, &notice->async, on_notice) != 0) {
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "no handle for %s", of);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "cannot create a loop handle for %s", of);
     }
     uv_unref((uv_handle_t *)&notice->async);
     notice->async.data = notice;

@@ -6,7 +6,7 @@
 
 #define LIMITS_MAX 16u /* more than there are resources */
 
-/* The agent's own limits, the last ones of a resource to count, behind `files`. */
+/* The agent's own limits, after `files`, which they can replace. */
 static arcp_status limits_of(const arcp__config_agent *agent, const arcp_launch_limit *files,
                              arcp_launch_limit out[LIMITS_MAX], size_t *count, arcp_error *err)
 {

@@ -1,9 +1,9 @@
-/* SIGUSR1: the state of sessions, jobs and queues into a file of the state directory.
+/* On SIGUSR1, writes the state of sessions, jobs and queues to a file in the state directory.
  *
- * `arcp debug dump` finds this process by arcpd.pid there: it is the one that the kernel names as
- * the holder of a lock on the file, so a number that an earlier arcpd left is never believed. The
- * text is made on the loop's thread, and a thread of libuv's writes it: a disk that is slow delays
- * nobody. */
+ * `arcp debug dump` finds this process by arcpd.pid there: it asks the kernel which process holds
+ * a lock on the file, so that a number that an earlier arcpd left has no effect. The text is
+ * formatted on the loop's thread and written by a thread of libuv, so that a slow disk does not
+ * delay the loop. */
 #include "arcpd/arcpd.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "file/private_file.h"
 #include "json/json_put.h"
 
-/* Of each kind, the oldest first: what is stuck is old. A line takes some 5 us of the loop's time,
- * so 10 000 jobs that their sessions follow hold it for some 20 ms. */
+/* Per kind of line, oldest first, because what is stuck is old. A line takes some 5 us of the
+ * loop's time. */
 #define LINES_MAX 2000u
 
 static void write_state(arcp__state_dump *dump);
@@ -55,7 +55,7 @@ static void on_written(uv_work_t *work, int status)
     arcp__state_dump *dump = work->data;
     (void)status; /* work is not cancelled */
     if (dump->status == ARCP_OK) {
-        arcp__logger_say(dump->logger, ARCP_LOG_INFO, "SIGUSR1: %s has the state, %zu bytes",
+        arcp__logger_say(dump->logger, ARCP_LOG_INFO, "SIGUSR1: wrote the state to %s (%zu bytes)",
                          dump->path, dump->text.size);
     } else {
         arcp__logger_say(dump->logger, ARCP_LOG_ERROR, "SIGUSR1: %s", dump->error.message);
@@ -74,7 +74,7 @@ static void write_state(arcp__state_dump *dump)
         return;
     }
     if (dump->is_writing) {
-        dump->is_asked_again = true; /* who asked wants what is there now */
+        dump->is_asked_again = true; /* the state that is being written is out of date by now */
         return;
     }
     char time[ARCP__TIMESTAMP_SIZE];
@@ -118,9 +118,9 @@ void arcp__state_dump_open(arcp__state_dump *dump, uv_loop_t *loop, const char *
     if (dump->pid_fd < 0) {
         const bool is_taken = errno == EACCES || errno == EAGAIN;
         arcp__logger_say(logger, ARCP_LOG_WARN,
-                         "%s cannot be locked (%s): `arcp debug dump` does not reach this arcpd, "
-                         "SIGUSR1 does",
-                         path, is_taken ? "another arcpd has it" : strerror(errno));
+                         "%s cannot be locked (%s): `arcp debug dump` will not find this arcpd, "
+                         "but SIGUSR1 still works",
+                         path, is_taken ? "another arcpd has locked it" : strerror(errno));
     }
 }
 

@@ -94,7 +94,8 @@ static void serve_readiness(void *user, arcp__web_exchange *exchange)
 
 static void serve_nothing(void *user, arcp__web_exchange *exchange)
 {
-    answer(exchange, 404, NULL, ARCP_SPAN_LITERAL("there is /metrics, /healthz and /readyz\n"));
+    answer(exchange, 404, NULL,
+           ARCP_SPAN_LITERAL("not found: try /metrics, /healthz or /readyz\n"));
 }
 
 static const arcp__web_route routes[] = {

@@ -12,16 +12,16 @@
 
 #define TOKEN_BYTES_MIN 16u
 #define TOKEN_BYTES_MAX 511u
-#define FILE_BYTES_MAX  (TOKEN_BYTES_MAX + 3) /* what fills it goes on behind the line's end */
+#define FILE_BYTES_MAX  (TOKEN_BYTES_MAX + 3) /* with CR LF; a file of this size is too long */
 
 static arcp_status no_memory(arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
 }
 
-/* ---- the token of this machine ---- */
+/* ---- the token that arcpd creates ---- */
 
-/* In the state directory, made when it is not there. */
+/* Reads the token from the state directory, and creates it if it does not exist. */
 static arcp_status own_token(const char *state_directory, arcp_token_verifier **out,
                              arcp_error *err)
 {
@@ -52,8 +52,8 @@ static arcp_status own_token(const char *state_directory, arcp_token_verifier **
         (!is_whole || token.size < TOKEN_BYTES_MIN || token.size > TOKEN_BYTES_MAX ||
          memchr(token.data, '\n', token.size) != NULL)) {
         status = arcp_error_set(err, ARCP_E_USAGE,
-                                "the token file %s holds no token, one line of 16 to 511 bytes; "
-                                "remove it to get a new one",
+                                "the token file %s must contain one line of 16 to 511 bytes; "
+                                "remove it to get a new token",
                                 path);
     }
     if (status == ARCP_OK) {
@@ -76,7 +76,8 @@ void arcp__verifiers_fini(arcp__verifiers *verifiers)
     *verifiers = (arcp__verifiers){NULL, 0};
 }
 
-arcp_status arcp__verifiers_give(arcp__verifiers *verifiers, arcp_runtime *runtime, arcp_error *err)
+arcp_status arcp__verifiers_install(arcp__verifiers *verifiers, arcp_runtime *runtime,
+                                    arcp_error *err)
 {
     const arcp_status status =
         arcp_runtime_set_token_verifiers(runtime, verifiers->items, verifiers->count, err);
@@ -90,7 +91,7 @@ bool arcp__config_has_tokens(const arcp__config *config)
     return config->token_count != 0 || config->token_file != NULL || config->jwt_count != 0;
 }
 
-/* What is configured, with room for one more. */
+/* Makes the configured verifiers, in an array with space for one more. */
 static arcp_status make_configured(const arcp__config *config, arcp__verifiers *out,
                                    arcp_error *err)
 {
@@ -117,7 +118,7 @@ static arcp_status make_configured(const arcp__config *config, arcp__verifiers *
     return status;
 }
 
-arcp__token_facts arcp__verifiers_look(const arcp__verifiers *verifiers)
+arcp__token_facts arcp__verifiers_facts(const arcp__verifiers *verifiers)
 {
     arcp__token_facts facts = {.token_bytes_min = SIZE_MAX};
     for (size_t i = 0; i < verifiers->count; i++) {
@@ -131,7 +132,7 @@ arcp_status arcp__verifiers_check(const arcp__config *config, arcp__token_facts 
 {
     arcp__verifiers made = {NULL, 0};
     const arcp_status status = make_configured(config, &made, err);
-    *facts = arcp__verifiers_look(&made);
+    *facts = arcp__verifiers_facts(&made);
     facts->principal = NULL;
     arcp__verifiers_fini(&made);
     return status;
@@ -157,7 +158,7 @@ arcp_status arcp__verifiers_make(const arcp__config *config, const char *state_d
     return ARCP_OK;
 }
 
-/* ---- safety of what is listened on ---- */
+/* ---- safety of listeners ---- */
 
 bool arcp__listen_is_loopback(const char *text)
 {
@@ -170,23 +171,23 @@ bool arcp__listen_is_loopback(const char *text)
 arcp_status arcp__listen_is_safe(const arcp__config *config, const arcp__text_list *listen,
                                  arcp_error *err)
 {
-    for (size_t at = 0; at < listen->count; at++) {
-        const char *url = listen->items[at];
+    for (size_t i = 0; i < listen->count; i++) {
+        const char *url = listen->items[i];
         if (arcp__listen_is_loopback(url)) {
             continue;
         }
-        /* A reload asks about the listeners of the start, which this file need not name. */
+        /* A reload checks the listeners of the start, which the new file may not contain. */
         const arcp__config_places none = {NULL, NULL, 0};
         const arcp__config_name name = arcp__config_name_of(
-            listen == &config->listen ? &config->places : &none, "listen[%zu]", at);
+            listen == &config->listen ? &config->places : &none, "listen[%zu]", i);
         if (config->no_auth) {
             return arcp_error_set(err, ARCP_E_USAGE,
-                                  "%s: no authentication is for loopback only, and %s is not",
+                                  "%s: no_auth is allowed on loopback only, and %s is not loopback",
                                   name.text, url);
         }
         if (!arcp__config_has_tokens(config)) {
             return arcp_error_set(err, ARCP_E_USAGE,
-                                  "%s: refusing to listen on %s without tokens of your own: give "
+                                  "%s: refusing to listen on %s without configured tokens: set "
                                   "tokens, token_file or jwt, or listen on 127.0.0.1",
                                   name.text, url);
         }

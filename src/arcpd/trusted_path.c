@@ -17,7 +17,8 @@
 #define OTHERS_READ  004u
 #define NAMES_BYTES  16384
 
-/* A group for its owner alone: many systems make one for each user and a umask of 002. */
+/* A group that has no other member than the owner: many systems create one for each user, and use a
+ * umask of 002. */
 static bool is_private_group(uid_t owner, gid_t group)
 {
     char user_bytes[NAMES_BYTES];
@@ -34,7 +35,7 @@ static bool is_private_group(uid_t owner, gid_t group)
             (strcmp(members.gr_mem[0], user.pw_name) == 0 && members.gr_mem[1] == NULL));
 }
 
-/* `sticky_passes`: of a directory above what is checked. */
+/* `sticky_passes`: accept a world-writable directory that has the sticky bit. */
 static arcp_status check_one(const char *what, const char *path, const struct stat *about,
                              bool sticky_passes, arcp_error *err)
 {
@@ -50,13 +51,13 @@ static arcp_status check_one(const char *what, const char *path, const struct st
     }
     if (open_to != 0 && !(sticky_passes && (about->st_mode & S_ISVTX) != 0)) {
         return arcp_error_set(err, ARCP_E_USAGE,
-                              "%s: %s can be written by others (mode %04o): chmod go-w it", what,
-                              path, (unsigned)(about->st_mode & 07777));
+                              "%s: %s can be changed by other users (mode %04o): chmod go-w it",
+                              what, path, (unsigned)(about->st_mode & 07777));
     }
     return ARCP_OK;
 }
 
-/* Each directory above `path`, which has no symbolic links; it is cut on the way. */
+/* Checks each directory above `path`, which contains no symbolic links; truncates `path`. */
 static arcp_status check_above(const char *what, char *path, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
@@ -65,7 +66,7 @@ static arcp_status check_above(const char *what, char *path, arcp_error *err)
         struct stat about;
         slash[slash == path ? 1 : 0] = '\0';
         if (lstat(path, &about) != 0) {
-            return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s", what, path,
+            return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be checked: %s", what, path,
                                   strerror(errno));
         }
         status = check_one(what, path, &about, true, err);
@@ -73,8 +74,8 @@ static arcp_status check_above(const char *what, char *path, arcp_error *err)
     return status;
 }
 
-/* Who can rename the path, or put something in its place: the directories above it as it is
- * written, without following it. One that does not exist is not looked at. */
+/* Checks the directories above the path as it is written, without following a link at its end: who
+ * can write to them can replace the path. A directory that does not exist is skipped. */
 static arcp_status check_place(const char *what, const char *path, arcp_error *err)
 {
     char directory[PATH_MAX];
@@ -82,14 +83,14 @@ static arcp_status check_place(const char *what, const char *path, arcp_error *e
     arcp__directory_of(path, directory);
     if (realpath(directory, real) == NULL) {
         return errno == ENOENT ? ARCP_OK
-                               : arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s",
+                               : arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be checked: %s",
                                                 what, directory, strerror(errno));
     }
     memcpy(real + strlen(real), "/", 2);
     return check_above(what, real, err);
 }
 
-/* Looks at the file or directory that the path leads to, opened as `fd`. */
+/* Checks the file or directory that the path leads to, opened as `fd`. */
 static arcp_status check_opened(const char *what, const char *path, int fd, arcp__trusted_kind kind,
                                 arcp_error *err)
 {
@@ -97,27 +98,27 @@ static arcp_status check_opened(const char *what, const char *path, int fd, arcp
     struct stat about;
     char real[PATH_MAX];
     if (realpath(path, real) == NULL || fstat(fd, &about) != 0) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be looked at: %s", what, path,
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s cannot be checked: %s", what, path,
                               strerror(errno));
     }
     if (is_directory ? !S_ISDIR(about.st_mode) : !S_ISREG(about.st_mode)) {
-        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s is no %s", what, path,
+        return arcp_error_set(err, ARCP_E_USAGE, "%s: %s is not a %s", what, path,
                               is_directory ? "directory" : "regular file");
     }
     arcp_status status = check_one(what, path, &about, false, err);
     if (status == ARCP_OK && kind == ARCP__TRUSTED_SECRET && (about.st_mode & OTHERS_READ) != 0) {
         status = arcp_error_set(err, ARCP_E_USAGE,
-                                "%s: %s is a secret that everybody may read (mode %04o): chmod o= "
-                                "it",
+                                "%s: %s is a secret but world-readable (mode %04o): chmod o= it",
                                 what, path, (unsigned)(about.st_mode & 07777));
     }
     if (status == ARCP_OK) {
         status = check_above(what, real, err);
     }
-    /* Where the path is a symbolic link, its owner and whoever can rename it choose the file: they
-     * are looked at, too. Links behind it, and on the way to it, are not. */
+    /* If the path is a symbolic link, the link's owner, and users who can replace it, choose the
+     * file, so the link is checked as well. Links among the directories and further links are not.
+     */
     if (status == ARCP_OK && lstat(path, &about) == 0 && S_ISLNK(about.st_mode)) {
-        about.st_mode = S_IFLNK; /* a link's permissions mean nothing */
+        about.st_mode = S_IFLNK; /* the permissions of a link have no meaning */
         status = check_one(what, path, &about, false, err);
         if (status == ARCP_OK) {
             status = check_place(what, path, err);

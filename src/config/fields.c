@@ -1,5 +1,5 @@
-/* Walking the rows of a configuration's description: defaults, freeing, reading, printing; and the
- * two types that hold other values, groups and lists. */
+/* Iterates over the rows of a configuration: defaults, freeing, reading and printing; and the two
+ * types that contain other values, groups and lists. */
 #include "config/config.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ size_t arcp__config_list_count(const arcp__config_row *row, const void *owner)
     return *(const size_t *)(const void *)((const char *)owner + row->count_offset);
 }
 
-/* The pointer to a list's items has another type in each struct: its bytes are copied. */
+/* The pointer to the items has a different type in each struct, so its bytes are copied. */
 static void *items_of(const arcp__config_row *row, const void *owner)
 {
     void *items = NULL;
@@ -91,7 +91,7 @@ arcp_status arcp__config_fields_read(arcp__yaml_reader *r, const arcp__config_fi
 
 /* ---- printing ---- */
 
-/* Marks `out` as failed when memory runs out. */
+/* Marks `out` as failed if memory runs out. */
 static bool has_value(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     bool found = false;
@@ -118,7 +118,7 @@ static bool is_printed(const arcp__config_row *row, const void *owner, arcp_buf 
 static void print_block(const arcp__config_fields *fields, const void *owner, unsigned indent,
                         bool is_begun, arcp_buf *out);
 
-/* Each item after `- `; the further lines of a block are indented like its first one. */
+/* Prints each item after "- "; further lines of an item are indented like its first line. */
 static void print_items(const arcp__config_row *row, const void *owner, unsigned indent,
                         arcp_buf *out)
 {
@@ -134,7 +134,7 @@ static void print_items(const arcp__config_row *row, const void *owner, unsigned
     }
 }
 
-/* `is_begun`: the first line stands behind something. */
+/* `is_begun`: the first line already has its indentation. */
 static void print_block(const arcp__config_fields *fields, const void *owner, unsigned indent,
                         bool is_begun, arcp_buf *out)
 {
@@ -260,7 +260,7 @@ static arcp_status list_read(arcp__yaml_reader *r, const arcp__config_row *row, 
                              (size_t)(item - list->data.sequence.items.start));
         void *added = NULL;
         if (row->maximum != 0 && arcp__config_list_count(row, owner) == row->maximum) {
-            status = arcp__yaml_refuse(r, "there are at most %u %s", (unsigned)row->maximum,
+            status = arcp__yaml_refuse(r, "must have at most %u %s", (unsigned)row->maximum,
                                        row->item_name);
         } else {
             added = arcp__config_list_add(row, owner);

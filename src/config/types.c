@@ -1,4 +1,4 @@
-/* The types of single values in the configuration, and of texts in lists. */
+/* The types of single values in the configuration, and lists of strings. */
 #include "config/config.h"
 
 #include <inttypes.h>
@@ -72,7 +72,7 @@ static arcp_status text_read(arcp__yaml_reader *r, const arcp__config_row *row, 
                : arcp__config_places_add(r->places, r->path, r->node->start_mark.line + 1, r->err);
 }
 
-/* JSON's strings are YAML's too. */
+/* A JSON string is also a valid YAML string. */
 static void text_print(const arcp__config_row *row, const void *owner, arcp_buf *out)
 {
     char *const *value = arcp__config_value(row, owner);
@@ -102,7 +102,7 @@ const arcp__config_row arcp__config_secret_item = {.type = &arcp__config_text,
                                                    .flags = ARCP__CONFIG_SECRET,
                                                    .accept = accept_item};
 
-/* ---- names with texts ---- */
+/* ---- pairs: names with strings ---- */
 
 typedef struct pairs {
     const arcp__config_row *row;
@@ -120,7 +120,7 @@ static arcp_status read_pair(arcp__yaml_reader *r, void *user, arcp_span key)
         arcp__free(name);
         return arcp__yaml_no_memory(r);
     }
-    /* Read as an item, and then put behind its name. */
+    /* The value is read like an item, and then appended to the name. */
     arcp_status status = text_read(r, row->item, &text);
     if (status == ARCP_OK && row->accept_pair != NULL) {
         status = row->accept_pair(r, name, text);
@@ -147,7 +147,7 @@ static arcp_status pairs_read(arcp__yaml_reader *r, const arcp__config_row *row,
     return arcp__yaml_members(r, read_pair, &into);
 }
 
-/* A name that YAML could read as something else is quoted. */
+/* Quotes a name that YAML could read as something else. */
 static void print_name(arcp_span name, arcp_buf *out)
 {
     bool is_plain = name.size != 0;
@@ -209,7 +209,7 @@ static void flag_print(const arcp__config_row *row, const void *owner, arcp_buf 
 
 const arcp__config_type arcp__config_flag = {.read = flag_read, .print = flag_print};
 
-/* An HTTP status is a number whose field is an int; 0 stands for none. */
+/* Also reads HTTP statuses, whose member is an int (0: none). */
 static void number_init(const arcp__config_row *row, void *owner)
 {
     *(uint64_t *)arcp__config_value(row, owner) = row->initial;
@@ -258,7 +258,7 @@ const arcp__config_type arcp__config_http_status = {.read = number_read,
 
 /* ---- choices ---- */
 
-/* The index of a word, or of the end. */
+/* The index of a word, or of the NULL at the end. */
 static unsigned find_word(const char *const *words, arcp_span text)
 {
     unsigned index = 0;
@@ -268,7 +268,7 @@ static unsigned find_word(const char *const *words, arcp_span text)
     return index;
 }
 
-/* "must be a, b or c", with another word before the last. */
+/* "must be a, b or c"; `last` is the word before the last item. */
 static arcp_status refuse_word(const arcp__yaml_reader *r, const arcp__config_row *row,
                                const char *of, const char *last)
 {
@@ -281,7 +281,7 @@ static arcp_status refuse_word(const arcp__yaml_reader *r, const arcp__config_ro
     return arcp__yaml_refuse(r, "must be %s%s", of, text);
 }
 
-/* Enumerations are distinct types for the compiler: their bytes are copied. */
+/* The member may have any enum type, so the bytes of the value are copied. */
 static void word_set(const arcp__config_row *row, void *owner, unsigned index)
 {
     void *value = arcp__config_value(row, owner);
@@ -379,11 +379,11 @@ static void error_code_print(const arcp__config_row *row, const void *owner, arc
 const arcp__config_type arcp__config_error_code = {.read = error_code_read,
                                                    .print = error_code_print};
 
-/* ---- what is sent as JSON: any YAML mapping or list ---- */
+/* ---- JSON bodies: any YAML mapping or list ---- */
 
-/* A body's own levels; an alias can make a list an element of itself. */
+/* Needed because an alias can make a list an element of itself. */
 #define DEPTH_MAX 32u
-/* Aliases can make a short file a long text. */
+/* Needed because aliases can expand a short file to a very long text. */
 #define BYTES_MAX 1048576u
 
 typedef struct draft {
@@ -393,7 +393,7 @@ typedef struct draft {
 
 static arcp_status write_json(arcp__yaml_reader *r, draft *into);
 
-/* Plain numbers, true, false and null are what they look like. */
+/* Numbers, true, false and null without quotes keep their type; everything else is a string. */
 static void write_scalar(draft *into, const yaml_node_t *node)
 {
     const arcp_json_limits limits = {4, 4, 4096};
@@ -418,13 +418,13 @@ static arcp_status write_member(arcp__yaml_reader *r, void *user, arcp_span key)
     return write_json(r, into);
 }
 
-/* What was written before a refusal is of no use. An item is named by its list. */
+/* On failure the text is incomplete. An error in an item names the list. */
 static arcp_status write_json(arcp__yaml_reader *r, draft *into)
 {
     const yaml_node_t *node = r->node;
     arcp_status status = ARCP_OK;
     if (into->depth == DEPTH_MAX && node->type != YAML_SCALAR_NODE) {
-        return arcp__yaml_refuse(r, "stands deeper than %u levels", DEPTH_MAX);
+        return arcp__yaml_refuse(r, "is nested deeper than %u levels", DEPTH_MAX);
     }
     into->depth++;
     if (node->type == YAML_SCALAR_NODE) {

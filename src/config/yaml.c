@@ -1,4 +1,4 @@
-/* From a text to a YAML document, and the reader that walks it. */
+/* Parses a text into a YAML document, and reads the document. */
 #include "config/config.h"
 
 #include <errno.h>
@@ -9,8 +9,7 @@
 
 #include "base/alloc.h"
 
-/* A configuration needs six. */
-#define DEPTH_MAX      64u
+#define DEPTH_MAX      64u /* a configuration needs six levels */
 #define FILE_BYTES_MAX 16777216u
 
 /* ---- the reader ---- */
@@ -129,7 +128,7 @@ const yaml_node_t *arcp__yaml_find(arcp__yaml_reader *r, const char *key)
 static arcp_status not_yaml(const arcp__yaml_reader *r, const yaml_parser_t *parser)
 {
     const yaml_mark_t mark = parser->problem_mark;
-    const char *problem = parser->problem == NULL ? "this is no YAML" : parser->problem;
+    const char *problem = parser->problem == NULL ? "not valid YAML" : parser->problem;
     size_t at = 0;
     for (size_t line = 0; line < mark.line && at < r->text.size; at++) {
         line += r->text.data[at] == '\n';
@@ -141,13 +140,13 @@ static arcp_status not_yaml(const arcp__yaml_reader *r, const yaml_parser_t *par
         } while (at < r->text.size && ((unsigned char)r->text.data[at] & 0xc0u) == 0x80u);
     }
     if (at < r->text.size && r->text.data[at] == '\t') {
-        problem = "a tab: YAML is indented by blanks only";
+        problem = "YAML must be indented by blanks, not tabs";
     }
     return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s", r->name, mark.line + 1, problem);
 }
 
-/* Whether nothing is nested too deep, told by events: libyaml's time for a document grows with the
- * square of its depth, so that it must not see what comes behind the bound. */
+/* Refuses a text that is nested too deep. It is parsed as events, because libyaml's time to load a
+ * document grows with the square of its depth. */
 static arcp_status check_depth(arcp__yaml_reader *r, arcp_span text)
 {
     yaml_parser_t parser;
@@ -207,7 +206,7 @@ arcp_status arcp__config_text_read(arcp__yaml_reader *r, const arcp__config_fiel
         r->node = yaml_document_get_root_node(&r->document);
         if (r->node != NULL) {
             status = i == 0 ? arcp__config_fields_read(r, fields, r->root)
-                            : arcp__yaml_refuse(r, "a second document: want one in a file");
+                            : arcp__yaml_refuse(r, "the file must contain only one document");
         }
         yaml_document_delete(&r->document);
     }
@@ -218,7 +217,7 @@ arcp_status arcp__config_text_read(arcp__yaml_reader *r, const arcp__config_fiel
 arcp_status arcp__config_stream_read(arcp__yaml_reader *r, const arcp__config_fields *fields,
                                      FILE *file)
 {
-    arcp_buf text = arcp_buf_secret_init(); /* it may have tokens */
+    arcp_buf text = arcp_buf_secret_init(); /* it may contain tokens */
     char block[16384];
     size_t size = 0;
     arcp_status status = ARCP_OK;
@@ -226,7 +225,7 @@ arcp_status arcp__config_stream_read(arcp__yaml_reader *r, const arcp__config_fi
         size = fread(block, 1, sizeof block, file);
         arcp_buf_append(&text, arcp_span_make(block, size));
     } while (size != 0 && !text.failed && text.size <= FILE_BYTES_MAX);
-    if (ferror(file) != 0) { /* a directory, say */
+    if (ferror(file) != 0) { /* such as a directory */
         status = arcp_error_set(r->err, ARCP_E_USAGE, "%s: cannot be read: %s", r->name,
                                 strerror(errno));
     } else if (text.size > FILE_BYTES_MAX) {

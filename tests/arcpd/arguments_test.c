@@ -1,4 +1,4 @@
-/* arcpd's command line: what is wrong with it is named, and what is right goes over the file. */
+/* arcpd's command line: errors name the offending option, and options override the file. */
 #include "support/check.h"
 
 #include "arcpd/arcpd.h"
@@ -29,39 +29,39 @@ static void line_make(line *l, const char *text)
 static arcp_status look(const char *text, line *l, arcp__arguments *out, arcp_error *err)
 {
     line_make(l, text);
-    return arcp__arguments_look(l->count, l->words, out, err);
+    return arcp__arguments_read(l->count, l->words, out, err);
 }
 
-static void a_wrong_command_line_is_refused_with_what_is_wrong(void **state)
+static void a_wrong_command_line_is_refused_by_name_of_the_offending_option(void **state)
 {
     static const struct {
         const char *line, *message;
     } rows[] = {
-        {"arcpd|--lisen|x", "there is no flag --lisen"},
-        {"arcpd|--tokem=hush-hush", "there is no flag --tokem"},
+        {"arcpd|--lisen|x", "unknown option --lisen"},
+        {"arcpd|--tokem=hush-hush", "unknown option --tokem"},
         {"arcpd|--listen", "--listen needs a value"},
         {"arcpd|--stdio|--check-config", "--check-config needs a value"},
         {"arcpd|--stdio=yes", "--stdio takes no value"},
         {"arcpd|--help=me", "--help takes no value"},
-        {"arcpd|-x", "there is no flag -x"},
         {"arcpd|--version=2", "--version takes no value"},
-        {"arcpd|-xyz", "there is no flag -x"},
-        {"arcpd|--stdio|-xh", "there is no flag -x"},
-        {"arcpd|--token=hush-hush=alice|-xh", "there is no flag -x"},
-        {"arcpd|serve", "serve belongs to no flag"},
-        {"arcpd|--stdio|--|--stdio", "--stdio belongs to no flag"},
+        {"arcpd|-x", "unknown option -x"},
+        {"arcpd|-xyz", "unknown option -x"},
+        {"arcpd|--stdio|-xh", "unknown option -x"},
+        {"arcpd|--token=hush-hush=alice|-xh", "unknown option -x"},
+        {"arcpd|serve", "unexpected argument serve"},
+        {"arcpd|--stdio|--|--stdio", "unexpected argument --stdio"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__arguments arguments;
         arcp_error error = {0};
         line l;
-        assert_int_equal(look(rows[at].line, &l, &arguments, &error), ARCP_E_USAGE);
-        assert_string_equal(error.message, rows[at].message);
+        assert_int_equal(look(rows[i].line, &l, &arguments, &error), ARCP_E_USAGE);
+        assert_string_equal(error.message, rows[i].message);
     }
 }
 
-static void what_to_begin_with_is_seen_before_the_configuration(void **state)
+static void options_that_choose_what_arcpd_does_are_read_before_the_configuration(void **state)
 {
     arcp__arguments arguments;
     arcp_error error = {0};
@@ -79,7 +79,7 @@ static void what_to_begin_with_is_seen_before_the_configuration(void **state)
     assert_string_equal(arguments.config_path, "b.yaml");
 }
 
-static void flags_win_over_the_file_and_the_first_listen_replaces_its_list(void **state)
+static void options_override_the_file_and_the_first_listen_replaces_its_list(void **state)
 {
     arcp__config config;
     arcp_error error = {0};
@@ -102,7 +102,7 @@ static void flags_win_over_the_file_and_the_first_listen_replaces_its_list(void 
     arcp__config_fini(&config);
 }
 
-static void a_flag_with_a_wrong_value_is_named_and_a_token_is_not_shown(void **state)
+static void an_option_with_a_wrong_value_is_named_and_a_token_is_not_shown(void **state)
 {
     static const struct {
         const char *line, *message;
@@ -113,23 +113,23 @@ static void a_flag_with_a_wrong_value_is_named_and_a_token_is_not_shown(void **s
         {"arcpd|--agent|foo", "--agent foo: must be NAME[@VERSION]=COMMAND"},
         {"arcpd|--agent|=x", "--agent =x: must be NAME[@VERSION]=COMMAND"},
         {"arcpd|--agent|a=", "--agent a=: must be NAME[@VERSION]=COMMAND"},
-        {"arcpd|--log-level|loud", "the log level is \"loud\", must be debug, info, warn or error"},
+        {"arcpd|--log-level|loud", "--log-level loud: must be debug, info, warn or error"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__config config;
         arcp_error error = {0};
         line l;
-        line_make(&l, rows[at].line);
+        line_make(&l, rows[i].line);
         arcp__config_init(&config);
         arcp_status status = arcp__arguments_apply(l.count, l.words, &config, &error);
         assert_int_equal(status, ARCP_E_USAGE);
-        assert_string_equal(error.message, rows[at].message);
+        assert_string_equal(error.message, rows[i].message);
         arcp__config_fini(&config);
     }
 }
 
-static void tokens_leave_the_words_that_others_can_see(void **state)
+static void tokens_are_wiped_from_argv(void **state)
 {
     line l;
     line_make(&l, "arcpd|--token=hush-hush=alice|--token|hush-hush=bob|--token-file=/etc/tokens");
@@ -149,11 +149,11 @@ static void tokens_leave_the_words_that_others_can_see(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_command_line_is_refused_with_what_is_wrong),
-        cmocka_unit_test(what_to_begin_with_is_seen_before_the_configuration),
-        cmocka_unit_test(flags_win_over_the_file_and_the_first_listen_replaces_its_list),
-        cmocka_unit_test(a_flag_with_a_wrong_value_is_named_and_a_token_is_not_shown),
-        cmocka_unit_test(tokens_leave_the_words_that_others_can_see),
+        cmocka_unit_test(a_wrong_command_line_is_refused_by_name_of_the_offending_option),
+        cmocka_unit_test(options_that_choose_what_arcpd_does_are_read_before_the_configuration),
+        cmocka_unit_test(options_override_the_file_and_the_first_listen_replaces_its_list),
+        cmocka_unit_test(an_option_with_a_wrong_value_is_named_and_a_token_is_not_shown),
+        cmocka_unit_test(tokens_are_wiped_from_argv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,7 +220,7 @@ static void with_deny_a_full_disk_stops_what_would_be_granted(void **state)
     host_run(w, "ta", &p, 0, WORDS("cancel", id));
     process_fini(&p);
     fill_disk(w, false);
-    process_await(&w->daemon, true, "is written again");
+    process_await(&w->daemon, true, "can be written again");
     submit(w, 0, id, WORDS("submit", "hello"));
     host_stop(w);
     verify(w, 0);
@@ -237,7 +237,7 @@ static void with_continue_a_full_disk_stops_nobody(void **state)
     process_await(&w->daemon, true, "cannot be written");
     submit(w, 0, id, WORDS("submit", "hello"));
     fill_disk(w, false);
-    process_await(&w->daemon, true, "is written again");
+    process_await(&w->daemon, true, "can be written again");
     host_stop(w);
     verify(w, 0);
     grep(w, id, WORDS("--event", "submit"));

@@ -103,7 +103,7 @@ static const struct {
     {"credentials: {http: {issue: {body: text}}}",
      "f.yaml:1: credentials.http.issue.body: must be a mapping or a list: it is sent as JSON"},
     {"credentials: {http: {issue: {body: &b [*b]}}}",
-     "f.yaml:1: credentials.http.issue.body: stands deeper than 32 levels"},
+     "f.yaml:1: credentials.http.issue.body: is nested deeper than 32 levels"},
     {"credentials: {http: {issue: {body: &b {b: *b}}}}",
      "f.yaml:1: credentials.http.issue.body.b.b."},
     {"credentials: {http: {issue: {body: {a: {? [b] : c}}}}}",
@@ -260,7 +260,7 @@ static void at_most_32_statuses_mean_not_known(void **state)
             assert_int_equal(config.credentials.http.gone_count, ARCP__GONE_MAX);
         } else {
             assert_int_equal(read_text(text.data, &config, &error), ARCP_E_USAGE);
-            assert_non_null(strstr(error.message, "http.gone[32]: there are at most 32 statuses"));
+            assert_non_null(strstr(error.message, "http.gone[32]: must have at most 32 statuses"));
         }
         arcp_buf_fini(&text);
         arcp__config_fini(&config);

@@ -67,7 +67,7 @@ static const struct {
      "tracing.otlp.queue_bytes (from 4194304 to 65536)"},
     {"tracing: {otlp: {endpoint: 'http://c', headers: {A: hush}}}\n",
      "tracing: {otlp: {endpoint: 'http://c', headers: {A: hush-hush}}}\n",
-     "tracing.otlp.headers (its values are not shown)"},
+     "tracing.otlp.headers (values not shown)"},
     {"tracing: {otlp: {endpoint: 'http://c', headers: {A: hush}}}\n",
      "tracing: {otlp: {endpoint: 'http://c', headers: {B: hush}}}\n",
      "tracing.otlp.headers (from {A: \"***\"} to {B: \"***\"})"},
@@ -76,14 +76,14 @@ static const struct {
     {POOL, UPSTREAM("", ""), "credentials.provisioner (from static to http)"},
     {POOL,
      "credentials:\n  provisioner: static\n  endpoint: https://e\n  values: [hush-one, hush-3]\n",
-     "credentials.values (its values are not shown)"},
+     "credentials.values (values not shown)"},
     {UPSTREAM("A: hush", ""),
      "credentials:\n  provisioner: http\n  endpoint: https://e\n  http:\n"
      "    issue: {url: https://u/j, headers: {A: ssh}, response: {value: /v}}\n"
      "    revoke: {url: https://u/r, body: {id: other}}\n",
      "credentials.http.issue.url (from \"https://u/i\" to \"https://u/j\"), "
-     "credentials.http.issue.headers (its values are not shown), "
-     "credentials.http.revoke.body (its values are not shown)"},
+     "credentials.http.issue.headers (values not shown), "
+     "credentials.http.revoke.body (values not shown)"},
     {UPSTREAM("", ""), UPSTREAM("", "    rotate: {url: https://u/o}\n"),
      "credentials.http.rotate.url (from null to \"https://u/o\")"},
     {UPSTREAM("", "    rotate: {url: https://u/o}\n"), UPSTREAM("", ""),

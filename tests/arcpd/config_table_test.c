@@ -1,5 +1,6 @@
-/* The manual and the shipped configuration name every key of the table, with the defaults and the
- * keys that take a restart as the table has them. (The settings of the runtime: tests/tree.) */
+/* The manual page and the shipped configuration name every key of the table with its default, and
+ * the manual page names the keys that take a restart. tests/tree/settings.sh checks the same for
+ * the runtime's settings. */
 #include "arcpd/config.h"
 
 #include <ctype.h>
@@ -33,7 +34,7 @@ typedef struct table_key {
     const char *path;    /* credentials.http.issue.url; of an item: agents.name */
     const char *initial; /* as it is printed, without quotes; "" for none, and for items */
     bool in_item;
-    bool is_started; /* takes a restart, by itself or with its group */
+    bool is_started; /* needs a restart, by itself or with its group */
 } table_key;
 
 typedef void (*key_fn)(void *user, const table_key *key);
@@ -123,7 +124,7 @@ static void the_manual_has_every_key_with_its_default(void **state)
     arcp_free(manual);
 }
 
-/* ---- what takes a restart ---- */
+/* ---- keys that need a restart ---- */
 
 typedef struct restarts {
     char named[32][64]; /* in the manual */
@@ -147,7 +148,7 @@ static void check_restart(void *user, const table_key *key)
         all->is_true[i] = all->is_true[i] || (names_it && key->is_started);
     }
     if (is_named != key->is_started && !(is_named && key->row->fields != NULL)) {
-        fail_msg("%s: a restart is %s, and arcpd.yaml(5) says otherwise", key->path,
+        fail_msg("%s: a restart is %s, contrary to arcpd.yaml(5)", key->path,
                  key->is_started ? "needed" : "not needed");
     }
 }
@@ -157,7 +158,7 @@ static void the_manual_names_the_keys_that_take_a_restart(void **state)
     char *manual = read_file(MANUAL);
     restarts all = {.count = 0};
     (void)state;
-    char *paragraph = strstr(manual, "What takes a\nrestart:");
+    char *paragraph = strstr(manual, "These keys take effect at the next start only:");
     assert_non_null(paragraph);
     char *end = strstr(paragraph, "A warning");
     assert_non_null(end);
@@ -170,9 +171,10 @@ static void the_manual_names_the_keys_that_take_a_restart(void **state)
     }
     each_key_of_the_table(check_restart, &all);
     for (size_t i = 0; i < all.count; i++) {
-        /* A setting, which can be lowered without. */
+        /* limits.frame_bytes is a setting, and can be lowered without a restart. */
         if (!all.is_true[i] && strcmp(all.named[i], "limits.frame_bytes") != 0) {
-            fail_msg("arcpd.yaml(5) says that %s takes a restart", all.named[i]);
+            fail_msg("arcpd.yaml(5) says that %s takes effect at the next start only",
+                     all.named[i]);
         }
     }
     arcp_free(manual);

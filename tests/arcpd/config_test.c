@@ -86,7 +86,8 @@ static const struct {
      "test.yaml:2: jwt[0].key: is not a key of the configuration"},
     {"jwt: x\n", "test.yaml:1: jwt: must be a list"},
     {"peer_profiles:\n  - {client: a, profile: cobol}\n",
-     "test.yaml:2: peer_profiles[0]: names no profile: draft, ts, go, python, csharp, java, "
+     "test.yaml:2: peer_profiles[0]: unknown profile: must be one of draft, ts, go, python, "
+     "csharp, java, "
      "ruby"},
     {"peer_profiles:\n  - {profile: go}\n",
      "test.yaml:2: peer_profiles[0]: needs profile, and client or principal"},
@@ -101,8 +102,8 @@ static const struct {
      "test.yaml:1: tracing.otlp.endpoint: must be a URL such as "
      "http://127.0.0.1:4318/v1/traces"},
     {"tracing: {otlp: {endpoint: 'http://me:hush@c:4318'}}\n",
-     "test.yaml:1: tracing.otlp.endpoint: must not have a name or password: put them into a "
-     "header"},
+     "test.yaml:1: tracing.otlp.endpoint: must not contain a name or password: put them into "
+     "headers"},
     {"tracing: {otlp: {queue_bytes: 65535}}\n",
      "test.yaml:1: tracing.otlp.queue_bytes: must be a whole number from 65536 to 1073741824"},
     {"tracing: {otlp: {queue_bytes: 1073741825}}\n",
@@ -119,10 +120,10 @@ static const struct {
     {"tokens: [{token: '', principal: a}]\n", "test.yaml:1: tokens[0]: needs token and principal"},
     {"tokens: [{token: t, principal: ''}]\n", "test.yaml:1: tokens[0]: needs token and principal"},
     {"agents:\n  - {name: a, command: [x]}\n  - {name: a, command: [y]}\n",
-     "test.yaml:3: agents[1]: an agent of this name and version stands above"},
+     "test.yaml:3: agents[1]: an entry above has the same name and version"},
     {"agents:\n  - {name: a, version: 1, default: true, command: [x]}\n"
      "  - {name: a, version: 2, default: true, command: [x]}\n",
-     "test.yaml:3: agents[1]: another version of this agent is the default already"},
+     "test.yaml:3: agents[1]: an entry above is already the default for this name"},
     {"agents: [{name: a, command: [x], env: {'A=B': c}}]\n",
      "test.yaml:1: agents[0].env.A=B: a variable needs a name without '='"},
     {"agents: [{name: a, command: [x], env: {'': c}}]\n",
@@ -131,9 +132,10 @@ static const struct {
     {"agents: [{command: [x]}]\n",
      "test.yaml:1: agents[0]: needs name and command (a list of words)"},
     {"agents:\n  - name: a\n    command: [x]\n    rlimits: {nofiles: 1}\n",
-     "test.yaml:4: agents[0].rlimits.nofiles: there is no resource limit \"nofiles\" (as, core, "
+     "test.yaml:4: agents[0].rlimits.nofiles: unknown resource limit \"nofiles\": must be as, "
+     "core, "
      "cpu, "
-     "data, fsize, nofile, nproc, stack, ... as in setrlimit(2))"},
+     "data, fsize, nofile, nproc, stack, or another of setrlimit(2)"},
     {"agents: [{name: a, command: [x], rlimits: {nofile: '2:1'}}]\n",
      "test.yaml:1: agents[0].rlimits.nofile: the limit nofile is \"2:1\", must be a number, "
      "\"unlimited\" or SOFT:HARD"},
@@ -156,11 +158,11 @@ static const struct {
                                     "whole number from 131072 to 1073741824"},
     {"[]\n", "test.yaml:1: must be a mapping (key: value)"},
     {"log: {level: info}\n--- {log: {level: warn}}\n",
-     "test.yaml:2: a second document: want one in a file"},
+     "test.yaml:2: the file must contain only one document"},
     {"log: {level: info}\n--- [\n", "test.yaml:3: did not find expected node content"},
-    {"log:\n\tlevel: info\n", "test.yaml:2: a tab: YAML is indented by blanks only"},
+    {"log:\n\tlevel: info\n", "test.yaml:2: YAML must be indented by blanks, not tabs"},
     {"# \xc3\xa4\nagents:\n  - name: a\n\t\tcommand: [x]\n",
-     "test.yaml:4: a tab: YAML is indented by blanks only"},
+     "test.yaml:4: YAML must be indented by blanks, not tabs"},
     {"log: {level: \"\xc3\xa4\"}\nstore: @x\n",
      "test.yaml:2: found character that cannot start any token"},
 };
@@ -295,10 +297,10 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
          "http: {listen: '127.0.0.1:0'}\nhosts: ['*', a.example]\norigins: ['https://a']\n"
          "agents: [{name: a.b-c_1, version: 1.0+x, command: [x]}]\n",
          NULL},
-        {"listen: ['127.0.0.1:7777']\n", "test.yaml:1: listen[0]: \"127.0.0.1:7777\": want "
+        {"listen: ['127.0.0.1:7777']\n", "test.yaml:1: listen[0]: \"127.0.0.1:7777\": must be "
                                          "ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
-        {"listen: ['memory:x']\n",
-         "test.yaml:1: listen[0]: \"memory:x\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+        {"listen: ['memory:x']\n", "test.yaml:1: listen[0]: \"memory:x\": must be "
+                                   "ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
         {"listen: ['ws://127.0.0.1:65536/arcp']\n",
          "test.yaml:1: listen[0]: \"ws://127.0.0.1:65536/arcp\": expected a valid HOST or "
          "HOST:PORT"},
@@ -311,19 +313,19 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
         {"listen: ['wss://127.0.0.1:1/arcp']\ntls: {certificate: /nowhere/c, key: /nowhere/k}\n",
          "cannot read the certificate /nowhere/c: No such file or directory"},
         {"listen: ['ws://0.0.0.0:1/arcp']\n",
-         "test.yaml:1: listen[0]: refusing to listen on ws://0.0.0.0:1/arcp without tokens of your "
-         "own: give tokens, token_file or jwt, or listen on 127.0.0.1"},
+         "test.yaml:1: listen[0]: refusing to listen on ws://0.0.0.0:1/arcp without configured "
+         "tokens: set tokens, token_file or jwt, or listen on 127.0.0.1"},
         {"listen: ['ws://0.0.0.0:1/arcp']\ntokens: [{token: t, principal: a}]\n", NULL},
         {"log: {level: info}\nlisten:\n  - ws://127.0.0.1:1/arcp\n  - http://x/\n",
-         "test.yaml:4: listen[1]: \"http://x/\": want ws://HOST:PORT/PATH or "
+         "test.yaml:4: listen[1]: \"http://x/\": must be ws://HOST:PORT/PATH or "
          "wss://HOST:PORT/PATH"},
         {"hosts:\n  - a\n  - ''\n", "test.yaml:3: hosts[1]: \"\" is not a host name or HOST:PORT"},
         {"agents:\n  - {name: a, command: [x]}\n  - command: [x]\n    name: B\n",
          "test.yaml:4: agents[1].name: agent \"B\" is not of the form name or name@version (name: "
          "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
-        {"store: foo\n", "test.yaml:1: store: \"foo\": want sqlite:PATH or memory:"},
-        {"store: 'sqlite:'\n", "test.yaml:1: store: \"sqlite:\": want sqlite:PATH or memory:"},
-        {"store: 'memory:x'\n", "test.yaml:1: store: \"memory:x\": want sqlite:PATH or memory:"},
+        {"store: foo\n", "test.yaml:1: store: \"foo\": must be sqlite:PATH or memory:"},
+        {"store: 'sqlite:'\n", "test.yaml:1: store: \"sqlite:\": must be sqlite:PATH or memory:"},
+        {"store: 'memory:x'\n", "test.yaml:1: store: \"memory:x\": must be sqlite:PATH or memory:"},
         {"store: 'sqlite:x'\n", NULL},
         {"http: {listen: localhost:1}\n",
          "test.yaml:1: http.listen: \"localhost:1\" must be ADDRESS:PORT, such as 127.0.0.1:9464"},
@@ -339,8 +341,8 @@ static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
         {"agents: [{name: a, version: '', command: [x]}]\n",
          "test.yaml:1: agents[0].name: agent \"a@\" is not of the form name or name@version (name: "
          "a-z 0-9 . _ -, version: letters, digits and . + _ -)"},
-        {"agents: [{name: a@1, command: [x]}]\n",
-         "test.yaml:1: agents[0].name: \"a@1\": the version has a key of its own (version:)"},
+        {"agents: [{name: a@1, command: [x]}]\n", "test.yaml:1: agents[0].name: \"a@1\": must not "
+                                                  "contain a version, which is given by version:"},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
@@ -365,8 +367,8 @@ static void a_value_of_a_flag_has_no_place_in_the_file(void **state)
         const char *flag, *message;
     } rows[] = {
         {"--listen=http://x/",
-         "listen: \"http://x/\": want ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
-        {"--store=foo", "store: \"foo\": want sqlite:PATH or memory:"},
+         "listen: \"http://x/\": must be ws://HOST:PORT/PATH or wss://HOST:PORT/PATH"},
+        {"--store=foo", "store: \"foo\": must be sqlite:PATH or memory:"},
         {"--agent=A=x",
          "agents: agent \"A\" is not of the form name or name@version (name: a-z 0-9 . _ -, "
          "version: letters, digits and . + _ -)"},

@@ -43,8 +43,8 @@ static void check_warnings(const char *text, arcp__config_moment moment, const c
 #define LONG_TOKEN  "tokens: [{token: 0123456789abcdef, principal: a}]\n"
 #define SHORT_TOKEN "tokens: [{token: 0123456789abcde, principal: a}]\n"
 #define NO_TLS                                                                                     \
-    ": the network can read tokens and results; use wss:// (tls), or listen on 127.0.0.1 behind "  \
-    "a proxy with TLS\n"
+    ": tokens and results are sent over the network unencrypted; use wss:// (tls), or listen on "  \
+    "127.0.0.1 behind a proxy with TLS\n"
 
 static void what_can_be_reached_from_elsewhere_is_said_with_its_place(void **state)
 {
@@ -61,13 +61,13 @@ static void what_can_be_reached_from_elsewhere_is_said_with_its_place(void **sta
          "t.yaml:4: listen[1]: WS://[::]:1/arcp" NO_TLS},
         {"listen: ['ws://0.0.0.0:1/arcp']\n" SHORT_TOKEN,
          "t.yaml:1: listen[0]: ws://0.0.0.0:1/arcp" NO_TLS
-         "tokens: one of fewer than 16 bytes can be guessed over the network; make tokens at "
-         "random, with `openssl rand -hex 32` for example\n"},
+         "tokens: a token shorter than 16 bytes can be guessed over the network; create random "
+         "tokens, for example with `openssl rand -hex 32`\n"},
         {"http: {listen: '127.0.0.1:1'}\n", ""},
         {"http: {listen: '[::1]:1'}\n", ""},
         {"http:\n  listen: '0.0.0.0:1'\n",
-         "t.yaml:2: http.listen: 0.0.0.0:1: the network can read the metrics without "
-         "authentication; listen on 127.0.0.1, or behind a proxy that asks for it\n"},
+         "t.yaml:2: http.listen: 0.0.0.0:1: the metrics can be read over the network without "
+         "authentication; listen on 127.0.0.1, or behind a proxy that requires authentication\n"},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
@@ -103,7 +103,7 @@ static void tokens_of_a_file_count_too(void **state)
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         write_file(path, rows[at].tokens);
         char *got = warnings_of("t.yaml", text, ARCP__CONFIG_START);
-        assert_int_equal(strstr(got, "fewer than 16 bytes") != NULL, rows[at].is_short);
+        assert_int_equal(strstr(got, "shorter than 16 bytes") != NULL, rows[at].is_short);
         arcp_free(got);
     }
     (void)unlink(path);
@@ -127,10 +127,10 @@ static void check_shared(void)
         {TWO_PRINCIPALS, ""},
         {TWO_PRINCIPALS OWN_USER, ""},
         {"tokens: [{token: x, principal: a}, {token: y, principal: a}]\n" AGENT, ""},
-        {TWO_PRINCIPALS AGENT, "agents: those without user: (\"a\")" SHARED},
+        {TWO_PRINCIPALS AGENT, "agents: entries without user: (\"a\")" SHARED},
         {TWO_PRINCIPALS "agents: [{name: a, command: [sh], user: nobody}, {name: b, command: [sh]},"
                         " {name: c, command: [sh]}]\n",
-         "agents: those without user: (\"b\" and 1 more)" SHARED},
+         "agents: entries without user: (\"b\" and 1 more)" SHARED},
     };
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
         check_warnings(rows[at].text, ARCP__CONFIG_START, rows[at].want);
@@ -158,9 +158,9 @@ static void agents_that_are_root_are_named(void **state)
     }
     check_warnings(OWN_USER, ARCP__CONFIG_START, "");
     check_warnings(AGENT, ARCP__CONFIG_START,
-                   "agents: those without user: (\"a\") run as root and can do everything, "
-                   "whatever a lease says; give each a user of its own (user:), or run arcpd as "
-                   "another user\n");
+                   "agents: entries without user: (\"a\") run as root and can do anything, "
+                   "whatever their lease allows; give each a user of its own (user:), or run arcpd "
+                   "as another user\n");
     assert_int_equal(seteuid(65534), 0);
     check_warnings(AGENT, ARCP__CONFIG_START, "");
     assert_int_equal(seteuid(0), 0);
@@ -173,7 +173,7 @@ static void check_words(const char *config_name, const char *real)
     char want[512];
     (void)snprintf(want, sizeof(want),
                    "%s:1: agents[0].command[1]: agent \"a\": its jobs look for agent.py in a fresh "
-                   "directory, where it is not; write %s/agent.py\n",
+                   "directory, where it does not exist; write %s/agent.py\n",
                    config_name, real);
     char *got = warnings_of(config_name,
                             "agents: [{name: a, user: nobody, command: [python3, agent.py, "
@@ -207,7 +207,7 @@ static void a_word_that_names_a_file_here_is_not_found_by_a_job(void **state)
                    ARCP__CONFIG_START, "");
     (void)snprintf(text, sizeof(text),
                    "t.yaml:1: agents[0].command[1]: agent \"a\": its jobs look for agent.py in /, "
-                   "where it is not; write %s/agent.py\n",
+                   "where it does not exist; write %s/agent.py\n",
                    folder);
     check_warnings("agents: [{name: a, user: nobody, cwd: /, command: [python3, agent.py]}]\n",
                    ARCP__CONFIG_START, text);
@@ -225,8 +225,8 @@ static void plain_agents_are_not_kept_waiting(void **state)
                    "  - {name: b, user: nobody, command: [sh], mode: plain}\n"
                    "  - {name: c, user: nobody, command: [sh], mode: plain, warm: 2}\n",
                    ARCP__CONFIG_START,
-                   "t.yaml:4: agents[2]: agent \"c\": warm has no effect with mode: plain, whose "
-                   "processes take one job each; remove one of the two\n");
+                   "t.yaml:4: agents[2]: agent \"c\": warm has no effect with mode: plain; remove "
+                   "one of the two\n");
 }
 
 /* ---- what a start finds by itself ---- */
@@ -244,7 +244,7 @@ static void plain_agents_are_not_kept_waiting(void **state)
     "    revoke: {url: https://u}\n"                                                               \
     "tracing: {otlp: {endpoint: 'http://c:1', headers: {A: '{env:ARCP_TEST_TRACE}'}}}\n"
 #define MISSING(name)                                                                              \
-    "the environment of this check has no " name "; a start without it is refused\n"
+    "the environment variable " name " is not set here; arcpd does not start without it\n"
 
 static void a_check_says_what_a_start_would_miss(void **state)
 {
@@ -306,7 +306,7 @@ static void a_check_says_what_a_start_would_miss(void **state)
          "['**']}}\n",
          "t.yaml:3: policy[1]: max_lease does not name fs.write, net.fetch, "
          "agent.delegate, "
-         "model.use: what it does not name is closed\n"},
+         "model.use, and so denies them\n"},
     };
     (void)state;
     assert_int_equal(setenv("ARCP_TEST_SET", "", 1), 0);

@@ -182,15 +182,15 @@ static void without_tokens_of_the_operators_it_stays_on_loopback(void **state)
         const char *config;
         const char *why;
     } rows[] = {
-        {"listen: [\"ws://0.0.0.0:0/arcp\"]\n", "without tokens of your own"},
+        {"listen: [\"ws://0.0.0.0:0/arcp\"]\n", "without configured tokens"},
         {"listen: [\"ws://127.0.0.1:0/arcp\", \"ws://[::]:0/arcp\"]\n",
-         "without tokens of your own"},
-        {"listen: [\"ws://127.example:0/arcp\"]\n", "without tokens of your own"},
-        {"listen: [\"ws://localhost.example:0/arcp\"]\n", "without tokens of your own"},
-        {"listen: [\"ws://0.0.0.0:0/arcp\"]\nno_auth: true\n", "is for loopback only"},
+         "without configured tokens"},
+        {"listen: [\"ws://127.example:0/arcp\"]\n", "without configured tokens"},
+        {"listen: [\"ws://localhost.example:0/arcp\"]\n", "without configured tokens"},
+        {"listen: [\"ws://0.0.0.0:0/arcp\"]\nno_auth: true\n", "is allowed on loopback only"},
         {"listen: [\"ws://0.0.0.0:0/arcp\"]\nno_auth: true\n"
          "tokens: [{token: t1, principal: bob}]\n",
-         "is for loopback only"},
+         "is allowed on loopback only"},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
@@ -213,9 +213,9 @@ static void a_reload_does_not_open_what_is_not_on_loopback(void **state)
                        "tokens: [{token: t1, principal: bob}]\n");
     door_start(&d);
     door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\nno_auth: true\n");
-    door_reload(&d, "is for loopback only");
+    door_reload(&d, "is allowed on loopback only");
     door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
-    door_reload(&d, "without tokens of your own");
+    door_reload(&d, "without configured tokens");
     assert_true(visitor_connect(&w, &d, NULL, 0));
     assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
     assert_non_null(strstr(visitor_hello(&w, "t2"), REFUSED));
@@ -283,13 +283,16 @@ static void a_token_of_this_machine_that_is_none_is_refused(void **state)
     } rows[] = {
         {"what others can read", SIXTEEN "\n", 0640, "only its owner can read (chmod 600)", 0,
          NULL},
-        {"an empty file", "", 0600, "holds no token", 0, NULL},
-        {"15 characters", "0123456789abcde\n", 0600, "holds no token", 0, NULL},
-        {"two lines", SIXTEEN "\n" SIXTEEN "\n", 0600, "holds no token", 0, NULL},
-        {"512 characters", NULL, 0600, "holds no token", 512, NULL},
+        {"an empty file", "", 0600, "must contain one line of 16 to 511 bytes", 0, NULL},
+        {"15 characters", "0123456789abcde\n", 0600, "must contain one line of 16 to 511 bytes", 0,
+         NULL},
+        {"two lines", SIXTEEN "\n" SIXTEEN "\n", 0600, "must contain one line of 16 to 511 bytes",
+         0, NULL},
+        {"512 characters", NULL, 0600, "must contain one line of 16 to 511 bytes", 512, NULL},
         {"511 characters", NULL, 0600, NULL, 511, NULL},
         {"511 characters, a line", NULL, 0600, NULL, 511, "\r\n"},
-        {"511 characters, and a line behind", NULL, 0600, "holds no token", 511, "\r\nx"},
+        {"511 characters, and a line behind", NULL, 0600,
+         "must contain one line of 16 to 511 bytes", 511, "\r\nx"},
         {"16 characters", SIXTEEN "\r\n", 0600, NULL, 0, NULL},
     };
     (void)state;
@@ -377,7 +380,7 @@ static void a_ceiling_that_names_some_capabilities_only_is_warned_of(void **stat
         "policy:\n"
         "  - {max_lease: {fs.read: [\"/a\"], tool.call: [\"**\"]}, max_budget: [\"USD:5\"]}\n",
         ":2: policy[0]: max_lease does not name fs.write, net.fetch, agent.delegate, "
-        "model.use: what it does not name is closed\n",
+        "model.use, and so denies them\n",
         "max_lease: {\"fs.read\":[\"/a\"],\"tool.call\":[\"**\"],\"cost.budget\":");
     check_config("policy:\n"
                  "  - {max_budget: [\"USD:5\", \"EUR:1\"]}\n"

@@ -37,7 +37,9 @@ static void a_module_that_is_nowhere_is_told_by_the_key_that_asks_for_it(void **
     assert_int_equal(arcp__module_open("arcp-no-such-module", "nothing", "tracing.otlp.endpoint",
                                        &module, &function, &error),
                      ARCP_E_USAGE);
-    assert_non_null(strstr(error.message, "tracing.otlp.endpoint: its module cannot be loaded: "));
+    assert_non_null(
+        strstr(error.message,
+               "tracing.otlp.endpoint: the module arcp-no-such-module.so cannot be loaded: "));
     assert_non_null(strstr(error.message, "arcp-no-such-module.so"));
     assert_null(module);
     assert_null(function);

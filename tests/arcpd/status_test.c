@@ -59,7 +59,8 @@ static void requests_get_what_they_ask_for_and_nothing_else_is_served(void **sta
         {"GET /metrics HTTP/1.1\r\nOrigin: http://evil.example\r\n" HOST, "HTTP/1.1 403 ",
          "Origin"},
         {"nonsense\r\n\r\n", "HTTP/1.1 400 ", ""},
-        {"GET /healthz HTTP/1.1\r\nContent-Length: 1\r\n" KEPT "x", "HTTP/1.1 400 ", "no body"},
+        {"GET /healthz HTTP/1.1\r\nContent-Length: 1\r\n" KEPT "x", "HTTP/1.1 400 ",
+         "not have a body"},
         {"POST /healthz HTTP/1.1\r\nContent-Length: 1\r\n" KEPT "x", "HTTP/1.1 405 ", "close"},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
@@ -286,13 +287,13 @@ static void a_refused_reload_is_said_and_counted_until_one_succeeds(void **state
     start(h, &port);
     host_configure(h, "agnts: []\n");
     process_signal(&h->daemon, SIGHUP);
-    process_await(&h->daemon, true, "not reloaded, the configuration of before stays in effect: ");
+    process_await(&h->daemon, true, "not reloaded, the old configuration stays in effect: ");
     process_await(&h->daemon, true, ":1: agnts: is not a key of the configuration");
     scrape(port, &metrics);
     expect_sample(&metrics, "arcp_config_last_reload_successful 0");
     host_configure(h, "tokens: [{token: ta, principal: alice}]\nstore: 'memory:'\n");
     process_signal(&h->daemon, SIGHUP);
-    process_await(&h->daemon, true, "reloaded: the new configuration is in effect, but for the");
+    process_await(&h->daemon, true, "reloaded: the new configuration is in effect, except for the");
     arcp_buf_clear(&metrics);
     scrape(port, &metrics);
     expect_sample(&metrics, "arcp_config_last_reload_successful 1");

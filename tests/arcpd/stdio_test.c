@@ -106,7 +106,7 @@ static void a_job_that_does_not_end_is_ended_with_the_grace(void **state)
     run_with(place, &p, "shutdown: {grace_sec: 0}\n", "cat in | $ARCPD", HELLO SUBMIT("s", "wait"));
     expect(&p, "\"job.accepted\"");
     expect(&p, "\"the runtime is stopping\"");
-    assert_non_null(strstr(p.err.data, "shutdown.grace_sec is over"));
+    assert_non_null(strstr(p.err.data, "shutdown.grace_sec has passed since standard input ended"));
     process_fini(&p);
 }
 

@@ -65,7 +65,7 @@ static void a_second_signal_ends_the_jobs_that_the_first_one_waits_for(void **st
     assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
     (void)visitor_hello(&w, "secret");
     await_frame(submit("s"), "\"begun\"");
-    signal_and_await(SIGTERM, "stopping on SIGTERM; running jobs get 3600 s");
+    signal_and_await(SIGTERM, "stopping on SIGTERM; running jobs have 3600 s to finish");
     await_frame(submit("t"), "\"request_id\":\"t\""); /* it is refused, and the first goes on */
     signal_and_await(SIGINT, "SIGINT again: running jobs are ended now");
     await_frame(visitor_next(&w), "\"job.error\"");

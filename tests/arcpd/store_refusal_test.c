@@ -44,7 +44,7 @@ static void what_is_no_store_is_refused(void **state)
     } rows[] = {
         {NULL, "this is a letter, and long enough to be looked at as a database would be.......",
          "file is not a database"},
-        {"CREATE TABLE letters(text)", NULL, "the database of another program"},
+        {"CREATE TABLE letters(text)", NULL, "belongs to another program"},
         {"PRAGMA application_id = 1095910224; PRAGMA user_version = 999;", NULL,
          "written by a newer version (schema 999, this program knows "},
     };
@@ -234,7 +234,7 @@ static void what_does_not_match_its_checksum_is_refused_by_name(void **state)
     } rows[] = {
         {"UPDATE jobs SET value = replace(value, 'success', 'running') WHERE key NOT LIKE '%/%'",
          "damaged: table \"jobs\", the row of \"job_"},
-        {"DELETE FROM jobs", "damaged: table \"jobs\" has 0 rows where "},
+        {"DELETE FROM jobs", "damaged: table \"jobs\" has 0 rows, but "},
         {"UPDATE runs SET data = replace(data, '\"seq\":1,', '\"seq\":2,') WHERE id >> 38 = "
          "(SELECT id FROM streams WHERE key LIKE 'x:%' ORDER BY key LIMIT 1)",
          "damaged: stream \"x:sess_"},

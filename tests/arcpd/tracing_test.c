@@ -232,7 +232,7 @@ static void a_collector_that_stalls_costs_spans_and_no_job(void **state)
     assert_int_equal(metric(&text, "arcp_trace_spans_exported_total"), 0);
     assert_true(metric(&text, "arcp_trace_queue_bytes") > 32768);
     assert_true(metric(&text, "arcp_trace_queue_bytes") <= 65536);
-    process_await(&w->host->daemon, true, "tracing.otlp.queue_bytes are waiting");
+    process_await(&w->host->daemon, true, "spans are dropped: the queue for the collector is full");
     process_signal(&w->host->daemon, SIGTERM);
     assert_int_equal(process_finish(&w->host->daemon), 0);
     check_err_has(w->host, "152 spans were dropped, 0 exported");

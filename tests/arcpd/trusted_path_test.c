@@ -62,14 +62,13 @@ static void modes_decide(void **state)
     } rows[] = {
         {0600, ARCP__TRUSTED_SECRET, NULL},
         {0640, ARCP__TRUSTED_SECRET, NULL},
-        {0644, ARCP__TRUSTED_SECRET,
-         "is a secret that everybody may read (mode 0644): chmod o= it"},
+        {0644, ARCP__TRUSTED_SECRET, "is a secret but world-readable (mode 0644): chmod o= it"},
         {0644, ARCP__TRUSTED_FILE, NULL},
         {0755, ARCP__TRUSTED_FILE, NULL},
-        {0646, ARCP__TRUSTED_FILE, "can be written by others (mode 0646): chmod go-w it"},
-        {0602, ARCP__TRUSTED_SECRET, "can be written by others (mode 0602)"},
-        {01666, ARCP__TRUSTED_FILE, "can be written by others (mode 1666)"},
-        {0600, ARCP__TRUSTED_DIRECTORY, "is no directory"},
+        {0646, ARCP__TRUSTED_FILE, "can be changed by other users (mode 0646): chmod go-w it"},
+        {0602, ARCP__TRUSTED_SECRET, "can be changed by other users (mode 0602)"},
+        {01666, ARCP__TRUSTED_FILE, "can be changed by other users (mode 1666)"},
+        {0600, ARCP__TRUSTED_DIRECTORY, "is not a directory"},
     };
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
@@ -82,16 +81,16 @@ static void directories_above_count(void **state)
 {
     (void)state;
     assert_int_equal(chmod(inner, 0702), 0);
-    check(file, ARCP__TRUSTED_FILE, "/inner can be written by others (mode 0702)");
-    check(inner, ARCP__TRUSTED_DIRECTORY, "/inner can be written by others");
+    check(file, ARCP__TRUSTED_FILE, "/inner can be changed by other users (mode 0702)");
+    check(inner, ARCP__TRUSTED_DIRECTORY, "/inner can be changed by other users");
     assert_int_equal(chmod(inner, 01777), 0); /* as /tmp */
     check(file, ARCP__TRUSTED_FILE, NULL);
-    check(inner, ARCP__TRUSTED_DIRECTORY, "/inner can be written by others");
+    check(inner, ARCP__TRUSTED_DIRECTORY, "/inner can be changed by other users");
     assert_int_equal(chmod(inner, 0755), 0);
     check(inner, ARCP__TRUSTED_DIRECTORY, NULL);
     assert_int_equal(chmod(base, 0777), 0);
-    check(file, ARCP__TRUSTED_FILE, "can be written by others (mode 0777)");
-    check(inner, ARCP__TRUSTED_DIRECTORY, "can be written by others (mode 0777)");
+    check(file, ARCP__TRUSTED_FILE, "can be changed by other users (mode 0777)");
+    check(inner, ARCP__TRUSTED_DIRECTORY, "can be changed by other users (mode 0777)");
 }
 
 static void the_owner_is_root_or_we(void **state)
@@ -115,7 +114,7 @@ static void a_group_that_others_may_be_in_may_not_write(void **state)
     }
     assert_int_equal(chown(file, 0, STRANGER), 0);
     assert_int_equal(chmod(file, 0660), 0);
-    check(file, ARCP__TRUSTED_SECRET, "can be written by others (mode 0660)");
+    check(file, ARCP__TRUSTED_SECRET, "can be changed by other users (mode 0660)");
     assert_int_equal(chown(file, 0, 0), 0); /* root's own */
     check(file, ARCP__TRUSTED_SECRET, NULL);
 }
@@ -128,7 +127,7 @@ static void a_link_is_followed_to_what_it_names(void **state)
     assert_int_equal(symlink(file, link), 0);
     check(link, ARCP__TRUSTED_FILE, NULL);
     assert_int_equal(chmod(inner, 0777), 0);
-    check(link, ARCP__TRUSTED_FILE, "/inner can be written by others");
+    check(link, ARCP__TRUSTED_FILE, "/inner can be changed by other users");
 }
 
 static void a_link_that_others_can_replace_is_refused(void **state)
@@ -142,7 +141,7 @@ static void a_link_that_others_can_replace_is_refused(void **state)
     assert_int_equal(symlink(file, link), 0);
     check(link, ARCP__TRUSTED_FILE, NULL);
     assert_int_equal(chmod(elsewhere, 0777), 0);
-    check(link, ARCP__TRUSTED_FILE, "/elsewhere can be written by others");
+    check(link, ARCP__TRUSTED_FILE, "/elsewhere can be changed by other users");
     assert_int_equal(chmod(elsewhere, 01777), 0);
     check(link, ARCP__TRUSTED_FILE, NULL);
     if (geteuid() == 0) {
@@ -157,8 +156,8 @@ static void a_fifo_is_refused_and_blocks_nothing(void **state)
     (void)state;
     (void)snprintf(fifo, sizeof(fifo), "%s/fifo", inner);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    check(fifo, ARCP__TRUSTED_FILE, "/fifo is no regular file");
-    check(inner, ARCP__TRUSTED_FILE, "/inner is no regular file");
+    check(fifo, ARCP__TRUSTED_FILE, "/fifo is not a regular file");
+    check(inner, ARCP__TRUSTED_FILE, "/inner is not a regular file");
 }
 
 static void what_is_not_there_or_was_handed_over_is_for_its_reader(void **state)
@@ -180,13 +179,13 @@ static void what_is_not_there_yet_is_as_safe_as_its_directory(void **state)
     (void)state;
     (void)snprintf(store, sizeof(store), "%s/store.db", inner);
     assert_int_equal(chmod(inner, 0777), 0);
-    check(store, ARCP__TRUSTED_SECRET, "/inner can be written by others (mode 0777)");
+    check(store, ARCP__TRUSTED_SECRET, "/inner can be changed by other users (mode 0777)");
     assert_int_equal(chmod(inner, 01777), 0);
     check(store, ARCP__TRUSTED_SECRET, NULL);
     assert_int_equal(symlink("nothing", store), 0);
     check(store, ARCP__TRUSTED_SECRET, NULL);
     assert_int_equal(chmod(inner, 0777), 0);
-    check(store, ARCP__TRUSTED_SECRET, "/inner can be written by others (mode 0777)");
+    check(store, ARCP__TRUSTED_SECRET, "/inner can be changed by other users (mode 0777)");
 }
 
 #define t(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -77,15 +77,16 @@ static void what_others_can_change_is_refused_at_the_start(void **state)
         int exit_status;
         const char *why;
     } rows[] = {
-        {"state directory", NULL, "", "", 0777, 2, "can be written by others (mode 0777)"},
+        {"state directory", NULL, "", "", 0777, 2, "can be changed by other users (mode 0777)"},
         {"configuration", "log: {level: info}\n", "arcpd.yaml", "", 0666, 2,
-         "/arcpd.yaml can be written by others (mode 0666)"},
-        {"store", NULL, "arcp.db", "", 0666, 1, "/arcp.db can be written by others"},
-        {"store that can be read", NULL, "arcp.db", "", 0644, 1, "/arcp.db is a secret that"},
+         "/arcpd.yaml can be changed by other users (mode 0666)"},
+        {"store", NULL, "arcp.db", "", 0666, 1, "/arcp.db can be changed by other users"},
+        {"store that can be read", NULL, "arcp.db", "", 0644, 1,
+         "/arcp.db is a secret but world-readable"},
         {"token file", "token_file: @/tokens\n", "tokens", "secret-of-dave=dave\n", 0666, 2,
          "token_file: /"},
         {"token file that can be read", "token_file: @/tokens\n", "tokens", "secret=dave\n", 0644,
-         2, "/tokens is a secret that everybody may read"},
+         2, "/tokens is a secret but world-readable"},
         {"TLS key", "tls: {certificate: @/key, key: @/key}\n", "key", "x", 0644, 2, "tls.key: /"},
         {"key of JWTs", "jwt: [{algorithm: HS256, key_file: @/key}]\n", "key",
          "0123456789abcdef0123456789abcdef", 0602, 2, "jwt[0].key_file: /"},
@@ -141,7 +142,7 @@ static void a_link_in_the_place_of_the_work_directory_changes_nothing(void **sta
     daemon_begin(&d, NULL);
     (void)snprintf(link, sizeof(link), "%s/work", d.directory);
     assert_int_equal(symlink(victim, link), 0);
-    check_refused(&d, 1, "/work cannot be used: it is no directory");
+    check_refused(&d, 1, "/work cannot be used: not a directory");
     assert_int_equal(stat(victim, &about), 0);
     assert_int_equal(about.st_mode & 07777, 0755);
     assert_int_equal(unlink(link), 0);

@@ -40,9 +40,9 @@ right_tree() {
                     print "#include " header[name[i]] >(src folder "/arrows.c")
         }
     }' "$tree/docs/architecture.md"
-    echo '/* Kept. */' | tee "$tree/src/launch/launcher_plan.h" "$tree/src/process/stray.h" >"$tree/src/engine/state.h"
-    printf '# Why.\ntests/engine/job_test.c process/stray.h looks at strays\n' >"$tree/tests/tree/private_headers.txt"
-    echo '#include "process/stray.h"' >"$tree/tests/engine/job_test.c"
+    echo '/* Kept. */' | tee "$tree/src/launch/launcher_plan.h" "$tree/src/process/orphan.h" >"$tree/src/engine/state.h"
+    printf '# Why.\ntests/engine/job_test.c process/orphan.h looks at orphans\n' >"$tree/tests/tree/private_headers.txt"
+    echo '#include "process/orphan.h"' >"$tree/tests/engine/job_test.c"
     echo '#include <arcp/sys/launcher.h>' >"$tree/src/launch/launch.h"
     printf '#include "launch/launch.h"\n#include <arcp/sys/launcher.h>\n' >"$tree/src/process/table.c"
     echo '#include "launch/launcher_plan.h"' >"$tree/tests/launch/plan_test.c"
@@ -141,7 +141,7 @@ layer '#include "process/process.h"' src/launch/plan.c 'launch may not include p
 layer '#include <arcp/json.h>' src/process/table.c 'process may not include arcp/json.h'
 layer '#include <arcp/sys/launcher.h>' src/engine/job.c 'engine may not include arcp/sys/launcher.h'
 layer '#include "launch/launcher_plan.h"' src/process/table.c 'launch has cgroups.h'
-layer '#include "process/stray.h"' tests/engine/other_test.c 'process has process.h for others'
+layer '#include "process/orphan.h"' tests/engine/other_test.c 'process has process.h for others'
 layer '#include "engine/state.h"' src/runtime/arrows.c 'runtime may not include engine/state.h'
 layer '#include "engine/state.h"' fuzz/fuzz.c 'may not include engine/state.h'
 layer '#include <arcp/token.h>' src/engine/job.c 'engine may not include arcp/token.h'
