@@ -93,7 +93,7 @@ format: dev-deps ## clang-format over all C sources, in place
 reference: deps ## docs/reference, from the tables of the sources
 	@$(call build,dev) --target reference
 
-docs: ## guides, reference and C API as a site with search: build/docs/index.html
+docs: ## guides, reference and API as a site with search: build/docs/index.html
 	@tools/install-deps.sh --docs
 	@$(call build,release) --target docs
 

@@ -170,11 +170,17 @@ def page_name(header):
     return header.replace("/", "-").replace(".h", ".md")
 
 
+def first_sentence(text):
+    plain = re.sub(r"<[^>]*>", "", text.split("</p>")[0]).strip().replace("\n", " ")
+    return re.split(r"(?<=\.) ", plain)[0].replace("|", "\\|")
+
+
 def write(xml, folder):
-    """Writes a page for each header into the folder; (title, file name) of each."""
+    """Writes a page for each header into the folder; title, file name and first sentence of each."""
     api = Api(xml)
     os.makedirs(folder, exist_ok=True)
     for name in api.files:
         with open(os.path.join(folder, page_name(name)), "w", encoding="utf-8") as file:
             file.write(api.page(name).replace('.md#', '.html#'))
-    return [(name, page_name(name)) for name in sorted(api.files, key=lambda n: ("sys/" in n, n))]
+    return [(name, page_name(name), first_sentence(api.described(api.files[name])))
+            for name in sorted(api.files, key=lambda n: ("sys/" in n, n))]
