@@ -362,5 +362,24 @@ joined "$table" '^6-2' '7-2' 'the id 7-2 must be 6-NUMBER'
 joined "$table" 'ping' '' 'must be six cells'
 joined "$table" '^.*$' '' 'has no rows'
 
+# page NAME TEXT WORDS: a page more in a copy of the pages, which the site refuses.
+page() {
+    tree=$work/site
+    rm -rf "$tree"
+    mkdir "$tree"
+    tar -C "$here/../.." -cf - --exclude='./build*' --exclude=./.git . | tar -C "$tree" -xf -
+    printf '%s\n' "$2" >>"$tree/$1"
+    cases=$((cases + 1))
+    if output=$("$here/../../tools/site/build" --check "$tree" 2>&1); then
+        echo "FAIL the site takes '$2' in $1"
+        failed=1
+    elif ! printf '%s' "$output" | grep -qF -- "$3"; then
+        echo "FAIL the site refuses '$2' without saying '$3': $output"
+        failed=1
+    fi
+}
+page docs/new.md '# New' 'not in the navigation of tools/site/build: docs/new.md'
+page docs/leases.md '[gone](gone.md)' 'docs/leases.md: gone.md is not there'
+
 [ "$failed" -eq 0 ] || exit 1
 echo "refuses: $cases cases"
