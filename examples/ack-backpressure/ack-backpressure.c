@@ -1,5 +1,5 @@
-/* Acknowledges events by hand. While more than session.ack_lag_events of them (here: 5) are
- * not acknowledged, the job is told once per crossing: a status back_pressure.
+/* Acknowledges events itself. When more than session.ack_lag_events of them (here: 5) are not
+ * acknowledged, the job gets one status event back_pressure, until the lag has been below that.
  * cc -o ack-backpressure ack-backpressure.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ int main(void)
                 arcp_span_equal_cstr(body->status.phase, "back_pressure");
     }
     printf("%u logs, back_pressure %u times\n", logs, told);
-    /* The runtime may now forget what it kept for a resume. */
+    /* The runtime may now discard the events that it kept for a resume. */
     if (arcp_client_ack(client, last, &err) == ARCP_OK) {
         printf("acknowledged\n");
     }

@@ -16,7 +16,7 @@ static arcp_json json = ARCP_JSON_INIT;
 static void say(const char *text)
 {
     (void)puts(text);
-    (void)fflush(stdout); /* or nobody hears it until we end */
+    (void)fflush(stdout); /* else the line stays in the buffer until the program exits */
 }
 
 static arcp_json_ref member(arcp_json_ref object, const char *name)

@@ -1,5 +1,5 @@
-/* Cancels a job. The agent is told why and how long it has to wind down; here it ends
- * by itself. One that does not is ended by SIGTERM after that time, then SIGKILL.
+/* Cancels a job. The agent gets the reason and the time that it has to wind down; here it exits
+ * by itself. An agent that does not is ended by SIGTERM after that time, then by SIGKILL.
  * cc -o cancel cancel.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>

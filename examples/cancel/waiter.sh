@@ -1,5 +1,5 @@
 #!/bin/sh
-# Works for as long as nobody asks it to stop.
+# Works until it is cancelled.
 echo '{"type":"job.event","payload":{"kind":"progress","body":{"current":1,"total":100}}}'
 while read -r line; do
     case $line in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reads what it is told to, if it may.
+# Reads a file, if the lease allows it.
 echo '{"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/srv/report.txt"}}'
 while read -r line; do
     case $line in

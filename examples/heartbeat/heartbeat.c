@@ -1,5 +1,5 @@
 /* Heartbeats keep a quiet connection alive. Here the interval is two seconds, and a job works
- * for five seconds without a word; two silent intervals would have ended the connection.
+ * for five seconds without an event; two silent intervals would have ended the connection.
  * cc -o heartbeat heartbeat.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>

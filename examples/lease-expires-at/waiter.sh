@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits until it is told to stop, and stops.
+# Waits for job.cancel, and exits.
 while read -r line; do
     case $line in
     *'"type":"job.cancel"'*'"lease_expired"'*) exit 0 ;;

@@ -1,5 +1,5 @@
-/* Runs three jobs and lists them, two to a page, then only those that failed.
- * A listing shows the jobs of one's own principal, from every session.
+/* Runs three jobs and lists them, two to a page, then only the failed ones.
+ * A listing shows the jobs of the client's principal, from all its sessions.
  * cc -o list-jobs list-jobs.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A job gets a credential of its own for an upstream, from a pool that arcpd has; nobody
- * else sees it: the submitter once, the agent in its job.start. It is taken back at the end.
+/* A job gets a credential of its own for an upstream, from a pool of arcpd. Only
+ * the submitter sees it, once, and the agent in its job.start. It is returned at the end.
  * cc -o provisioned-credentials provisioned-credentials.c \
  *   $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>

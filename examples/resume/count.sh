@@ -1,5 +1,5 @@
 #!/bin/sh
-# Counts to six, whoever listens.
+# Counts to six.
 for i in 1 2 3 4 5 6; do
     echo "number $i"
 done

@@ -1,5 +1,5 @@
 /* Submits a job, prints each event when it comes, then the result.
- * A job speaks while it works; what it said and its result come over one connection.
+ * Events are sent while the job works; they and the result use one connection.
  * cc -o submit-and-stream submit-and-stream.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,7 +22,7 @@ agent $job< {"type":"job.cancel","payload":{"reason":"client","grace_ms":30000}}
 # Asked again during the grace: acknowledged again.
 a> {"arcp":"1.1","id":"5","type":"job.cancel","job_id":"$job","payload":{}}
 a< job.cancelled {"id":"5"}
-# What it says while it winds down is still recorded.
+# Output of the agent during the grace period is still recorded.
 agent $job> bye
 a< job.event {"event_seq":4,"payload":{"kind":"log"}}
 agent $job exits 0

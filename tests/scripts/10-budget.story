@@ -17,7 +17,7 @@ agent $j< {"re":"n","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"s",
     "payload":{"kind":"metric","body":{"name":"cost.llm","value":"5","unit":"USD"}}}
 agent $j< {"re":"s","payload":{"error":{"code":"INVALID_REQUEST"}}}
-# What is no JSON number is no line of the protocol: it is told to the log and spends nothing.
+# A line whose number is not JSON is not a line of the protocol: it becomes a log event and spends nothing.
 agent $j> {"type":"job.event","id":"x",
     "payload":{"kind":"metric","body":{"name":"cost.llm","value":NaN,"unit":"USD"}}}
 a< {"payload":{"kind":"log","body":{"level":"error"}}}

@@ -1,5 +1,5 @@
-# §6.2: an agent is told what its own job's session has negotiated, in the draft's order, whatever
-# other sessions, whose jobs begin before and after it, have.
+# §6.2: job.start has the features that the job's own session has negotiated, in the draft's order,
+# independently of sessions whose jobs begin before and after it.
 # [arcp:6.2-4]
 a> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["ack","progress"]}}

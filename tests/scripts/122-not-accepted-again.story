@@ -1,6 +1,6 @@
-# docs/protocol.md, Sessions: a session that did not negotiate x-vendor.arcpd.accepted_again is not told
-# again after a resume what was accepted: its client might take that for the answer to its next
-# submit, and asks again under its key.
+# docs/protocol.md, Sessions: a session that did not negotiate x-vendor.arcpd.accepted_again gets no
+# job.accepted again after a resume: its client might take it for the response to its next submit. The
+# client repeats the submit with its key.
 hello_as a alice somebody-elses
 a> job.submit #1 {"agent":"echo","idempotency_key":"k"}
 drop a

@@ -1,6 +1,6 @@
-# docs/protocol.md, Peer profiles, `python`: its client gives up all that it waits for at a session.error.
-# A refused submit is told so only when it waits for nothing else; among others it is a job.accepted
-# with a job.error behind it.
+# docs/protocol.md, Peer profiles, `python`: a session.error makes its client give up all pending
+# requests. A submit is refused by one only when no other request is pending; else by a job.accepted
+# followed by a job.error.
 profile * bob python
 hello a bob
 a> job.submit #1 {"agent":"nobody"}
@@ -29,7 +29,7 @@ a< job.accepted {"id":"3","job_id":"$none","event_seq":"$absent",
 a< job.error {"id":"3","event_seq":4,"job_id":"$none","trace_id":"0af7651916cd43dd8448eb211c80319c",
     "payload":{"code":"AGENT_NOT_AVAILABLE","final_status":"error","completed_at":"$_",
     "request_id":"3"}}
-# There is no such job: no list has it, and nobody can ask for it.
+# The job does not exist: it is not in listings, and requests for it are JOB_NOT_FOUND.
 a> session.list_jobs #4
 a< session.jobs {"payload":{"jobs":[{"job_id":"$j"}]}}
 hello o bob
@@ -59,7 +59,7 @@ a< job.error {"id":"5","event_seq":6}
 a< job.error {"id":"6","event_seq":7}
 a< job.error {"id":"7","event_seq":8}
 a< job.error {"event_seq":9,"job_id":"$j","payload":{"code":"INTERNAL_ERROR"}}
-# When the last job has ended, the session is told directly again.
+# When the last job has ended, refusals are a session.error again.
 a> session.list_jobs #8 {"cursor":"zzz"}
 a< session.error {"id":"8","event_seq":"$absent","payload":{"code":"INVALID_REQUEST"}}
 a> job.submit #9 {"agent":"nobody"}

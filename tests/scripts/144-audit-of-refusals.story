@@ -1,5 +1,5 @@
-# Who may not is in the audit log too: a cancel of somebody else's job, or of none, and a resume with
-# the session that it aimed at.
+# The audit log has refused requests, too: a cancel of another principal's job or of an unknown one,
+# and a resume, with the session that it named.
 # [arcp:14-3] [arcp:14-21]
 hello a alice
 hello b bob

@@ -1,4 +1,4 @@
-# Limits: submits of a principal have a token bucket; who is past it is told when there is room.
+# Limits: submits of a principal have a token bucket; a refused submit says when there is room again.
 setting limits.submits_per_sec 1
 setting limits.submit_burst 2
 hello a alice

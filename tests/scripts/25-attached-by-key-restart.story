@@ -26,7 +26,7 @@ b< job.error {"event_seq":3,"job_id":"$j","payload":{"code":"INTERNAL_ERROR","re
 b> job.submit #2 {"agent":"echo","idempotency_key":"K"}
 b< job.accepted {"job_id":"$j"}
 b< nothing
-# Nothing was seen by c in its new life: it submitted this job, and is told so again.
+# c has seen nothing since the restart: it submitted this job, so it gets job.accepted again.
 c> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_c","resume_token":"$resume_c","last_event_seq":0}}
 c< session.welcome {"session_id":"$session_c"}

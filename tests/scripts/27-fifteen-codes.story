@@ -101,7 +101,7 @@ a> job.submit #13 {"agent":"echo"}
 a< job.error {"payload":{"code":"INTERNAL_ERROR",
     "message":"too many running jobs (limits.jobs_per_session)","retryable":true,"request_id":"13",
     "details":{"limit":"limits.jobs_per_session"}}}
-# RESUME_WINDOW_EXPIRED: a token that nobody has.
+# RESUME_WINDOW_EXPIRED: a token that was never issued.
 y> session.resume #r {"auth":{"scheme":"bearer","token":"t-alice"},"session_id":"$session_a",
     "resume_token":"made up","last_event_seq":0}
 y< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED","message":"$_","retryable":false}}

@@ -50,7 +50,7 @@ a< {"event_seq":3,"payload":{"kind":"tool_result",
     "body":{"call_id":"D",
     "error":{"code":"PERMISSION_DENIED","details":{"capability":"agent.delegate"}}}}}
 agent $j< {"re":"d1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
-# Two spellings of a tool in one call: the one that was asked about is the one that is told.
+# Two spellings of a tool in one call: the one that the gate checked is the one that is relayed.
 agent $j> {"type":"job.event","payload":{"kind":"tool_call",
     "body":{"tool":"ok.one","name":"rm","args":{"a":1},"arguments":{"a":2},"call_id":"c1",
     "tool_call_id":"c9"}}}

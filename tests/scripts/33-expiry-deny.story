@@ -8,9 +8,9 @@ a< job.accepted {"job_id":"$j"}
 a< job.event
 agent $j< {"type":"job.start"}
 later +2s
-# It is logged although nobody asked for anything, and the job goes on.
+# The expiry is recorded although there was no request, and the job continues.
 audit< {"event":"expiry","decision":"denied","principal":"alice","job_id":"$j"}
-# Expiry is told before a budget that is used up as well.
+# Expiry is reported before an exhausted budget.
 agent $j> {"type":"job.event","id":"1",
     "payload":{"kind":"tool_call","body":{"tool":"t","call_id":"c"}}}
 a< {"payload":{"kind":"tool_result",

@@ -40,7 +40,7 @@ agent $j> {"type":"job.event","id":"n2",
 agent $j< {"re":"n2","payload":{"error":{"code":"INVALID_REQUEST"}}}
 a> job.subscribe #2 {"job_id":"$j"}
 a< job.subscribed {"payload":{"budget":{"USD":94.999999999999999999}}}
-# More than was left: the overspend is told, and the gate is shut.
+# More than was left: the overspend is reported, and the gate denies.
 agent $j> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.llm","value":100,"unit":"USD"}}}
 a< {"event_seq":11}

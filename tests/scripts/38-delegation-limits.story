@@ -53,7 +53,7 @@ a< {"job_id":"$p","payload":{"kind":"metric","body":{"name":"cost.budget.remaini
 agent $c> {"type":"job.event","payload":{"kind":"tool_call","body":{"tool":"t","call_id":"x"}}}
 a< {"job_id":"$c","payload":{"kind":"tool_result",
     "body":{"error":{"code":"BUDGET_EXHAUSTED","details":{"currency":"USD"}}}}}
-# The root ends: everything below it does, each once, and their agents are told why.
+# The root ends: everything below it does, each once, and their agents get the reason.
 agent $p> {"type":"job.result","payload":{}}
 a< job.result {"job_id":"$p"}
 a< job.error {"job_id":"$c3","payload":{"code":"CANCELLED","final_status":"cancelled",

@@ -77,7 +77,7 @@ c< job.accepted {"payload":{"budget":{"USD":5}}}
 c< job.event {"event_seq":1}
 c> job.submit #2 {"agent":"nobody"}
 c< job.error {"id":"2","event_seq":2}
-# A stop is told to each in its own form.
+# Each client gets a stop in the form of its profile.
 c> job.submit #3 {"agent":"echo"}
 c< job.accepted {"job_id":"$plain"}
 c< job.event {"event_seq":3}

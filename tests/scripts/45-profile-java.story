@@ -34,7 +34,7 @@ a< job.result {"job_id":"$k"}
 a> job.submit #k2 {"agent":"echo","idempotency_key":"k"}
 a< job.accepted {"id":"k2","job_id":"$k"}
 a< job.result {"job_id":"$k","payload":{"result":1}}
-# It knows no session.error: before the welcome it is told by a job.error that has no job.
+# It knows no session.error: before the welcome it is refused by a job.error without a job.
 n> session.hello #h {"client":{"name":"arcp-client-java","version":"1"},
     "auth":{"scheme":"bearer","token":"wrong"}}
 n< job.error {"session_id":"$_","job_id":"$absent","event_seq":"$absent",
@@ -48,7 +48,7 @@ r< close 1008
 h> session.hello #h {"client":{"name":"arcp-client-java","version":"1"},"auth":{"scheme":"basic"}}
 h< job.error {"payload":{"code":"UNAUTHENTICATED"}}
 h< close 1008
-# Nobody else is.
+# Other clients are not.
 d> session.hello #h {"client":{"name":"arcp-client-javascript","version":"1"},
     "auth":{"scheme":"bearer","token":"wrong"}}
 d< session.error {"payload":{"code":"UNAUTHENTICATED","final_status":"$absent"}}

@@ -39,7 +39,7 @@ agent $j> {"type":"job.event","payload":{"kind":"result_chunk",
     "body":{"data":"","encoding":"utf8","more":true}}}
 a< {"event_seq":12,"payload":{"kind":"result_chunk",
     "body":{"chunk_seq":0,"data":"","encoding":"utf8","more":true}}}
-# Bad ones, each refused with the member's name; nobody sees them.
+# Invalid bodies, each refused with the member's name; clients do not see them.
 agent $j> {"type":"job.event","id":"1","payload":{"kind":"log","body":{"message":"m"}}}
 agent $j< {"re":"1","payload":{"error":{"code":"INVALID_REQUEST",
     "message":"body.level is missing, must be a non-empty string"}}}
@@ -89,7 +89,7 @@ agent $j< {"re":"13","payload":{"error":{"code":"INVALID_REQUEST",
     "message":"body must be an object"}}}
 agent $j> {"type":"job.event","id":"14","payload":{"body":{}}}
 agent $j< {"re":"14","payload":{"error":{"code":"INVALID_REQUEST"}}}
-# Without an id nobody waits for the error: it is a log event, so that it is not lost.
+# Without an id there is no reply: the error is a log event, so that it is not lost.
 agent $j> {"type":"job.event","payload":{"kind":"thought","body":{}}}
 a< {"event_seq":13,"payload":{"kind":"log",
     "body":{"level":"error","message":"body.text is missing, must be a string"}}}

@@ -5,7 +5,7 @@ hello o alice
 a> job.submit #1 {"agent":"echo"}
 a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1}
-# Another session's token; an id that is none; the right id with a token of nobody's.
+# The token of another session; an unknown id; the right id with an unknown token.
 b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_o","last_event_seq":0}}
 b< session.error {"session_id":"$_","payload":{"code":"RESUME_WINDOW_EXPIRED","retryable":false}}
@@ -17,7 +17,7 @@ b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"","last_event_seq":0}}
 b< session.error {"payload":{"code":"INVALID_REQUEST",
     "message":"payload.resume.resume_token is \"\", must be a non-empty string"}}
-# Another principal, and nobody: the token alone opens nothing.
+# Another principal, and no principal: the resume token alone is not enough.
 b> session.resume #r {"auth":{"scheme":"bearer","token":"t-bob"},"session_id":"$session_a",
     "resume_token":"$resume_a","last_event_seq":0}
 b< session.error {"payload":{"code":"UNAUTHENTICATED",

@@ -12,7 +12,7 @@ drop a
 a> session.hello #r2 {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":0}}
 a< session.welcome {"session_id":"$session_a","payload":{"resume_token":"$t3"}}
-# The one that nobody may have seen is dead by then, the newest is good.
+# The token that the client may not have received is invalid by then; the newest is valid.
 b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$t2","last_event_seq":0}}
 b< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}

@@ -21,7 +21,7 @@ agent $j3> {"type":"delegate","id":"d","payload":{"agent":"echo","input":1}}
 a< job.accepted {"payload":{"parent_job_id":"$j3"}}
 a< {"event_seq":4}
 a< {"event_seq":5}
-# A subscription of somebody else's job is no submit of ours.
+# A subscription to a job of another session is not a submit of this one.
 hello o alice
 o> job.submit #1 {"agent":"echo"}
 o< job.accepted {"job_id":"$other"}

@@ -1,5 +1,5 @@
 # §6.5, docs/protocol.md, Ack: lag is advice: one back_pressure status per crossing, on the job that
-# causes it, to all who observe it. Nobody is delayed by it.
+# causes it, for all observers of the job. It delays no session.
 # [arcp:6.5-4]
 setting session.ack_lag_events 3
 hello a alice
@@ -16,7 +16,7 @@ agent $loud> 4
 a< {"event_seq":4}
 a< {"event_seq":5,"job_id":"$loud",
     "payload":{"kind":"status","body":{"phase":"back_pressure","message":"$_"}}}
-# Once, however far it falls behind, and whoever adds to it.
+# Once, however far it falls behind, and whichever job adds to the lag.
 agent $loud> 6
 a< {"event_seq":6}
 agent $quiet> 7
@@ -24,7 +24,7 @@ a< {"event_seq":7}
 agent $loud> 8
 a< {"event_seq":8}
 a< nothing
-# At the limit it is still behind; under it the crossing is over, and the next is told again.
+# At the limit it is still behind; under it the crossing is over, and the next one is reported again.
 a> session.ack #3 {"last_processed_seq":5}
 a> session.ping #p3
 a< session.pong

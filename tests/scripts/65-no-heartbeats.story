@@ -1,4 +1,5 @@
-# §6.4: without the feature nobody is pinged and nobody is lost; a ping is answered still.
+# §6.4: without the feature the runtime sends no pings and closes no silent connection; it still
+# answers pings.
 setting session.heartbeat_interval_sec 10
 a> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["list_jobs"]}}

@@ -19,7 +19,7 @@ b< job.error {"id":"3","job_id":"$absent","trace_id":"$absent","event_seq":3,
     "payload":{"code":"JOB_NOT_FOUND",
     "message":"there is no job \"job_00000000000000000000000000\"","retryable":false,
     "final_status":"error","details":{"job_id":"job_00000000000000000000000000"}}}
-# Its own principal sees it as ever; who may not cancel is told so.
+# Its own principal still sees it; a session that may not cancel it gets PERMISSION_DENIED.
 hello c alice
 c> job.cancel #1 {"job_id":"$j"}
 c< job.error {"payload":{"code":"PERMISSION_DENIED"}}

@@ -16,7 +16,7 @@ d< close 1008
 e> {"arcp":"1.1","id":"1","type":"session.list_jobs","session_id":"sess_other","payload":{}}
 e< session.error {"payload":{"code":"UNAUTHENTICATED"}}
 e< close 1008
-# A token of the wrong type, an empty scheme, no auth at all: nobody.
+# A token of the wrong type, an empty scheme, no auth: not authenticated.
 f> session.hello #1 {"auth":{"scheme":"","token":"t-alice"}}
 f< session.error {"payload":{"code":"UNAUTHENTICATED","message":"auth.scheme must be \"bearer\""}}
 f< close 1008

@@ -1,4 +1,4 @@
-# Limits: whoever says nothing for limits.hello_timeout_sec is closed, on both sides of it.
+# Limits: a connection that sends nothing for limits.hello_timeout_sec is closed; on both sides of the limit.
 setting limits.hello_timeout_sec 5
 connect a
 clock +4999ms

@@ -17,7 +17,7 @@ a< job.accepted {"job_id":"$j3"}
 a< {"payload":{"kind":"status"}}
 agent $j3> {"type":"job.error","payload":{"code":"INTERNAL_ERROR","message":"m","retryable":false}}
 a< job.error {"payload":{"code":"INTERNAL_ERROR","retryable":true}}
-# Of the others it is the agent who knows; without a word the code's own answer stands.
+# For other codes the agent's `retryable` counts; without it the default of the code.
 a> job.submit #4 {"agent":"echo"}
 a< job.accepted {"job_id":"$j4"}
 a< {"payload":{"kind":"status"}}

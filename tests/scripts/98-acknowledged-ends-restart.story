@@ -1,4 +1,4 @@
-# §6.5: an end that was acknowledged is not told again after a restart; one that was not, is.
+# §6.5: an end that was acknowledged is not sent again after a restart; one that was not acknowledged is.
 hello a alice
 a> job.submit #1 {"agent":"echo","idempotency_key":"k1"}
 a< job.accepted {"job_id":"$j"}
@@ -39,7 +39,7 @@ a> session.hello #r2 {"auth":{"scheme":"bearer","token":"t-alice"},
 a< session.welcome {"session_id":"$session_a"}
 a< job.error {"event_seq":8,"job_id":"$m","payload":{"code":"INTERNAL_ERROR"}}
 a< nothing
-# Who was never told is told all of it.
+# A session that has never received it gets all of it.
 hello b alice
 b> job.subscribe #1 {"job_id":"$j","history":true}
 b< job.subscribed {"payload":{"current_status":"success","replayed":true}}

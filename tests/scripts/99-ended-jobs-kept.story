@@ -29,7 +29,8 @@ a< session.jobs {"payload":{"jobs":[{"job_id":"$first","status":"success"},
     {"job_id":"$third","status":"success"}]}}
 a> job.subscribe #6 {"job_id":"$second","history":true}
 a< job.error {"event_seq":7,"payload":{"code":"JOB_NOT_FOUND","request_id":"6"}}
-# The key of a job that is kept no longer still finds what it was answered with, and nobody waits for its end.
+# The key of a job that is no longer kept still finds the response; a job.error follows, so that no
+# client waits for the end.
 a> job.submit #7 {"agent":"echo"}
 a< job.accepted {"job_id":"$fourth"}
 a< {"event_seq":8}
