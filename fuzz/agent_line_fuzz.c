@@ -1,6 +1,6 @@
-/* What an agent writes: each line of the input is one line of its standard output. The lines
- * may be anything; what the job's client is shown keeps every promise of
- * tests/engine/watch.h, and the job ends once. */
+/* Lines of an agent: each line of the input is one line of its standard output. Whatever they are,
+ * the frames for the job's client keep every promise of tests/engine/watch.h, and the job ends
+ * once. */
 #include <stdlib.h>
 #include <string.h>
 

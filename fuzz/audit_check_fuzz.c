@@ -1,5 +1,5 @@
-/* Files of the audit log as anybody may have written them: read in one piece and in pieces of a
- * size that the input chooses, with the same findings. */
+/* Any bytes as a file of the audit log: read in one piece and in pieces of a size that the input
+ * chooses, with the same findings. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The small readers of src/base: what they accept is written back as it was, and is what a
- * plain second reading takes it for. */
+/* The small parsers of src/base: text that they accept is written back unchanged, and a second,
+ * simple parser gets the same value. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -7,9 +7,9 @@
  *   anything else is a frame from the runtime, in which $N stands for the id of the
  *   N-th last frame that was sent (0 to 9)
  *
- * What must hold: numbers are handed over in order and once, a request gets at most one
- * reply, nothing follows a job's end, everything sent is a JSON object, and nothing is left
- * when the session is freed. */
+ * It must hold that events are delivered in order and once, a request gets at most one response,
+ * nothing follows a job's end, everything sent is a JSON object, and no memory is left when the
+ * session is freed. */
 #include "entry.h"
 
 #include <stdio.h>
@@ -113,7 +113,7 @@ static void drain(world *w)
     require(arcp__client_session_deadline(w->session) >= 0);
 }
 
-/* A frame with the ids put in. */
+/* A frame with the ids inserted. */
 static void hear(world *w, const char *line, size_t size)
 {
     arcp_buf frame = arcp_buf_init();

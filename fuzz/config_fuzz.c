@@ -1,5 +1,5 @@
-/* arcpd.yaml: what is refused names its file and line; what is taken is printed, and when that can
- * be read (secrets are masked in it) it is printed as before. */
+/* arcpd.yaml: an error has its file and line; an accepted file is printed, and if that text can be
+ * read (secrets are masked in it) it is printed in the same way. */
 #include "arcpd/config.h"
 
 #define NAME "f.yaml"

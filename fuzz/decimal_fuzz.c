@@ -1,13 +1,13 @@
-/* Decimals against a model that only moves digits about: whatever either parser accepts
- * must be written as the text the model derives from the input. */
+/* Decimals against a model that only moves digits: a value that either parser accepts must be
+ * written as the text that the model derives from the input. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/decimal.h"
 
-/* Long enough for every value the model looks at: 400 input bytes, shifted by at most
- * SHIFT_MAX places. */
+/* Long enough for every value of the model: 400 input bytes, shifted by at most SHIFT_MAX
+ * places. */
 #define INPUT_MAX 400
 #define SHIFT_MAX 500
 #define WHOLE_MAX (INPUT_MAX + SHIFT_MAX)
@@ -177,7 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const arcp_span text = arcp_span_make((const char *)data, size);
     check_amount(text);
     check_spend(text);
-    /* The same input as a text of nothing but what numbers are made of. */
+    /* The same input as a text with only the characters of numbers. */
     static const char alphabet[] = "0123456789.e-+0";
     char number[INPUT_MAX];
     for (size_t i = 0; i < size; i++) {

@@ -1,4 +1,4 @@
-/* What libFuzzer, or replay.c, calls; included before every fuzzer by arcp_fuzz. */
+/* The entry for libFuzzer and replay.c; arcp_fuzz includes it before every fuzzer. */
 #ifndef ARCP_FUZZ_ENTRY_H
 #define ARCP_FUZZ_ENTRY_H
 
@@ -10,7 +10,7 @@
 /* Runs one input; returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What must hold for every input; a fuzzer reports the one for which it does not. */
+/* A condition that must hold for every input; a fuzzer reports an input for which it does not. */
 static inline void require(bool condition)
 {
     if (!condition) {

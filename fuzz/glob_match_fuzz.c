@@ -1,5 +1,5 @@
-/* Compiled sets against the model. Input: a byte that says which capability, then lines;
- * the last one is the target, the others are patterns. */
+/* Compiled sets against the model. Input: a byte that selects the capability, then lines; the last
+ * one is the target, the others are patterns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { INPUT_MAX = 400, LINES_MAX = 12 };
 
-/* What the set of these patterns says must be what the model says. */
+/* The set of these patterns must match the same targets as the model. */
 static void check(arcp__capability capability, const arcp_span *patterns, size_t count,
                   arcp_span target)
 {

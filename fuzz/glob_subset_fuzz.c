@@ -1,7 +1,7 @@
-/* The subset question against the model. Input: a byte that says which capability, then
- * lines: the child's pattern, and the parent's. A "no" must have a real witness; a "yes"
- * must hold for strings made from the child's pattern, and for short inputs for all targets
- * that the model without shortcuts can visit. */
+/* The subset question against the model. Input: a byte that selects the capability, then lines: the
+ * child's pattern, and the parent's. A "no" must have a real witness; a "yes" must hold for strings
+ * made from the child's pattern, and for short inputs for all targets that the exact model can
+ * visit. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 enum { INPUT_MAX = 160, LINES_MAX = 6, STRINGS = 24, EXACT_MAX = 48, REPEATED = 20 };
 
-/* The pattern with its stars replaced; `choice` says by what. */
+/* The pattern with its stars replaced by text that `choice` selects. */
 static arcp_span fill_in(arcp_span pattern, uint32_t choice, char *out)
 {
     static const char *const fillings[] = {"", "x", "/", "a", "x/x", ".", "?", "/x"};
@@ -44,8 +44,8 @@ static void check_yes(arcp__target_kind kind, arcp_span child, const arcp_span *
     }
 }
 
-/* Escapes, addresses and most ports make too many places: they are left to the strings above
- * unless a pattern has them as a literal. */
+/* Escapes, addresses and most ports make too many states: only the strings above have them, unless
+ * a pattern has them as a literal. */
 static void check_exactly(arcp__target_kind kind, arcp_span child, const arcp_span *parents,
                           size_t count)
 {
@@ -55,7 +55,7 @@ static void check_exactly(arcp__target_kind kind, arcp_span child, const arcp_sp
     arcp_buf_fini(&witness);
 }
 
-/* In a long list those that cannot meet the child are left out first: the answer is the same. */
+/* In a long list those that cannot meet the child are left out first: the verdict is the same. */
 static void check_repeated(arcp__capability capability, arcp_span child, const arcp_span *parents,
                            size_t count, const arcp__glob_verdict *want)
 {

@@ -1,10 +1,10 @@
-/* Templates of requests to an upstream, and pointers into its answers. The first byte says what
- * the template is for and what the request has; then come, a line each, the template, what the
- * request's texts are, a pointer, and an answer.
+/* Templates of requests to an upstream, and pointers into its responses. The first byte selects the
+ * use of the template and the members of the request; then come, one per line, the template, the
+ * request's text, a pointer, and a response.
  *
- * Whatever comes: a header stays one line, a URL gets nothing but unreserved characters, a body
- * is JSON in which nothing of the request becomes structure, and who names nothing of a request
- * comes to the same for every one. */
+ * For every input: a header stays one line, a URL gets only unreserved characters, a body is JSON
+ * in which no text of the request becomes structure, and a template without names has the same
+ * result for every request. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static char *to_cstr(arcp_span text)
     return copy;
 }
 
-/* As the engine asks: ids are its own, texts are what a client or an upstream chose. */
+/* As the engine makes it: ids are its own, texts are chosen by a client or an upstream. */
 static arcp_provision_request make_request(uint8_t has, arcp_span text, const arcp_span *models)
 {
     return (arcp_provision_request){
@@ -56,7 +56,7 @@ static size_t count_nodes(arcp_span text, bool *is_json)
 
 static void check_header(arcp_span out, const char *text)
 {
-    /* What the operator wrote is his; what was put in is not. */
+    /* The operator's own text may have line ends; inserted text must not. */
     for (size_t at = 0; at < out.size && strpbrk(text, "\r\n") == NULL; at++) {
         require(out.data[at] != '\r' && out.data[at] != '\n');
     }
@@ -120,7 +120,7 @@ static void try_template(arcp__template_use use, const char *text,
     arcp__template_fini(&made);
 }
 
-/* {principal} alone, as a URL: what came is put in percent-encoded and comes back. */
+/* {principal} alone, as a URL: the text is inserted percent-encoded and decodes to itself. */
 static void try_url(arcp_span text, const arcp_provision_request *request)
 {
     arcp__template made;
@@ -171,7 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const arcp_span models[] = {ARCP_SPAN_LITERAL("a"), value};
     arcp_provision_request request = make_request(data[0], value, models);
     (void)setenv("ARCP_FUZZ", "hush", 1);
-    /* Files are what they are on whose machine this runs. */
+    /* The content of files depends on the machine. */
     if (strstr(text, FILES) == NULL) {
         try_template((arcp__template_use)(data[0] % 3), text, &request);
     }

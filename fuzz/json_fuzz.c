@@ -1,6 +1,6 @@
-/* JSON against a second, independent reading of it (tests/support/slow_json.h): both
- * accept the same texts; what is written again means the same; canonical forms are equal
- * exactly when the values are.
+/* JSON against a second, independent parser (tests/support/slow_json.h): both accept the same
+ * texts; a text that is written again has the same value; canonical forms are equal exactly when
+ * the values are.
  *
  * An input with a NUL byte, which no JSON has, is two texts that are compared as well. */
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "base/utf8.h"
 #include "support/slow_json.h"
 
-/* What the slow reading does with names is quadratic. */
+/* The slow parser's check of names is quadratic. */
 #define INPUT_MAX 8192
 
 static const arcp_json_limits limits = {16, 200, INPUT_MAX};
 
-/* Scans what must be good. */
+/* Scans a text that must be valid. */
 static void rescan(arcp_json *json, const arcp_buf *text)
 {
     const arcp_json_limits wide = {16, 200, SIZE_MAX};
@@ -60,7 +60,7 @@ static arcp_buf canonical(const arcp_json *json)
 static void check_canonical(const arcp_json *json, const slow_json *model)
 {
     arcp_buf once = canonical(json);
-    /* Each number may gain an exponent's place, never its zeros. */
+    /* Each number may become longer by an exponent, never by its zeros. */
     require(once.size <= json->text.size * 6 + (size_t)json->count * 12);
     arcp_json again = ARCP_JSON_INIT;
     rescan(&again, &once);
@@ -195,7 +195,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_canonical(&json, model);
         slow_json_free(model);
     }
-    /* Whatever it is, it can be quoted. */
+    /* Any text can be quoted. */
     arcp_buf quoted = arcp_buf_init();
     arcp_json_quote(text, &quoted);
     rescan(&json, &quoted);

@@ -1,8 +1,8 @@
-/* JSON Web Tokens. The first byte says what the rest is: a token as a peer would send it,
- * or header and claims (a line each) that are signed here, so that the claims are reached.
+/* JSON Web Tokens. The first byte selects what the rest is: a token as a peer would send it, or
+ * header and claims (a line each) that are signed here, so that the claims are reached.
  *
- * Whatever comes, nobody is let in without the right signature, an unexpired `exp`, our
- * audience and a principal. */
+ * No token is accepted without the right signature, an unexpired `exp`, the configured audience and
+ * a principal. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status == ARCP_OK) {
         require(principal.size != 0 && token.size > 2 && token.data != NULL);
         arcp_buf_clear(&principal);
-        /* One bit of the signature less, and it is nobody's. */
+        /* With one bit of the signature changed it is not valid. */
         token.data[token.size - 2] ^= 1;
         require(arcp__jwt_check(rules(), arcp_buf_span(&token), NOW * ARCP_NS_PER_SEC, &principal,
                                 &error) == ARCP_E_UNAUTHENTICATED);

@@ -1,5 +1,5 @@
-/* Two leases and a target: whatever can be read must keep the promises between parsing,
- * the gate, the subset check, derivation and narrowing.
+/* Two leases and a target: all that can be parsed must keep the promises between parsing, the gate,
+ * the subset check, derivation and narrowing.
  *
  * An input that begins with '{' is three lines: lease A, lease B, and a capability, a space
  * and a target. Any other input is a recipe: its bytes choose capabilities and patterns
@@ -26,7 +26,7 @@ static arcp_lease *parse(arcp_span text)
     return lease;
 }
 
-/* What is written reads back as the same lease. */
+/* A lease that is written is read again as the same lease. */
 static void check_round_trip(const arcp_lease *lease)
 {
     arcp_buf text = arcp_buf_init();
@@ -41,7 +41,7 @@ static void check_round_trip(const arcp_lease *lease)
     arcp_buf_fini(&again);
 }
 
-/* An authority of the lease's patterns alone: its budget is left open. */
+/* An authority with the lease's patterns only, without its budget. */
 static arcp_authority *authority_of(const arcp_lease *lease)
 {
     arcp_lease *empty = parse(ARCP_SPAN_LITERAL("{}"));
@@ -58,8 +58,8 @@ static arcp_authority *authority_of(const arcp_lease *lease)
     return authority;
 }
 
-/* Whether the lease allows the target; a canonical form is its own canonical form, and
- * what was allowed is allowed in it. */
+/* Whether the lease allows the target; a canonical form is its own canonical form, and an allowed
+ * target is allowed in that form. */
 static bool allows(const arcp_lease *lease, arcp_span capability, arcp_span target)
 {
     static arcp_target_scratch second_scratch;
@@ -162,7 +162,7 @@ static void check_all(arcp_span a_text, arcp_span b_text, arcp_span capability, 
     arcp_lease_unref(b);
 }
 
-/* The part of `rest` up to `end`, which is taken off. */
+/* Removes the part of `rest` up to `end` and returns it. */
 static const char *const capabilities[] = {"fs.read", "net.fetch", "tool.call", "model.use",
                                            "x-vendor.a.b"};
 static const char *const begins[] = {"/", "https://", "", "", ""};

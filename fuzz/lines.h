@@ -6,8 +6,8 @@
 
 #include <arcp/span.h>
 
-/* What stands in `rest` before `end`; `rest` goes on behind it, and has no data where there was
- * no `end`. */
+/* The part of `rest` before `end`; `rest` continues after it, and has no data if there was no
+ * `end`. */
 static inline arcp_span take_until(arcp_span *rest, char end)
 {
     const char *found = rest->size == 0 ? NULL : memchr(rest->data, end, rest->size);
@@ -22,7 +22,7 @@ static inline arcp_span take_line(arcp_span *rest)
     return take_until(rest, '\n');
 }
 
-/* The first lines of a text, at most `most`; how many. */
+/* Writes the first lines of a text, at most `most`; returns their number. */
 static inline size_t cut_lines(arcp_span text, arcp_span *lines, size_t most)
 {
     size_t count = 0;

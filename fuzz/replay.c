@@ -1,5 +1,5 @@
-/* Runs each file that is named, or stands in a folder that is named, through a fuzz target
- * once: the corpus as a regression test, for compilers without libFuzzer. */
+/* Runs each named file, and each file in a named folder, through a fuzz target once: the corpus as
+ * a regression test, for compilers without libFuzzer. */
 #include "entry.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ static int replay_file(const char *path)
         fclose(file);
         return -1;
     }
-    /* Exactly as long as the input, so that a sanitizer sees the first byte read past it. */
+    /* Exactly as long as the input, so that a sanitizer detects the first byte read beyond it. */
     size_t size = (size_t)about.st_size;
     uint8_t *data = malloc(size > 0 ? size : 1);
     if (data == NULL || fread(data, 1, size, file) != size) {

@@ -1,7 +1,7 @@
-/* A whole session, and more than one: the input's bytes choose what clients, agents, the
- * clock and the store do (tests/engine/play.h), valid frames, damaged ones and the input's
- * own bytes as a frame. What clients are shown must keep every promise of
- * tests/engine/watch.h, and every accepted job must end. */
+/* A whole session, and more than one: the input's bytes choose what clients, agents, the clock and
+ * the store do (tests/engine/play.h), valid frames, damaged ones and the input's own bytes as a
+ * frame. The frames for clients must keep every promise of tests/engine/watch.h, and every accepted
+ * job must end. */
 #include <stdlib.h>
 
 #include "engine/play.h"

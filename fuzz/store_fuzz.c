@@ -1,9 +1,9 @@
 /* Any sequence of batches against the memory store and a model of it.
  *
- * The input is read in pairs of bytes: what to do, and to which stream or row. What a
- * record says follows from its stream, how often that was dropped, and its position, so the
- * model keeps numbers only. Every input is a valid sequence; appends may be out of place
- * and creates may clash. */
+ * The input is read in pairs of bytes: an operation, and its stream or row. The text of a record
+ * follows from its stream, how often that was dropped, and its position, so the model needs only
+ * numbers. Every input is a valid sequence; appends may have a wrong position and creates may find
+ * an existing row. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Canonical targets against the model and against the machine of target_shape.h. Input: a
- * byte that says which capability and whether there is a directory, then the target. */
+/* Canonical targets against the model and against the machine of target_shape.h. Input: a byte that
+ * selects the capability and whether there is a directory, then the target. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* A request or a response with its body. The first byte of the input picks which, and how the rest
- * is cut into pieces. However it is cut, the outcome and the bytes of the body are the same; a
- * chunked body that is taken ends with CRLF CRLF, and one by length is as long as it said. */
+/* A request or a response with its body. The first byte of the input selects which, and how the
+ * rest is cut into pieces. The result and the bytes of the body do not depend on the cuts; an
+ * accepted chunked body ends with CRLF CRLF, and one with a length has that length. */
 #include "web/feed.h"
 
 #define HEAD_BYTES 2048

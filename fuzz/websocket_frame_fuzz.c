@@ -1,7 +1,7 @@
-/* What a WebSocket peer sends after the upgrade. The first byte of the input picks the role,
- * the cap and how the rest is cut into pieces. However it is cut, the events are the same;
- * messages keep to the cap; after the end nothing is told; and what is echoed with our
- * encoder is read back as it was. */
+/* The bytes of a WebSocket peer after the upgrade. The first byte of the input selects the role,
+ * the size limit and how the rest is cut into pieces. The events do not depend on the cuts;
+ * messages keep the limit; no event follows the end; and messages that are echoed with the encoder
+ * are decoded unchanged. */
 #include "transport/websocket_frame.h"
 
 typedef struct log {

@@ -1,8 +1,8 @@
-/* What comes before the upgrade: the head of a request or of a response, and in it hosts and
- * origins. The first byte of the input picks which, and how the rest is cut into pieces.
- * However it is cut, the outcome is the same; the lines of a request that is taken end with CRLF
- * and none goes on in the next; only a request that asks for our path at one
- * of our names is upgraded; hosts survive being written and read again. */
+/* The bytes before the upgrade: the head of a request or of a response, with hosts and origins. The
+ * first byte of the input selects which, and how the rest is cut into pieces. The result does not
+ * depend on the cuts; the lines of an accepted request end with CRLF and none is continued in the
+ * next; only a request for the configured path at one of the configured names is upgraded; hosts
+ * are unchanged when written and read again. */
 #include "transport/websocket_handshake.h"
 #include "web/feed.h"
 #include "web/server.h"
@@ -89,7 +89,7 @@ static outcome read_head(arcp__web_side type, arcp_span bytes, size_t piece,
     return out;
 }
 
-/* What another server in front of us could have read otherwise is not taken. */
+/* A request that another server in front of this one could have read differently is refused. */
 static void check_lines(arcp_span head)
 {
     for (size_t i = 0; i < head.size; i++) {

@@ -20,7 +20,7 @@ static void new_memory_is_zeroed(void **state)
     }
 }
 
-static void nothing_is_a_block_too(void **state)
+static void zero_bytes_are_a_block_too(void **state)
 {
     (void)state;
     void *none = arcp__alloc(0);
@@ -112,7 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_memory_is_zeroed),
-        cmocka_unit_test(nothing_is_a_block_too),
+        cmocka_unit_test(zero_bytes_are_a_block_too),
         cmocka_unit_test(products_that_overflow_are_refused),
         cmocka_unit_test(a_copied_string_ends_with_nul),
         cmocka_unit_test(the_sweep_reaches_every_allocation),

@@ -42,7 +42,7 @@ static void a_piece_larger_than_a_block_is_served(void **state)
     arcp__arena_fini(&arena);
 }
 
-static void a_size_that_cannot_be_is_refused(void **state)
+static void an_impossible_size_is_refused(void **state)
 {
     (void)state;
     arcp__arena arena = {0};
@@ -110,7 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_aligned_and_do_not_overlap),
         cmocka_unit_test(a_piece_larger_than_a_block_is_served),
-        cmocka_unit_test(a_size_that_cannot_be_is_refused),
+        cmocka_unit_test(an_impossible_size_is_refused),
         cmocka_unit_test(a_copy_has_the_bytes_and_an_address_even_when_empty),
         cmocka_unit_test(a_reset_arena_reuses_its_largest_block),
         cmocka_unit_test(running_out_of_memory_leaves_nothing_behind),

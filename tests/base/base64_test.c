@@ -109,7 +109,7 @@ static void what_is_not_base64_is_refused_with_its_place(void **state)
     }
 }
 
-static void a_nul_byte_is_no_digit(void **state)
+static void a_nul_byte_is_not_a_digit(void **state)
 {
     (void)state;
     arcp_error err = {0};
@@ -121,7 +121,7 @@ static void a_nul_byte_is_no_digit(void **state)
 }
 
 /* Every byte value at every place of a group. */
-static void all_bytes_survive_the_way_there_and_back(void **state)
+static void all_bytes_survive_a_round_trip(void **state)
 {
     (void)state;
     char bytes[259];
@@ -172,8 +172,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_and_text_correspond),
         cmocka_unit_test(what_is_not_base64_is_refused_with_its_place),
-        cmocka_unit_test(a_nul_byte_is_no_digit),
-        cmocka_unit_test(all_bytes_survive_the_way_there_and_back),
+        cmocka_unit_test(a_nul_byte_is_not_a_digit),
+        cmocka_unit_test(all_bytes_survive_a_round_trip),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

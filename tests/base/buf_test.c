@@ -7,7 +7,7 @@
 
 #include "support/failing_alloc.h"
 
-static void appended_bytes_stand_one_behind_the_other(void **state)
+static void appended_bytes_follow_each_other(void **state)
 {
     (void)state;
     arcp_buf buf = arcp_buf_init();
@@ -107,7 +107,7 @@ static void formatted_text_of_any_length_is_whole(void **state)
     arcp_buf_fini(&buf);
 }
 
-static void consumed_bytes_are_gone_from_the_front(void **state)
+static void consumed_bytes_are_removed_from_the_front(void **state)
 {
     (void)state;
     arcp_buf buf = arcp_buf_init();
@@ -124,7 +124,7 @@ static void consumed_bytes_are_gone_from_the_front(void **state)
     arcp_buf_fini(&buf);
 }
 
-static void a_taken_string_is_the_callers(void **state)
+static void a_taken_string_belongs_to_the_caller(void **state)
 {
     (void)state;
     arcp_buf buf = arcp_buf_init();
@@ -179,7 +179,7 @@ static const span_row span_rows[] = {
     {"other bytes", "abc", "b", false, false},
 };
 
-static void spans_know_how_they_begin_and_end(void **state)
+static void spans_have_prefixes_and_suffixes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof span_rows / sizeof *span_rows; i++) {
@@ -220,7 +220,7 @@ static bool holds(const char *memory, size_t size)
     return memmem(memory, size, SECRET, strlen(SECRET)) != NULL;
 }
 
-/* So many blocks that had the secret in them were given back. */
+/* How many freed blocks had the secret in them. */
 static size_t grow(arcp_buf buf)
 {
     leaks seen = {0};
@@ -241,11 +241,11 @@ static void a_secret_buffer_that_grows_leaves_nothing_behind(void **state)
 {
     (void)state;
     assert_int_equal(grow(arcp_buf_secret_init()), 0);
-    /* So the looking finds what is there. */
+    /* Shows that `look` finds a secret that is there. */
     assert_true(grow(arcp_buf_init()) > 3);
 }
 
-static void a_buffer_may_become_secret_before_the_secret_comes(void **state)
+static void a_buffer_may_become_secret_before_the_secret_is_appended(void **state)
 {
     (void)state;
     arcp_buf buf = arcp_buf_init();
@@ -262,7 +262,7 @@ static void a_buffer_may_become_secret_before_the_secret_comes(void **state)
     assert_int_equal(seen.found, 0);
 }
 
-/* With memory that was written to its last byte, so that all of it may be looked at. */
+/* Its memory is written to the last byte, so that all of it may be read. */
 static arcp_buf secret_buffer(void)
 {
     arcp_buf buf = arcp_buf_secret_init();
@@ -288,7 +288,7 @@ static void memory_that_spans_point_to_is_kept_until_the_buffer_is_cleared(void 
     failing_alloc_watch(NULL, NULL);
     assert_true(grown && moved && same);
     assert_int_equal(given_back, 0);
-    assert_int_equal(seen.blocks, 4); /* two that were left, and what named them */
+    assert_int_equal(seen.blocks, 4); /* two that remained, and the array of them */
     assert_int_equal(seen.found, 0);
     assert_false(buf.stays);
     arcp_buf_fini(&buf);
@@ -324,14 +324,14 @@ static void a_secret_buffer_that_is_cleared_holds_nothing_and_keeps_its_memory(v
     arcp_buf_fini(&buf);
 }
 
-static void bytes_behind_the_end_are_wiped_in_the_end(void **state)
+static void bytes_after_the_end_are_wiped_when_it_is_freed(void **state)
 {
     (void)state;
     leaks seen = {0};
     arcp_buf buf = arcp_buf_secret_init();
     failing_alloc_watch(look, &seen);
     arcp_buf_append_cstr(&buf, SECRET);
-    buf.size = 1; /* as a writer does that takes its end back */
+    buf.size = 1; /* as a writer does that removes what it wrote last */
     arcp_buf_fini(&buf);
     failing_alloc_watch(NULL, NULL);
     assert_int_equal(seen.blocks, 1);
@@ -340,14 +340,14 @@ static void bytes_behind_the_end_are_wiped_in_the_end(void **state)
     assert_null(buf.data);
 }
 
-static void what_is_consumed_of_a_secret_buffer_is_nowhere_in_it(void **state)
+static void consumed_bytes_of_a_secret_buffer_are_wiped(void **state)
 {
     (void)state;
     arcp_buf buf = secret_buffer();
     arcp_buf_append_cstr(&buf, "12" SECRET);
     arcp_buf_consume(&buf, 2);
     check_span(arcp_buf_span(&buf), SECRET);
-    /* The bytes moved: their old end is gone. */
+    /* The bytes were moved, and their old end is wiped. */
     assert_int_equal(buf.data[buf.size], 0);
     assert_int_equal(buf.data[buf.size + 1], 0);
     arcp_buf_consume(&buf, buf.size);
@@ -358,7 +358,7 @@ static void what_is_consumed_of_a_secret_buffer_is_nowhere_in_it(void **state)
     arcp_buf_fini(&buf);
 }
 
-static void a_secret_that_is_taken_is_all_that_its_memory_holds(void **state)
+static void the_memory_of_a_taken_secret_holds_nothing_else(void **state)
 {
     (void)state;
     arcp_buf buf = secret_buffer();
@@ -373,7 +373,7 @@ static void a_secret_that_is_taken_is_all_that_its_memory_holds(void **state)
     arcp_free(text);
 }
 
-static void a_string_is_taken_of_a_full_secret_buffer_without_a_trace(void **state)
+static void a_string_taken_of_a_full_secret_buffer_leaves_no_copy(void **state)
 {
     (void)state;
     leaks seen = {0};
@@ -408,25 +408,25 @@ static void a_secret_buffer_that_cannot_grow_keeps_what_it_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appended_bytes_stand_one_behind_the_other),
+        cmocka_unit_test(appended_bytes_follow_each_other),
         cmocka_unit_test(appending_nothing_allocates_nothing),
         cmocka_unit_test(a_size_that_overflows_fails_the_buffer),
         cmocka_unit_test(a_failed_buffer_ignores_appends_until_it_is_cleared),
         cmocka_unit_test(numbers_are_written_in_full),
         cmocka_unit_test(formatted_text_of_any_length_is_whole),
-        cmocka_unit_test(consumed_bytes_are_gone_from_the_front),
-        cmocka_unit_test(a_taken_string_is_the_callers),
+        cmocka_unit_test(consumed_bytes_are_removed_from_the_front),
+        cmocka_unit_test(a_taken_string_belongs_to_the_caller),
         cmocka_unit_test(no_failure_is_forgotten),
-        cmocka_unit_test(spans_know_how_they_begin_and_end),
+        cmocka_unit_test(spans_have_prefixes_and_suffixes),
         cmocka_unit_test(a_secret_buffer_that_grows_leaves_nothing_behind),
-        cmocka_unit_test(a_buffer_may_become_secret_before_the_secret_comes),
+        cmocka_unit_test(a_buffer_may_become_secret_before_the_secret_is_appended),
         cmocka_unit_test(memory_that_spans_point_to_is_kept_until_the_buffer_is_cleared),
         cmocka_unit_test(a_buffer_that_cannot_keep_its_memory_does_not_grow),
         cmocka_unit_test(a_secret_buffer_that_is_cleared_holds_nothing_and_keeps_its_memory),
-        cmocka_unit_test(bytes_behind_the_end_are_wiped_in_the_end),
-        cmocka_unit_test(what_is_consumed_of_a_secret_buffer_is_nowhere_in_it),
-        cmocka_unit_test(a_secret_that_is_taken_is_all_that_its_memory_holds),
-        cmocka_unit_test(a_string_is_taken_of_a_full_secret_buffer_without_a_trace),
+        cmocka_unit_test(bytes_after_the_end_are_wiped_when_it_is_freed),
+        cmocka_unit_test(consumed_bytes_of_a_secret_buffer_are_wiped),
+        cmocka_unit_test(the_memory_of_a_taken_secret_holds_nothing_else),
+        cmocka_unit_test(a_string_taken_of_a_full_secret_buffer_leaves_no_copy),
         cmocka_unit_test(a_secret_buffer_that_cannot_grow_keeps_what_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

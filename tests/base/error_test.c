@@ -7,7 +7,7 @@ typedef struct code_row {
     arcp_status status;
     const char *wire;
     bool retryable_by_default;
-    int forced; /* -1: as asked for; else the only value that may travel */
+    int forced; /* -1: as requested; else the only value that may be sent */
 } code_row;
 
 /* The draft's fifteen, §12; which are retryable by default, the errors guide. */
@@ -31,7 +31,7 @@ static const code_row codes[] = {
 
 #define CODES (sizeof codes / sizeof *codes)
 
-static void the_fifteen_codes_travel_under_their_names(void **state)
+static void the_fifteen_codes_have_their_names_on_the_wire(void **state)
 {
     (void)state;
     assert_int_equal(CODES, 15);
@@ -47,7 +47,7 @@ static void the_fifteen_codes_travel_under_their_names(void **state)
     }
 }
 
-static void retryable_is_what_was_asked_for_where_the_draft_leaves_a_choice(void **state)
+static void retryable_is_as_requested_where_the_draft_leaves_a_choice(void **state)
 {
     (void)state;
     for (size_t i = 0; i < CODES; i++) {
@@ -58,7 +58,7 @@ static void retryable_is_what_was_asked_for_where_the_draft_leaves_a_choice(void
     }
 }
 
-static void local_conditions_travel_as_internal_errors(void **state)
+static void local_conditions_are_internal_errors_on_the_wire(void **state)
 {
     (void)state;
     size_t local = 0;
@@ -100,11 +100,11 @@ static void every_status_has_a_name_of_its_own_and_a_text(void **state)
         }
     }
     assert_string_equal(arcp_status_name(ARCP_OK), "OK");
-    /* Out of range: what a corrupted value must not turn into is success. */
+    /* Out of range: a corrupted value must not turn into success. */
     assert_string_equal(arcp_status_name((arcp_status)ARCP_STATUS_COUNT), "INTERNAL_ERROR");
 }
 
-static void an_error_says_what_it_was_told(void **state)
+static void an_error_has_the_message_that_was_set(void **state)
 {
     (void)state;
     arcp_error err = {0};
@@ -242,12 +242,12 @@ static void a_message_of_the_greatest_length_is_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fifteen_codes_travel_under_their_names),
-        cmocka_unit_test(retryable_is_what_was_asked_for_where_the_draft_leaves_a_choice),
-        cmocka_unit_test(local_conditions_travel_as_internal_errors),
+        cmocka_unit_test(the_fifteen_codes_have_their_names_on_the_wire),
+        cmocka_unit_test(retryable_is_as_requested_where_the_draft_leaves_a_choice),
+        cmocka_unit_test(local_conditions_are_internal_errors_on_the_wire),
         cmocka_unit_test(unknown_codes_count_as_internal_errors),
         cmocka_unit_test(every_status_has_a_name_of_its_own_and_a_text),
-        cmocka_unit_test(an_error_says_what_it_was_told),
+        cmocka_unit_test(an_error_has_the_message_that_was_set),
         cmocka_unit_test(details_go_into_the_callers_buffer),
         cmocka_unit_test(a_copy_keeps_its_own_buffer),
         cmocka_unit_test(a_message_is_one_line_of_utf8),

@@ -51,7 +51,7 @@ static void equal_bytes_have_equal_hashes(void **state)
     for (size_t size = 0; size <= 64; size++) {
         memset(first, 'k', sizeof first);
         memset(second, 'k', sizeof second);
-        /* Also when they stand at another alignment. */
+        /* Also at another alignment. */
         assert_true(arcp__hash_bytes(first, size) == arcp__hash_bytes(second + 1, size));
     }
 }

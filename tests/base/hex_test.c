@@ -3,7 +3,7 @@
 
 #include "base/hex.h"
 
-static void every_byte_is_a_digit_of_its_value_or_none(void **state)
+static void every_byte_has_its_digit_value_or_none(void **state)
 {
     static const char lower[] = "0123456789abcdef";
     static const char upper[] = "0123456789ABCDEF";
@@ -31,7 +31,7 @@ static void bytes_are_written_in_lower_case_and_nothing_behind_them(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_is_a_digit_of_its_value_or_none),
+        cmocka_unit_test(every_byte_has_its_digit_value_or_none),
         cmocka_unit_test(bytes_are_written_in_lower_case_and_nothing_behind_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Our own programs are found beside the running one; what is missing says where it was looked for.
- */
+/* The project's own programs are found beside the running one; the error for a missing one has the
+ * paths that were tried. */
 #include "support/check.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/libexec.h"
 #include "support/failing_alloc.h"
 
-static void what_stands_beside_the_running_program_is_found(void **state)
+static void a_program_beside_the_running_one_is_found(void **state)
 {
     arcp_buf path = arcp_buf_init();
     assert_true(arcp__libexec_find(program_invocation_short_name, &path));
@@ -18,7 +18,7 @@ static void what_stands_beside_the_running_program_is_found(void **state)
     arcp_buf_fini(&path);
 }
 
-static void what_is_no_program_is_not(void **state)
+static void a_file_that_is_not_a_program_is_not_found(void **state)
 {
     static const char *const names[] = {"no-such-program", ".", "../CMakeCache.txt"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -49,8 +49,8 @@ static void without_memory_nothing_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_stands_beside_the_running_program_is_found),
-        cmocka_unit_test(what_is_no_program_is_not),
+        cmocka_unit_test(a_program_beside_the_running_one_is_found),
+        cmocka_unit_test(a_file_that_is_not_a_program_is_not_found),
         cmocka_unit_test(without_memory_nothing_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ static void assert_all_differ(uint8_t (*values)[16], size_t count)
 {
     qsort(values, count, 16, compare);
     for (size_t at = 1; at < count; at++) {
-        assert_memory_not_equal(values[at - 1], values[at], 8); /* nor the half of one */
+        assert_memory_not_equal(values[at - 1], values[at], 8); /* nor half of one */
     }
 }
 
@@ -34,7 +34,7 @@ static void no_two_values_of_a_pool_are_the_same(void **state)
     arcp__random_pool pool = {0};
     (void)state;
     for (size_t at = 0; at < DRAWS; at++) {
-        uint8_t odd[7]; /* so that what is left does not divide evenly */
+        uint8_t odd[7]; /* so that the rest of the pool is not a multiple */
         arcp__random_pool_draw(&pool, odd, at % sizeof(odd));
         arcp__random_pool_draw(&pool, values[at], sizeof(values[at]));
     }
@@ -43,7 +43,7 @@ static void no_two_values_of_a_pool_are_the_same(void **state)
 }
 
 /* All of `out` is written, and nothing behind it. */
-static void as_many_bytes_come_as_are_asked_for(void **state)
+static void as_many_bytes_are_written_as_requested(void **state)
 {
     static const size_t sizes[] = {0, 1, 10, 511, 512, 513, 5000};
     static uint8_t out[5001];
@@ -62,7 +62,7 @@ static void as_many_bytes_come_as_are_asked_for(void **state)
     }
 }
 
-static void what_was_given_out_is_nowhere_in_the_pool(void **state)
+static void bytes_that_were_handed_out_are_wiped_from_the_pool(void **state)
 {
     static const arcp__random_pool empty;
     arcp__random_pool pool = {0};
@@ -81,8 +81,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_two_values_are_the_same),
         cmocka_unit_test(no_two_values_of_a_pool_are_the_same),
-        cmocka_unit_test(as_many_bytes_come_as_are_asked_for),
-        cmocka_unit_test(what_was_given_out_is_nowhere_in_the_pool),
+        cmocka_unit_test(as_many_bytes_are_written_as_requested),
+        cmocka_unit_test(bytes_that_were_handed_out_are_wiped_from_the_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Secrets compare as bytes do, and are gone when they are freed. */
+/* Secrets compare as bytes do, and are wiped when they are freed. */
 #include "support/check.h"
 
 #include <arcp/secret.h>
@@ -83,7 +83,7 @@ static arcp_status keep_one(void *user, arcp_error *err)
     return status;
 }
 
-static void no_memory_is_no_secret(void **state)
+static void without_memory_there_is_no_secret(void **state)
 {
     (void)state;
     assert_int_equal(failing_alloc_sweep(keep_one, NULL), 1);
@@ -96,7 +96,7 @@ int main(void)
         cmocka_unit_test(equal_means_the_same_bytes_and_the_same_length),
         cmocka_unit_test(every_differing_bit_is_noticed),
         cmocka_unit_test(a_secret_is_a_copy_of_its_own),
-        cmocka_unit_test(no_memory_is_no_secret),
+        cmocka_unit_test(without_memory_there_is_no_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

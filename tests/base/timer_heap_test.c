@@ -40,7 +40,7 @@ static void ties_go_by_arming_order(void **state)
         timers[i].kind = i;
         assert_int_equal(arcp__timer_arm(&heap, &timers[i], 5), ARCP_OK);
     }
-    /* Arming anew puts it behind the others. */
+    /* Arming it again puts it behind the others. */
     assert_int_equal(arcp__timer_arm(&heap, &timers[3], 5), ARCP_OK);
     for (int i = 0; i < 20; i++) {
         int want = i < 3 ? i : (i < 19 ? i + 1 : 3);
@@ -136,7 +136,7 @@ static arcp_status arm_many(void *user, arcp_error *err)
     return status == ARCP_OK ? ARCP_OK : arcp_error_set(err, status, "not armed");
 }
 
-static void a_timer_that_could_not_be_armed_is_not(void **state)
+static void a_timer_whose_arming_failed_is_not_armed(void **state)
 {
     (void)state;
     assert_true(failing_alloc_sweep(arm_many, NULL) > 2);
@@ -150,7 +150,7 @@ int main(void)
         cmocka_unit_test(ties_go_by_arming_order),
         cmocka_unit_test(negative_deadlines_come_first),
         cmocka_unit_test(any_sequence_of_changes_keeps_the_order),
-        cmocka_unit_test(a_timer_that_could_not_be_armed_is_not),
+        cmocka_unit_test(a_timer_whose_arming_failed_is_not_armed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void it_fills_up_to_its_burst_and_no_more(void **state)
     assert_int_equal(take_all(&bucket, rate, 100 * SEC), 4);
 }
 
-static void what_is_owed_is_waited_for(void **state)
+static void a_debt_has_to_be_waited_for(void **state)
 {
     const arcp__token_rate rate = {10, 1};
     arcp__token_bucket bucket = {0};
@@ -64,7 +64,7 @@ static void what_is_owed_is_waited_for(void **state)
     assert_int_equal(arcp__token_bucket_wait_ns(&bucket, rate, SEC), SEC / 2);
 }
 
-static void no_more_than_an_hour_is_owed(void **state)
+static void a_debt_is_at_most_an_hour(void **state)
 {
     const arcp__token_rate rate = {1, 1};
     arcp__token_bucket bucket = {0};
@@ -84,7 +84,7 @@ static void without_a_rate_there_is_no_bound(void **state)
     assert_true(arcp__token_bucket_is_full(&bucket, 0));
 }
 
-static void another_rate_holds_from_the_next_look_on(void **state)
+static void a_new_rate_applies_from_the_next_call(void **state)
 {
     arcp__token_bucket bucket = {0};
     (void)state;
@@ -98,10 +98,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_bucket_has_its_burst),
         cmocka_unit_test(it_fills_up_to_its_burst_and_no_more),
-        cmocka_unit_test(what_is_owed_is_waited_for),
-        cmocka_unit_test(no_more_than_an_hour_is_owed),
+        cmocka_unit_test(a_debt_has_to_be_waited_for),
+        cmocka_unit_test(a_debt_is_at_most_an_hour),
         cmocka_unit_test(without_a_rate_there_is_no_bound),
-        cmocka_unit_test(another_rate_holds_from_the_next_look_on),
+        cmocka_unit_test(a_new_rate_applies_from_the_next_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static unsigned take_all(arcp__turn *turn, arcp__turn_share *share, size_t bytes
     return taken;
 }
 
-static void a_connection_has_so_many_frames(void **state)
+static void a_share_ends_after_its_frames(void **state)
 {
     (void)state;
     arcp__turn turn = {.limits = &arcp__turn_of_links};
@@ -73,7 +73,7 @@ static void many_connections_have_less_each(void **state)
         }
         assert_true(taken <= arcp__turn_of_links.frames);
     }
-    /* Who is left alone has all of it again, one turn later. */
+    /* The last connection that remains has all of it again, one turn later. */
     arcp__turn_next(&turn);
     (void)take_all(&turn, &shares[0], 1, 0);
     arcp__turn_next(&turn);
@@ -116,7 +116,7 @@ static void takers_of_a_turn_that_is_not_divided_come_one_after_the_other(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_connection_has_so_many_frames),
+        cmocka_unit_test(a_share_ends_after_its_frames),
         cmocka_unit_test(large_frames_count_by_their_bytes),
         cmocka_unit_test(frames_that_take_long_count_by_their_time),
         cmocka_unit_test(many_connections_have_less_each),

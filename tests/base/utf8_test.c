@@ -1,4 +1,4 @@
-/* UTF-8 exactly as RFC 3629 has it. */
+/* UTF-8 exactly as RFC 3629 defines it. */
 #include "support/check.h"
 
 #include "base/utf8.h"
@@ -57,7 +57,7 @@ static void the_valid_prefix_ends_before_the_first_wrong_character(void **state)
     assert_true(arcp__utf8_is_valid(arcp_span_make("a\0b", 3)));
 }
 
-/* All there are, each behind runs of ASCII of all lengths up to a word's. */
+/* All code points, each after runs of ASCII of every length up to a word's. */
 static void every_code_point_is_one_valid_character(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static bool decodes(const unsigned char *bytes, size_t size)
     return arcp__utf8_encode(code, again) == size && memcmp(again, bytes, size) == 0;
 }
 
-static void all_leads_and_second_bytes_are_judged_as_decoding_judges_them(void **state)
+static void all_lead_and_second_bytes_agree_with_decoding(void **state)
 {
     (void)state;
     static const unsigned char thirds[] = {0x00, 0x7f, 0x80, 0xbf, 0xc0, 0xff};
@@ -133,7 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_valid_prefix_ends_before_the_first_wrong_character),
         cmocka_unit_test(every_code_point_is_one_valid_character),
-        cmocka_unit_test(all_leads_and_second_bytes_are_judged_as_decoding_judges_them),
+        cmocka_unit_test(all_lead_and_second_bytes_agree_with_decoding),
         cmocka_unit_test(text_is_cut_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Buffers whose memory is used again. */
+/* Buffers whose memory is reused. */
 #include "support/check.h"
 
 #include "context/context.h"
@@ -11,7 +11,7 @@ static arcp_buf buffer_of(size_t size)
     return buf;
 }
 
-static void memory_that_was_given_back_is_taken_again_and_empty(void **state)
+static void returned_memory_is_reused_and_empty(void **state)
 {
     (void)state;
     arcp__context context = {0};
@@ -28,7 +28,7 @@ static void memory_that_was_given_back_is_taken_again_and_empty(void **state)
     arcp__context_fini(&context);
 }
 
-static void what_ran_out_of_memory_is_whole_again(void **state)
+static void a_buffer_that_ran_out_of_memory_can_be_reused(void **state)
 {
     (void)state;
     arcp__context context = {0};
@@ -55,7 +55,7 @@ static void long_texts_are_not_kept(void **state)
     arcp__context_fini(&context);
 }
 
-static void so_many_are_kept_and_no_more(void **state)
+static void a_limited_number_is_kept(void **state)
 {
     (void)state;
     arcp__context context = {0};
@@ -82,7 +82,7 @@ static void the_memory_of_a_secret_text_is_not_kept(void **state)
     arcp__context_fini(&context);
 }
 
-static void a_buffer_without_memory_is_nothing_to_keep(void **state)
+static void a_buffer_without_memory_is_not_kept(void **state)
 {
     (void)state;
     arcp__context context = {0};
@@ -95,12 +95,12 @@ static void a_buffer_without_memory_is_nothing_to_keep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_that_was_given_back_is_taken_again_and_empty),
-        cmocka_unit_test(what_ran_out_of_memory_is_whole_again),
+        cmocka_unit_test(returned_memory_is_reused_and_empty),
+        cmocka_unit_test(a_buffer_that_ran_out_of_memory_can_be_reused),
         cmocka_unit_test(long_texts_are_not_kept),
-        cmocka_unit_test(so_many_are_kept_and_no_more),
+        cmocka_unit_test(a_limited_number_is_kept),
         cmocka_unit_test(the_memory_of_a_secret_text_is_not_kept),
-        cmocka_unit_test(a_buffer_without_memory_is_nothing_to_keep),
+        cmocka_unit_test(a_buffer_without_memory_is_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void check_number(size_t row, uint64_t value, bool is_taken)
     }
 }
 
-static void a_number_is_taken_up_to_both_ends_of_its_range(void **state)
+static void a_number_is_accepted_up_to_both_ends_of_its_range(void **state)
 {
     for (size_t row = 0; row < sizeof numbers / sizeof numbers[0]; row++) {
         check_number(row, numbers[row].minimum, true);
@@ -98,7 +98,7 @@ static void a_choice_is_one_of_its_words(void **state)
     }
 }
 
-static void what_is_no_setting_or_no_number_is_refused(void **state)
+static void unknown_settings_and_invalid_numbers_are_refused(void **state)
 {
     static const struct {
         const char *group, *key, *value;
@@ -132,7 +132,7 @@ static void set_again(void *user, const char *group, const char *key, const char
     assert_true(text[0] != '\0');
 }
 
-static void what_is_listed_can_be_set_and_comes_to_the_same(void **state)
+static void listed_settings_can_be_set_again_unchanged(void **state)
 {
     arcp_settings settings;
     arcp_settings again;
@@ -226,10 +226,10 @@ static void what_is_listed_by_name_can_be_set_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_number_is_taken_up_to_both_ends_of_its_range),
+        cmocka_unit_test(a_number_is_accepted_up_to_both_ends_of_its_range),
         cmocka_unit_test(a_choice_is_one_of_its_words),
-        cmocka_unit_test(what_is_no_setting_or_no_number_is_refused),
-        cmocka_unit_test(what_is_listed_can_be_set_and_comes_to_the_same),
+        cmocka_unit_test(unknown_settings_and_invalid_numbers_are_refused),
+        cmocka_unit_test(listed_settings_can_be_set_again_unchanged),
         cmocka_unit_test(what_a_store_in_memory_keeps_is_bounded),
         cmocka_unit_test(a_program_sets_and_reads_by_name),
         cmocka_unit_test(what_is_listed_by_name_can_be_set_again),

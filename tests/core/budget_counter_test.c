@@ -34,7 +34,7 @@ static arcp_decimal remaining(const arcp_budget *budget)
     return arcp_budget_remaining(budget, 0);
 }
 
-/* Spends, and says whether that has to be reported. */
+/* Spends; returns whether that has to be reported. */
 static bool spend(arcp_budget *budget, const char *text)
 {
     arcp_budget_report report;
@@ -114,7 +114,7 @@ static void a_saturated_counter_never_opens_again(void **state)
     arcp_budget_unref(counter);
 }
 
-static void a_hold_needs_what_it_holds(void **state)
+static void a_hold_needs_its_amount_to_be_available(void **state)
 {
     (void)state;
     arcp_budget *counter = counter_of("2");
@@ -293,9 +293,8 @@ static void *watch_or_settle(void *user)
 {
     shared_counter *shared = user;
     if (pthread_barrier_wait(&shared->start) != 0) {
-        /* One thread of all is told apart: it is the watcher. Every settlement spends exactly what
-         * it held, so what remains never grows, and a reader must never see more than the true
-         * rest. */
+        /* One of the threads is the watcher. Every settlement spends exactly what it held, so what
+         * remains never grows, and a reader must never see more than really remains. */
         while (!atomic_load(&shared->done)) {
             if (arcp__decimal_units(remaining(shared->counter)) >
                 arcp__decimal_units(arcp_budget_initial(shared->counter, 0))) {
@@ -337,7 +336,7 @@ int main(void)
         cmocka_unit_test(three_tenths_less_three_times_a_tenth_are_used_up),
         cmocka_unit_test(an_overspend_is_counted_and_shows_as_a_negative_remaining),
         cmocka_unit_test(a_saturated_counter_never_opens_again),
-        cmocka_unit_test(a_hold_needs_what_it_holds),
+        cmocka_unit_test(a_hold_needs_its_amount_to_be_available),
         cmocka_unit_test(more_cannot_be_released_than_is_held),
         cmocka_unit_test(the_first_decrement_is_reported_however_small),
         cmocka_unit_test(a_twentieth_since_the_last_report_is_reported_and_less_is_not),

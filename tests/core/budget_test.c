@@ -69,7 +69,7 @@ static void currencies_are_independent_and_case_sensitive(void **state)
     arcp_budget_unref(budget);
 }
 
-static void a_currency_nobody_counts_changes_nothing(void **state)
+static void a_currency_without_a_counter_changes_nothing(void **state)
 {
     (void)state;
     arcp_budget *budget = node("[\"USD:1\"]", NULL);
@@ -374,7 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_of_one_currency_add_up_and_currencies_keep_their_order),
         cmocka_unit_test(currencies_are_independent_and_case_sensitive),
-        cmocka_unit_test(a_currency_nobody_counts_changes_nothing),
+        cmocka_unit_test(a_currency_without_a_counter_changes_nothing),
         cmocka_unit_test(a_spend_of_zero_or_less_changes_and_reports_nothing),
         cmocka_unit_test(what_a_child_spends_is_taken_from_every_ancestor),
         cmocka_unit_test(children_together_cannot_spend_more_than_their_parent_had),

@@ -1,4 +1,4 @@
-/* Decimals are exact and refuse what is not one (docs/leases.md, Budgets, draft §9.6). */
+/* Decimals are exact, and invalid text is refused (docs/leases.md, Budgets, draft §9.6). */
 #include "support/check.h"
 
 #include "core/decimal.h"
@@ -112,7 +112,7 @@ static const refusal_row bad_amounts[] = {
 };
 
 /* [arcp:9.6-1] */
-static void what_is_no_amount_is_refused_with_its_reason(void **state)
+static void text_that_is_not_an_amount_is_refused_with_a_reason(void **state)
 {
     (void)state;
     check_refusals(bad_amounts, sizeof bad_amounts / sizeof *bad_amounts, arcp_decimal_parse);
@@ -187,7 +187,7 @@ static const refusal_row bad_spends[] = {
     {"a space behind", "1 ", 1, "not a number"},
 };
 
-static void what_is_no_spend_is_refused_with_its_reason(void **state)
+static void a_number_that_is_not_a_cost_is_refused_with_a_reason(void **state)
 {
     (void)state;
     check_refusals(bad_spends, sizeof bad_spends / sizeof *bad_spends, arcp_decimal_parse_spend);
@@ -289,10 +289,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(amounts_are_read_exactly_and_written_with_the_fewest_digits),
-        cmocka_unit_test(what_is_no_amount_is_refused_with_its_reason),
+        cmocka_unit_test(text_that_is_not_an_amount_is_refused_with_a_reason),
         cmocka_unit_test(an_amount_of_400_digits_is_refused_and_its_message_stays_short),
         cmocka_unit_test(spends_are_read_from_json_numbers_never_in_the_spenders_favour),
-        cmocka_unit_test(what_is_no_spend_is_refused_with_its_reason),
+        cmocka_unit_test(a_number_that_is_not_a_cost_is_refused_with_a_reason),
         cmocka_unit_test(a_spend_of_a_million_digits_is_read_in_linear_time),
         cmocka_unit_test(three_tenths_less_three_times_a_tenth_is_exactly_zero),
         cmocka_unit_test(sums_out_of_range_are_refused_and_leave_the_result_alone),

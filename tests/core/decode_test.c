@@ -1,4 +1,5 @@
-/* Members are read by their rows, refused by their path, and absent when a row of ours says so. */
+/* Members are read as their rows describe them; errors have their path; optional ones may be
+ * absent. */
 #include "support/check.h"
 
 #include "core/decode.h"
@@ -177,7 +178,7 @@ static void an_absent_member_leaves_its_default(void **state)
     reading_fini(&at);
 }
 
-static void what_is_right_is_read_although_something_is_wrong(void **state)
+static void valid_members_are_read_although_another_is_not_valid(void **state)
 {
     reading at;
     (void)state;
@@ -188,7 +189,7 @@ static void what_is_right_is_read_although_something_is_wrong(void **state)
     reading_fini(&at);
 }
 
-static void an_older_name_counts_where_the_new_one_is_absent(void **state)
+static void an_older_name_is_read_if_the_new_one_is_absent(void **state)
 {
     reading at;
     (void)state;
@@ -230,7 +231,7 @@ static void parts_are_named_by_their_path(void **state)
 
 /* ---- rows of ours ---- */
 
-static void a_row_may_lack_what_it_need_not_have(void **state)
+static void a_row_may_lack_optional_members(void **state)
 {
     reading at;
     (void)state;
@@ -274,7 +275,7 @@ static void a_row_that_was_written_is_read_again(void **state)
     arcp_buf_fini(&text);
 }
 
-static void what_a_row_must_have_is_written_although_it_is_zero(void **state)
+static void required_members_are_written_even_if_zero(void **state)
 {
     static const arcp__member must_rows[] = {
         {MEMBER(string, TEXT), .required = true}, {MEMBER(text, TEXT)},
@@ -296,11 +297,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_field_gets_its_value),
         cmocka_unit_test(an_absent_member_leaves_its_default),
-        cmocka_unit_test(what_is_right_is_read_although_something_is_wrong),
-        cmocka_unit_test(an_older_name_counts_where_the_new_one_is_absent),
-        cmocka_unit_test(a_row_may_lack_what_it_need_not_have),
+        cmocka_unit_test(valid_members_are_read_although_another_is_not_valid),
+        cmocka_unit_test(an_older_name_is_read_if_the_new_one_is_absent),
+        cmocka_unit_test(a_row_may_lack_optional_members),
         cmocka_unit_test(a_row_that_was_written_is_read_again),
-        cmocka_unit_test(what_a_row_must_have_is_written_although_it_is_zero),
+        cmocka_unit_test(required_members_are_written_even_if_zero),
     };
     return run_rows(shape_rows, sizeof(shape_rows) / sizeof(shape_rows[0]), sizeof(shape_rows[0]),
                     a_shape_has_its_limits) +

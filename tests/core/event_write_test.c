@@ -1,4 +1,4 @@
-/* What the runtime writes passes the check that agents' events pass. */
+/* The bodies that the runtime writes pass the validation of agents' events. */
 #include "support/check.h"
 
 #include "core/event_body.h"

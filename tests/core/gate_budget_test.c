@@ -23,7 +23,7 @@ static void a_used_up_budget_denies_every_capability(void **state)
     arcp_authority_unref(authority);
 }
 
-static void asking_about_the_budget_itself_passes_the_budget(void **state)
+static void a_check_of_the_budget_capability_is_not_denied_by_the_budget(void **state)
 {
     (void)state;
     arcp_authority *authority = authority_of("{\"cost.budget\":[\"USD:0\"]}", "");
@@ -141,7 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_used_up_budget_denies_every_capability),
-        cmocka_unit_test(asking_about_the_budget_itself_passes_the_budget),
+        cmocka_unit_test(a_check_of_the_budget_capability_is_not_denied_by_the_budget),
         cmocka_unit_test(an_ancestors_budget_denies_too),
         cmocka_unit_test(a_child_is_never_without_its_parents_counters),
         cmocka_unit_test(a_lease_with_a_budget_is_never_without_counters),

@@ -1,4 +1,4 @@
-/* What a denial says: its reason, its details and its message. */
+/* The content of a denial: its reason, its details and its message. */
 #include "core/gate_rig.h"
 
 #include "support/check.h"

@@ -33,7 +33,7 @@ static void models_are_matched_as_they_are_spelled(void **state)
 }
 
 /* [arcp:9.7-4] [arcp:9.7-5] */
-static void an_absent_model_use_denies_unless_the_policy_lets_it_stand_for_all(void **state)
+static void an_absent_model_use_denies_unless_the_policy_allows_all_models(void **state)
 {
     (void)state;
     arcp_authority_options options = arcp_authority_options_init();
@@ -55,7 +55,7 @@ static void an_absent_model_use_denies_unless_the_policy_lets_it_stand_for_all(v
     arcp_authority_unref(required);
 }
 
-static void a_child_is_not_freer_to_use_models_than_its_parent(void **state)
+static void a_child_may_use_no_more_models_than_its_parent(void **state)
 {
     (void)state;
     for (int parents = 0; parents < 2; parents++) {
@@ -99,7 +99,7 @@ static const delegate_row delegations[] = {
 };
 
 /* [arcp:LB-12] */
-static void delegation_asks_for_the_version_then_the_name(void **state)
+static void delegation_matches_the_version_then_the_name(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof delegations / sizeof *delegations; i++) {
@@ -127,7 +127,7 @@ static void delegation_asks_for_the_version_then_the_name(void **state)
     }
 }
 
-static void delegation_of_what_is_no_name_says_why(void **state)
+static void delegation_of_an_invalid_name_says_why(void **state)
 {
     (void)state;
     arcp_authority *authority = authority_of("{\"agent.delegate\":[\"**\"]}", "");
@@ -156,10 +156,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_matched_as_they_are_spelled),
-        cmocka_unit_test(an_absent_model_use_denies_unless_the_policy_lets_it_stand_for_all),
-        cmocka_unit_test(a_child_is_not_freer_to_use_models_than_its_parent),
-        cmocka_unit_test(delegation_asks_for_the_version_then_the_name),
-        cmocka_unit_test(delegation_of_what_is_no_name_says_why),
+        cmocka_unit_test(an_absent_model_use_denies_unless_the_policy_allows_all_models),
+        cmocka_unit_test(a_child_may_use_no_more_models_than_its_parent),
+        cmocka_unit_test(delegation_matches_the_version_then_the_name),
+        cmocka_unit_test(delegation_of_an_invalid_name_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void an_empty_list_grants_nothing(void **state)
     arcp_authority_unref(authority);
 }
 
-static void what_a_pattern_covers_is_allowed_and_named(void **state)
+static void a_target_that_a_pattern_matches_is_allowed_and_the_pattern_named(void **state)
 {
     (void)state;
     arcp_authority *authority = authority_of(
@@ -150,7 +150,7 @@ static void what_a_newer_program_meant_is_not_guessed(void **state)
     arcp_lease_unref(lease);
 }
 
-static void expiry_is_told_before_budget_and_budget_before_permission(void **state)
+static void expiry_is_reported_before_budget_and_budget_before_permission(void **state)
 {
     (void)state;
     arcp_authority *authority = authority_of("{\"cost.budget\":[\"USD:0\"]}", expires_at_100);
@@ -193,13 +193,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_lease_denies_every_operation),
         cmocka_unit_test(an_empty_list_grants_nothing),
-        cmocka_unit_test(what_a_pattern_covers_is_allowed_and_named),
+        cmocka_unit_test(a_target_that_a_pattern_matches_is_allowed_and_the_pattern_named),
         cmocka_unit_test(the_caller_gets_the_canonical_form_that_was_matched),
         cmocka_unit_test(relative_paths_need_a_directory_and_stay_below_it),
         cmocka_unit_test(the_options_are_checked),
         cmocka_unit_test(what_an_older_program_does_not_know_has_its_default),
         cmocka_unit_test(what_a_newer_program_meant_is_not_guessed),
-        cmocka_unit_test(expiry_is_told_before_budget_and_budget_before_permission),
+        cmocka_unit_test(expiry_is_reported_before_budget_and_budget_before_permission),
         cmocka_unit_test(a_vendors_capability_is_enforced_like_the_others),
         cmocka_unit_test(an_authority_keeps_what_it_is_made_of),
     };

@@ -1,5 +1,5 @@
-/* Every pair of short patterns against every short canonical target: matching and the
- * subset question give the one true answer, and every witness is real and a shortest one.
+/* Every pair of short patterns against every short canonical target: matching and the subset
+ * question give the right answer, and every witness is real and a shortest one.
  *
  * The truth is computed from the model: for each pattern the set of targets that it
  * matches. A "no" is proven by its witness, which may be longer than these targets; a
@@ -41,8 +41,8 @@ static void free_words(words *list)
     free(list->spans);
 }
 
-/* One world: a capability, all patterns and targets over some bytes, and which pattern
- * matches which target. */
+/* A capability, all patterns and targets over some bytes, and which pattern matches which
+ * target. */
 typedef struct world {
     arcp__capability capability;
     arcp__target_kind kind;

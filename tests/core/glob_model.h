@@ -1,11 +1,11 @@
-/* Matching as the table of docs/leases.md reads, and nothing else: slow, and plain to see.
- * Shares no code with the library. */
+/* Matching exactly as the table in docs/leases.md defines it: slow, simple, and without any code of
+ * the library. */
 #ifndef ARCP_TESTS_GLOB_MODEL_H
 #define ARCP_TESTS_GLOB_MODEL_H
 
 #include "core/capability.h"
 
-/* Longer patterns are not for the model. */
+/* The longest pattern that the model takes. */
 enum { MODEL_PATTERN_MAX = 512 };
 
 /* What a pattern is made of. */
@@ -22,7 +22,7 @@ typedef struct model_item {
     char byte;
 } model_item;
 
-/* The items of a pattern, in order; how many. */
+/* Writes the items of a pattern, in order; returns their number. */
 size_t model_read_items(arcp_span pattern, model_item items[MODEL_PATTERN_MAX]);
 
 bool model_matches(arcp__target_kind kind, arcp_span pattern, arcp_span target);

@@ -1,4 +1,4 @@
-/* What a pattern is, and how it is read: docs/leases.md, Patterns. */
+/* Which patterns are valid, and how they are compiled: docs/leases.md, Patterns. */
 #include "support/check.h"
 
 #include "core/glob_pattern.h"

@@ -10,7 +10,7 @@
 
 enum { PATTERNS_MAX = 6, TEXT_MAX = 200 };
 
-/* What patterns of a capability are put together from. */
+/* The pieces from which patterns of a capability are made. */
 typedef struct vocabulary {
     arcp__capability capability;
     const char *const *beginnings;
@@ -85,7 +85,7 @@ static void make_list(uint64_t *random, const vocabulary *words, list *out)
     }
 }
 
-/* A child that has something to do with the parent: some of its patterns, narrowed. */
+/* A child that resembles the parent: some of its patterns, narrowed. */
 static void narrow_list(uint64_t *random, const vocabulary *words, const list *parent, list *out)
 {
     make_list(random, words, out);
@@ -136,8 +136,8 @@ typedef struct tally {
     size_t no;
 } tally;
 
-/* Strings of both lists: the set says what the model says, and a "yes" about the lists is
- * never refuted. */
+/* Strings of both lists: the set agrees with the model, and none refutes a "yes" about the
+ * lists. */
 static void check_targets(uint64_t *random, const vocabulary *words, const list *child,
                           const list *parent, bool is_subset, tally *t)
 {
@@ -206,7 +206,7 @@ static void random_lists_agree_with_the_model(void **state)
         for (int round = 0; round < 10000; round++) {
             check_round(&random, &vocabularies[i], &t);
         }
-        /* All four answers came up. */
+        /* All four answers occurred. */
         assert_true(t.matches > 1000 && t.misses > 1000 && t.yes > 300 && t.no > 300);
     }
 }

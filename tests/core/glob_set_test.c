@@ -84,7 +84,7 @@ static void check_refused(arcp__capability capability, arcp_span bad, arcp_statu
     assert_string_equal(err.message, message);
 }
 
-static void what_is_no_pattern_is_refused_with_its_index(void **state)
+static void an_invalid_pattern_is_refused_with_its_index(void **state)
 {
     (void)state;
     static char bytes[8192];
@@ -147,7 +147,7 @@ static void check_many(arcp__capability capability, const char *before, const ch
     free_many(m);
 }
 
-static void ten_thousand_patterns_are_told_apart(void **state)
+static void ten_thousand_patterns_are_distinguished(void **state)
 {
     (void)state;
     check_many(ARCP__CAPABILITY_FS_READ, "/srv/tenant-", "/data", "/srv/tenant-", "/data");
@@ -159,7 +159,7 @@ static void ten_thousand_patterns_are_told_apart(void **state)
     check_many(ARCP__CAPABILITY_MODEL_USE, "*-m", "-*", "x-m", "-y");
 }
 
-static void a_byte_may_lead_on_in_more_ways_than_fit_in_a_word(void **state)
+static void a_byte_may_lead_to_more_states_than_fit_in_a_word(void **state)
 {
     (void)state;
     /* 8 and 9 branches are kept differently. */
@@ -210,7 +210,7 @@ static void long_patterns_of_one_word_and_of_many(void **state)
     }
 }
 
-static void whole_segments_may_be_none_at_the_border_of_a_word_too(void **state)
+static void whole_segments_may_be_absent_at_the_end_of_a_word_too(void **state)
 {
     (void)state;
     for (size_t letters = 50; letters <= 140; letters++) {
@@ -266,7 +266,7 @@ static void segments_without_end_do_not_deepen_the_recursion_without_end(void **
     arcp__glob_set_free(set);
 }
 
-static void patterns_that_are_slow_elsewhere_are_answered(void **state)
+static void patterns_that_are_slow_in_other_matchers_are_matched_fast(void **state)
 {
     (void)state;
     static char target[16384];
@@ -295,7 +295,7 @@ static void patterns_that_are_slow_elsewhere_are_answered(void **state)
 static void a_target_is_not_read_past_its_end(void **state)
 {
     (void)state;
-    /* Exact allocations: a sanitizer sees the first byte too far. */
+    /* Exact allocations: a sanitizer detects the first byte beyond. */
     const arcp_span patterns[] = {SPAN("/abc/defghijklmnop"), SPAN("/abc/*/z"), SPAN("/abc/**x"),
                                   SPAN("/a*b*z"), SPAN("**/q/r")};
     arcp__glob_set *set = compile(ARCP__CAPABILITY_FS_READ, patterns, 5);
@@ -361,7 +361,7 @@ static void without_memory_there_is_no_set_and_no_leak(void **state)
             if (!was_reached) {
                 break;
             }
-            continue; /* the set was fitted to its size in vain */
+            continue; /* shrinking the set to its size failed */
         }
         assert_int_equal(status, ARCP_E_NO_MEMORY);
         assert_null(set);
@@ -375,14 +375,14 @@ int main(void)
         cmocka_unit_test(an_empty_set_and_no_set_match_nothing),
         cmocka_unit_test(the_pattern_that_matched_is_named),
         cmocka_unit_test(of_equal_patterns_the_first_is_named),
-        cmocka_unit_test(what_is_no_pattern_is_refused_with_its_index),
-        cmocka_unit_test(ten_thousand_patterns_are_told_apart),
-        cmocka_unit_test(a_byte_may_lead_on_in_more_ways_than_fit_in_a_word),
+        cmocka_unit_test(an_invalid_pattern_is_refused_with_its_index),
+        cmocka_unit_test(ten_thousand_patterns_are_distinguished),
+        cmocka_unit_test(a_byte_may_lead_to_more_states_than_fit_in_a_word),
         cmocka_unit_test(long_patterns_of_one_word_and_of_many),
-        cmocka_unit_test(whole_segments_may_be_none_at_the_border_of_a_word_too),
+        cmocka_unit_test(whole_segments_may_be_absent_at_the_end_of_a_word_too),
         cmocka_unit_test(the_longest_pattern_can_be_compiled_and_matched),
         cmocka_unit_test(segments_without_end_do_not_deepen_the_recursion_without_end),
-        cmocka_unit_test(patterns_that_are_slow_elsewhere_are_answered),
+        cmocka_unit_test(patterns_that_are_slow_in_other_matchers_are_matched_fast),
         cmocka_unit_test(a_target_is_not_read_past_its_end),
         cmocka_unit_test(a_set_may_be_used_by_several_threads),
         cmocka_unit_test(without_memory_there_is_no_set_and_no_leak),

@@ -1,6 +1,6 @@
-/* The subset question beyond single answers: which pattern is blamed, what a witness is,
- * where the search gives up, large lists, no memory. Answers: the vectors and
- * glob_exhaustive_test.c. docs/leases.md, Subsets. */
+/* The subset question beyond single answers: which pattern is named, what a witness is, where the
+ * search stops, large lists, no memory. Answers: the vectors and glob_exhaustive_test.c.
+ * docs/leases.md, Subsets. */
 #include "support/check.h"
 
 #include "core/glob_model.h"
@@ -178,7 +178,7 @@ static arcp__glob_answer search(arcp_span child, const arcp_span *parent, size_t
     return answer;
 }
 
-static void past_its_bound_the_search_says_so(void **state)
+static void a_search_that_reaches_its_bound_reports_it(void **state)
 {
     (void)state;
     const arcp_span parent[] = {SPAN("/a"), SPAN("/a/*"), SPAN("/a/*/**")};
@@ -430,7 +430,7 @@ int main(void)
         cmocka_unit_test(a_witness_does_not_use_letters_that_patterns_use),
         cmocka_unit_test(a_witness_is_found_when_all_letters_are_used),
         cmocka_unit_test(the_bytes_of_a_part_may_all_be_used),
-        cmocka_unit_test(past_its_bound_the_search_says_so),
+        cmocka_unit_test(a_search_that_reaches_its_bound_reports_it),
         cmocka_unit_test(too_many_nodes_are_a_no_without_a_witness),
         cmocka_unit_test(many_hard_patterns_are_bounded_together),
         cmocka_unit_test(many_long_patterns_are_bounded_together),

@@ -1,6 +1,6 @@
-/* Every row of the vectors that is about globs, as a test of its own, against the parts it
- * is about: canonical targets, compiled sets, the subset of patterns. (The same rows through
- * whole leases and the gate: lease_vectors_test.c.) */
+/* Every row of the vectors that is about globs, as a test of its own, against the parts that it
+ * tests: canonical targets, compiled sets, the subset of patterns. (The same rows through whole
+ * leases and the gate: lease_vectors_test.c.) */
 #include "support/check.h"
 
 #include <arcp/json.h>
@@ -166,7 +166,7 @@ static bool check_capability(const row *r, arcp_json_ref child_ref, arcp_json_re
         const arcp_span witness = arcp_buf_span(&verdict.witness);
         const patterns blamed = {.spans = {child.spans[verdict.child_index]}, .count = 1};
         check_witness(capability, &blamed, &parent, witness);
-        /* The row's own witness is one too, and not shorter. */
+        /* The witness in the row is valid, too, and not shorter. */
         arcp_buf given = text_at(r->json, member(r, "witness"));
         if (given.size > 0 && memchr(given.data, ' ', given.size) == NULL) {
             check_witness(capability, &child, &parent, arcp_buf_span(&given));
@@ -201,7 +201,7 @@ static void check_subset(void **state)
     assert_int_equal(is_subset, arcp_json_is(r->json, member(r, "subset"), ARCP_JSON_TRUE));
 }
 
-/* Whether all capabilities of the row are globs: the others are about whole leases. */
+/* Whether all capabilities of the row are globs: other rows test whole leases. */
 static bool is_about_globs(const file *f, arcp_json_ref ref)
 {
     static const char *const sides[] = {"parent", "child"};

@@ -27,7 +27,7 @@ static void an_id_is_there_from_its_addition_to_its_removal(void **state)
     assert_false(arcp__id_set_has(&set, SPAN("a\0b")));
 }
 
-static void many_ids_are_told_apart(void **state)
+static void many_ids_are_distinguished(void **state)
 {
     (void)state;
     arcp__id_set set = {0};
@@ -63,7 +63,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_is_there_from_its_addition_to_its_removal),
-        cmocka_unit_test(many_ids_are_told_apart),
+        cmocka_unit_test(many_ids_are_distinguished),
         cmocka_unit_test(without_memory_an_id_is_not_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

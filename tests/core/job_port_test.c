@@ -1,4 +1,4 @@
-/* What a job's port decides on the thread that asks, and what the engine is told of it. */
+/* What a job's port decides on the calling thread, and which message it makes for the engine. */
 #include "core/gate_rig.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ static arcp_status emit(fixture *f, const char *kind, const char *body, arcp__jo
     return arcp__job_port_emit(&f->port, at_zero, &event, out, &f->error);
 }
 
-static void a_grant_is_told_only_where_the_operator_logs_it(void **state)
+static void a_grant_is_reported_only_if_the_operator_logs_it(void **state)
 {
     fixture *f = *state;
     arcp__job_message message;
@@ -75,7 +75,7 @@ static void a_grant_is_told_only_where_the_operator_logs_it(void **state)
     assert_int_equal(message.body.size, 0);
 }
 
-static void a_denial_is_told(void **state)
+static void a_denial_is_reported(void **state)
 {
     fixture *f = *state;
     arcp__job_message message;
@@ -128,7 +128,7 @@ static void a_refused_call_becomes_a_result_that_the_agent_may_not_give_itself(v
     static const char result[] = "{\"call_id\":\"c1\",\"result\":1}";
     assert_int_equal(emit(f, "tool_result", result, &message), ARCP_E_INVALID_REQUEST);
     assert_int_equal(message.body.size, 0);
-    /* The id is free again with a call that passes. */
+    /* A call that is allowed frees the id again. */
     check_ok(
         emit(f, "tool_call", "{\"tool\":\"web.get\",\"args\":{},\"call_id\":\"c1\"}", &message),
         &f->error);
@@ -137,7 +137,7 @@ static void a_refused_call_becomes_a_result_that_the_agent_may_not_give_itself(v
     check_span(message.body, result);
 }
 
-static void a_cost_is_taken_when_it_is_certain_to_be_told(void **state)
+static void a_cost_is_subtracted_only_when_its_event_is_certain(void **state)
 {
     fixture *f = *state;
     arcp__job_message message;
@@ -182,7 +182,7 @@ static arcp_status answer(fixture *f, arcp_span id)
     return emit(f, "tool_result", body, &message);
 }
 
-/* A call that passes has the id. */
+/* An allowed call has the id. */
 static void pass(fixture *f, arcp_span id)
 {
     char body[64];
@@ -218,7 +218,7 @@ static void an_id_that_passes_is_free_again(void **state)
     assert_int_equal(answer(f, number(2)), ARCP_E_INVALID_REQUEST);
 }
 
-static void an_empty_id_is_none(void **state)
+static void an_empty_id_counts_as_none(void **state)
 {
     fixture *f = *state;
     deny(f, arcp_span_make(NULL, 0));
@@ -239,7 +239,7 @@ static void the_last_256_denials_are_remembered(void **state)
     }
     assert_int_equal(answer(f, number(10)), ARCP_E_INVALID_REQUEST);
     assert_int_equal(answer(f, number(ARCP__DENIED_CALLS_MAX - 1)), ARCP_E_INVALID_REQUEST);
-    /* A place that became free is used before another call is forgotten. */
+    /* A free place is used before another call is dropped. */
     pass(f, number(20));
     deny(f, number(2000));
     assert_int_equal(answer(f, number(10)), ARCP_E_INVALID_REQUEST);
@@ -251,15 +251,15 @@ static void the_last_256_denials_are_remembered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(a_grant_is_told_only_where_the_operator_logs_it),
-        FIXTURE_TEST(a_denial_is_told),
+        FIXTURE_TEST(a_grant_is_reported_only_if_the_operator_logs_it),
+        FIXTURE_TEST(a_denial_is_reported),
         FIXTURE_TEST(nothing_is_granted_while_decisions_must_be_recorded_and_cannot_be),
         FIXTURE_TEST(a_port_that_has_ended_allows_nothing),
         FIXTURE_TEST(a_refused_call_becomes_a_result_that_the_agent_may_not_give_itself),
-        FIXTURE_TEST(a_cost_is_taken_when_it_is_certain_to_be_told),
+        FIXTURE_TEST(a_cost_is_subtracted_only_when_its_event_is_certain),
         FIXTURE_TEST(a_denied_call_is_known_and_named),
         FIXTURE_TEST(an_id_that_passes_is_free_again),
-        FIXTURE_TEST(an_empty_id_is_none),
+        FIXTURE_TEST(an_empty_id_counts_as_none),
         FIXTURE_TEST(the_last_256_denials_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* Every allocation of the lease functions fails once, alone and with all that follow: the
- * call says so, its outputs stay as they were, nothing leaks (the sanitizers look), and
- * without the failure it works. */
+/* Every allocation of the lease functions fails once, alone and with all that follow: the call
+ * reports it, its outputs are unchanged, nothing leaks (the sanitizers look), and without the
+ * failure it works. */
 #include "support/check.h"
 
 #include <arcp/lease_explain.h>
@@ -98,7 +98,7 @@ static arcp_status assert_subset(const fixture *with)
     const bool complete = details.size != 0;
     arcp_buf_fini(&details);
     if (status == ARCP_E_LEASE_SUBSET_VIOLATION) {
-        /* The verdict stands also when its details found no room. */
+        /* The verdict holds even if there is no memory for its details. */
         return complete ? ARCP_OK : ARCP_E_NO_MEMORY;
     }
     return status;

@@ -1,6 +1,6 @@
-/* Chains of delegations against a model that is plain to see: which requests are granted at
- * each job, and what the gate lets each job do after anybody's spending. Patterns are sets of
- * a few targets here, amounts whole numbers, instants their place in a row. */
+/* Chains of delegations against a simple model: which requests are granted at each job, and what
+ * the gate lets each job do after any job's spending. Patterns are sets of a few targets here,
+ * amounts whole numbers, instants their index. */
 #include "support/check.h"
 
 #include <arcp/lease_subset.h>
@@ -34,11 +34,11 @@ static const struct {
                 {"2026-01-01T00:00:10.5Z", 4},
                 {"2190-01-01T00:00:00Z", 5}};
 
-/* What a lease says. */
+/* The content of a lease. */
 typedef struct request {
     unsigned grants;
     bool names_budget;
-    int amounts[CURRENCIES]; /* NONE: not named */
+    int amounts[CURRENCIES]; /* NONE: absent */
     bool names_models;
     bool all_models; /* else none */
     int expires_at;  /* NONE: no expiry */
@@ -136,7 +136,7 @@ static void add_job(chain *c, request held)
     c->depth++;
 }
 
-/* The least that is left of a currency at the last job and above; NONE: nobody counts it. */
+/* The least that is left of a currency at the last job and above; NONE: it has no counter. */
 static int available(const chain *c, size_t currency)
 {
     int least = NONE;
@@ -167,7 +167,7 @@ static bool model_grants(const chain *c, const request *wanted)
                          wanted->expires_at <= held->expires_at);
 }
 
-/* What the child holds then. */
+/* The child's amount after that. */
 static request inherit(const chain *c, request wanted, arcp_lease *derived)
 {
     const request *held = &c->jobs[c->depth - 1].held;
@@ -180,7 +180,7 @@ static request inherit(const chain *c, request wanted, arcp_lease *derived)
     return wanted;
 }
 
-/* Asks for a child of the last job; whether there is one now. */
+/* Requests a child of the last job; returns whether it was made. */
 static bool delegate(chain *c)
 {
     request wanted = make_request(c, 40);

@@ -1,4 +1,4 @@
-/* The lease of a delegated job: what it may ask for and what it inherits (docs/leases.md, draft
+/* The lease of a delegated job: what may be requested and what is inherited (docs/leases.md, draft
  * §9.4 and §10, the delegation defect). */
 #include "support/check.h"
 
@@ -10,7 +10,7 @@
 #define SPAN(text)  ARCP_SPAN_LITERAL(text)
 #define UNTIL(text) "{\"expires_at\":\"" text "\"}"
 
-/* A job that holds this lease; `above` may be NULL. */
+/* A job with this lease; `above` may be NULL. */
 static arcp_authority *job(const char *lease, const char *constraints, const arcp_authority *above,
                            bool model_use_required)
 {
@@ -134,7 +134,7 @@ static void a_budget_is_measured_against_what_remains(void **state)
     arcp_authority_unref(parent);
 }
 
-static void what_is_held_does_not_remain(void **state)
+static void held_amounts_do_not_remain(void **state)
 {
     (void)state;
     arcp_authority *parent = job("{\"cost.budget\":[\"USD:5\"]}", "", NULL, true);
@@ -231,7 +231,7 @@ static void a_child_that_leaves_models_out_gets_none(void **state)
     arcp_authority_unref(parent);
 }
 
-static void a_parent_free_to_use_any_model_may_hand_some_on(void **state)
+static void a_parent_that_may_use_all_models_may_grant_some(void **state)
 {
     (void)state;
     arcp_authority *free_to_use_any = job("{}", "", NULL, false);
@@ -246,7 +246,7 @@ static void a_parent_free_to_use_any_model_may_hand_some_on(void **state)
     arcp_authority_unref(bound);
 }
 
-static void a_request_that_inherits_nothing_is_taken_as_it_is(void **state)
+static void a_request_that_inherits_nothing_is_used_unchanged(void **state)
 {
     (void)state;
     arcp_authority *parent = job("{\"fs.read\":[\"/a/**\"]}", "", NULL, true);
@@ -289,14 +289,14 @@ int main(void)
         cmocka_unit_test(an_expiry_under_a_parent_without_one_is_the_childs_own),
         cmocka_unit_test(a_pattern_the_parent_lacks_is_refused_with_a_witness),
         cmocka_unit_test(a_budget_is_measured_against_what_remains),
-        cmocka_unit_test(what_is_held_does_not_remain),
+        cmocka_unit_test(held_amounts_do_not_remain),
         cmocka_unit_test(an_ancestor_that_has_less_left_bounds_the_child),
         cmocka_unit_test(a_parent_without_a_budget_passes_its_ancestors_bound_on),
         cmocka_unit_test(a_parent_with_a_budget_has_exactly_the_currencies_it_names),
         cmocka_unit_test(a_child_without_a_budget_spends_its_parents),
         cmocka_unit_test(a_child_that_leaves_models_out_gets_none),
-        cmocka_unit_test(a_parent_free_to_use_any_model_may_hand_some_on),
-        cmocka_unit_test(a_request_that_inherits_nothing_is_taken_as_it_is),
+        cmocka_unit_test(a_parent_that_may_use_all_models_may_grant_some),
+        cmocka_unit_test(a_request_that_inherits_nothing_is_used_unchanged),
         cmocka_unit_test(a_derived_lease_is_within_its_parents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* For people: why, what is odd, and what differs (docs/leases.md, Asking). */
+/* Explanations for people: decisions, odd leases, and differences (docs/leases.md, Asking). */
 #include "support/check.h"
 
 #include <arcp/lease_explain.h>
@@ -128,7 +128,7 @@ static void a_model_that_only_the_policy_allows_is_explained(void **state)
     arcp_authority_unref(authority);
 }
 
-static void what_is_suggested_really_allows_the_target(void **state)
+static void suggestions_really_allow_the_target(void **state)
 {
     (void)state;
     static const struct {
@@ -223,7 +223,7 @@ static const lint_row lints[] = {
     {"a budget that adds up to something", "{\"cost.budget\":[\"USD:0\",\"USD:1\"]}", ""},
 };
 
-static void what_is_odd_is_found(void **state)
+static void odd_leases_are_found(void **state)
 {
     (void)state;
     const arcp_time now = {0, 0};
@@ -288,7 +288,7 @@ static void check_diff(const char *a_text, const char *b_text, bool as_json, con
     arcp_lease_unref(b);
 }
 
-static void two_leases_are_measured_against_each_other(void **state)
+static void two_leases_are_compared(void **state)
 {
     (void)state;
     check_diff("{\"fs.read\":[\"/a/**\"]}", "{\"fs.read\":[\"/a\",\"/a/*\",\"/a/*/**\"]}", false,
@@ -317,11 +317,11 @@ int main(void)
         cmocka_unit_test(a_decision_is_explained_with_the_nearest_pattern_and_what_would_allow_it),
         cmocka_unit_test(an_explanation_may_be_json),
         cmocka_unit_test(a_model_that_only_the_policy_allows_is_explained),
-        cmocka_unit_test(what_is_suggested_really_allows_the_target),
-        cmocka_unit_test(what_is_odd_is_found),
+        cmocka_unit_test(suggestions_really_allow_the_target),
+        cmocka_unit_test(odd_leases_are_found),
         cmocka_unit_test(an_expiry_is_linted_from_its_instant_on),
         cmocka_unit_test(findings_may_be_json),
-        cmocka_unit_test(two_leases_are_measured_against_each_other),
+        cmocka_unit_test(two_leases_are_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* Random realistic leases against the model that is slow and obviously right (core/glob_model.h).
- * What the library says must agree: the gate, the subset check and its witnesses, derivation,
- * narrowing. */
+/* Random realistic leases against the slow and simple model (core/glob_model.h). The library must
+ * agree with it: the gate, the subset check and its witnesses, derivation, narrowing. */
 #include "support/check.h"
 
 #include <arcp/lease_subset.h>
@@ -79,7 +78,7 @@ static void the_gate_agrees_with_the_model(void **state)
         arcp_authority_unref(authority);
         arcp_lease_unref(sample.lease);
     }
-    /* The sample is worth something: enough of both answers. */
+    /* The sample has enough of both answers. */
     assert_true(asked > LEASES * TARGETS / 2);
     assert_true(hits > asked / 8 && hits < asked * 7 / 8);
 }
@@ -94,7 +93,7 @@ static size_t vocabulary_of(arcp_span capability)
     return VOCABULARIES;
 }
 
-/* A "no" is right when its witness is one, by the model. */
+/* A "no" is right if the model accepts its witness. */
 static void check_no(const sample_lease *child, const sample_lease *parent,
                      const arcp_subset_violation *violation)
 {
@@ -120,7 +119,7 @@ static void check_no(const sample_lease *child, const sample_lease *parent,
     }
 }
 
-/* A "yes" is right when no target says otherwise. */
+/* A "yes" is right if no target refutes it. */
 static void check_yes(const sample_lease *child, const sample_lease *parent,
                       const arcp_authority *unlimited)
 {
@@ -175,7 +174,7 @@ static void subsets_agree_with_the_model(void **state)
 }
 
 /* [arcp:LA-1] */
-static void what_is_narrowed_is_within_request_and_ceiling(void **state)
+static void a_narrowed_lease_is_within_request_and_ceiling(void **state)
 {
     (void)state;
     size_t kept = 0;
@@ -218,7 +217,7 @@ static void what_is_narrowed_is_within_request_and_ceiling(void **state)
 }
 
 /* [arcp:9.4-1] */
-static void what_is_derived_is_within_the_parent(void **state)
+static void a_derived_lease_is_within_the_parent(void **state)
 {
     (void)state;
     size_t derived_count = 0;
@@ -256,8 +255,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gate_agrees_with_the_model),
         cmocka_unit_test(subsets_agree_with_the_model),
-        cmocka_unit_test(what_is_narrowed_is_within_request_and_ceiling),
-        cmocka_unit_test(what_is_derived_is_within_the_parent),
+        cmocka_unit_test(a_narrowed_lease_is_within_request_and_ceiling),
+        cmocka_unit_test(a_derived_lease_is_within_the_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

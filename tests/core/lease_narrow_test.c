@@ -155,7 +155,7 @@ static void the_earlier_expiry_wins(void **state)
     check_expiry(NONE, NONE, "{}", "[]");
 }
 
-static void a_request_within_the_ceiling_comes_back_itself(void **state)
+static void a_request_within_the_ceiling_is_returned_unchanged(void **state)
 {
     (void)state;
     arcp_lease *request = lease_of("{\"fs.read\":[\"/a/b\"]}", NONE);
@@ -202,7 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_is_narrowed_to_what_the_ceiling_allows),
         cmocka_unit_test(the_earlier_expiry_wins),
-        cmocka_unit_test(a_request_within_the_ceiling_comes_back_itself),
+        cmocka_unit_test(a_request_within_the_ceiling_is_returned_unchanged),
         cmocka_unit_test(a_huge_request_is_cut_rather_than_widened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

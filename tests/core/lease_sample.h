@@ -7,7 +7,7 @@
 
 enum { SAMPLE_TEXT_MAX = 160, SAMPLE_PATTERNS_MAX = 3, VOCABULARIES = 5 };
 
-/* What the patterns and targets of a capability are put together from. */
+/* The pieces from which the patterns and targets of a capability are made. */
 typedef struct vocabulary {
     const char *capability;
     const char *begins[5];
@@ -17,7 +17,7 @@ typedef struct vocabulary {
 
 extern const vocabulary vocabularies[VOCABULARIES];
 
-/* What it holds of each vocabulary. */
+/* Its patterns of each vocabulary. */
 typedef struct sample_lease {
     char patterns[VOCABULARIES][SAMPLE_PATTERNS_MAX][SAMPLE_TEXT_MAX];
     size_t counts[VOCABULARIES];
@@ -30,15 +30,15 @@ size_t sample_pick(size_t count);
 
 /* A pattern (or, without stars, a target) of a vocabulary. */
 void sample_text(const vocabulary *words, bool with_stars, char out[SAMPLE_TEXT_MAX]);
-/* A target that the pattern matches, unless it is unlucky: stars become something. */
+/* A target that the pattern usually matches: its stars are replaced by something. */
 void sample_target_of(const char *pattern, const vocabulary *words, char out[SAMPLE_TEXT_MAX]);
 
-/* The caller's to unref. */
+/* The caller must unref it. */
 void sample_lease_make(sample_lease *sample);
 /* A lease that often is within `parent`: some of its patterns, with stars filled in. */
 void sample_lease_make_child(const sample_lease *parent, sample_lease *child);
 
-/* What the model says of a target. */
+/* The model's decision about a target. */
 bool sample_allows(const sample_lease *sample, size_t v, const char *target);
 
 #endif

@@ -58,7 +58,7 @@ static void names_and_patterns_may_be_written_with_escapes(void **state)
     arcp_lease_unref(lease);
 }
 
-static void a_lease_names_what_it_names_even_without_patterns(void **state)
+static void a_lease_has_its_capabilities_even_without_patterns(void **state)
 {
     (void)state;
     arcp_lease *lease = lease_of(
@@ -219,7 +219,7 @@ static void a_currency_has_at_most_64_bytes(void **state)
     }
 }
 
-static void amounts_are_no_patterns_and_may_hold_stars(void **state)
+static void amounts_are_not_patterns_and_may_have_stars(void **state)
 {
     (void)state;
     arcp_lease *lease = lease_of("{\"cost.budget\":[\"a*b*:1\",\"GPU \\u00b5s:0\"]}", "");
@@ -287,7 +287,7 @@ static const build_row bad_builds[] = {
     {"an expiry with an offset", NULL, NULL, NULL, NULL, "2024-09-01T00:00:00+00:00", "expires_at"},
 };
 
-static void the_builder_tells_its_first_error_when_it_builds(void **state)
+static void the_builder_reports_its_first_error_when_it_builds(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof bad_builds / sizeof *bad_builds; i++) {
@@ -302,7 +302,7 @@ static void the_builder_tells_its_first_error_when_it_builds(void **state)
         } else {
             arcp_lease_expires_at(builder, row->expires_at);
         }
-        /* What comes later neither mends nor hides it. */
+        /* Later calls neither clear nor hide the error. */
         arcp_lease_allow(builder, "fs.read", "/a");
         arcp_lease_allow(builder, "also.wrong", NULL);
         arcp_lease_budget(builder, "", "");
@@ -315,7 +315,7 @@ static void the_builder_tells_its_first_error_when_it_builds(void **state)
     }
 }
 
-static void a_builder_can_be_given_up(void **state)
+static void a_builder_can_be_freed_without_building(void **state)
 {
     (void)state;
     arcp_lease_builder *builder = arcp_lease_builder_new();
@@ -348,16 +348,16 @@ int main(void)
         cmocka_unit_test(the_guides_lease_reads_back_as_it_was_written),
         cmocka_unit_test(an_absent_or_null_lease_is_the_empty_one),
         cmocka_unit_test(names_and_patterns_may_be_written_with_escapes),
-        cmocka_unit_test(a_lease_names_what_it_names_even_without_patterns),
+        cmocka_unit_test(a_lease_has_its_capabilities_even_without_patterns),
         cmocka_unit_test(an_expiry_keeps_its_text_and_is_rounded_down_to_nanoseconds),
         cmocka_unit_test(a_malformed_lease_is_refused_with_capability_index_and_reason),
         cmocka_unit_test(every_limit_holds_on_both_sides),
         cmocka_unit_test(a_currency_has_at_most_64_bytes),
-        cmocka_unit_test(amounts_are_no_patterns_and_may_hold_stars),
+        cmocka_unit_test(amounts_are_not_patterns_and_may_have_stars),
         cmocka_unit_test(the_default_limits_hold_1024_patterns_of_a_capability),
         cmocka_unit_test(the_builder_makes_what_the_guides_say),
-        cmocka_unit_test(the_builder_tells_its_first_error_when_it_builds),
-        cmocka_unit_test(a_builder_can_be_given_up),
+        cmocka_unit_test(the_builder_reports_its_first_error_when_it_builds),
+        cmocka_unit_test(a_builder_can_be_freed_without_building),
         cmocka_unit_test(the_seven_names_are_reserved_and_vendors_names_are_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 
 #include "support/check.h"
 
-/* Lease and constraints are JSON; "" for no constraints. What cannot be read fails the test. */
+/* Lease and constraints are JSON; "" for no constraints. Text that is not valid fails the test. */
 static inline arcp_lease *lease_of(const char *lease, const char *constraints)
 {
     arcp_lease *parsed = NULL;

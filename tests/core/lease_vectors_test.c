@@ -1,5 +1,5 @@
-/* Every row of the shared vectors as a test of its own, through the public interface: what
- * is asked is the gate, and whole leases. The files are tests/vectors/lease-*.json. */
+/* Every row of the shared vectors as a test of its own, through the public interface: the gate, and
+ * whole leases. The files are tests/vectors/lease-*.json. */
 #include "support/check.h"
 
 #include <arcp/lease_subset.h>
@@ -55,7 +55,7 @@ static arcp_span target_of(const vector_row *row, arcp_buf *out)
 static arcp_authority *authority_of(const arcp_lease *lease)
 {
     arcp_authority_options options = arcp_authority_options_init();
-    options.cwd = SPAN("/job"); /* relative targets are asked about too */
+    options.cwd = SPAN("/job"); /* some targets are relative */
     arcp_authority *authority = NULL;
     arcp_error err = {0};
     check_ok(arcp_authority_new(lease, &options, &authority, &err), &err);

@@ -1,5 +1,5 @@
-/* What the leases of one request may cost together: both sides of the bound, and that ordinary
- * leases stay far below the default. */
+/* The work that the leases of one request may cause together: both sides of the bound, and that
+ * ordinary leases stay far below the default. */
 #include "support/check.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static arcp_lease *many_of(const char *capability, const char *const *formats, s
     return lease_of(text, "");
 }
 
-/* Narrows with so many steps; how many it took is in *left afterwards. */
+/* Narrows with so many steps; *left has the remaining ones afterwards. */
 static arcp_status narrow(const arcp_lease *request, const arcp_lease *ceiling, uint64_t *left,
                           arcp_lease **out)
 {

@@ -24,14 +24,14 @@ static const struct {
     {"a*c", "ac", true},
     {"a*c", "abc", true},
     {"a*c", "abcd", false},
-    {"*ab", "aab", true},       /* the star gives back what it took */
-    {"a*b*c", "a-b-b-c", true}, /* only the last star has to */
+    {"*ab", "aab", true},       /* the star has to match fewer bytes again */
+    {"a*b*c", "a-b-b-c", true}, /* only the last star does */
     {"a*b*c", "a-c-b", false},
-    {"a.c", "abc", false}, /* nothing else stands for anything */
+    {"a.c", "abc", false}, /* no other byte is a wildcard */
     {"a?c", "abc", false},
 };
 
-static void only_a_star_stands_for_other_bytes(void **state)
+static void only_a_star_matches_other_bytes(void **state)
 {
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
@@ -53,7 +53,7 @@ static void a_name_with_a_nul_does_not_end_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_star_stands_for_other_bytes),
+        cmocka_unit_test(only_a_star_matches_other_bytes),
         cmocka_unit_test(a_name_with_a_nul_does_not_end_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Spans as OTLP's JSON has them. */
+/* Spans in OTLP's JSON. */
 #include "support/check.h"
 
 #include <arcp/json.h>
@@ -42,7 +42,7 @@ static void a_span_has_hex_ids_and_times_as_text(void **state)
                         "\"status\":{}}");
 }
 
-static void a_parent_is_named_and_said_to_be_remote(void **state)
+static void a_remote_parent_is_marked_as_remote(void **state)
 {
     (void)state;
     arcp__otlp_span span = plain();
@@ -131,7 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_span_has_hex_ids_and_times_as_text),
-        cmocka_unit_test(a_parent_is_named_and_said_to_be_remote),
+        cmocka_unit_test(a_remote_parent_is_marked_as_remote),
         cmocka_unit_test(attributes_are_texts_and_lists_and_empty_ones_are_left_out),
         cmocka_unit_test(an_error_has_a_code_and_a_message),
         cmocka_unit_test(a_span_never_ends_before_it_begins),

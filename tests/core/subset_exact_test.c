@@ -1,6 +1,6 @@
-/* The subset question against the model that takes no shortcut, where "yes" is as certain as
- * "no": every pair of short patterns, and lists put together from what has been used to slip
- * past comparisons of patterns. */
+/* The subset question against the model that takes no shortcut, where "yes" is as certain as "no":
+ * every pair of short patterns, and lists made of the tricks by which patterns escape
+ * comparisons. */
 #include "support/check.h"
 
 #include "core/glob_model.h"
@@ -30,8 +30,8 @@ static void show(const char *what, arcp_span text)
     print_error("%s \"%.*s\"\n", what, (int)text.size, text.data);
 }
 
-/* The same parents so many times over that those which cannot meet the child are left out:
- * the answer is the same. */
+/* The same parents, repeated until those that cannot meet the child are left out: the answer is the
+ * same. */
 static void check_repeated(arcp__capability capability, arcp_span child, const arcp_span *parents,
                            size_t count, const arcp__glob_verdict *want)
 {
@@ -270,8 +270,7 @@ static void change_pattern(uint64_t *random, const vocabulary *from, const char 
     append(text, parent + at + cut);
 }
 
-/* A list, and a child that has something to do with it; false when a change cut a character
- * of two bytes. */
+/* A list, and a child that resembles it; false when a change cut a character of two bytes. */
 typedef struct trap {
     char texts[PATTERNS_MAX + 1][TEXT_MAX]; /* the child first */
     arcp_span spans[PATTERNS_MAX + 1];

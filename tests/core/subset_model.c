@@ -48,7 +48,7 @@ static void set(uint64_t *key, size_t bit)
     key[bit / 64] |= UINT64_C(1) << (bit % 64);
 }
 
-/* We are before item `i`, and before the next one too where the item may be nothing. */
+/* Marks that we are before item `i`, and also before the next one if the item may be empty. */
 static void arrive(const runner *r, size_t i, uint64_t *key)
 {
     for (;; i++) {
@@ -116,7 +116,7 @@ static void read_byte(const model *m, const runner *r, const uint64_t *key, char
     }
 }
 
-/* False when there are too many places. One where the child is at its end leads nowhere. */
+/* False when there are too many places. One where the child is at its end leads to no other. */
 static bool visit(model *m, const place *reached)
 {
     uint64_t hash = reached->shape;

@@ -1,7 +1,7 @@
-/* The subset question without any shortcut: all patterns and the shape of targets are run
- * side by side from the first byte on, and every place they can come to together is visited.
- * No place stands for another, and every byte is tried that leads anywhere else than one
- * before it. Slow, and plain to see.
+/* The subset question without any shortcut: all patterns and the shape of targets are run side by
+ * side from the first byte on, and every combination of states that they can reach is visited. No
+ * combination is skipped because of another, and every byte is tried that leads to a combination of
+ * its own. Slow, and simple.
  *
  * Patterns are read by glob_model.h. What a canonical target is comes from target_shape.h,
  * which target_model_test.c holds against target_model.h. */
@@ -18,11 +18,11 @@ typedef enum model_answer {
     MODEL_UNKNOWN     /* too many places */
 } model_answer;
 
-/* How many places are visited. */
+/* The most places that are visited. */
 enum { MODEL_PLACES_MAX = 1500 };
 
-/* Decides for one pattern of a child. Bytes of `without` are left out of targets, unless a
- * pattern has them as a literal: what MODEL_WITHIN says is then said about the others. */
+/* Decides for one pattern of a child. Bytes of `without` are left out of targets, unless a pattern
+ * has them as a literal: MODEL_WITHIN then holds for the other targets only. */
 model_answer model_subset(arcp__target_kind kind, arcp_span child, const arcp_span *parents,
                           size_t count, const char *without, arcp_buf *witness);
 

@@ -100,7 +100,7 @@ static arcp_deny_reason model_path(bool has_cwd, const char *target, arcp_buf *o
 
 /* Names. */
 
-/* Decodes each character and looks whether it is written in the one allowed way. */
+/* Decodes each character and checks that it is written in the only allowed way. */
 static bool is_utf8(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -216,7 +216,7 @@ static char *decode(const char *text)
             const char digits[3] = {at[1], at[2], '\0'};
             const long value = strtol(digits, NULL, 16);
             *to = value == 0 ? '\1' : (char)value;
-            /* Told apart from an escaped 0x01, which is harmless. */
+            /* Not the same as an escaped 0x01, which is harmless. */
             if (value == 1) {
                 *to = '\2';
             }
@@ -248,7 +248,8 @@ static bool has_dot_component(const char *text)
     return has;
 }
 
-/* A character of UTF-8 in more bytes than it needs, told by what it would decode to. */
+/* Whether a character of UTF-8 has more bytes than it needs, by the value that it would decode
+ * to. */
 static bool has_overlong(const char *text)
 {
     static const unsigned least[] = {0x80, 0x800, 0x10000};

@@ -1,6 +1,5 @@
-/* Canonical targets as docs/leases.md reads, rule by rule, on strings: slow, and plain to
- * see.
- * Shares no code with the library. */
+/* Canonical targets exactly as docs/leases.md defines them, rule by rule, on strings: slow, simple,
+ * and without any code of the library. */
 #ifndef ARCP_TESTS_TARGET_MODEL_H
 #define ARCP_TESTS_TARGET_MODEL_H
 

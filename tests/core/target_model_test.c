@@ -135,8 +135,8 @@ static void all_short_url_paths_agree_with_the_model(void **state)
     check_all(ARCP__TARGET_URL, "http://h?", "%/2g", 5);
 }
 
-/* A segment that means dots, slashes or nothing in particular once it has been decoded a
- * number of times: each round of encoding hits each byte or not. */
+/* A segment that is dots, slashes or something harmless after it has been decoded a number of
+ * times: each round of encoding hits each byte or not. */
 static void make_escaped(uint64_t *random, char *out, size_t capacity)
 {
     static const char plain[] = "..././\\;aa%2e5\xe0\x80\x9f\xa0\xf0\x8f\x90\xc0\xc3\xa9";
@@ -270,7 +270,7 @@ static size_t collect_states(arcp__target_kind kind, const char *beginning, cons
     return count;
 }
 
-/* Whatever makes a target of `b` must make one of `a`. */
+/* Every continuation that completes a target from `b` must complete one from `a`. */
 static void check_covers(arcp__target_kind kind, arcp__shape a, arcp__shape b,
                          const char *const *endings)
 {
@@ -303,7 +303,7 @@ static const struct {
     {ARCP__TARGET_URL, "x://h/", "/.%25e?", 4},
 };
 
-/* What may follow in them. */
+/* The bytes that may follow. */
 static const char *const cover_endings[] = {"",
                                             "a",
                                             "/",

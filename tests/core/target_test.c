@@ -310,7 +310,7 @@ static void a_relative_path_needs_a_directory_to_be_below(void **state)
     check_span(canonical, "/a/b");
 }
 
-/* The quick look at eight bytes at a time must see each byte, at each place. */
+/* The check of eight bytes at a time must find each byte, at each place. */
 static void an_odd_byte_is_seen_wherever_it_stands(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What an agent says before its host has told that it runs: a host may be slow, or far away. */
+/* An agent's output before its host has reported the start: a host may be slow, or remote. */
 #include "engine/scene.h"
 
 #include "support/check.h"
@@ -8,7 +8,7 @@
     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":\"info\","          \
     "\"message\":\"early\"}}}"
 
-/* A job whose agent was handed out, and of whose start nothing was told. */
+/* A job whose START_AGENT was handed out, and whose start was not reported. */
 static scene *begin(rig_agent **agent)
 {
     scene *self = scene_begin(NULL);

@@ -1,5 +1,6 @@
-/* Answers to the submits of a session leave in the order of the submits, whatever carries them:
- * job.accepted, a numbered job.error or a session.error. Clients of several SDKs bind by order. */
+/* Responses to the submits of a session are sent in the order of the submits, whatever type of
+ * frame they are: job.accepted, a numbered job.error or a session.error. Clients of several SDKs
+ * match them by order. */
 #include "engine/patient_store.h"
 #include "engine/scene.h"
 
@@ -11,12 +12,12 @@
 #define SUBMITS 20
 #define REFUSED 4 /* of them: each fifth */
 
-/* When what was asked becomes durable, and when the client takes what it was sent. */
+/* When the submits become durable, and when the client reads. */
 typedef enum pace_kind {
     AT_ONCE,       /* each submit is durable before the next one comes */
-    ONE_BATCH,     /* all of them in one batch, which is late */
-    MANY_BATCHES,  /* one batch each, written when all submits were read */
-    SLOW_CLIENT,   /* its link is full when it asks, and it takes one frame after the other */
+    ONE_BATCH,     /* all of them in one late batch */
+    MANY_BATCHES,  /* one batch each, committed after all submits were read */
+    SLOW_CLIENT,   /* its link is full when it submits, and it reads one frame at a time */
     SLOW_AND_LATE, /* both */
     SQLITE_LATE    /* one batch, written by a thread */
 } pace_kind;
@@ -142,7 +143,7 @@ static void submit_twenty(engine_rig *rig, rig_client *client)
     }
 }
 
-/* A link takes 64 KiB of events before its peer reads. */
+/* A link accepts 64 KiB of events before its peer reads. */
 static void fill_link(engine_rig *rig, rig_client *client)
 {
     char line[9000];
@@ -248,14 +249,14 @@ static void repeats_and_used_keys_keep_their_places(void **state)
     submit(&self->rig, self->client, "s1", REUSED);
     submit(&self->rig, self->client, "s2", KEYED);
     submit(&self->rig, self->client, "s3", NOBODY);
-    submit(&self->rig, self->client, "s0", KEYED); /* the same request: its answer once more */
+    submit(&self->rig, self->client, "s0", KEYED); /* the same request: its response again */
     submit(&self->rig, self->client, "s4", ECHO);
     is_durable(self);
     assert_answered(&self->rig, self->client, "s0 s1 s2 s3 s0 s4 ");
     scene_end(self);
 }
 
-/* Its events come behind it too, as read_all sees to. */
+/* Its events come after it, too; read_all checks it. */
 static void a_child_is_announced_in_its_place(void **state)
 {
     (void)state;
@@ -289,14 +290,14 @@ static void a_child_is_announced_in_its_place(void **state)
     scene_end(self);
 }
 
-static void what_was_asked_is_answered_before_the_session_is_closed(void **state)
+static void requests_are_answered_before_the_session_is_closed(void **state)
 {
     (void)state;
     scene *self = begin_late();
     submit(&self->rig, self->client, "s0", NOBODY);
     submit(&self->rig, self->client, "s1", ECHO);
     rig_send(&self->rig, self->client, FRAME("s2", "session.close", "{}"));
-    submit(&self->rig, self->client, "s3", ECHO); /* it said that it would not */
+    submit(&self->rig, self->client, "s3", ECHO); /* a closed session sends no more requests */
     is_durable(self);
     assert_answered(&self->rig, self->client, "s0 s1 s2 ");
     assert_null(self->client->link);
@@ -386,7 +387,8 @@ static void a_query_s_refusal_does_not_overtake_the_end_of_a_job(void **state)
     scene_end(self);
 }
 
-/* The same of profile python, for every request, and it has the whole of a made-up accept again. */
+/* The same with profile python, for every request, and the made-up job.accepted is repeated
+ * whole. */
 static void a_lone_refusal_does_not_overtake_the_end_of_a_job(void **state)
 {
     (void)state;
@@ -407,8 +409,8 @@ static void a_lone_refusal_does_not_overtake_the_end_of_a_job(void **state)
     scene_end(self);
 }
 
-/* Whoever closes, or is gone, asks for nothing more. */
-static void a_lone_refusal_does_not_outwait_its_session(void **state)
+/* A client that closes, or is disconnected, sends no more requests. */
+static void a_lone_refusal_does_not_wait_once_its_session_closes(void **state)
 {
     (void)state;
     scene *self = scene_begin(NULL);
@@ -428,7 +430,7 @@ static void a_lone_refusal_does_not_outwait_its_session(void **state)
     scene_end(self);
 }
 
-/* A client that does not read what it asked for is not read either. */
+/* A client that does not read its responses is not read either. */
 static void answers_that_wait_for_a_refusal_are_bounded(void **state)
 {
     (void)state;
@@ -458,12 +460,12 @@ int main(void)
     static struct CMUnitTest tests[PROFILES * PACES + 9] = {
         cmocka_unit_test(repeats_and_used_keys_keep_their_places),
         cmocka_unit_test(a_child_is_announced_in_its_place),
-        cmocka_unit_test(what_was_asked_is_answered_before_the_session_is_closed),
+        cmocka_unit_test(requests_are_answered_before_the_session_is_closed),
         cmocka_unit_test(a_replayed_refusal_is_not_overtaken),
         cmocka_unit_test(a_refusal_has_the_trace_of_its_request),
         cmocka_unit_test(a_query_s_refusal_does_not_overtake_the_end_of_a_job),
         cmocka_unit_test(a_lone_refusal_does_not_overtake_the_end_of_a_job),
-        cmocka_unit_test(a_lone_refusal_does_not_outwait_its_session),
+        cmocka_unit_test(a_lone_refusal_does_not_wait_once_its_session_closes),
         cmocka_unit_test(answers_that_wait_for_a_refusal_are_bounded),
     };
     size_t count = 9;

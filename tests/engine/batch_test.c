@@ -1,4 +1,4 @@
-/* Taking a batch, when something is in the way. */
+/* Taking a batch when memory runs out or the engine stops. */
 #include "engine/frames.h"
 #include "story/engine_rig.h"
 
@@ -29,8 +29,8 @@ static void say_lines(rig_agent *agent, unsigned count)
     }
 }
 
-/* What was said and spent fills a batch, and the n-th allocation for taking it fails; false when
- * there is none. */
+/* Events and costs fill a batch, and the n-th allocation for taking it fails; false when there is
+ * none. */
 static bool take_without_memory(unsigned lines, size_t nth)
 {
     rig_start(&rig, NULL);
@@ -65,7 +65,7 @@ static void a_batch_that_lacks_memory_is_not_handed_out(void **state)
     assert_true(failures > 0);
 }
 
-/* All effects are done; links that are closed are gone. */
+/* Carries out all effects, and removes closed links. */
 static void drain(void)
 {
     arcp__effect effect;
@@ -107,7 +107,7 @@ static void an_engine_with_a_line_for_the_log_is_not_finished(void **state)
             rig.batches_under_way++;
         }
         (void)rig.store->ops->poll(rig.store);
-        /* "The store can write again": whoever stops at once must have been told. */
+        /* "The store can be written again": an engine that stops at once must have logged it. */
         arcp__effect line;
         bool was_finished = arcp__engine_is_finished(rig.engine);
         bool has_line = arcp__engine_next_line(rig.engine, &line);

@@ -1,7 +1,7 @@
-/* kill -9 at every step of a credential's life: for each way a life can go, the process dies
- * before its first, second, ... effect, batch, commit or answer, and starts again on what the
- * store has. What was on its way to the upstream arrives at once, late, or never. Afterwards
- * every value that was ever issued was revoked, once, and the books are empty. */
+/* kill -9 at every step of a credential's life: for each course that it can take, the process dies
+ * before its first, second, ... effect, batch, commit or answer, and starts again from the store. A
+ * request on its way to the upstream arrives at once, late, or never. Afterwards every value that
+ * was ever issued was revoked, once, and the table is empty. */
 #include "engine/upstream.h"
 
 #include "support/check.h"
@@ -154,7 +154,8 @@ static void restart(world *w, orphans what)
     rig_restart(&w->rig);
 }
 
-/* Dies at the given step, and again at `second` of the new start; whether it came to that. */
+/* Dies at the given step, and again at step `second` after the restart; returns whether that was
+ * reached. */
 static bool die_at(const life *how, unsigned first, unsigned second, orphans what)
 {
     world *w = arcp__alloc(sizeof(*w));
@@ -198,7 +199,7 @@ static void no_value_survives_a_crash_at_any_step(void **state)
         }
     }
     print_message("%u deaths\n", deaths);
-    assert_true(deaths > 300 / stride); /* a life without steps would prove nothing */
+    assert_true(deaths > 300 / stride); /* a course without steps would prove nothing */
 }
 
 static void no_value_survives_a_second_crash_while_starting_again(void **state)

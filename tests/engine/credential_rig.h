@@ -20,11 +20,11 @@ typedef struct fixture {
 /* The rig is begun, not open. */
 int credential_setup(void **state);
 int credential_teardown(void **state);
-/* Opens the rig; client a says hello for alice. */
+/* Opens the rig; client a sends hello for alice. */
 void start(fixture *f);
 void start_with(fixture *f, const char *features);
 void hello_with(fixture *f, const char *name, const char *principal, const char *features);
-/* The next frame or agent's line, "" for none; good until the next call. */
+/* The next frame or agent's line, "" for none; valid until the next call. */
 const char *next(fixture *f, const char *name);
 const char *next_line(fixture *f, rig_agent *agent);
 void request(fixture *f, const char *name, const char *id, const char *type, const char *payload);

@@ -1,4 +1,4 @@
-/* Provisioned credentials: who sees a value, rotation, children, usage (§9.8, §14). */
+/* Provisioned credentials: which peers get a value, rotation, children, usage (§9.8, §14). */
 #include "engine/credential_rig.h"
 
 /* ---- redaction ---- */
@@ -42,7 +42,7 @@ static void the_submitter_s_other_sessions_see_the_live_value(void **state)
     (void)next(f, "b");
     request(f, "b", "3", "session.list_jobs", "{}");
     check_has_not(next(f, "b"), "sk-live");
-    request(f, "b", "1", "job.subscribe", payload); /* its stored answer, after the end */
+    request(f, "b", "1", "job.subscribe", payload); /* its cached response, after the end */
     check_has(next(f, "b"), "job.subscribed");
     check_has_not(f->frame, "sk-live");
 }
@@ -95,7 +95,7 @@ static void a_resume_over_an_open_link_shows_no_value(void **state)
 /* ---- rotation ---- */
 
 /* [arcp:9.8.2-8] [arcp:9.8.2-9] */
-static void a_rotation_tells_the_submitter_and_the_agent_and_revokes_the_old_value(void **state)
+static void a_rotation_notifies_submitter_and_agent_and_revokes_the_old_value(void **state)
 {
     fixture *f = *state;
     f->rig.settings.credentials_rotate_sec = 60;
@@ -115,7 +115,7 @@ static void a_rotation_tells_the_submitter_and_the_agent_and_revokes_the_old_val
     assert_int_equal(f->up.revoke_calls, 2);
 }
 
-static void an_upstream_that_replaces_is_not_asked_to_revoke_the_old_value(void **state)
+static void an_upstream_that_replaces_gets_no_revocation_of_the_old_value(void **state)
 {
     fixture *f = *state;
     f->rig.settings.credentials_rotate_sec = 60;
@@ -174,8 +174,8 @@ static void a_rotation_that_fails_keeps_the_value_and_is_tried_again(void **stat
     assert_true(f->up.keys[1].is_live);
 }
 
-/* The credential that the table names for a job is alive upstream, and everything that is alive
- * upstream is in the table. */
+/* Checks that a job's credential in the table is valid upstream, and that every valid one upstream
+ * is in the table. */
 static void check_books(fixture *f, const char *alias_end)
 {
     const char *alias = f->up.aliases[f->up.alias_count - 1];
@@ -228,8 +228,8 @@ static void a_late_answer_to_a_revocation_ends_its_own_credential_only(void **st
     assert_int_equal(outstanding(f), 0);
 }
 
-/* What was asked before credentials.settle_sec had passed proves nothing when it is answered. */
-static void not_known_counts_when_it_was_asked_for_after_the_settling_time(void **state)
+/* The reply to a request from before credentials.settle_sec had passed proves nothing. */
+static void unknown_counts_if_it_was_requested_after_the_settling_time(void **state)
 {
     fixture *f = *state;
     start(f);
@@ -247,8 +247,8 @@ static void not_known_counts_when_it_was_asked_for_after_the_settling_time(void 
     assert_int_equal(outstanding(f), 0);
 }
 
-/* The store was slow: the request left long after it was written down. */
-static void the_settling_time_begins_when_the_value_is_asked_for(void **state)
+/* The store was slow: the request was sent long after it was recorded. */
+static void the_settling_time_begins_when_the_value_is_requested(void **state)
 {
     fixture *f = *state;
     start(f);
@@ -306,13 +306,13 @@ static void a_child_gets_its_own_within_its_parent_s_budget(void **state)
     rig_agent *child = rig_agent_last(&f->rig);
     assert_ptr_not_equal(child, parent);
     check_has(next_line(f, child), "\"value\":\"sk-live-1\"");
-    /* What a parent leaves behind is revoked with it. */
+    /* The credential of a parent's child is revoked when the parent ends. */
     ends(f, parent);
     upstream_check_all_revoked(&f->up, "children");
     assert_int_equal(f->up.revoke_calls, 2);
 }
 
-static void a_child_that_gets_none_is_a_denial_on_its_parent(void **state)
+static void a_child_without_a_credential_is_a_denial_in_its_parent(void **state)
 {
     fixture *f = *state;
     rig_agent *parent =
@@ -327,7 +327,7 @@ static void a_child_that_gets_none_is_a_denial_on_its_parent(void **state)
 }
 
 /* [arcp:9.8.2-13] */
-static void a_child_that_is_still_asked_for_dies_with_its_parent(void **state)
+static void a_child_that_waits_for_its_credential_ends_with_its_parent(void **state)
 {
     fixture *f = *state;
     rig_agent *parent =
@@ -408,19 +408,19 @@ int main(void)
         t(the_submitter_s_other_sessions_see_the_live_value),
         t(the_same_submit_again_shows_the_value_while_it_lives),
         t(a_resume_over_an_open_link_shows_no_value),
-        t(a_rotation_tells_the_submitter_and_the_agent_and_revokes_the_old_value),
-        t(an_upstream_that_replaces_is_not_asked_to_revoke_the_old_value),
+        t(a_rotation_notifies_submitter_and_agent_and_revokes_the_old_value),
+        t(an_upstream_that_replaces_gets_no_revocation_of_the_old_value),
         t(a_replay_after_the_revocation_has_no_value),
         t(a_value_that_ends_by_itself_is_replaced_in_time),
         t(a_rotation_that_fails_keeps_the_value_and_is_tried_again),
         t(a_rotation_in_doubt_is_tried_again_under_another_alias),
         t(a_late_answer_to_a_revocation_ends_its_own_credential_only),
-        t(not_known_counts_when_it_was_asked_for_after_the_settling_time),
-        t(the_settling_time_begins_when_the_value_is_asked_for),
+        t(unknown_counts_if_it_was_requested_after_the_settling_time),
+        t(the_settling_time_begins_when_the_value_is_requested),
         t(a_job_that_ends_while_its_credential_is_rotated_leaves_none),
         t(a_child_gets_its_own_within_its_parent_s_budget),
-        t(a_child_that_gets_none_is_a_denial_on_its_parent),
-        t(a_child_that_is_still_asked_for_dies_with_its_parent),
+        t(a_child_without_a_credential_is_a_denial_in_its_parent),
+        t(a_child_that_waits_for_its_credential_ends_with_its_parent),
         t(a_child_is_announced_after_the_submits_before_it),
         t(the_upstream_s_count_is_charged_beyond_what_the_agent_reported),
         t(the_upstream_s_budget_error_is_budget_exhausted),

@@ -1,4 +1,4 @@
-/* Provisioned credentials: who gets one, with which limits, and how it ends (§9.8). */
+/* Provisioned credentials: which jobs get one, with which limits, and how it ends (§9.8). */
 #include "engine/credential_rig.h"
 
 /* ---- issue ---- */
@@ -128,7 +128,7 @@ static void the_lease_becomes_the_upstream_s_limits(void **state)
 }
 
 /* [arcp:9.8.1-6] [arcp:9.8.3-6] */
-static void constraints_tell_only_what_the_upstream_enforces(void **state)
+static void constraints_list_only_what_the_upstream_enforces(void **state)
 {
     fixture *f = *state;
     static const char *const models[] = {"m"};
@@ -144,7 +144,7 @@ static void constraints_tell_only_what_the_upstream_enforces(void **state)
 }
 
 /* [arcp:9.8.3-5] */
-static void what_the_upstream_does_not_enforce_the_gate_still_does(void **state)
+static void the_gate_enforces_what_the_upstream_does_not(void **state)
 {
     fixture *f = *state;
     f->up.terms.currency = "USD";
@@ -163,7 +163,7 @@ static void what_the_upstream_does_not_enforce_the_gate_still_does(void **state)
     check_has(next_line(f, agent), "\"code\":\"PERMISSION_DENIED\"");
 }
 
-static void a_lease_without_models_opens_no_gateway(void **state)
+static void a_lease_without_models_gets_no_credential(void **state)
 {
     fixture *f = *state;
     with_gateway(f);
@@ -225,7 +225,7 @@ static void an_answer_that_was_lost_is_revoked_by_alias(void **state)
     assert_int_equal(outstanding(f), 0);
 }
 
-static void an_alias_that_is_unknown_is_asked_for_again_until_it_has_settled(void **state)
+static void revoking_an_unknown_alias_is_repeated_until_it_has_settled(void **state)
 {
     fixture *f = *state;
     start(f);
@@ -316,7 +316,7 @@ static void the_same_key_waits_for_the_job_that_is_being_made(void **state)
     assert_int_equal(f->up.issue_calls, 1);
 }
 
-static void what_waits_counts_as_running(void **state)
+static void a_submit_that_waits_counts_as_running(void **state)
 {
     fixture *f = *state;
     f->rig.settings.limits_jobs_per_session = 2;
@@ -412,7 +412,7 @@ static void a_shutdown_revokes_once_and_waits_for_it(void **state)
     assert_true(arcp__engine_is_finished(f->rig.engine));
 }
 
-static void a_client_that_goes_away_keeps_its_job_and_its_credential(void **state)
+static void a_client_that_disconnects_keeps_its_job_and_its_credential(void **state)
 {
     fixture *f = *state;
     rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
@@ -423,7 +423,7 @@ static void a_client_that_goes_away_keeps_its_job_and_its_credential(void **stat
 }
 
 /* [arcp:9.8.2-5] [arcp:9.8.2-6] */
-static void revoking_is_tried_again_with_growing_pauses_and_becomes_stuck(void **state)
+static void revoking_is_retried_with_growing_pauses_and_becomes_stuck(void **state)
 {
     fixture *f = *state;
     rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
@@ -446,7 +446,7 @@ static void revoking_is_tried_again_with_growing_pauses_and_becomes_stuck(void *
     assert_true(f->up.revoke_calls > 15); /* at the latest every 300 s */
     assert_true(f->up.revoke_calls < 30);
     rig_restart(&f->rig);
-    assert_int_equal(stuck(f), 1); /* it is remembered */
+    assert_int_equal(stuck(f), 1); /* it is kept in the store */
     f->up.revoking = UPSTREAM_WELL;
     rig_clock(&f->rig, 301 * ARCP_NS_PER_SEC);
     upstream_check_all_revoked(&f->up, "stuck");
@@ -482,27 +482,27 @@ int main(void)
         t(it_is_offered_over_an_encrypted_link),
         t(agents_that_the_operator_did_not_name_get_none),
         t(the_lease_becomes_the_upstream_s_limits),
-        t(constraints_tell_only_what_the_upstream_enforces),
-        t(what_the_upstream_does_not_enforce_the_gate_still_does),
-        t(a_lease_without_models_opens_no_gateway),
+        t(constraints_list_only_what_the_upstream_enforces),
+        t(the_gate_enforces_what_the_upstream_does_not),
+        t(a_lease_without_models_gets_no_credential),
         t(a_budget_of_nothing_gets_no_credential),
         t(a_refusal_refuses_the_submit_and_leaves_nothing),
         t(an_upstream_without_budget_is_budget_exhausted),
         t(an_answer_that_was_lost_is_revoked_by_alias),
-        t(an_alias_that_is_unknown_is_asked_for_again_until_it_has_settled),
+        t(revoking_an_unknown_alias_is_repeated_until_it_has_settled),
         t(an_empty_value_is_refused_and_revoked),
         t(no_value_serves_two_jobs),
         t(a_slow_upstream_keeps_the_order_of_answers_and_blocks_no_ping),
         t(the_same_key_waits_for_the_job_that_is_being_made),
-        t(what_waits_counts_as_running),
+        t(a_submit_that_waits_counts_as_running),
         t(success_revokes_once),
         t(an_error_revokes_once),
         t(a_cancel_revokes_once),
         t(a_time_out_revokes_once),
         t(an_expiry_revokes_once),
         t(a_shutdown_revokes_once_and_waits_for_it),
-        t(a_client_that_goes_away_keeps_its_job_and_its_credential),
-        t(revoking_is_tried_again_with_growing_pauses_and_becomes_stuck),
+        t(a_client_that_disconnects_keeps_its_job_and_its_credential),
+        t(revoking_is_retried_with_growing_pauses_and_becomes_stuck),
         t(without_its_provisioner_a_credential_is_stuck_and_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

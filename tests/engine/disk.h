@@ -1,10 +1,10 @@
-/* A store that is as slow, full and mortal as a test wants it: it stands before a memory
- * store, and a batch goes through three states that a test moves on one at a time:
- * submitted (lost in a crash), written (survives one, its owner does not know), reported.
- * Reads are answered in any order that the contract of <arcp/sys/store.h> allows.
+/* A store that can be made slow, full or lost: it wraps a memory store, and a batch goes through
+ * three states, each of which a test advances: submitted (lost in a crash), written (survives one,
+ * but its owner does not know), reported. Reads are completed in any order that <arcp/sys/store.h>
+ * allows.
  *
- * It also knows what a crash would leave: how far each session's numbers, which jobs, and
- * which ends are written. */
+ * It also tracks what would survive a crash: the written numbers of each session, the written jobs,
+ * and the written ends. */
 #ifndef ARCP_TESTS_ENGINE_DISK_H
 #define ARCP_TESTS_ENGINE_DISK_H
 
@@ -14,12 +14,12 @@
 #define DISK_ID_SIZE   40
 #define DISK_KNOWN_MAX 1024
 
-/* What is written of a session or a job. */
+/* The written state of a session or a job. */
 typedef struct disk_known {
     char id[DISK_ID_SIZE];
     bool has_row;
     bool has_end;   /* of a job: its row says how it ended */
-    bool is_gone;   /* of a job: it was forgotten */
+    bool is_gone;   /* of a job: it was removed */
     uint64_t tip;   /* of a session: its last event_seq in the index */
     uint64_t bytes; /* of a job: of its records */
 } disk_known;
@@ -41,21 +41,21 @@ typedef struct disk_read {
 } disk_read;
 
 typedef struct disk {
-    arcp_store store; /* first: this is what the owner gets */
+    arcp_store store; /* first: the owner gets a pointer to it */
     arcp_store *inner;
     arcp_store_callbacks callbacks;
-    bool is_held;        /* nothing moves but by disk_write and disk_report */
+    bool is_held;        /* only disk_write and disk_report advance batches */
     bool refuses;        /* batches fail (full, or an I/O error), reads too */
-    bool refuses_submit; /* they do not even get into the queue */
+    bool refuses_submit; /* batches are not even queued */
     disk_batch queue[DISK_QUEUE_MAX];
     size_t queued, written;       /* the first `written` of the queue are on the disk */
-    uint64_t submitted, reported; /* batches ever */
+    uint64_t submitted, reported; /* batches so far */
     disk_read reads[512];
     size_t read_count;
     arcp_status inner_status;
     disk_known known[DISK_KNOWN_MAX];
     size_t known_count;
-    size_t failures, crashes; /* figures */
+    size_t failures, crashes; /* statistics */
 } disk;
 
 /* `self` is the caller's; the rig closes it by its store's vtable. */
@@ -63,16 +63,16 @@ void disk_init(disk *self);
 
 /* Moves the oldest submitted batch to the disk; false when there is none. */
 bool disk_write(disk *self);
-/* Tells its owner of the oldest batch that is written; false when there is none. */
+/* Reports the oldest written batch to the owner; false when there is none. */
 bool disk_report(disk *self);
-/* Answers a read that may be answered, the `choice`-th; false when there is none. */
+/* Completes the `choice`-th of the reads that may be completed; false when there is none. */
 bool disk_answer(disk *self, unsigned choice);
-/* What was submitted fails, and the owner is told; false when nothing was submitted. */
+/* Fails the submitted batches, and reports it to the owner; false when nothing was submitted. */
 bool disk_fail(disk *self);
-/* Power goes: what is not written is gone, and nobody is told anything. */
+/* Power fails: unwritten batches are lost, and nothing is reported. */
 void disk_crash(disk *self);
 
-/* What a crash would leave of a session or job; NULL: nothing was ever written. */
+/* What would survive a crash of a session or job; NULL: nothing was ever written. */
 const disk_known *disk_find(const disk *self, arcp_span id);
 
 #endif

@@ -1,8 +1,8 @@
-/* A long scenario loses its first, second, ... allocation, whoever makes it: the engine in
+/* In a long scenario the first, second, ... allocation fails, wherever it is made: the engine in
  * any of its inputs, effects, batches and commits, the store, a restart. An engine that has failed
- * closes its links, stores nothing more and is started again from what the store has. Nothing
- * crashes or leaks (sanitizers look), every promise of watch.h and disk.h holds, every job that was
- * accepted ends once, no agent is left, and clients that come back get everything. */
+ * closes its links, stores nothing more and is started again from the store. Nothing crashes or
+ * leaks (sanitizers look), every promise of watch.h and disk.h holds, every job that was accepted
+ * ends once, no agent is left, and clients that come back get everything. */
 #include "engine/frames.h"
 #include "engine/play.h"
 
@@ -23,7 +23,7 @@ static void look(play *self)
     play_look(self);
 }
 
-/* Somebody who lost the connection comes back. */
+/* A client that lost its connection resumes. */
 static void ask(play *self, size_t at, const char *frame)
 {
     if (play_client(self, at)->link == NULL) {
@@ -162,7 +162,7 @@ static void keep(play *self, uint64_t jobs, uint64_t keys)
     arcp__engine_set_settings(self->rig.engine, &self->rig.settings);
 }
 
-/* Jobs are forgotten, their keys are kept, used again, over a restart too, and are too many. */
+/* Jobs are removed; their keys are kept, used again, also after a restart, and become too many. */
 static void forgotten_jobs_and_their_keys(play *self)
 {
     static const char *const keys[] = {"f1", "f2", "f3", "f4"};
@@ -189,7 +189,7 @@ static void forgotten_jobs_and_their_keys(play *self)
     keep(self, 100000, 1000000);
 }
 
-/* Whoever sends nothing more gets what there is to tell. */
+/* A client that has ended its input gets all pending frames. */
 static void the_end_of_input(play *self)
 {
     ask(self, 1, SUBMIT("30", ""));
@@ -207,7 +207,7 @@ static void (*const scenes[])(play *self) = {
 };
 #define SCENES (sizeof(scenes) / sizeof(scenes[0]))
 
-/* Whether the n-th allocation of that scene was reached. */
+/* Returns whether the n-th allocation of that scenario was reached. */
 static bool run(size_t failing, size_t nth)
 {
     play *self = arcp__alloc(sizeof(*self));

@@ -1,7 +1,7 @@
-/* Budgets of delegation trees: whatever the jobs of a tree do together, in whatever order,
- * what they spend is at most what the root was given and one metric for each job that ran;
- * no child gets more than its parent has. Agents in the process ask the gate, and then
- * spend, with any other agent in between. PROTOCOL, Authority on the wire (budget). */
+/* Budgets of delegation trees: whatever the jobs of a tree do together, in whatever order, what
+ * they spend is at most what the root was given and one metric for each job that ran; no child gets
+ * more than its parent has. Agents in the process call the gate and then spend, with calls of other
+ * agents between the two (docs/protocol.md, Authority). */
 #include "engine/play.h"
 
 #include <arcp/lease_subset.h>
@@ -101,7 +101,7 @@ static void spends(play *self, size_t at, const char *value)
     rig_run(&self->rig);
 }
 
-/* A process asks by a line and reads the reply. */
+/* A process sends a line and reads the reply. */
 static bool process_asks(play *self, size_t at)
 {
     rig_agent *agent = &self->rig.agents[at];
@@ -126,7 +126,7 @@ static void process_spends(play *self, size_t at, const char *value)
     rig_agent_says(&self->rig, &self->rig.agents[at], line);
 }
 
-/* All of them, in any order, until nobody is allowed anything any more. */
+/* All of them, in any order, until every operation is denied. */
 static size_t spend_all(play *self, spender *spenders, const char *value)
 {
     size_t count = self->rig.agent_count;
@@ -167,7 +167,7 @@ static void a_chain_of_five_never_spends_more_than_its_root_has(void **state)
     for (uint64_t seed = 1; seed <= 100; seed++) {
         play *self = begin(seed, "5");
         spender spenders[RIG_AGENTS_MAX] = {0};
-        /* Every second one asks for a budget of its own, which the ones above still bound. */
+        /* Every second one requests its own budget, which those of its ancestors still limit. */
         for (size_t at = 0; at < DEPTH; at++) {
             assert_int_equal(
                 delegate_from(self, at, at % 2 == 0 ? "" : ",\"cost.budget\":[\"USD:4\"]"), at + 1);
@@ -185,7 +185,7 @@ static void a_hundred_siblings_together_never_spend_more_than_their_parent_has(v
     for (uint64_t seed = 1; seed <= 5; seed++) {
         play *self = begin(seed, "30");
         spender spenders[RIG_AGENTS_MAX] = {0};
-        /* Each may have all of it: together a hundred times what there is. */
+        /* Each is granted all of it: together a hundred times the amount. */
         for (size_t at = 0; at < SIBLINGS; at++) {
             assert_int_equal(delegate_from(self, 0, ",\"cost.budget\":[\"USD:30\"]"), at + 1);
         }
@@ -234,7 +234,8 @@ static void a_child_cannot_be_given_more_than_is_left(void **state)
     end(self);
 }
 
-/* Nobody of a tree that is used up is allowed anything, also where its own share is whole. */
+/* In a tree whose budget is used up every operation is denied, also of a job whose own counter is
+ * untouched. */
 static void a_used_up_root_closes_the_whole_tree(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What the simulation found, one small story each. */
+/* Faults that the simulation found, one small test each. */
 #include "engine/scene.h"
 
 #include "support/check.h"
@@ -59,8 +59,8 @@ static void nothing_overtakes_the_welcome(void **state)
     scene_end(self);
 }
 
-/* The refusal is numbered 1 and 2, and the second request comes twice before either was
- * written: its answer must not come before its turn, nor twice. */
+/* The refusal is numbered 1 and 2, and the second request comes twice before either was written:
+ * its response must not be sent before its turn, nor twice. */
 static void a_repeated_request_is_answered_in_its_turn(void **state)
 {
     (void)state;
@@ -89,8 +89,8 @@ static void a_repeated_request_is_answered_in_its_turn(void **state)
     scene_end(self);
 }
 
-/* Cancel, then the end of the grace, then nothing for a long while. */
-static void an_agent_is_told_to_stop_once_and_to_die_once(void **state)
+/* Cancel, then the end of the grace period, then nothing for a long time. */
+static void an_agent_is_cancelled_once_and_killed_once(void **state)
 {
     (void)state;
     scene *self = scene_begin(NULL);
@@ -112,7 +112,7 @@ static void an_agent_is_told_to_stop_once_and_to_die_once(void **state)
     scene_end(self);
 }
 
-/* While a cancelled agent winds down its time is up: what is left of the grace is gone. */
+/* A cancelled agent also reaches its deadline: the rest of the grace period is cut short. */
 static void a_second_reason_leaves_a_cancelled_agent_less_time(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void a_second_reason_leaves_a_cancelled_agent_less_time(void **state)
     scene_end(self);
 }
 
-/* The store has no room for a batch while earlier ones are still being written. */
+/* The store accepts no batch while earlier ones are still being written. */
 static void a_batch_that_the_store_did_not_take_is_handed_out_again(void **state)
 {
     (void)state;
@@ -154,8 +154,8 @@ static void a_batch_that_the_store_did_not_take_is_handed_out_again(void **state
     scene_end(self);
 }
 
-/* Many jobs that wrote a megabyte and then went quiet: most of it is left to the store, and
- * still there for who asks. */
+/* Many jobs that wrote a megabyte and then went quiet: most of it is only in the store, and can
+ * still be read. */
 static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
 {
     (void)state;
@@ -197,8 +197,8 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
     scene_end(self);
 }
 
-/* An agent could fill the disk on purpose: what ends its job must reach it all the same. */
-static void a_store_that_cannot_write_keeps_no_agent_alive(void **state)
+/* An agent could fill the disk on purpose: the cancel and the kill must reach it all the same. */
+static void a_failing_store_keeps_no_agent_alive(void **state)
 {
     static const struct {
         const char *payload;
@@ -249,7 +249,7 @@ static void a_store_that_cannot_write_keeps_no_agent_alive(void **state)
     }
 }
 
-static void a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever(void **state)
+static void a_shutdown_waits_for_a_failing_store_but_not_for_ever(void **state)
 {
     (void)state;
     for (int recovers = 0; recovers < 2; recovers++) {
@@ -325,12 +325,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_overtakes_the_welcome),
         cmocka_unit_test(a_repeated_request_is_answered_in_its_turn),
-        cmocka_unit_test(an_agent_is_told_to_stop_once_and_to_die_once),
+        cmocka_unit_test(an_agent_is_cancelled_once_and_killed_once),
         cmocka_unit_test(a_second_reason_leaves_a_cancelled_agent_less_time),
         cmocka_unit_test(a_batch_that_the_store_did_not_take_is_handed_out_again),
         cmocka_unit_test(quiet_jobs_do_not_keep_their_records_in_memory),
-        cmocka_unit_test(a_store_that_cannot_write_keeps_no_agent_alive),
-        cmocka_unit_test(a_shutdown_waits_for_a_store_that_stumbles_and_not_for_ever),
+        cmocka_unit_test(a_failing_store_keeps_no_agent_alive),
+        cmocka_unit_test(a_shutdown_waits_for_a_failing_store_but_not_for_ever),
         cmocka_unit_test(the_log_says_how_an_agent_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

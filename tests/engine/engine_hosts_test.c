@@ -1,4 +1,4 @@
-/* Which registrations of agents may be let go of: those that neither sessions nor jobs need. */
+/* Which hosts of agents may be freed: those that neither the registry nor jobs use. */
 #include "engine/scene.h"
 
 #include "support/check.h"
@@ -40,7 +40,7 @@ static void submit(scene *self)
     rig_send(&self->rig, self->client, FRAME("s", "job.submit", "{\"agent\":\"own\"}"));
 }
 
-static void what_is_registered_is_needed(void **state)
+static void registered_hosts_are_in_use(void **state)
 {
     scene *self = *state;
     assert_true(is_needed(self));
@@ -48,7 +48,7 @@ static void what_is_registered_is_needed(void **state)
     assert_false(is_needed(self));
 }
 
-static void a_job_needs_it_until_its_agent_is_forgotten(void **state)
+static void a_job_uses_its_host_until_its_agent_is_released(void **state)
 {
     scene *self = *state;
     submit(self);
@@ -56,14 +56,14 @@ static void a_job_needs_it_until_its_agent_is_forgotten(void **state)
     rig_agent *agent = rig_agent_last(&self->rig);
     assert_true(is_needed(self));
     rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
-    assert_true(is_needed(self)); /* it has ended, and winds down */
+    assert_true(is_needed(self)); /* it has ended, and its agent is stopping */
     rig_agent_exits(&self->rig, agent, false, 0);
     assert_true(agent->forgotten);
     assert_false(is_needed(self));
 }
 
-/* Its acceptance is not durable yet, so nothing was started. */
-static void a_job_that_waits_for_the_store_needs_it(void **state)
+/* Its job.accepted is not durable yet, so nothing was started. */
+static void a_job_that_waits_for_the_store_uses_its_host(void **state)
 {
     scene *self = *state;
     self->disk.is_held = true;
@@ -77,8 +77,8 @@ static void a_job_that_waits_for_the_store_needs_it(void **state)
     assert_true(is_needed(self));
 }
 
-/* It is started all the same, to be stopped at once. */
-static void a_job_that_ended_before_it_was_started_needs_it_as_long(void **state)
+/* It is started all the same, and stopped at once. */
+static void a_job_that_ended_before_its_start_uses_its_host_as_long(void **state)
 {
     scene *self = *state;
     self->disk.is_held = true;
@@ -97,8 +97,8 @@ static void a_job_that_ended_before_it_was_started_needs_it_as_long(void **state
     assert_false(is_needed(self));
 }
 
-/* The job is not kept, and its owner has not been told yet that it may let go of the agent. */
-static void a_forgotten_job_needs_it_until_its_agent_is_forgotten(void **state)
+/* The job is not kept, and FORGET_AGENT has not been handed out yet. */
+static void a_removed_job_uses_its_host_until_its_agent_is_released(void **state)
 {
     scene *self = *state;
     arcp_settings settings = self->rig.settings;
@@ -125,14 +125,15 @@ static void a_forgotten_job_needs_it_until_its_agent_is_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_registered_is_needed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_job_needs_it_until_its_agent_is_forgotten, set_up,
+        cmocka_unit_test_setup_teardown(registered_hosts_are_in_use, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_uses_its_host_until_its_agent_is_released, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_job_that_ended_before_it_was_started_needs_it_as_long,
+        cmocka_unit_test_setup_teardown(a_job_that_ended_before_its_start_uses_its_host_as_long,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_forgotten_job_needs_it_until_its_agent_is_forgotten,
+        cmocka_unit_test_setup_teardown(a_removed_job_uses_its_host_until_its_agent_is_released,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_job_that_waits_for_the_store_needs_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_that_waits_for_the_store_uses_its_host, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* How many ended jobs are kept, and how much of what they said. */
+/* How many ended jobs are kept, and how many bytes of their records. */
 #include "support/check.h"
 
 #include <stdio.h>
@@ -51,10 +51,10 @@ static void end_newest(engine_rig *rig, rig_client *client)
     rig_agent_exits(rig, agent, false, 0);
     take_all(client);
     rig_text_clear(&agent->lines);
-    rig->agent_count = 0; /* there is room for some only */
+    rig->agent_count = 0; /* some of them exceed the limit */
 }
 
-/* They end at once, say equally much, and nothing of them waits for the client. */
+/* They end at once, have equally large records, and the client acknowledges all of them. */
 static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
 {
     static unsigned requests;
@@ -110,7 +110,7 @@ static uint64_t kept(const engine_rig *rig, arcp__kept_what what)
     return rig->engine->jobs.kept[what].total;
 }
 
-/* What one job of run_jobs is counted as, when it is not the newest any more. */
+/* The bytes that one job of run_jobs counts, once it is no longer the newest. */
 static uint64_t bytes_of_one(void)
 {
     static engine_rig rig;
@@ -124,7 +124,7 @@ static uint64_t bytes_of_one(void)
     return bytes;
 }
 
-static void as_many_are_kept_as_have_room(void **state)
+static void as_many_jobs_are_kept_as_the_limits_allow(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -144,7 +144,7 @@ static void as_many_are_kept_as_have_room(void **state)
     rig_stop(&rig);
 }
 
-static void the_newest_is_kept_however_much_it_said(void **state)
+static void the_newest_job_is_kept_however_large_it_is(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -157,7 +157,7 @@ static void the_newest_is_kept_however_much_it_said(void **state)
     rig_stop(&rig);
 }
 
-static void what_is_counted_survives_a_restart(void **state)
+static void counts_survive_a_restart(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -178,8 +178,8 @@ static void what_is_counted_survives_a_restart(void **state)
     rig_stop(&rig);
 }
 
-/* A lease may be longer than all that its job said. */
-static void what_a_job_was_accepted_with_is_counted_too(void **state)
+/* A lease may be larger than all records of its job. */
+static void the_payload_of_job_accepted_is_counted_too(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -193,7 +193,7 @@ static void what_a_job_was_accepted_with_is_counted_too(void **state)
 }
 
 /* Leases stay in memory as long as their jobs, wherever the store is. */
-static void ended_jobs_have_so_much_memory_for_leases(void **state)
+static void leases_of_ended_jobs_have_a_memory_limit(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -215,8 +215,9 @@ static void ended_jobs_have_so_much_memory_for_leases(void **state)
     rig_stop(&rig);
 }
 
-/* They go by portions: those that are left stay when limits.principal_bytes is lifted meanwhile. */
-static void a_limit_of_a_principal_that_is_lifted_forgets_nothing_more(void **state)
+/* They are removed in portions: the rest is kept when limits.principal_bytes is lifted
+ * meanwhile. */
+static void after_a_principals_limit_is_lifted_no_job_is_removed(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -235,8 +236,8 @@ static void a_limit_of_a_principal_that_is_lifted_forgets_nothing_more(void **st
     rig_stop(&rig);
 }
 
-/* Nothing else could be done while all of them are forgotten by one input. */
-static void what_is_too_much_after_a_change_goes_by_portions(void **state)
+/* If one input removed all of them, it would delay everything else. */
+static void jobs_beyond_a_lowered_limit_are_removed_in_portions(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -249,18 +250,18 @@ static void what_is_too_much_after_a_change_goes_by_portions(void **state)
                          arcp_span_cstr(FRAME("p", "session.ping", "{\"nonce\":\"n\"}")));
     assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), MANY - ARCP__REMOVED_AT_ONCE);
     rig.now.mono_ns += ARCP_NS_PER_MS;
-    arcp__engine_tick(engine, rig.now); /* nobody has to ask for anything */
+    arcp__engine_tick(engine, rig.now); /* without any request */
     assert_in_range(kept(&rig, ARCP__KEPT_JOBS), MANY - 2 * ARCP__REMOVED_AT_ONCE - 1,
                     MANY - 2 * ARCP__REMOVED_AT_ONCE);
     rig_clock(&rig, 10 * ARCP_NS_PER_MS);
     take_all(client);
     assert_int_equal(count_kept(&rig, client), 5);
     assert_int_equal(deleted[ARCP_STORE_JOBS], MANY - 5);
-    assert_int_equal(engine->jobs.key_count, MANY); /* they have their time */
+    assert_int_equal(engine->jobs.key_count, MANY); /* their time is not over */
     rig_stop(&rig);
 }
 
-static void what_was_due_while_nothing_ran_goes_by_portions(void **state)
+static void jobs_that_expired_while_stopped_are_removed_in_portions(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -280,7 +281,7 @@ static void what_was_due_while_nothing_ran_goes_by_portions(void **state)
     rig_stop(&rig);
 }
 
-/* So many jobs end while their session is away, of which none was sent its end. */
+/* So many jobs end while their session is away, none of whose ends was sent. */
 static void end_while_away(engine_rig *rig, unsigned count, uint64_t *one)
 {
     rig_client *client = begin(rig);
@@ -300,7 +301,7 @@ static void end_while_away(engine_rig *rig, unsigned count, uint64_t *one)
     *one = kept(rig, ARCP__KEPT_BYTES) / (count - 1);
 }
 
-static void what_waits_for_its_session_has_as_much_room_as_the_others(void **state)
+static void jobs_that_wait_for_their_session_have_the_same_limits(void **state)
 {
     static engine_rig rig;
     uint64_t one = 0;
@@ -310,7 +311,7 @@ static void what_waits_for_its_session_has_as_much_room_as_the_others(void **sta
         set(&rig, 100, 3 * one - missing);
         rig_clock(&rig, 70 * ARCP_NS_PER_SEC);
         assert_int_equal(kept(&rig, ARCP__KEPT_JOBS), 3 - missing + 1);
-        /* Of one principal no more than there is room for others. */
+        /* One principal may have as many as are free for others. */
         assert_int_equal(rig.engine->jobs.evicted_count, 2 - missing);
         assert_int_equal(rig.engine->jobs.evicted_bytes, (2 - missing) * one);
         assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 6 - 2 * missing);
@@ -321,7 +322,7 @@ static void what_waits_for_its_session_has_as_much_room_as_the_others(void **sta
     }
 }
 
-static void keys_that_have_expired_go_by_portions(void **state)
+static void expired_keys_are_removed_in_portions(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -341,7 +342,7 @@ static void keys_that_have_expired_go_by_portions(void **state)
     rig_stop(&rig);
 }
 
-static void a_key_goes_when_it_expires_and_not_before(void **state)
+static void a_key_is_removed_when_it_expires_and_not_before(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -362,7 +363,7 @@ what_fits_memory_is_64_mib_of_a_session_256_of_ended_jobs_and_1_gib_of_a_princip
     static const uint64_t replay = 67108864, ended = 268435456, all = 1073741824;
     arcp_settings settings, want;
     (void)state;
-    memset(&settings, 0, sizeof(settings)); /* what is between the members, too */
+    memset(&settings, 0, sizeof(settings)); /* the text between the members, too */
     memset(&want, 0, sizeof(want));
     arcp__settings_default(&want);
     want.limits_replay_bytes = replay;
@@ -388,17 +389,17 @@ what_fits_memory_is_64_mib_of_a_session_256_of_ended_jobs_and_1_gib_of_a_princip
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_many_are_kept_as_have_room),
-        cmocka_unit_test(the_newest_is_kept_however_much_it_said),
-        cmocka_unit_test(what_is_counted_survives_a_restart),
-        cmocka_unit_test(what_a_job_was_accepted_with_is_counted_too),
-        cmocka_unit_test(ended_jobs_have_so_much_memory_for_leases),
-        cmocka_unit_test(what_is_too_much_after_a_change_goes_by_portions),
-        cmocka_unit_test(a_limit_of_a_principal_that_is_lifted_forgets_nothing_more),
-        cmocka_unit_test(what_was_due_while_nothing_ran_goes_by_portions),
-        cmocka_unit_test(what_waits_for_its_session_has_as_much_room_as_the_others),
-        cmocka_unit_test(keys_that_have_expired_go_by_portions),
-        cmocka_unit_test(a_key_goes_when_it_expires_and_not_before),
+        cmocka_unit_test(as_many_jobs_are_kept_as_the_limits_allow),
+        cmocka_unit_test(the_newest_job_is_kept_however_large_it_is),
+        cmocka_unit_test(counts_survive_a_restart),
+        cmocka_unit_test(the_payload_of_job_accepted_is_counted_too),
+        cmocka_unit_test(leases_of_ended_jobs_have_a_memory_limit),
+        cmocka_unit_test(jobs_beyond_a_lowered_limit_are_removed_in_portions),
+        cmocka_unit_test(after_a_principals_limit_is_lifted_no_job_is_removed),
+        cmocka_unit_test(jobs_that_expired_while_stopped_are_removed_in_portions),
+        cmocka_unit_test(jobs_that_wait_for_their_session_have_the_same_limits),
+        cmocka_unit_test(expired_keys_are_removed_in_portions),
+        cmocka_unit_test(a_key_is_removed_when_it_expires_and_not_before),
         cmocka_unit_test(
             what_fits_memory_is_64_mib_of_a_session_256_of_ended_jobs_and_1_gib_of_a_principal),
     };

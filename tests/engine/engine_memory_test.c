@@ -1,12 +1,12 @@
-/* What a peer or an agent makes large is refused where there is no memory for it, and the engine
- * goes on; when a small allocation fails, the engine closes its links and does nothing more. */
+/* Large frames and lines are refused when there is no memory for them, and the engine goes on; when
+ * a small allocation fails, the engine closes its links and does nothing more. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "story/engine_rig.h"
 #include "support/check.h"
 #include "support/failing_alloc.h"
 
-#define SMALL_BYTES 16384 /* a text up to this size is read without asking for memory first */
+#define SMALL_BYTES 16384 /* a text up to this size is read without checking for memory first */
 
 static engine_rig rig;
 
@@ -34,7 +34,7 @@ static void answers_a_ping(rig_client *client)
     arcp__free(answer);
 }
 
-/* A ping of exactly so many bytes. */
+/* A ping of exactly this many bytes. */
 static const char *ping_of(size_t bytes)
 {
     static char frame[2 * SMALL_BYTES];
@@ -112,7 +112,7 @@ static void a_failed_engine_closes_its_links_and_does_nothing_more(void **state)
     rig_stop(&rig);
 }
 
-/* One byte less, and nobody is asked whether there is memory for it. */
+/* One byte less, and memory is not checked first. */
 static void a_small_frame_is_read_without_asking(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void a_small_frame_is_read_without_asking(void **state)
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
     rig_send(&rig, alice, ping_of(SMALL_BYTES));
     assert_true(failing_alloc_disarm());
-    assert_true(arcp__engine_has_failed(rig.engine)); /* what failed was its answer */
+    assert_true(arcp__engine_has_failed(rig.engine)); /* its response failed */
     rig_stop(&rig);
 }
 

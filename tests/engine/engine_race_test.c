@@ -1,7 +1,7 @@
-/* Everything that can end a job at once: its agent's word, its agent's end, a cancel, its
- * time, its lease's, its parent's end, the runtime's stop; while the client comes and goes
- * and the store lags behind. Whatever comes first: one terminal message, an agent that is
- * told once, and no agent left.
+/* Everything that can end a job, at the same time: its agent's result, its agent's exit, a cancel,
+ * its deadline, its lease's expiry, its parent's end, the runtime's stop; while the client connects
+ * and disconnects and the store is late. Whatever comes first, there is one terminal message, each
+ * agent is stopped once, and no agent remains.
  *   engine_race_test [RACES [FIRST]]; ARCP_SIMULATION_SEED=n runs one. */
 #include "engine/play.h"
 #include "engine/seeds.h"
@@ -92,7 +92,7 @@ static void one_event(play *self)
     case 2:
         agent_ends(self);
         break;
-    case 3: /* up to the brink of timeout and expiry, or over it */
+    case 3: /* just before the timeout and the expiry, or beyond them */
         rig_clock(&self->rig, 5 * SECOND - (int64_t)play_pick(self, 3));
         break;
     case 4:
@@ -114,7 +114,7 @@ static void one_event(play *self)
         (void)disk_write(&self->disk);
         (void)disk_report(&self->disk);
         break;
-    default: /* the next one comes before the effects of the last */
+    default: /* the next input comes before the effects of the last */
         self->rig.is_stepping = !self->rig.is_stepping;
         break;
     }
@@ -123,7 +123,7 @@ static void one_event(play *self)
     play_look(self);
 }
 
-/* Agents do as they are told at last. */
+/* In the end all agents obey. */
 static void let_end(play *self)
 {
     self->disk.is_held = self->rig.is_stepping = false;
@@ -172,7 +172,7 @@ static void count_end(const char *frame, figures *sum)
     }
 }
 
-/* Somebody new reads all of it. */
+/* A new session reads all of it. */
 static void check_ends(play *self, figures *sum)
 {
     if (self->is_stopping) {
@@ -182,7 +182,7 @@ static void check_ends(play *self, figures *sum)
     for (size_t at = 0; at < self->watch.job_count; at++) {
         const char *job_id = self->watch.jobs[at].id;
         rig_client *client = play_client(self, 1);
-        client->slow = true; /* so that its frames wait for us */
+        client->slow = true; /* so that its frames wait */
         play_client_subscribes(self, 1, job_id);
         unsigned ends = 0;
         for (char *frame = rig_read(&self->rig, client); frame != NULL;

@@ -1,5 +1,5 @@
-/* What a restart makes of streams that are shorter than rows and indexes say: by damage, which
- * is refused by name, or on purpose. On each store. */
+/* A restart with streams that are shorter than rows and indexes require: damage is refused with the
+ * stream's name, a trimmed stream is accepted. With each store. */
 #include "engine/frames.h"
 #include "engine/patient_store.h"
 #include "store/temp_dir.h"
@@ -173,7 +173,7 @@ static void check_is_refused(scene *self, const char *wanted)
     end(self);
 }
 
-/* The start names the stream, and how much of how much is there. */
+/* The error names the stream, and how many of how many records are there. */
 static void check_refused(scene *self, const char *prefix, const char *id, const char *what)
 {
     char wanted[160];
@@ -184,7 +184,7 @@ static void check_refused(scene *self, const char *prefix, const char *id, const
 
 /* ---- damage ---- */
 
-/* A job that has said so many records, cut after each of them. */
+/* A job with so many records, cut after each of them. */
 static void check_each_cut(bool ends, size_t records)
 {
     for (size_t store = 0; store < STORES; store++) {
@@ -205,7 +205,7 @@ static void the_cut_stream_of_an_ended_job_is_refused(void **state)
     check_each_cut(true, 5);
 }
 
-/* The session is gone, and with it the index: the job's row still says what there was. */
+/* The session was removed, and its index with it: the job's row still has the count. */
 static void the_cut_stream_of_a_job_without_its_session_is_refused(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static void an_index_that_ends_before_what_was_acknowledged_is_refused(void **st
     }
 }
 
-/* Nobody knows the job any more, but the newest run of an index is never trimmed. */
+/* The job was removed, but the newest run of an index is never trimmed. */
 static void the_lost_stream_of_the_newest_run_is_refused(void **state)
 {
     const arcp_settings settings = keeping_for(5);
@@ -264,7 +264,7 @@ static void the_lost_stream_of_the_newest_run_is_refused(void **state)
     }
 }
 
-/* In memory, where what is trimmed is gone at once. */
+/* In memory, where a trimmed record is removed at once. */
 static void a_stream_without_its_beginning_is_refused(void **state)
 {
     char wanted[160];
@@ -319,8 +319,8 @@ static void a_trimmed_index_is_taken_up(void **state)
     }
 }
 
-/* What is trimmed may be forgotten later: then the index still has runs whose job, and its
- * stream, are gone. Nobody can be sent those numbers any more, and everything else goes on. */
+/* A trim may be carried out late: then the index still has runs of a job that was removed with its
+ * stream. Those numbers can no longer be sent, and everything else works. */
 static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **state)
 {
     const arcp_settings settings = keeping_for(5);
@@ -337,7 +337,7 @@ static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **s
         patient_stream index = patient_read(&self->disk, key);
         rig_restart(&self->rig);
         resume_well(self, 10);
-        rig_clock(&self->rig, 10 * ARCP_NS_PER_SEC); /* both jobs are forgotten */
+        rig_clock(&self->rig, 10 * ARCP_NS_PER_SEC); /* both jobs are removed */
         acknowledge(self, 10);
         rig_drop(&self->rig, self->client);
         patient_stream dropped = patient_read(&self->disk, job_key);
@@ -369,9 +369,9 @@ static void list(scene *self, const char *id, const char *wanted)
     arcp__free(jobs);
 }
 
-/* Its stream is needed for as long as a session may ask for it: also when the time is over in
- * the middle of the start. */
-static void a_job_whose_time_was_over_while_nobody_ran_is_forgotten_after_the_start(void **state)
+/* Its stream is needed for as long as a session may ask for it: also when its time ends in the
+ * middle of the start. */
+static void a_job_that_expired_while_stopped_is_removed_after_the_start(void **state)
 {
     const arcp_settings settings = keeping_for(5);
     (void)state;
@@ -393,7 +393,7 @@ static void a_job_whose_time_was_over_while_nobody_ran_is_forgotten_after_the_st
     }
 }
 
-static void of_more_than_are_kept_the_start_forgets_those_that_ended_first(void **state)
+static void the_start_removes_the_oldest_jobs_beyond_the_limit(void **state)
 {
     (void)state;
     for (size_t store = 0; store < STORES; store++) {
@@ -422,9 +422,8 @@ static void of_more_than_are_kept_the_start_forgets_those_that_ended_first(void 
     }
 }
 
-/* Nothing of a job that was forgotten is left for the next start to stumble over, and its key
- * outlives it. */
-static void a_forgotten_job_leaves_its_key(void **state)
+/* Nothing of a removed job is left that the next start would refuse, and its key outlives it. */
+static void a_removed_job_leaves_its_key(void **state)
 {
     (void)state;
     const arcp_settings settings = keeping_for(5);
@@ -451,8 +450,8 @@ static void a_forgotten_job_leaves_its_key(void **state)
     end(self);
 }
 
-/* A session that did not negotiate a kind is given a job's past from the store, in its time. */
-static void a_job_stays_while_an_observer_reads_its_past(void **state)
+/* A session that did not negotiate a kind gets a job's history from the store, later. */
+static void a_job_is_kept_while_an_observer_reads_its_history(void **state)
 {
     arcp_settings settings;
     char frame[160];
@@ -476,7 +475,7 @@ static void a_job_stays_while_an_observer_reads_its_past(void **state)
     rig_agent *second = rig_agent_of(&self->rig, self->job);
     (void)snprintf(frame, sizeof(frame),
                    FRAME("s", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), first);
-    /* The other job ends before the store has answered. */
+    /* The other job ends before the read is complete. */
     arcp__engine_receive(self->rig.engine, self->rig.now, other->link, arcp_span_cstr(frame));
     arcp__engine_agent_line(self->rig.engine, self->rig.now, second->job,
                             ARCP_SPAN_LITERAL("{\"type\":\"job.result\",\"payload\":{}}"));
@@ -505,10 +504,10 @@ int main(void)
         cmocka_unit_test(whole_and_empty_streams_are_taken_up),
         cmocka_unit_test(a_trimmed_index_is_taken_up),
         cmocka_unit_test(an_index_that_still_has_runs_of_dropped_streams_is_taken_up),
-        cmocka_unit_test(a_job_whose_time_was_over_while_nobody_ran_is_forgotten_after_the_start),
-        cmocka_unit_test(of_more_than_are_kept_the_start_forgets_those_that_ended_first),
-        cmocka_unit_test(a_forgotten_job_leaves_its_key),
-        cmocka_unit_test(a_job_stays_while_an_observer_reads_its_past),
+        cmocka_unit_test(a_job_that_expired_while_stopped_is_removed_after_the_start),
+        cmocka_unit_test(the_start_removes_the_oldest_jobs_beyond_the_limit),
+        cmocka_unit_test(a_removed_job_leaves_its_key),
+        cmocka_unit_test(a_job_is_kept_while_an_observer_reads_its_history),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the engine has written for one quick job, and what it leaves out. */
+/* The rows and records that the engine writes for one short job, and those that it omits. */
 #include "engine/frames.h"
 #include "story/engine_rig.h"
 #include "support/check.h"
@@ -69,7 +69,7 @@ static void run_one_job(engine_rig *rig)
     rig_send(rig, client, FRAME("k", "session.ack", "{\"last_processed_seq\":2}"));
 }
 
-static void only_records_are_written_where_nothing_outlives_the_process(void **state)
+static void a_store_that_ends_with_the_process_gets_only_records(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -148,7 +148,7 @@ static void a_key_that_outlives_its_job_gets_a_row_of_its_own(void **state)
     rig_stop(&rig);
 }
 
-static void what_a_session_is_done_with_does_not_stay_in_memory(void **state)
+static void acknowledged_records_do_not_stay_in_memory(void **state)
 {
     static engine_rig rig;
     arcp__engine_stats stats;
@@ -174,7 +174,7 @@ static void what_a_session_is_done_with_does_not_stay_in_memory(void **state)
     rig_stop(&rig);
 }
 
-static void a_record_that_is_not_kept_in_memory_is_read_back_there_too(void **state)
+static void a_record_that_is_not_in_memory_is_read_from_the_store(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -215,8 +215,8 @@ static void submit_numbered(engine_rig *rig, rig_client *client, unsigned number
     rig_send(rig, client, frame);
 }
 
-/* The list of a principal's jobs has no room for those that are forgotten. */
-static void what_is_forgotten_between_jobs_that_stay_leaves_the_others_in_order(void **state)
+/* The list of a principal's jobs keeps no place for removed ones. */
+static void removed_jobs_leave_the_others_in_order(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -248,8 +248,8 @@ static void what_is_forgotten_between_jobs_that_stay_leaves_the_others_in_order(
     rig_stop(&rig);
 }
 
-/* Its thread asked after it had said its last word. */
-static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
+/* Its thread called the gate after it had sent its result. */
+static void a_grant_of_a_removed_job_is_ignored(void **state)
 {
     static engine_rig rig;
     arcp__agent_exit clean = {.code = 0};
@@ -271,7 +271,7 @@ static void a_grant_of_a_job_that_is_forgotten_is_nothing(void **state)
     arcp__job *first = rig.agents[0].job;
     arcp__engine_agent_exited(rig.engine, rig.now, first, &clean);
     rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
-    arcp__engine_tick(rig.engine, rig.now); /* forgotten, before its agent is */
+    arcp__engine_tick(rig.engine, rig.now); /* removed, before its agent is released */
     size_t audits = rig.audits;
     arcp__engine_agent_message(rig.engine, rig.now, first, &grant);
     rig_run(&rig);
@@ -318,7 +318,7 @@ static void a_key_that_is_used_again_finds_the_later_job_also_after_a_restart(vo
     rig_stop(&rig);
 }
 
-static void the_row_of_a_key_goes_when_the_key_is_used_again(void **state)
+static void the_row_of_a_key_is_deleted_when_the_key_is_used_again(void **state)
 {
     static engine_rig rig;
     char job_id[96];
@@ -330,7 +330,7 @@ static void the_row_of_a_key_goes_when_the_key_is_used_again(void **state)
     rig_stop(&rig);
 }
 
-/* A client, where one job that ended is kept, and there may be so many keys. */
+/* A client of an engine that keeps one ended job and so many keys. */
 static rig_client *begin_with_keys(engine_rig *rig, unsigned keys_max)
 {
     begin(rig, false);
@@ -342,7 +342,8 @@ static rig_client *begin_with_keys(engine_rig *rig, unsigned keys_max)
     return client;
 }
 
-/* A job with the key k`number`, that ends at once. Whether there was none with that key yet. */
+/* A job with the key k`number`, which ends at once. Returns whether there was none with that key
+ * yet. */
 static bool run_with_key(engine_rig *rig, rig_client *client, unsigned number)
 {
     static unsigned requests;
@@ -361,7 +362,7 @@ static bool run_with_key(engine_rig *rig, rig_client *client, unsigned number)
 }
 
 /* Of seven jobs one is kept; the keys of the six others are all there, also after a restart. */
-static void keys_of_forgotten_jobs_have_their_time(void **state)
+static void keys_of_removed_jobs_keep_their_lifetime(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -382,7 +383,7 @@ static void keys_of_forgotten_jobs_have_their_time(void **state)
     rig_stop(&rig);
 }
 
-static void where_nobody_reads_the_log_nothing_is_said(void **state)
+static void without_a_log_no_lines_are_made(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -399,17 +400,17 @@ static void where_nobody_reads_the_log_nothing_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_records_are_written_where_nothing_outlives_the_process),
+        cmocka_unit_test(a_store_that_ends_with_the_process_gets_only_records),
         cmocka_unit_test(a_job_is_written_when_it_is_made_and_when_it_ends),
         cmocka_unit_test(a_key_that_outlives_its_job_gets_a_row_of_its_own),
         cmocka_unit_test(a_key_that_is_used_again_finds_the_later_job_also_after_a_restart),
-        cmocka_unit_test(the_row_of_a_key_goes_when_the_key_is_used_again),
-        cmocka_unit_test(keys_of_forgotten_jobs_have_their_time),
-        cmocka_unit_test(where_nobody_reads_the_log_nothing_is_said),
-        cmocka_unit_test(what_a_session_is_done_with_does_not_stay_in_memory),
-        cmocka_unit_test(what_is_forgotten_between_jobs_that_stay_leaves_the_others_in_order),
-        cmocka_unit_test(a_grant_of_a_job_that_is_forgotten_is_nothing),
-        cmocka_unit_test(a_record_that_is_not_kept_in_memory_is_read_back_there_too),
+        cmocka_unit_test(the_row_of_a_key_is_deleted_when_the_key_is_used_again),
+        cmocka_unit_test(keys_of_removed_jobs_keep_their_lifetime),
+        cmocka_unit_test(without_a_log_no_lines_are_made),
+        cmocka_unit_test(acknowledged_records_do_not_stay_in_memory),
+        cmocka_unit_test(removed_jobs_leave_the_others_in_order),
+        cmocka_unit_test(a_grant_of_a_removed_job_is_ignored),
+        cmocka_unit_test(a_record_that_is_not_in_memory_is_read_from_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What is kept is shared among principals: who has most of it makes room, and nobody's keys go
- * before their time for another's. */
+/* The limits on kept jobs are shared among principals: the one that has most loses a job first, and
+ * no key is removed early for another principal's. */
 #include "support/check.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void assert_last(rig_client *client, const char *part)
     arcp__free(frame);
 }
 
-/* A submit with a lease of about so many bytes; its key, if there is one, is k<key>. */
+/* A submit with a lease of about so many bytes; its key, if any, is k<key>. */
 static void submit(rig_client *client, unsigned key, unsigned lease_bytes)
 {
     static unsigned requests;
@@ -73,7 +73,7 @@ static void submit(rig_client *client, unsigned key, unsigned lease_bytes)
     rig_send(&rig, client, frame);
 }
 
-/* A job that says so many bytes and ends. */
+/* A job that writes so many bytes and ends. */
 static void run(rig_client *client, unsigned key, unsigned lease_bytes, unsigned said_bytes)
 {
     static char line[65536];
@@ -89,7 +89,7 @@ static void run(rig_client *client, unsigned key, unsigned lease_bytes, unsigned
     rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent_exits(&rig, agent, false, 0);
     rig_text_clear(&agent->lines);
-    rig.agent_count = 0; /* there is room for some only */
+    rig.agent_count = 0; /* some of them exceed the limit */
     arcp__free(last_frame(client));
 }
 
@@ -111,7 +111,7 @@ static unsigned count_kept(rig_client *client)
 
 /* ---- ended jobs ---- */
 
-static void who_has_most_jobs_loses_the_oldest(void **state)
+static void the_principal_with_most_jobs_loses_its_oldest(void **state)
 {
     (void)state;
     begin();
@@ -128,12 +128,12 @@ static void who_has_most_jobs_loses_the_oldest(void **state)
     for (unsigned at = 0; at < 30; at++) {
         run(bob, 0, 10, 0);
     }
-    assert_int_equal(count_kept(bob), 5); /* now each has its half */
+    assert_int_equal(count_kept(bob), 5); /* now each has half */
     assert_int_equal(count_kept(alice), 5);
     rig_stop(&rig);
 }
 
-static void who_has_most_bytes_loses_the_oldest(void **state)
+static void the_principal_with_most_bytes_loses_its_oldest(void **state)
 {
     (void)state;
     begin();
@@ -151,7 +151,7 @@ static void who_has_most_bytes_loses_the_oldest(void **state)
     rig_stop(&rig);
 }
 
-static void who_has_most_leases_loses_the_oldest(void **state)
+static void the_principal_with_most_leases_loses_its_oldest(void **state)
 {
     (void)state;
     begin();
@@ -168,8 +168,9 @@ static void who_has_most_leases_loses_the_oldest(void **state)
     rig_stop(&rig);
 }
 
-/* However large it is: nobody else makes room for it, and it goes when the next one ends. */
-static void the_newest_weighs_nothing(void **state)
+/* However large it is, no other principal loses a job for it, and it is removed when the next one
+ * ends. */
+static void the_newest_job_does_not_count(void **state)
 {
     (void)state;
     begin();
@@ -227,7 +228,7 @@ static void assert_refused(rig_client *client, const char *limit)
     arcp__free(frame);
 }
 
-static void a_principal_has_as_many_keys_as_are_left(void **state)
+static void a_principal_may_have_as_many_keys_as_are_free(void **state)
 {
     (void)state;
     begin();
@@ -252,7 +253,7 @@ static void a_principal_has_as_many_keys_as_are_left(void **state)
     rig_stop(&rig);
 }
 
-static void what_keys_are_answered_with_is_shared_likewise(void **state)
+static void responses_of_keys_are_shared_in_the_same_way(void **state)
 {
     (void)state;
     begin();
@@ -277,8 +278,8 @@ static void what_keys_are_answered_with_is_shared_likewise(void **state)
     rig_stop(&rig);
 }
 
-/* Nobody can be told when there is room for what never has any. */
-static void a_key_that_never_has_room_is_refused(void **state)
+/* A key that can never fit has no time to retry. */
+static void a_key_that_can_never_fit_is_refused(void **state)
 {
     (void)state;
     begin();
@@ -292,7 +293,7 @@ static void a_key_that_never_has_room_is_refused(void **state)
     rig_stop(&rig);
 }
 
-static void a_strangers_flood_leaves_a_key_as_it_is(void **state)
+static void another_principals_flood_leaves_a_key_unchanged(void **state)
 {
     (void)state;
     begin();
@@ -322,7 +323,7 @@ static void a_strangers_flood_leaves_a_key_as_it_is(void **state)
     rig_stop(&rig);
 }
 
-/* A principal of which nothing is left but a key has that, as long as it is remembered. */
+/* A principal with nothing but a key keeps that until it expires. */
 static void a_key_keeps_its_principal(void **state)
 {
     (void)state;
@@ -350,15 +351,15 @@ static void a_key_keeps_its_principal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_has_most_jobs_loses_the_oldest),
-        cmocka_unit_test(who_has_most_bytes_loses_the_oldest),
-        cmocka_unit_test(who_has_most_leases_loses_the_oldest),
-        cmocka_unit_test(the_newest_weighs_nothing),
+        cmocka_unit_test(the_principal_with_most_jobs_loses_its_oldest),
+        cmocka_unit_test(the_principal_with_most_bytes_loses_its_oldest),
+        cmocka_unit_test(the_principal_with_most_leases_loses_its_oldest),
+        cmocka_unit_test(the_newest_job_does_not_count),
         cmocka_unit_test(shares_are_the_same_after_a_restart),
-        cmocka_unit_test(a_principal_has_as_many_keys_as_are_left),
-        cmocka_unit_test(what_keys_are_answered_with_is_shared_likewise),
-        cmocka_unit_test(a_key_that_never_has_room_is_refused),
-        cmocka_unit_test(a_strangers_flood_leaves_a_key_as_it_is),
+        cmocka_unit_test(a_principal_may_have_as_many_keys_as_are_free),
+        cmocka_unit_test(responses_of_keys_are_shared_in_the_same_way),
+        cmocka_unit_test(a_key_that_can_never_fit_is_refused),
+        cmocka_unit_test(another_principals_flood_leaves_a_key_unchanged),
         cmocka_unit_test(a_key_keeps_its_principal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
-/* Seeded random sessions against the engine: clients that come, go, go silent and take over,
- * agents that say right and wrong things and spend, a clock that jumps, a store that stalls
- * and fails, jobs and keys that are forgotten early, restarts at any effect, shutdowns.
+/* Seeded random sessions against the engine: clients that connect, disconnect, go silent and take
+ * over, agents that say right and wrong things and spend, a clock that jumps, a store that stalls
+ * and fails, jobs and keys that are removed early, restarts at any effect, shutdowns.
  *   engine_simulation_test [SEEDS [FIRST]]
- * runs SEEDS seeds (500) from FIRST (1) on; ARCP_SIMULATION_SECONDS=n goes on for so long.
- * A seed that failed says how to see it again; when what it found is mended, that becomes a
- * named test of engine_found_test.c: seeds mean something else when the play changes. */
+ * runs SEEDS seeds (500) from FIRST (1) on; ARCP_SIMULATION_SECONDS=n goes on for so long. A seed
+ * that fails prints how to repeat it; when its fault is mended, it becomes a named test of
+ * engine_found_test.c: seeds mean something else when the play changes. */
 #include "engine/play.h"
 #include "engine/seeds.h"
 
@@ -70,7 +70,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* A simulation in which something never happens would prove nothing about it. */
+/* A simulation in which something never happens would not test it. */
 static void check_figures(const figures *sum, uint64_t seeds)
 {
     if (seeds < 200) {

@@ -1,12 +1,12 @@
-/* A runtime that stops: what the last jobs said is sent before links are closed. */
+/* A runtime that stops: the last records of jobs are sent before links are closed. */
 #include "engine/scene.h"
 
 #include "support/check.h"
 
 #define LINE_BYTES 40000u
-#define LINES      4u /* more than a link takes that is not read */
+#define LINES      4u /* more than a link accepts while its peer does not read */
 
-/* A job that runs, for a client that is told so. */
+/* A running job of a client that was sent its start. */
 static scene *begin(void)
 {
     scene *self = scene_begin(NULL);
@@ -53,7 +53,7 @@ static void the_end_of_the_last_job_comes_before_the_link_is_closed(void **state
     scene_end(self);
 }
 
-static void a_job_that_is_ended_when_the_grace_is_over_is_told_of(void **state)
+static void the_end_of_a_job_after_the_grace_is_sent(void **state)
 {
     scene *self = begin();
     (void)state;
@@ -64,7 +64,7 @@ static void a_job_that_is_ended_when_the_grace_is_over_is_told_of(void **state)
     scene_end(self);
 }
 
-/* The client reads nothing of what is too much for its link. */
+/* The client does not read, and there is more than its link accepts. */
 static void say_too_much(scene *self)
 {
     static char line[LINE_BYTES + 1];
@@ -76,7 +76,7 @@ static void say_too_much(scene *self)
     }
 }
 
-/* All jobs are over, and the client has not read all. */
+/* All jobs have ended, and the client has not read everything. */
 static scene *begin_unread(void)
 {
     scene *self = begin();
@@ -86,7 +86,7 @@ static scene *begin_unread(void)
     return self;
 }
 
-static void who_does_not_read_is_waited_for_five_seconds(void **state)
+static void a_client_that_does_not_read_is_waited_for_five_seconds(void **state)
 {
     scene *self = begin_unread();
     (void)state;
@@ -98,7 +98,7 @@ static void who_does_not_read_is_waited_for_five_seconds(void **state)
     scene_end(self);
 }
 
-static void who_reads_late_gets_it_all(void **state)
+static void a_client_that_reads_late_gets_everything(void **state)
 {
     scene *self = begin_unread();
     (void)state;
@@ -108,14 +108,14 @@ static void who_reads_late_gets_it_all(void **state)
     scene_end(self);
 }
 
-static void asked_again_it_waits_for_nobody(void **state)
+static void a_second_stop_waits_for_no_client(void **state)
 {
     scene *self = begin();
     (void)state;
     say_too_much(self);
     shut_down(self);
     assert_non_null(self->client->link);
-    shut_down(self); /* the job is ended, and its agent told */
+    shut_down(self); /* the job is ended, and its agent cancelled */
     assert_true(agent_of(self)->killed);
     assert_non_null(self->client->link);
     shut_down(self); /* the link is closed */
@@ -129,10 +129,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_of_the_last_job_comes_before_the_link_is_closed),
-        cmocka_unit_test(a_job_that_is_ended_when_the_grace_is_over_is_told_of),
-        cmocka_unit_test(who_does_not_read_is_waited_for_five_seconds),
-        cmocka_unit_test(who_reads_late_gets_it_all),
-        cmocka_unit_test(asked_again_it_waits_for_nobody),
+        cmocka_unit_test(the_end_of_a_job_after_the_grace_is_sent),
+        cmocka_unit_test(a_client_that_does_not_read_is_waited_for_five_seconds),
+        cmocka_unit_test(a_client_that_reads_late_gets_everything),
+        cmocka_unit_test(a_second_stop_waits_for_no_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

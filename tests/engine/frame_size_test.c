@@ -1,5 +1,5 @@
-/* No frame is larger than limits.frame_bytes, whatever peers and agents say: the rig looks at each
- * that is sent. What does not fit is refused, ends its job, or comes in parts. */
+/* No frame is larger than limits.frame_bytes, whatever peers and agents send: the rig checks each
+ * one. What does not fit is refused, ends its job, or is sent in parts. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -36,7 +36,7 @@ static rig_client *begin(uint64_t frame_bytes)
     return client;
 }
 
-/* The frame that came last; the others are dropped. The caller frees it. */
+/* The newest frame; the others are dropped. The caller frees it. */
 static char *last_frame(rig_client *client)
 {
     char *last = NULL;
@@ -102,7 +102,7 @@ static unsigned count_of(const char *haystack, const char *word)
     return count;
 }
 
-/* Reads all pages; how many there are. Every job comes once, in order. */
+/* Reads all pages and returns their number. Every job comes once, in order. */
 static unsigned read_pages(rig_client *client, unsigned jobs, size_t bytes_max)
 {
     char cursor[64] = "";
@@ -161,8 +161,8 @@ static void a_page_fits_a_small_frame(void **state)
     rig_stop(&rig);
 }
 
-/* Asked for again, the newest answers come again; the same request is never executed twice. */
-static void answers_are_kept_up_to_so_many_bytes(void **state)
+/* Repeated requests get the newest responses again; no request is executed twice. */
+static void responses_are_cached_up_to_a_size(void **state)
 {
     enum { JOBS = 230 };
     char id[16];
@@ -210,7 +210,7 @@ static void a_lease_that_cannot_be_sent_back_is_refused(void **state)
     rig_stop(&rig);
 }
 
-static void what_was_made_when_frames_were_larger_is_shown_without_its_lease(void **state)
+static void a_job_from_a_time_of_larger_frames_is_listed_without_its_lease(void **state)
 {
     char frame[256];
     (void)state;
@@ -310,7 +310,7 @@ static void output_is_cut_into_chunks_that_fit_however_it_is_escaped(void **stat
     rig_stop(&rig);
 }
 
-static void what_a_peer_sent_is_repeated_up_to_a_size(void **state)
+static void text_of_a_peer_is_repeated_up_to_a_size(void **state)
 {
     (void)state;
     rig_client *client = begin(SMALL);
@@ -338,7 +338,7 @@ static void what_a_peer_sent_is_repeated_up_to_a_size(void **state)
     rig_stop(&rig);
 }
 
-static void a_frame_may_have_so_many_bytes_and_no_more(void **state)
+static void a_frame_has_a_size_limit(void **state)
 {
     (void)state;
     rig_client *client = begin(SMALL);
@@ -368,7 +368,7 @@ static void ids_that_need_many_bytes_fit(void **state)
     rig_stop(&rig);
 }
 
-static void a_list_of_agents_that_fits_no_frame_is_said_to_be_so(void **state)
+static void a_list_of_agents_that_fits_no_frame_refuses_the_hello(void **state)
 {
     arcp_error error = {0};
     (void)state;
@@ -391,19 +391,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_ends_at_a_mebibyte),
         cmocka_unit_test(a_page_fits_a_small_frame),
-        cmocka_unit_test(answers_are_kept_up_to_so_many_bytes),
+        cmocka_unit_test(responses_are_cached_up_to_a_size),
         cmocka_unit_test(a_job_larger_than_a_page_comes_alone),
         cmocka_unit_test(a_lease_that_cannot_be_sent_back_is_refused),
-        cmocka_unit_test(what_was_made_when_frames_were_larger_is_shown_without_its_lease),
+        cmocka_unit_test(a_job_from_a_time_of_larger_frames_is_listed_without_its_lease),
         cmocka_unit_test(an_event_that_fits_no_frame_ends_its_job),
         cmocka_unit_test(a_long_line_of_a_log_is_cut),
         cmocka_unit_test(a_result_that_fits_no_frame_is_an_error),
         cmocka_unit_test(an_error_that_fits_no_frame_keeps_its_code),
         cmocka_unit_test(output_is_cut_into_chunks_that_fit_however_it_is_escaped),
-        cmocka_unit_test(what_a_peer_sent_is_repeated_up_to_a_size),
-        cmocka_unit_test(a_frame_may_have_so_many_bytes_and_no_more),
+        cmocka_unit_test(text_of_a_peer_is_repeated_up_to_a_size),
+        cmocka_unit_test(a_frame_has_a_size_limit),
         cmocka_unit_test(ids_that_need_many_bytes_fit),
-        cmocka_unit_test(a_list_of_agents_that_fits_no_frame_is_said_to_be_so),
+        cmocka_unit_test(a_list_of_agents_that_fits_no_frame_refuses_the_hello),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* How much a job may say, and what becomes of one that says more. */
+/* How many bytes a job may store, and the end of one that stores more. */
 #include "support/check.h"
 
 #include <stdio.h>
@@ -75,7 +75,7 @@ static void assert_over(void)
     arcp__free(frame);
 }
 
-/* What a job has said that did these. */
+/* The bytes of a job with these events. */
 static uint64_t bytes_of(const char *payload, const char *const *lines, size_t count)
 {
     begin();
@@ -94,7 +94,7 @@ static uint64_t bytes_of_events(unsigned count)
     return bytes_of("{\"agent\":\"echo\"}", lines, count);
 }
 
-static void a_job_may_say_what_has_room_and_ends_with_the_next(void **state)
+static void a_job_ends_at_the_first_record_beyond_the_limit(void **state)
 {
     (void)state;
     const uint64_t three = bytes_of_events(3);
@@ -116,7 +116,7 @@ static void a_job_may_say_what_has_room_and_ends_with_the_next(void **state)
     }
 }
 
-static void what_had_no_room_is_not_answered(void **state)
+static void a_line_beyond_the_limit_gets_no_reply(void **state)
 {
     (void)state;
     const uint64_t one = bytes_of_events(1);
@@ -134,7 +134,7 @@ static void what_had_no_room_is_not_answered(void **state)
     rig_stop(&rig);
 }
 
-static void it_ends_also_while_its_owner_is_away(void **state)
+static void it_ends_also_while_its_owner_is_disconnected(void **state)
 {
     (void)state;
     const uint64_t two = bytes_of_events(2);
@@ -197,7 +197,7 @@ static void a_result_is_counted_too(void **state)
     }
 }
 
-static void what_an_exit_stands_for_is_counted_too(void **state)
+static void plain_output_that_becomes_the_result_is_counted_too(void **state)
 {
     static char text[32768];
     (void)state;
@@ -238,8 +238,8 @@ static void an_agents_own_error_is_counted_too(void **state)
     rig_stop(&rig);
 }
 
-/* A job that said all it may still ends as what ends it. */
-static void what_the_runtime_says_of_an_end_always_has_room(void **state)
+/* A job at its limit still ends with the cause of its end. */
+static void the_runtimes_terminal_record_always_fits(void **state)
 {
     (void)state;
     const uint64_t one = bytes_of_events(1);
@@ -274,7 +274,7 @@ static void children_are_counted_on_their_own(void **state)
     rig_stop(&rig);
 }
 
-/* The reports on a parent come of what its children spend. */
+/* The reports in a parent come from the costs of its children. */
 static void a_parent_that_its_children_fill_ends(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void a_parent_that_its_children_fill_ends(void **state)
     rig_stop(&rig);
 }
 
-static void a_cancelled_job_that_says_too_much_is_cancelled(void **state)
+static void a_cancelled_job_that_exceeds_the_limit_is_cancelled(void **state)
 {
     char frame[256];
     (void)state;
@@ -319,7 +319,7 @@ static void share(uint64_t bytes)
     arcp__engine_set_settings(rig.engine, &rig.settings);
 }
 
-static void the_jobs_of_a_principal_have_room_together(void **state)
+static void the_jobs_of_a_principal_have_a_limit_together(void **state)
 {
     (void)state;
     const uint64_t two = bytes_of_events(2);
@@ -343,7 +343,7 @@ static void the_jobs_of_a_principal_have_room_together(void **state)
     }
 }
 
-static void another_principal_has_its_own_room(void **state)
+static void another_principal_has_its_own_limit(void **state)
 {
     (void)state;
     const uint64_t two = bytes_of_events(2);
@@ -362,7 +362,7 @@ static void another_principal_has_its_own_room(void **state)
     rig_stop(&rig);
 }
 
-static void ended_jobs_go_before_a_job_that_runs(void **state)
+static void ended_jobs_are_removed_before_a_running_job_ends(void **state)
 {
     (void)state;
     const uint64_t three = bytes_of_events(3);
@@ -381,7 +381,7 @@ static void ended_jobs_go_before_a_job_that_runs(void **state)
         arcp__free(last_frame());
     }
     assert_false(agent->cancelled);
-    assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 2); /* the older of the two is gone */
+    assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 2); /* the older of the two was removed */
     for (unsigned count = 0; count < 20 && !agent->cancelled; count++) {
         rig_agent_says(&rig, agent, SAY_X);
         assert_true(agent->job->principal->stored_bytes <= 2 * three + 600);
@@ -451,7 +451,7 @@ static void check_restart(bool acknowledged, bool catches_up)
     rig_stop(&rig);
 }
 
-static void what_a_job_said_counts_after_a_restart(void **state)
+static void the_records_of_a_job_count_after_a_restart(void **state)
 {
     (void)state;
     check_restart(false, false);
@@ -463,22 +463,22 @@ static void what_a_job_said_counts_after_a_restart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_may_say_what_has_room_and_ends_with_the_next),
-        cmocka_unit_test(what_had_no_room_is_not_answered),
-        cmocka_unit_test(it_ends_also_while_its_owner_is_away),
+        cmocka_unit_test(a_job_ends_at_the_first_record_beyond_the_limit),
+        cmocka_unit_test(a_line_beyond_the_limit_gets_no_reply),
+        cmocka_unit_test(it_ends_also_while_its_owner_is_disconnected),
         cmocka_unit_test(plain_output_and_lines_that_are_no_json_are_counted),
         cmocka_unit_test(a_result_is_counted_too),
-        cmocka_unit_test(what_an_exit_stands_for_is_counted_too),
+        cmocka_unit_test(plain_output_that_becomes_the_result_is_counted_too),
         cmocka_unit_test(an_agents_own_error_is_counted_too),
-        cmocka_unit_test(what_the_runtime_says_of_an_end_always_has_room),
+        cmocka_unit_test(the_runtimes_terminal_record_always_fits),
         cmocka_unit_test(children_are_counted_on_their_own),
         cmocka_unit_test(a_parent_that_its_children_fill_ends),
-        cmocka_unit_test(a_cancelled_job_that_says_too_much_is_cancelled),
-        cmocka_unit_test(the_jobs_of_a_principal_have_room_together),
-        cmocka_unit_test(another_principal_has_its_own_room),
-        cmocka_unit_test(ended_jobs_go_before_a_job_that_runs),
+        cmocka_unit_test(a_cancelled_job_that_exceeds_the_limit_is_cancelled),
+        cmocka_unit_test(the_jobs_of_a_principal_have_a_limit_together),
+        cmocka_unit_test(another_principal_has_its_own_limit),
+        cmocka_unit_test(ended_jobs_are_removed_before_a_running_job_ends),
         cmocka_unit_test(submits_are_refused_while_running_jobs_fill_the_share),
-        cmocka_unit_test(what_a_job_said_counts_after_a_restart),
+        cmocka_unit_test(the_records_of_a_job_count_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,10 +45,10 @@ static void every_job_can_end_and_none_goes_on_after_its_end(void **state)
     }
 }
 
-static void an_agent_goes_one_way(void **state)
+static void the_state_of_an_agent_never_goes_back(void **state)
 {
     static const char *const ways[] = {
-        /*                       NONE STARTING RUNNING GONE RELEASED */
+        /*                       NONE STARTING RUNNING EXITED RELEASED */
         [ARCP__AGENT_NONE] = ".S..L",     [ARCP__AGENT_STARTING] = "..RG.",
         [ARCP__AGENT_RUNNING] = "...G.",  [ARCP__AGENT_EXITED] = "....L",
         [ARCP__AGENT_RELEASED] = ".....",
@@ -68,7 +68,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_transitions_of_the_table_are_legal),
         cmocka_unit_test(every_job_can_end_and_none_goes_on_after_its_end),
-        cmocka_unit_test(an_agent_goes_one_way),
+        cmocka_unit_test(the_state_of_an_agent_never_goes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

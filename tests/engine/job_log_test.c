@@ -1,5 +1,5 @@
-/* What the log and the audit log say of a job: when it starts, when it ends, and with which fields.
- */
+/* The lines of a job in the log and the audit log: when it starts, when it ends, and their
+ * fields. */
 #include "engine/scene.h"
 
 #include "support/check.h"

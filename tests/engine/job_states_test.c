@@ -1,5 +1,5 @@
 /* What each input does to a job in each of its states: how it ends, once, and what its agent is
- * told. The states and their names are those of job/job.h. */
+ * sent. The states and their names are those of job/job.h. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "story/engine_rig.h"
@@ -57,7 +57,7 @@ static void cancel(void)
     rig_send(&rig, client, frame);
 }
 
-/* The report of the start, whatever became of it since. */
+/* The report of the start, whatever has happened since. */
 static void report_start(arcp_status status)
 {
     if (!agent->forgotten) {
@@ -122,7 +122,7 @@ static void put_in(input what)
 }
 
 /* The terminal record that the client got: its final_status, or "" when there is none; whether it
- * has what the agent said. */
+ * has the agent's text. */
 static bool read_end(char out[32])
 {
     unsigned ends = 0;
@@ -145,9 +145,9 @@ static bool read_end(char out[32])
 
 typedef struct row {
     const char *end;   /* final_status of all that the client got; "": it goes on */
-    unsigned cancels;  /* how often the agent was told to stop */
-    unsigned kills;    /* and to die */
-    unsigned releases; /* its host was told to let go of it */
+    unsigned cancels;  /* how often the agent was cancelled */
+    unsigned kills;    /* and killed */
+    unsigned releases; /* its host was sent FORGET_AGENT */
 } row;
 
 static const struct {
@@ -158,7 +158,7 @@ static const struct {
 } rows[] = {
     {"starting, started", STARTING, STARTED, {"", 0, 0, 0}},
     {"starting, not started", STARTING, NOT_STARTED, {"error", 0, 0, 1}},
-    /* Who says something runs: the report of the start may come later, or not at all. */
+    /* Output shows that an agent runs: the report of the start may come later, or never. */
     {"starting, result", STARTING, SAYS_RESULT, {"success", 0, 0, 0}},
     {"starting, error", STARTING, SAYS_ERROR, {"timed_out", 0, 0, 0}},
     {"starting, exit 0", STARTING, EXITS, {"success", 0, 0, 1}},
@@ -216,7 +216,7 @@ static void each_input_in_each_state(void **state)
                      has_result ? " with its result" : "", agent->cancels, agent->kills,
                      agent->forgets);
         }
-        /* Nothing is left of a job when its agent is gone, too. */
+        /* Nothing is left of a job when its agent was released, too. */
         rig_agent_exits(&rig, agent, false, 0);
         arcp__engine_stats stats;
         arcp__engine_get_stats(rig.engine, &stats);

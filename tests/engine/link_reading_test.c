@@ -1,5 +1,5 @@
-/* A link that does not read its answers is not read either: what its requests take of memory is
- * bounded, whatever is pipelined, and counts as soon as it is made. */
+/* A link that does not read its responses is not read either: their memory is limited, however many
+ * requests are pipelined, and counts from the moment that they are made. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "engine/state.h"
@@ -34,7 +34,7 @@ static unsigned pipeline(rig_client *client, const char *type, const char *paylo
     return taken;
 }
 
-/* Takes all frames; how many have the word. */
+/* Takes all frames; returns how many have the word. */
 static unsigned take(rig_client *client, const char *word)
 {
     unsigned found = 0;
@@ -52,7 +52,7 @@ static const char *long_nonce(void)
     return payload;
 }
 
-/* It reads what its transport has, until there is no more. */
+/* Reads from its transport until that is empty. */
 static unsigned read_all(rig_client *client, const char *word)
 {
     unsigned found = 0;
@@ -81,7 +81,7 @@ static void answers_count_when_they_are_made(void **state)
     rig_stop(&rig);
 }
 
-static void who_reads_is_read_again_at_half_of_it(void **state)
+static void a_client_that_reads_is_read_again_at_half_the_limit(void **state)
 {
     (void)state;
     rig_client *client = begin();
@@ -126,7 +126,7 @@ static void refusals_count_although_they_are_records(void **state)
     (void)state;
     rig_client *client = begin();
     client->slow = true;
-    /* The transport has all it is given of records; the rest is in the store. */
+    /* The transport has as many records as it accepts; the rest is in the store. */
     unsigned taken = 0;
     while (!client->paused && taken < REQUESTS * 4) {
         char frame[256];
@@ -143,7 +143,7 @@ static void refusals_count_although_they_are_records(void **state)
     rig_stop(&rig);
 }
 
-static void nobody_else_is_held_up(void **state)
+static void no_other_link_is_delayed(void **state)
 {
     (void)state;
     rig_client *client = begin();
@@ -161,10 +161,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_count_when_they_are_made),
-        cmocka_unit_test(who_reads_is_read_again_at_half_of_it),
+        cmocka_unit_test(a_client_that_reads_is_read_again_at_half_the_limit),
         cmocka_unit_test(answers_that_wait_for_the_store_count),
         cmocka_unit_test(refusals_count_although_they_are_records),
-        cmocka_unit_test(nobody_else_is_held_up),
+        cmocka_unit_test(no_other_link_is_delayed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Any store, with a poll that waits for the answers: a store with threads of its own then
- * suits a rig that asks until nothing happens. It also changes streams behind its owner's
- * back, as a hand on the disk would. */
+/* Any store, with a poll that waits for completions: a store with threads of its own can then be
+ * used by a rig that polls until nothing happens. It also changes streams without its owner, as
+ * damage on disk would. */
 #ifndef ARCP_TESTS_ENGINE_PATIENT_STORE_H
 #define ARCP_TESTS_ENGINE_PATIENT_STORE_H
 
@@ -16,7 +16,7 @@ typedef struct patient_stream {
 } patient_stream;
 
 typedef struct patient_store {
-    arcp_store store; /* first: this is what the owner gets */
+    arcp_store store; /* first: the owner gets a pointer to it */
     arcp_store *inner;
     arcp_store_callbacks callbacks;
     size_t asked, answered;

@@ -373,7 +373,7 @@ bool play_step(play *self)
 
 /* ---- the end ---- */
 
-/* Everything goes well again. */
+/* Ends all disturbances. */
 static void calm_down(play *self)
 {
     self->disk.is_held = self->disk.refuses = self->disk.refuses_submit = false;
@@ -393,12 +393,12 @@ static void calm_down(play *self)
     play_check_delivered(self);
 }
 
-/* A fresh session of the job's principal asks for all of it. */
+/* A new session of the job's principal subscribes to all of it. */
 static void check_job(play *self, size_t observer, const watch_job *job)
 {
     const disk_known *known = disk_find(&self->disk, arcp_span_cstr(job->id));
     if (known != NULL && known->is_gone) {
-        return; /* nobody has to be told any more */
+        return; /* no session waits for it any more */
     }
     play_client_subscribes(self, observer, job->id);
     size_t session = self->clients[observer].session;
@@ -423,7 +423,7 @@ void play_settle(play *self)
     for (size_t at = 0; at < PLAY_CLIENTS; at++) {
         rig_drop(&self->rig, play_client(self, at));
     }
-    /* Sessions that are over make room for new ones. */
+    /* Closed sessions free their places for new ones. */
     play_clock(self, 601 * ARCP_NS_PER_SEC);
     play_upstream_settle(self);
     for (size_t at = 0; at < 2; at++) {

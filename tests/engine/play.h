@@ -1,10 +1,10 @@
-/* Plays on an engine: bytes choose what clients, agents, the clock and the store do next.
- * The bytes are a fuzzer's input or a seeded generator's; watch.h looks at what comes of
- * them, disk.h knows what a crash would leave.
+/* Plays on an engine: bytes choose what clients, agents, the clock and the store do next. The bytes
+ * are a fuzzer's input or a seeded generator's; watch.h checks the frames, disk.h tracks what would
+ * survive a crash.
  *
- * A seed also chooses a temper: which limits are tight, how often the store stalls or
- * fails, how often peers go silent. Each seed then leans on a few weaknesses at a time
- * instead of a little on all of them. */
+ * A seed also chooses a temper: which limits are tight, how often the store stalls or fails, how
+ * often peers go silent. Each seed then stresses a few weaknesses instead of all of them a
+ * little. */
 #ifndef ARCP_TESTS_ENGINE_PLAY_H
 #define ARCP_TESTS_ENGINE_PLAY_H
 
@@ -22,15 +22,15 @@ typedef struct play_temper {
     bool fails;      /* it fails now and then */
     bool steps;      /* inputs come between any two effects */
     bool crashes;    /* restarts, at any effect and batch */
-    bool silent;     /* half-open peers */
+    bool silent;     /* peers with half-open connections */
     bool slow;       /* clients that do not read */
     bool bulky;      /* agents that write a lot at once */
     bool jumps;      /* the wall clock goes anywhere */
     bool stops;      /* orderly shutdowns */
-    bool starting;   /* agents that take their time to start, or cannot */
-    bool forgets;    /* few ended jobs are kept, and few keys of others */
-    bool leaves;     /* clients that send nothing more, and listen */
-    bool feeds;      /* the store gets what has gathered before all effects are done */
+    bool starting;   /* agents that start late, or fail to start */
+    bool forgets;    /* few ended jobs are kept, and few keys of removed ones */
+    bool leaves;     /* clients that end their input and still read */
+    bool feeds;      /* the store gets the open batch before all effects are done */
     bool provisions; /* jobs get credentials from an upstream */
 } play_temper;
 

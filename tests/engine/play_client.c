@@ -1,4 +1,4 @@
-/* What clients do: come, go, go silent, take over, ask for right and wrong things. */
+/* What clients do: connect, disconnect, go silent, take over, send valid and invalid requests. */
 #include "engine/play.h"
 
 #include "support/check.h"
@@ -35,7 +35,7 @@ static void say(play *self, size_t at, const char *frame)
 
 static int start_hello(play *self, char *frame, size_t size, const char *token)
 {
-    /* A session without these has to be shown a part of each job only. */
+    /* A session without these gets only some kinds of events. */
     const char *more =
         self->data == NULL && play_one_in(self, 5) ? "" : ",\"progress\",\"result_chunk\"";
     return snprintf(frame, size, hello_head, token, more,
@@ -52,7 +52,7 @@ static void say_hello(play *self, size_t at, const char *token)
 
 static void say_resume(play *self, size_t at)
 {
-    /* Mostly its own session, sometimes one that somebody else has. */
+    /* Mostly its own session, sometimes another client's. */
     size_t from = play_one_in(self, 4) ? play_pick(self, PLAY_CLIENTS) : at;
     size_t which = self->away[from];
     if (which == WATCH_NONE) {
@@ -119,8 +119,7 @@ bool play_client_begins(play *self, size_t at)
     return self->clients[at].session != WATCH_NONE;
 }
 
-/* The peer is gone and nobody was told: its link stays, unread, and it comes back on
- * another one. */
+/* The peer disconnects unnoticed: its link stays, unread, and it returns on another one. */
 static void go_silent(play *self, size_t at)
 {
     for (unsigned ghost = 0; ghost < RIG_CLIENTS_MAX - PLAY_CLIENTS; ghost++) {
@@ -150,7 +149,7 @@ static const char *some_job(play *self)
     if (count == 0 || play_one_in(self, 12)) {
         return "job_nothing";
     }
-    /* New ones are more interesting. */
+    /* Prefers new ones. */
     size_t back = play_pick(self, 8);
     return self->watch.jobs[back < count ? count - 1 - back : count - 1].id;
 }
@@ -167,7 +166,7 @@ static const char *const agents[] = {"echo", "work", "work@2.0.0", "nobody", ""}
 
 #define EXPIRES ",\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:10:00Z\"}"
 
-/* A submit that is always the same for its key: its answer tells of one and the same job. */
+/* A submit that is always the same for its key: its response is always the same job's. */
 static const char *submit_keyed(play *self, char *payload, size_t size)
 {
     unsigned key = play_pick(self, WATCH_KEYS);
@@ -192,7 +191,7 @@ static const char *submit(play *self, char *payload, size_t size)
 
 static const char *unsubscribe(play *self, size_t session, char *payload, size_t size)
 {
-    /* Whose session it will be must be known: it may ask for all of the job again. */
+    /* The session must be known: it may get the whole job again. */
     const char *job_id = session == WATCH_NONE ? "job_nothing" : some_job(self);
     (void)snprintf(payload, size, "{\"job_id\":\"%s\"}", job_id);
     if (session != WATCH_NONE) {
@@ -281,7 +280,7 @@ static void read_some(play *self, size_t at)
         if (frame == NULL) {
             break;
         }
-        /* Before there is room for the next: that may be a newer welcome of somebody else's. */
+        /* Before its link takes the next one: that may be a newer welcome of another client. */
         watch_frame(&self->watch, &self->clients[at], frame);
         rig_drained(&self->rig, client, frame);
         arcp__free(frame);
@@ -363,8 +362,8 @@ void play_clients_look(play *self)
             self->clients[at].resuming = false;
         }
     }
-    /* What was waiting for a slow peer is lost with its connection; what the others got was
-     * looked at when it was sent; nobody reads what a silent one gets. */
+    /* Frames that waited for a slow peer are lost with its connection; those of the others were
+     * checked when they were sent; those of a silent one are never read. */
     for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
         rig_client *client = &self->rig.clients[at];
         if (client->link == NULL || !client->slow || client->name[0] == 'g') {

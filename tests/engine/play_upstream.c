@@ -1,7 +1,7 @@
-/* An upstream that issues credentials to the jobs of a play: it answers late, twice, wrongly or
- * never, requests take effect after the runtime gave up on them, and after every step the
- * books agree: what is alive upstream is in the runtime's table, and what the table calls a
- * job's credential is alive upstream. */
+/* An upstream that issues credentials to the jobs of a play: it replies late, twice, wrongly or
+ * never, and requests take effect after the runtime gave up on them. After every step both sides
+ * agree: every valid credential is in the runtime's table, and the table's credential of each job
+ * is valid upstream. */
 #include "engine/play.h"
 
 #include "support/check.h"
@@ -26,7 +26,7 @@ bool play_upstream_has_room(const play *self)
            up->call_count + 256 < UPSTREAM_CALLS_MAX;
 }
 
-/* A wall clock that jumps forward ends the time in which a request may still arrive. */
+/* When the wall clock jumps forward, the time in which a request may still arrive ends. */
 static bool may_arrive_late(const play *self)
 {
     return !self->temper.jumps;
@@ -104,7 +104,8 @@ void play_upstream_settle(play *self)
     arcp__engine_stats stats;
     arcp__engine_get_stats(self->rig.engine, &stats);
     upstream_check_all_revoked(&self->upstream, self->watch.label);
-    /* A wall clock that went back keeps what may never have been issued in the table for longer. */
+    /* When the wall clock was set back, a credential that may never have been issued stays in the
+     * table longer. */
     if (stats.credentials_outstanding != 0 && !self->temper.jumps) {
         watch_fail(&self->watch, "the table of credentials is not empty", "");
     }

@@ -1,5 +1,5 @@
-/* How fast one principal may submit and be refused: over all its sessions, also when it goes and
- * comes back, and nobody else feels it. */
+/* How fast one principal may submit and be refused: over all its sessions, also when it disconnects
+ * and returns, and without effect on others. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "engine/state.h"
@@ -50,7 +50,7 @@ static void ask(rig_client *client, unsigned id, const char *agent)
     rig_send(&rig, client, frame);
 }
 
-/* So many jobs, each over at once. */
+/* So many jobs, each of which ends at once. */
 static unsigned submit_jobs(rig_client *client, unsigned first, unsigned count)
 {
     unsigned accepted = 0;
@@ -67,7 +67,7 @@ static unsigned submit_jobs(rig_client *client, unsigned first, unsigned count)
     return accepted;
 }
 
-static void submits_past_the_bucket_are_refused_and_told_when(void **state)
+static void submits_beyond_the_rate_are_refused_with_a_time_to_retry(void **state)
 {
     (void)state;
     begin(2, 0);
@@ -84,7 +84,7 @@ static void submits_past_the_bucket_are_refused_and_told_when(void **state)
     rig_stop(&rig);
 }
 
-static void nobody_else_is_refused(void **state)
+static void no_other_principal_is_refused(void **state)
 {
     (void)state;
     begin(2, 2);
@@ -123,7 +123,7 @@ static void all_sessions_of_a_principal_have_one_bucket(void **state)
     rig_stop(&rig);
 }
 
-static void who_comes_back_finds_the_bucket_as_it_was(void **state)
+static void a_principal_that_returns_has_the_same_bucket(void **state)
 {
     (void)state;
     begin(1, 0);
@@ -132,7 +132,8 @@ static void who_comes_back_finds_the_bucket_as_it_was(void **state)
         ask(client, at, "none"); /* each takes a token, too */
     }
     rig_drop(&rig, client);
-    rig_clock(&rig, 10 * ARCP_NS_PER_MS); /* its window is over, and there is nothing else of it */
+    rig_clock(&rig,
+              10 * ARCP_NS_PER_MS); /* its resume window has ended, and nothing else keeps it */
     assert_null(rig.engine->sessions.all);
     assert_int_equal(rig.engine->jobs.idle_count, 1);
     client = join("a", HELLO_PLAIN);
@@ -147,7 +148,7 @@ static void who_comes_back_finds_the_bucket_as_it_was(void **state)
     rig_stop(&rig);
 }
 
-static void so_many_principals_stay_for_their_buckets(void **state)
+static void a_limited_number_of_principals_is_kept_for_their_buckets(void **state)
 {
     arcp__principal *first = NULL;
     (void)state;
@@ -163,11 +164,11 @@ static void so_many_principals_stay_for_their_buckets(void **state)
         arcp__principal_maybe_free(&rig.engine->jobs, principal);
     }
     assert_int_equal(rig.engine->jobs.idle_count, IDLE_MAX);
-    assert_string_equal(rig.engine->jobs.idle->name, "p1"); /* who left first is forgotten */
+    assert_string_equal(rig.engine->jobs.idle->name, "p1"); /* the first that left is removed */
     rig_stop(&rig);
 }
 
-static void refusals_past_the_bucket_are_given_but_then_it_is_not_read(void **state)
+static void refusals_beyond_the_rate_are_sent_and_pause_the_link(void **state)
 {
     (void)state;
     begin(0, 2);
@@ -177,7 +178,7 @@ static void refusals_past_the_bucket_are_given_but_then_it_is_not_read(void **st
     }
     assert_int_equal(take(client, "AGENT_NOT_AVAILABLE"), 3);
     assert_true(client->paused);
-    assert_int_equal(rig.audits, 4); /* of the hello and of these: what is not read costs nothing */
+    assert_int_equal(rig.audits, 4); /* of the hello and of these: unread frames cost nothing */
     rig_clock(&rig, 500 * ARCP_NS_PER_MS - 1);
     assert_int_equal(take(client, "AGENT_NOT_AVAILABLE"), 0);
     rig_clock(&rig, 1);
@@ -188,7 +189,7 @@ static void refusals_past_the_bucket_are_given_but_then_it_is_not_read(void **st
     rig_stop(&rig);
 }
 
-static void only_the_link_that_was_refused_rests(void **state)
+static void only_the_refused_link_pauses(void **state)
 {
     (void)state;
     begin(0, 1);
@@ -205,8 +206,8 @@ static void only_the_link_that_was_refused_rests(void **state)
     rig_stop(&rig);
 }
 
-/* Who is not read although it reads is not given up for its silence. */
-static void a_link_that_rests_is_not_lost(void **state)
+/* A link that is paused although its peer reads is not closed for silence. */
+static void a_paused_link_is_not_lost(void **state)
 {
     (void)state;
     begin(0, 1);
@@ -239,15 +240,15 @@ static void a_link_that_rests_is_not_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(submits_past_the_bucket_are_refused_and_told_when),
-        cmocka_unit_test(nobody_else_is_refused),
+        cmocka_unit_test(submits_beyond_the_rate_are_refused_with_a_time_to_retry),
+        cmocka_unit_test(no_other_principal_is_refused),
         cmocka_unit_test(a_repeated_submit_costs_nothing),
         cmocka_unit_test(all_sessions_of_a_principal_have_one_bucket),
-        cmocka_unit_test(who_comes_back_finds_the_bucket_as_it_was),
-        cmocka_unit_test(so_many_principals_stay_for_their_buckets),
-        cmocka_unit_test(refusals_past_the_bucket_are_given_but_then_it_is_not_read),
-        cmocka_unit_test(only_the_link_that_was_refused_rests),
-        cmocka_unit_test(a_link_that_rests_is_not_lost),
+        cmocka_unit_test(a_principal_that_returns_has_the_same_bucket),
+        cmocka_unit_test(a_limited_number_of_principals_is_kept_for_their_buckets),
+        cmocka_unit_test(refusals_beyond_the_rate_are_sent_and_pause_the_link),
+        cmocka_unit_test(only_the_refused_link_pauses),
+        cmocka_unit_test(a_paused_link_is_not_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

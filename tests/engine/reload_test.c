@@ -1,4 +1,4 @@
-/* Settings that a reload changes while something that they are about is under way. */
+/* Settings that a reload changes while they are in use. */
 #include "base/alloc.h"
 #include "engine/frames.h"
 #include "story/engine_rig.h"
@@ -45,7 +45,7 @@ static void a_session_does_not_idle_out_when_that_was_switched_off(void **state)
 
 #define DEEP "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]"
 
-static void a_hello_that_waits_for_its_verifier_is_read_by_the_limits_of_its_arrival(void **state)
+static void a_hello_that_waits_for_its_verifier_keeps_the_limits_of_its_arrival(void **state)
 {
     (void)state;
     rig_start(&rig, NULL);
@@ -70,7 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_does_not_idle_out_when_that_was_switched_off),
-        cmocka_unit_test(a_hello_that_waits_for_its_verifier_is_read_by_the_limits_of_its_arrival),
+        cmocka_unit_test(a_hello_that_waits_for_its_verifier_keeps_the_limits_of_its_arrival),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

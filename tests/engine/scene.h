@@ -16,8 +16,7 @@ typedef struct scene {
 scene *scene_begin(const arcp_settings *settings);
 void scene_end(scene *self);
 
-/* How many of the frames that came have the word; they are taken, also from a transport that is
- * slow. */
+/* Takes all received frames, also from a slow transport; returns how many have the word. */
 unsigned scene_takes(scene *self, const char *word);
 
 #endif

@@ -1,5 +1,5 @@
-/* Every block of memory that the engine gives back is looked at: no token and no credential may
- * be in it. A realloc counts as one that gives the old block back (tests/support/failing_alloc). */
+/* Every block of memory that the engine frees is checked: no token and no credential may be in it.
+ * A realloc counts as one that frees the old block (tests/support/failing_alloc). */
 #include "engine/credential_rig.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
 typedef struct leaks {
     size_t blocks;
     size_t credentials, tokens, resume_tokens;
-    char first[160]; /* what stands around the first one */
+    char first[160]; /* the text around the first one */
 } leaks;
 
 static void note(leaks *self, size_t *count, const char *block, size_t size, const char *at)

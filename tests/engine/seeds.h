@@ -1,4 +1,4 @@
-/* Which seeds a program of random play goes through. */
+/* The seeds that a program with random plays runs. */
 #ifndef ARCP_TESTS_ENGINE_SEEDS_H
 #define ARCP_TESTS_ENGINE_SEEDS_H
 
@@ -7,11 +7,11 @@
 
 typedef struct seed_range {
     uint64_t first, count;
-    uint64_t soak_sec; /* not 0: for so long, however many seeds that is */
+    uint64_t soak_sec; /* not 0: runs this long, with as many seeds as it takes */
 } seed_range;
 
 /* PROGRAM [SEEDS [FIRST]], else `count` from 1 on; ARCP_SIMULATION_SECONDS=n, where the program
- * knows it, goes on for so long, and ARCP_SIMULATION_SEED=n is that one alone. */
+ * knows it, runs this long, and ARCP_SIMULATION_SEED=n is that one alone. */
 static inline seed_range seeds_of(int argc, char **argv, uint64_t count)
 {
     const char *seconds = getenv("ARCP_SIMULATION_SECONDS");

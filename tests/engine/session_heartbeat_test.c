@@ -1,5 +1,5 @@
-/* When pings go out and when a peer is given up, to the nanosecond: sessions whose intervals end
- * close to each other are asked together, nobody later than promised. */
+/* When pings are sent and when a peer is lost, to the nanosecond: sessions whose intervals end
+ * close to each other are pinged together, none later than promised. */
 #include "story/engine_rig.h"
 #include "support/check.h"
 
@@ -18,7 +18,7 @@ static const char pong[] =
 static const int64_t phases_ns[] = {0, 1, INSTANT_NS / 3, INSTANT_NS - 1};
 #define PHASE_COUNT (sizeof(phases_ns) / sizeof(phases_ns[0]))
 
-/* The engine as it is so long after the beginning of an instant. */
+/* The engine this long after the beginning of an instant. */
 static void begin(engine_rig *rig, int64_t phase_ns)
 {
     arcp_settings settings;
@@ -103,7 +103,7 @@ static void a_ping_is_never_later_than_an_interval_nor_an_instant_earlier(void *
             assert_true(took(client, "session.ping"));
             assert_null(client->frames);
             rig_send(&rig, client, pong);
-            /* Whatever else is said begins the interval anew, wherever it falls. */
+            /* Any other frame restarts the interval, whenever it arrives. */
             rig_clock(&rig, round * (INSTANT_NS / 7));
             rig_send(&rig, client,
                      "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"session.ping\",\"payload\":{}}");
@@ -113,9 +113,9 @@ static void a_ping_is_never_later_than_an_interval_nor_an_instant_earlier(void *
     }
 }
 
-/* The answer to the ping before came after it, so the interval without a frame from the peer
- * ends after the one without a frame from us: that is no second question. */
-static void who_answers_late_is_asked_once_in_an_interval(void **state)
+/* The pong to the previous ping came after it, so the interval without a frame from the peer ends
+ * after the one without a frame from us: that is no second ping. */
+static void a_late_peer_is_pinged_once_in_an_interval(void **state)
 {
     static engine_rig rig;
     static const int64_t delays_ns[] = {0, 1, INSTANT_NS, INTERVAL_NS / 2,
@@ -141,7 +141,7 @@ static void who_answers_late_is_asked_once_in_an_interval(void **state)
 }
 
 /* [arcp:6.4-4] [arcp:EG-12] */
-static void a_silent_peer_is_given_up_after_two_intervals_and_not_before(void **state)
+static void a_silent_peer_is_lost_after_two_intervals_and_not_before(void **state)
 {
     static engine_rig rig;
     (void)state;
@@ -162,7 +162,7 @@ static void a_silent_peer_is_given_up_after_two_intervals_and_not_before(void **
     }
 }
 
-/* A frame just before the end is life, and the two intervals begin with it. */
+/* A frame just before the end counts, and the two intervals start again with it. */
 static void a_frame_just_before_the_end_saves_the_peer(void **state)
 {
     static engine_rig rig;
@@ -184,8 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_that_end_in_one_instant_bring_one_wake_up),
         cmocka_unit_test(a_ping_is_never_later_than_an_interval_nor_an_instant_earlier),
-        cmocka_unit_test(who_answers_late_is_asked_once_in_an_interval),
-        cmocka_unit_test(a_silent_peer_is_given_up_after_two_intervals_and_not_before),
+        cmocka_unit_test(a_late_peer_is_pinged_once_in_an_interval),
+        cmocka_unit_test(a_silent_peer_is_lost_after_two_intervals_and_not_before),
         cmocka_unit_test(a_frame_just_before_the_end_saves_the_peer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

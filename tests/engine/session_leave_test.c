@@ -1,4 +1,4 @@
-/* A client that has asked for all it wants and waits for the rest: the end of its input. */
+/* A client that ends its input and waits for its responses and jobs. */
 #include "engine/scene.h"
 
 #include "support/check.h"
@@ -36,7 +36,7 @@ static void assert_left(const scene *self)
     assert_int_equal(self->client->close_code, 1000);
 }
 
-static void who_asked_for_nothing_leaves_at_once(void **state)
+static void a_client_without_requests_leaves_at_once(void **state)
 {
     (void)state;
     scene *self = scene_begin(NULL);
@@ -45,7 +45,7 @@ static void who_asked_for_nothing_leaves_at_once(void **state)
     scene_end(self);
 }
 
-static void who_has_no_job_leaves_with_the_answers(void **state)
+static void a_client_without_jobs_leaves_after_its_responses(void **state)
 {
     (void)state;
     scene *self = scene_begin(NULL);
@@ -57,7 +57,7 @@ static void who_has_no_job_leaves_with_the_answers(void **state)
     scene_end(self);
 }
 
-static void a_job_is_waited_for_and_told_to_its_end(void **state)
+static void a_job_is_waited_for_and_reported_to_its_end(void **state)
 {
     (void)state;
     scene *self = begin_waiting(HELLO_PLAIN, NULL);
@@ -87,7 +87,7 @@ static void an_end_that_is_not_durable_yet_is_waited_for(void **state)
     scene_end(self);
 }
 
-static void what_the_transport_still_has_is_waited_for(void **state)
+static void unsent_bytes_of_the_transport_are_waited_for(void **state)
 {
     (void)state;
     scene *self = begin_waiting(HELLO_PLAIN, NULL);
@@ -101,7 +101,7 @@ static void what_the_transport_still_has_is_waited_for(void **state)
     scene_end(self);
 }
 
-static void whose_token_it_is_may_be_answered_later(void **state)
+static void the_token_may_be_verified_later(void **state)
 {
     (void)state;
     scene *self = scene_begin(NULL);
@@ -180,7 +180,7 @@ static void a_job_that_is_only_subscribed_to_is_not_waited_for(void **state)
     scene_end(self);
 }
 
-/* Records that only the store has are read for it, those that it is not to see too. */
+/* Records that only the store has are read for it, also those of kinds that it does not get. */
 static void history_that_is_read_from_the_store_is_waited_for(void **state)
 {
     static const char *const features[] = {
@@ -213,7 +213,7 @@ static void history_that_is_read_from_the_store_is_waited_for(void **state)
     }
 }
 
-static void who_is_cut_off_while_waiting_can_resume(void **state)
+static void a_client_that_is_disconnected_while_waiting_can_resume(void **state)
 {
     (void)state;
     scene *self = begin_waiting(HELLO_PLAIN, NULL);
@@ -233,24 +233,24 @@ static void who_is_cut_off_while_waiting_can_resume(void **state)
     rig_send(&self->rig, self->client, frame);
     finish_job(self);
     assert_int_equal(scene_takes(self, "\"job.result\""), 1);
-    assert_non_null(self->client->link); /* this one may still ask */
+    assert_non_null(self->client->link); /* this one may still send requests */
     scene_end(self);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_asked_for_nothing_leaves_at_once),
-        cmocka_unit_test(who_has_no_job_leaves_with_the_answers),
-        cmocka_unit_test(a_job_is_waited_for_and_told_to_its_end),
+        cmocka_unit_test(a_client_without_requests_leaves_at_once),
+        cmocka_unit_test(a_client_without_jobs_leaves_after_its_responses),
+        cmocka_unit_test(a_job_is_waited_for_and_reported_to_its_end),
         cmocka_unit_test(an_end_that_is_not_durable_yet_is_waited_for),
-        cmocka_unit_test(what_the_transport_still_has_is_waited_for),
-        cmocka_unit_test(whose_token_it_is_may_be_answered_later),
+        cmocka_unit_test(unsent_bytes_of_the_transport_are_waited_for),
+        cmocka_unit_test(the_token_may_be_verified_later),
         cmocka_unit_test(silence_is_no_lost_heartbeat_and_pings_go_on),
         cmocka_unit_test(children_of_the_job_are_started_and_waited_for),
         cmocka_unit_test(a_job_that_is_only_subscribed_to_is_not_waited_for),
         cmocka_unit_test(history_that_is_read_from_the_store_is_waited_for),
-        cmocka_unit_test(who_is_cut_off_while_waiting_can_resume),
+        cmocka_unit_test(a_client_that_is_disconnected_while_waiting_can_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

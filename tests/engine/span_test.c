@@ -1,4 +1,4 @@
-/* Trace context and spans (§11): who hangs below whom, what a span says, and when there is
+/* Trace context and spans (§11): the parents of spans, their attributes, and when there are
  * none. */
 #include "engine/credential_rig.h"
 
@@ -141,7 +141,7 @@ static void a_submit_s_trace_has_session_job_and_child_below_the_caller(void **s
 }
 
 /* [arcp:11-3] */
-static void a_job_says_what_it_may_and_what_is_left(void **state)
+static void a_job_span_has_its_lease_and_its_remaining_budget(void **state)
 {
     fixture *f = *state;
     open_rig(f, false);
@@ -173,7 +173,7 @@ static void a_job_says_what_it_may_and_what_is_left(void **state)
     check_has_not(job.text, "hush");
 }
 
-static void an_error_is_marked_without_the_agent_s_words(void **state)
+static void an_error_is_marked_without_the_agents_text(void **state)
 {
     fixture *f = *state;
     open_rig(f, false);
@@ -204,7 +204,7 @@ static void a_cancelled_job_is_no_error(void **state)
     check_has(job.text, "\"status\":{}");
 }
 
-static void what_the_caller_does_not_record_is_not_recorded(void **state)
+static void a_trace_that_the_caller_does_not_sample_is_not_recorded(void **state)
 {
     static const char unsampled[] = "00-" TRACE "-" CALLER "-00";
     fixture *f = *state;
@@ -234,7 +234,7 @@ static void a_submit_without_a_context_begins_a_trace(void **state)
     check_has(next(f, "a"), session.trace);   /* job.accepted */
 }
 
-static void without_spans_everybody_is_handed_the_caller_s_context(void **state)
+static void without_spans_all_peers_get_the_callers_context(void **state)
 {
     fixture *f = *state;
     start(f);
@@ -280,7 +280,7 @@ static void the_anchor_of_a_trace_is_the_same_in_every_process(void **state)
 
 /* ---- the provisioner ---- */
 
-static void calls_to_the_provisioner_hang_below_the_job(void **state)
+static void calls_to_the_provisioner_are_children_of_the_job(void **state)
 {
     fixture *f = *state;
     char asked[64];
@@ -326,7 +326,7 @@ static void a_credential_that_is_refused_leaves_a_failed_job_span(void **state)
 
 /* ---- restart ---- */
 
-static void a_restart_ends_the_spans_of_what_ran(void **state)
+static void a_restart_ends_the_spans_of_running_jobs(void **state)
 {
     fixture *f = *state;
     open_rig(f, true);
@@ -359,17 +359,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         t(a_submit_s_trace_has_session_job_and_child_below_the_caller),
-        t(a_job_says_what_it_may_and_what_is_left),
-        t(an_error_is_marked_without_the_agent_s_words),
+        t(a_job_span_has_its_lease_and_its_remaining_budget),
+        t(an_error_is_marked_without_the_agents_text),
         t(a_cancelled_job_is_no_error),
-        t(what_the_caller_does_not_record_is_not_recorded),
+        t(a_trace_that_the_caller_does_not_sample_is_not_recorded),
         t(a_submit_without_a_context_begins_a_trace),
-        t(without_spans_everybody_is_handed_the_caller_s_context),
+        t(without_spans_all_peers_get_the_callers_context),
         t(without_a_context_all_of_a_trace_have_one_anchor),
         t(the_anchor_of_a_trace_is_the_same_in_every_process),
-        t(calls_to_the_provisioner_hang_below_the_job),
+        t(calls_to_the_provisioner_are_children_of_the_job),
         t(a_credential_that_is_refused_leaves_a_failed_job_span),
-        t(a_restart_ends_the_spans_of_what_ran),
+        t(a_restart_ends_the_spans_of_running_jobs),
         t(a_restart_without_spans_makes_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
-/* The newest records of a stream in memory when something is in the way. */
+/* The newest records of a stream in memory while a batch still borrows them. */
 #include "engine/scene.h"
 
 #include "support/check.h"
 
 /* A batch with a session's refusal is on its way to the store when the session ends. */
-static void what_a_batch_borrows_stays_when_its_session_goes(void **state)
+static void bytes_that_a_batch_borrows_outlive_their_session(void **state)
 {
     (void)state;
     arcp_settings settings;
@@ -31,7 +31,7 @@ static void what_a_batch_borrows_stays_when_its_session_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_batch_borrows_stays_when_its_session_goes),
+        cmocka_unit_test(bytes_that_a_batch_borrows_outlive_their_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

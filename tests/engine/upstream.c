@@ -73,7 +73,7 @@ static void copy(char *to, size_t size, arcp_span from)
     to[from.size] = '\0';
 }
 
-/* An alias is asked for once in its life, whatever became of the request. */
+/* A value is requested under an alias only once, whatever happened to the request. */
 static void note_alias(upstream *self, const char *alias)
 {
     for (size_t at = 0; at < self->alias_count; at++) {
@@ -219,8 +219,8 @@ static void tell(engine_rig *rig, const upstream_call *call)
     arcp__engine_provisioned(rig->engine, rig->now, &result);
 }
 
-/* The asking process gives up, and the request goes on its way without it, unless it was on its
- * way for too long already. */
+/* The runtime gives up the call; the request still arrives later, unless it has been on its way for
+ * too long. */
 static void time_out(engine_rig *rig, size_t at)
 {
     upstream *self = rig->upstream;
@@ -233,7 +233,7 @@ static void time_out(engine_rig *rig, size_t at)
     tell(rig, &given_up);
 }
 
-/* One step of the oldest call: it reaches the upstream, or its answer comes back. */
+/* One step of the oldest call: it reaches the upstream, or its reply comes back. */
 static bool answer_one(engine_rig *rig)
 {
     upstream *self = rig->upstream;

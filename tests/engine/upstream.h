@@ -1,5 +1,5 @@
-/* An upstream that issues credentials, for engines on the rig: it outlives every restart,
- * answers as it is told to, and knows what became of each value. */
+/* An upstream that issues credentials, for engines on the rig: it outlives every restart, replies
+ * as it is configured to, and tracks the state of each value. */
 #ifndef ARCP_TESTS_ENGINE_UPSTREAM_H
 #define ARCP_TESTS_ENGINE_UPSTREAM_H
 
@@ -31,13 +31,13 @@ typedef enum upstream_mood {
     UPSTREAM_WELL,
     UPSTREAM_REFUSES,       /* certainly does nothing */
     UPSTREAM_IS_POOR,       /* refuses: the budget of the whole account is used up */
-    UPSTREAM_LOSES_ANSWERS, /* does it, and nobody hears of it */
-    UPSTREAM_FAILS,         /* does nothing, and nobody knows */
-    UPSTREAM_STALLS,        /* does nothing and says nothing, until it is well again */
-    UPSTREAM_HOLDS_ANSWERS, /* does it, and says so when it is well again */
-    UPSTREAM_TIMES_OUT,     /* the answer is "unknown"; the request takes effect later */
-    UPSTREAM_EMPTY_VALUE,   /* issues, and says nothing usable */
-    UPSTREAM_SAME_VALUE     /* gives everybody the same */
+    UPSTREAM_LOSES_ANSWERS, /* does it, but the reply is lost */
+    UPSTREAM_FAILS,         /* does nothing, and the reply is lost */
+    UPSTREAM_STALLS,        /* does nothing and does not reply, until it has recovered */
+    UPSTREAM_HOLDS_ANSWERS, /* does it, and replies when it has recovered */
+    UPSTREAM_TIMES_OUT,     /* the reply is "unknown"; the request takes effect later */
+    UPSTREAM_EMPTY_VALUE,   /* issues, but the reply has no usable value */
+    UPSTREAM_SAME_VALUE     /* issues the same value to all */
 } upstream_mood;
 
 typedef struct upstream_call {
@@ -49,20 +49,20 @@ typedef struct upstream_call {
     char expires_at[40];
     size_t model_count;
     bool is_processed;
-    bool is_orphan; /* nobody waits for the answer: the asking process is dead, or gave up */
+    bool is_orphan; /* the caller is dead or gave up, and waits for no reply */
     int64_t asked_mono_ns;
     arcp_provision_outcome outcome;
     size_t key;
 } upstream_call;
 
 typedef struct upstream {
-    const engine_rig *rig; /* whose clock it goes by */
+    const engine_rig *rig; /* whose clock it uses */
     arcp_provisioner_terms terms;
     upstream_mood issuing, revoking;
     upstream_key keys[UPSTREAM_KEYS_MAX];
     size_t key_count;
     char aliases[UPSTREAM_ALIASES_MAX]
-                [ARCP_CREDENTIAL_ALIAS_MAX + 1]; /* every alias that a value was asked for under */
+                [ARCP_CREDENTIAL_ALIAS_MAX + 1]; /* every alias under which a value was requested */
     size_t alias_count;
     upstream_call calls[UPSTREAM_CALLS_MAX]; /* on their way, oldest first */
     size_t call_count;
@@ -77,8 +77,7 @@ typedef struct upstream {
 
 /* The rig gets this upstream as its provisioner; before rig_open. */
 void upstream_attach(upstream *self, engine_rig *rig);
-/* Requests that nobody waits for and that are still on their way take effect now, unless they
- * were lost. */
+/* Requests without a caller that are still on their way take effect now, unless they were lost. */
 void upstream_deliver_orphans(upstream *self);
 /* The same for those that have been on their way for too long at this instant. */
 void upstream_deliver_late_orphans(upstream *self, int64_t mono_ns);

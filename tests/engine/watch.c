@@ -73,7 +73,7 @@ static void note_hash(watch *self, watch_session *session, uint64_t seq, uint64_
         session->hashes = grown;
         session->hash_capacity = capacity;
     }
-    /* A session that was resumed past numbers nobody saw cannot be: it starts where it was. */
+    /* A session cannot be resumed beyond its last sent number: it continues where it was. */
     session->hashes[seq - 1] = hash;
     session->highest = seq;
 }
@@ -126,7 +126,7 @@ static bool is_answer(watch *self, const char *type)
            !arcp_json_is_missing(&self->json, member(self, payload, "request_id"));
 }
 
-/* The job of a key is not kept any more: that is said as often as somebody asks. */
+/* The job of a key is no longer kept: every repeated submit gets that response. */
 static bool is_lost_end(watch *self, const char *type)
 {
     arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
@@ -181,7 +181,7 @@ static void note_event(watch *self, watch_session *session, const char *type, co
     }
     bool is_number = arcp_json_u64(&self->json, ref, &seq);
     if (is_number && seq > 0 && seq <= session->seen && is_answer(self, type)) {
-        /* A request whose id came twice gets its answer again, under its number. */
+        /* A request whose id came twice gets its response again, with the same number. */
         note_hash(self, session, seq, hash, frame);
         return;
     }
@@ -215,7 +215,7 @@ void watch_sent(watch *self, watch_client *client, const char *frame)
     copy_string(self, member(self, ARCP_JSON_ROOT, "id"), request->id, sizeof(request->id));
 }
 
-/* Whether a request that was sent behind it was answered. */
+/* Whether a request that was sent after it was answered. */
 static bool is_overtaken(const watch *self, const watch_request *request)
 {
     for (size_t at = 0; at < WATCH_REQUESTS_MAX; at++) {
@@ -353,8 +353,8 @@ static void check_error(watch *self, const char *frame)
     }
 }
 
-/* Nobody sees another principal's job: its id comes up in no frame but in the refusal of
- * a request that named it. */
+/* No session gets another principal's job: its id comes up in no frame but in the refusal of a
+ * request that named it. */
 static void check_owner(watch *self, const watch_session *session, const char *type,
                         const char *frame)
 {
@@ -403,7 +403,7 @@ void watch_frame(watch *self, watch_client *client, const char *frame)
         watch_fail(self, "it is another session's", frame);
     }
     if (session->holder != client) {
-        return; /* somebody resumed it elsewhere since */
+        return; /* another link has resumed it since */
     }
     check_owner(self, session, type, frame);
     if (is_type(type, "job.accepted") || is_answer(self, type)) {

@@ -1,5 +1,5 @@
-/* Looks at every frame that clients of an engine get, and fails the test at the first one
- * that breaks what the protocol promises them:
+/* Checks every frame that clients of an engine get, and fails the test at the first one that breaks
+ * what the protocol promises them:
  *   - each frame is one JSON object with a type and a non-empty session_id;
  *   - event_seq of a session goes up by one, without a gap, also over a resume, and a number
  *     that is sent again carries the same message;
@@ -20,12 +20,12 @@
 #define WATCH_JOBS_MAX     512
 #define WATCH_ID_SIZE      64
 
-/* What one session saw of one job. */
+/* What one session received of one job. */
 typedef struct watch_end {
     struct watch_end *next;
     char job_id[WATCH_ID_SIZE];
     uint64_t seq;   /* of the terminal message */
-    bool is_exempt; /* the client unsubscribed: it may ask for all of it again */
+    bool is_exempt; /* the client unsubscribed: it may get all of it again */
 } watch_end;
 
 typedef struct watch_session {
@@ -59,8 +59,8 @@ typedef struct watch_request {
 } watch_request;
 
 typedef struct watch {
-    char label[64];  /* in front of what a failure says, e.g. the seed */
-    char again[128]; /* behind it: how to see it again */
+    char label[64];  /* the beginning of a failure's message, e.g. the seed */
+    char again[128]; /* its end: how to repeat it */
     unsigned step;
     watch_session sessions[WATCH_SESSIONS_MAX];
     size_t session_count;
@@ -69,7 +69,7 @@ typedef struct watch {
     watch_request requests[WATCH_REQUESTS_MAX];
     uint64_t request_count, connection_count;
     char keyed[2][WATCH_KEYS][WATCH_ID_SIZE]; /* the job of each principal's key; "" for none yet */
-    bool keys_stay;                           /* none expires: none goes for another reason */
+    bool keys_stay; /* none expires, and none is removed for another reason */
     arcp_json json;
     arcp_buf scratch;
     size_t frames, events, ends, replays, lost, answers; /* figures */
@@ -77,8 +77,8 @@ typedef struct watch {
 
 #define WATCH_NONE SIZE_MAX
 
-/* What a client is about to see: `session` (WATCH_NONE before the welcome), and when it
- * asked for a resume, the session and number it asked for. */
+/* What a client is about to receive: `session` (WATCH_NONE before the welcome), and when it asked
+ * for a resume, the session and number it asked for. */
 typedef struct watch_client {
     size_t session;
     bool is_bobs; /* see watch_job */
@@ -99,7 +99,7 @@ void watch_sent(watch *self, watch_client *client, const char *frame);
 /* The client of `session` asks to unsubscribe from the job. */
 void watch_unsubscribe(watch *self, size_t session, const char *job_id);
 
-/* How often `session` was shown the end of `job_id`: 0 or 1. */
+/* How often `session` received the end of `job_id`: 0 or 1. */
 bool watch_saw_end(const watch *self, size_t session, const char *job_id);
 
 /* Fails with label and step in front. */

@@ -1,4 +1,4 @@
-/* JSON Web Tokens: what is let in, and that everything else is not (RFC 7519, RFC 8725). */
+/* JSON Web Tokens: which are accepted, and that all others are refused (RFC 7519, RFC 8725). */
 #include "support/check.h"
 
 #include <openssl/evp.h>
@@ -10,7 +10,7 @@
 
 #define NOW 1700000000 /* s since 1970, everywhere here */
 
-/* Nothing is looked at but what the test asks for. */
+/* Checks nothing except what the test sets. */
 static arcp_jwt_options secret_options(void)
 {
     arcp_jwt_options options = arcp_jwt_options_init();
@@ -27,7 +27,7 @@ static arcp_jwt_options pem_options(arcp_jwt_algorithm algorithm, const char *pe
     return options;
 }
 
-/* The principal, or "! " and why not. Borrowed until the next call. */
+/* The principal, or "! " and the reason of the refusal. Borrowed until the next call. */
 static const char *check_at(const arcp_jwt_options *options, arcp_span token, int64_t now_sec)
 {
     static char said[300];
@@ -228,7 +228,7 @@ static void es256_signatures_have_one_form(void **state)
     char *text = jwt_text("{\"alg\":\"ES256\"}", good);
     assert_string_equal(check(&options, jwt_join(text, jwt_sign_es256(text, ec, true))),
                         "! its signature is wrong");
-    /* r = s = 0, which a broken verifier takes for everybody's signature. */
+    /* r = s = 0, which a broken verifier accepts for every key. */
     unsigned char zeros[128] = {0};
     static const size_t sizes[] = {0, 1, 32, 63, 64, 65, 128};
     for (size_t at = 0; at < sizeof(sizes) / sizeof(sizes[0]); at++) {
@@ -246,7 +246,7 @@ static void es256_signatures_have_one_form(void **state)
 
 /* ---- header ---- */
 
-static void headers_that_ask_for_more_are_refused(void **state)
+static void headers_with_unsupported_requirements_are_refused(void **state)
 {
     static const struct {
         const char *header;
@@ -342,7 +342,7 @@ static void a_token_is_valid_within_its_time_and_the_leeway(void **state)
     }
 }
 
-static void a_clock_before_1970_lets_nobody_in_by_accident(void **state)
+static void a_clock_before_1970_accepts_no_token_by_accident(void **state)
 {
     arcp_jwt_options options = secret_options();
     char *token = jwt_hs256("{\"sub\":\"a\",\"exp\":0}");
@@ -429,7 +429,7 @@ static char *token_with_claims(size_t size)
     return token;
 }
 
-static void a_token_may_be_so_large_and_no_larger(void **state)
+static void a_token_has_a_size_limit(void **state)
 {
     arcp_jwt_options options = secret_options();
     char *token = token_with_claims(12239);
@@ -441,7 +441,7 @@ static void a_token_may_be_so_large_and_no_larger(void **state)
     assert_string_equal(check(&options, token), "! it is too large for a JWT");
 }
 
-static void what_is_no_token_is_refused(void **state)
+static void text_that_is_not_a_token_is_refused(void **state)
 {
     static const char *const texts[] = {"",    ".",         "..",    "...",
                                         "a.b", "a..c",      ".b.c",  "a.b.",
@@ -532,14 +532,14 @@ int main(void)
         cmocka_unit_test(the_signature_of_another_key_is_refused),
         cmocka_unit_test(a_token_does_not_choose_its_algorithm),
         cmocka_unit_test(es256_signatures_have_one_form),
-        cmocka_unit_test(headers_that_ask_for_more_are_refused),
+        cmocka_unit_test(headers_with_unsupported_requirements_are_refused),
         cmocka_unit_test(a_key_with_an_id_is_for_tokens_that_name_it),
         cmocka_unit_test(a_token_is_valid_within_its_time_and_the_leeway),
-        cmocka_unit_test(a_clock_before_1970_lets_nobody_in_by_accident),
+        cmocka_unit_test(a_clock_before_1970_accepts_no_token_by_accident),
         cmocka_unit_test(issuer_and_audience_must_be_ours),
         cmocka_unit_test(the_principal_is_the_text_of_one_claim),
-        cmocka_unit_test(a_token_may_be_so_large_and_no_larger),
-        cmocka_unit_test(what_is_no_token_is_refused),
+        cmocka_unit_test(a_token_has_a_size_limit),
+        cmocka_unit_test(text_that_is_not_a_token_is_refused),
         cmocka_unit_test(signed_nonsense_is_refused),
         cmocka_unit_test(a_key_that_is_not_for_its_algorithm_is_refused),
         cmocka_unit_test(a_leeway_has_a_limit),

@@ -1,4 +1,4 @@
-/* The verifiers that come with the runtime, asked without one. */
+/* The verifiers that come with the runtime, called without a runtime. */
 #include "support/check.h"
 
 #include <sched.h>
@@ -145,7 +145,7 @@ static void a_file_that_is_wrong_is_named_with_its_line(void **state)
     assert_null(table);
 }
 
-static void everybody_gets_a_principal_of_their_own(void **state)
+static void every_anonymous_peer_gets_its_own_principal(void **state)
 {
     arcp_token_verifier *verifier = NULL;
     arcp_error error = {0};
@@ -180,7 +180,7 @@ static void a_jwt_verifier_answers_with_the_principal_or_why(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_key_file_that_will_not_do_is_named(void **state)
+static void an_unusable_key_file_is_named(void **state)
 {
     char path[64];
     arcp_jwt_options options = arcp_jwt_options_init();
@@ -197,7 +197,7 @@ static void a_key_file_that_will_not_do_is_named(void **state)
     assert_non_null(strstr(error.message, "cannot be read"));
     options.key_file = "/tmp";
     assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error), ARCP_E_USAGE);
-    /* One line feed goes; what is short then is short. */
+    /* One line feed at the end is removed, and the key is too short without it. */
     write_file(path, "0123456789abcdef0123456789abcde\n", 0600);
     options.key_file = path;
     assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error), ARCP_E_USAGE);
@@ -238,8 +238,8 @@ typedef struct pipe_file {
     pid_t writer;
 } pipe_file;
 
-/* A path as a shell's <(...) makes it, of a pipe whose writer has more to say when what it said
- * first was read. */
+/* A path as a shell's <(...) makes it, of a pipe whose writer writes more after its first text was
+ * read. */
 static void pipe_file_open(pipe_file *p, const char *first, const char *then)
 {
     int ends[2];
@@ -308,7 +308,7 @@ static arcp_status make_and_ask(void *user, arcp_error *err)
     }
     if (question != NULL) {
         verifiers[1]->ops->ask(verifiers[1], question);
-        /* Without memory nobody can tell; nobody is let in by that. */
+        /* Without memory the token cannot be verified, so it is refused. */
         status = got.status == ARCP_E_INTERNAL_ERROR ? ARCP_E_NO_MEMORY : got.status;
     }
     arcp_token_verifier_free(verifiers[0]);
@@ -316,7 +316,7 @@ static arcp_status make_and_ask(void *user, arcp_error *err)
     return status;
 }
 
-static void without_memory_nobody_comes_in(void **state)
+static void without_memory_no_token_is_accepted(void **state)
 {
     char *token = jwt_hs256("{\"sub\":\"al\\u0069ce\",\"exp\":1700000001,\"iss\":\"i\"}");
     (void)state;
@@ -331,12 +331,12 @@ int main(void)
         cmocka_unit_test(a_table_has_no_empty_token_and_no_odd_principal),
         cmocka_unit_test(a_file_has_a_token_a_line),
         cmocka_unit_test(a_file_that_is_wrong_is_named_with_its_line),
-        cmocka_unit_test(everybody_gets_a_principal_of_their_own),
+        cmocka_unit_test(every_anonymous_peer_gets_its_own_principal),
         cmocka_unit_test(a_jwt_verifier_answers_with_the_principal_or_why),
-        cmocka_unit_test(a_key_file_that_will_not_do_is_named),
+        cmocka_unit_test(an_unusable_key_file_is_named),
         cmocka_unit_test(key_files_have_a_size_limit),
         cmocka_unit_test(a_token_file_may_be_a_pipe_with_a_slow_writer),
-        cmocka_unit_test(without_memory_nobody_comes_in),
+        cmocka_unit_test(without_memory_no_token_is_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void what_is_absent_has_no_members_elements_or_text(void **state)
     assert_int_equal(value, 42);
     arcp_json_compact(&json, none, &scratch);
     assert_int_equal(scratch.size, 0);
-    scan(&json, ARCP_SPAN_LITERAL("[ 1 ]")); /* where there is white space to be left out */
+    scan(&json, ARCP_SPAN_LITERAL("[ 1 ]")); /* where there is white space to be removed */
     arcp_json_compact(&json, none, &scratch);
     assert_int_equal(scratch.size, 0);
     arcp_buf_fini(&scratch);

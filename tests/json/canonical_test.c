@@ -1,5 +1,5 @@
-/* Equal values have one canonical form, different ones have different forms: what
- * idempotency keys are compared by (draft §7.2). */
+/* Equal values have one canonical form, different ones have different forms: idempotency keys are
+ * compared by it (draft §7.2). */
 #include "support/check.h"
 
 #include <arcp/json.h>
@@ -162,7 +162,7 @@ static void two_forms_are_equal_exactly_when_the_values_are(void **state)
     }
 }
 
-static void a_huge_exponent_takes_no_more_room_than_its_digits(void **state)
+static void a_huge_exponent_takes_no_more_memory_than_its_digits(void **state)
 {
     (void)state;
     arcp_buf text = arcp_buf_init();
@@ -221,7 +221,7 @@ static arcp_buf object_of(unsigned members, bool sorted, arcp_span first)
     return text;
 }
 
-static void objects_in_objects_are_sorted_whatever_they_have_together(void **state)
+static void nested_objects_are_sorted_whatever_their_total_size(void **state)
 {
     (void)state;
     enum { HELD = 32 }; /* names without memory of their own: src/json/json_canonical.c */
@@ -247,7 +247,7 @@ static void objects_in_objects_are_sorted_whatever_they_have_together(void **sta
     }
 }
 
-static void a_part_has_a_form_of_its_own_and_nothing_is_null(void **state)
+static void a_value_inside_has_its_own_form_and_an_absent_one_is_null(void **state)
 {
     (void)state;
     arcp_json json = ARCP_JSON_INIT;
@@ -301,8 +301,8 @@ static void more_than_a_thousand_levels_have_no_form(void **state)
     arcp_buf_fini(&out);
 }
 
-/* Pseudo-random values, written in two spellings: their forms agree, and the form means
- * what the text means, as an independent reading has it. */
+/* Pseudo-random values, written in two spellings: their forms agree, and the form means what the
+ * text means, as an independent parser reads it. */
 typedef struct maker {
     uint64_t random;
     arcp_buf plain;
@@ -402,10 +402,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_form_is_the_shortest_sorted_and_exact),
         cmocka_unit_test(two_forms_are_equal_exactly_when_the_values_are),
-        cmocka_unit_test(a_huge_exponent_takes_no_more_room_than_its_digits),
+        cmocka_unit_test(a_huge_exponent_takes_no_more_memory_than_its_digits),
         cmocka_unit_test(large_objects_are_sorted_too),
-        cmocka_unit_test(objects_in_objects_are_sorted_whatever_they_have_together),
-        cmocka_unit_test(a_part_has_a_form_of_its_own_and_nothing_is_null),
+        cmocka_unit_test(nested_objects_are_sorted_whatever_their_total_size),
+        cmocka_unit_test(a_value_inside_has_its_own_form_and_an_absent_one_is_null),
         cmocka_unit_test(more_than_a_thousand_levels_have_no_form),
         cmocka_unit_test(spellings_of_random_values_agree),
     };

@@ -134,7 +134,7 @@ static void a_string_that_cannot_be_unescaped_is_empty_and_its_buffer_failed(voi
     arcp_json_fini(&json);
 }
 
-/* What an index costs once it has seen a text: nothing. */
+/* An index that has scanned a text before allocates nothing. */
 static void scanning_again_allocates_nothing(void **state)
 {
     (void)state;

@@ -34,7 +34,7 @@ static void a_run_ends_at_the_first_byte_that_is_not_plain(void **state)
     }
 }
 
-static void what_follows_is_not_looked_for(void **state)
+static void the_first_byte_that_is_not_plain_counts(void **state)
 {
     static const unsigned char others[] = {0x00, 0x1f, '"', '\\', 0x80, 0xff, 'z'};
     unsigned char bytes[LONGEST];
@@ -69,7 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_ends_at_the_first_byte_that_is_not_plain),
-        cmocka_unit_test(what_follows_is_not_looked_for),
+        cmocka_unit_test(the_first_byte_that_is_not_plain_counts),
         cmocka_unit_test(bytes_behind_the_end_do_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Every way to damage one byte of a rich text is judged as a second, independent reading
- * judges it; and no cut text is taken for a whole one. */
+/* Every way to damage one byte of a rich text gets the verdict of a second, independent scanner,
+ * and no truncated text is accepted. */
 #include "support/check.h"
 
 #include <arcp/json.h>
@@ -18,8 +18,8 @@ static const char rich[] =
 
 #define RICH_SIZE (sizeof rich - 1)
 
-/* Scans a copy that ends where its memory ends, so that a sanitizer or valgrind sees any
- * byte read behind it. */
+/* Scans a copy that ends where its memory ends, so that a sanitizer or valgrind detects any read
+ * beyond it. */
 static bool accepts(arcp_json *json, const char *text, size_t size)
 {
     char *copy = malloc(size == 0 ? 1 : size);
@@ -74,7 +74,7 @@ static void no_truncation_is_accepted(void **state)
     arcp_json_fini(&json);
 }
 
-static void a_text_without_its_beginning_is_judged_alike(void **state)
+static void the_scanners_agree_on_a_text_without_its_beginning(void **state)
 {
     (void)state;
     arcp_json json = ARCP_JSON_INIT;
@@ -85,7 +85,7 @@ static void a_text_without_its_beginning_is_judged_alike(void **state)
     arcp_json_fini(&json);
 }
 
-static void every_other_byte_at_every_place_is_judged_alike(void **state)
+static void the_scanners_agree_on_every_changed_byte(void **state)
 {
     (void)state;
     arcp_json json = ARCP_JSON_INIT;
@@ -104,7 +104,7 @@ static void every_other_byte_at_every_place_is_judged_alike(void **state)
     arcp_json_fini(&json);
 }
 
-static void every_missing_byte_is_judged_alike(void **state)
+static void the_scanners_agree_on_every_missing_byte(void **state)
 {
     (void)state;
     arcp_json json = ARCP_JSON_INIT;
@@ -119,7 +119,7 @@ static void every_missing_byte_is_judged_alike(void **state)
     arcp_json_fini(&json);
 }
 
-static void every_added_structural_byte_is_judged_alike(void **state)
+static void the_scanners_agree_on_every_added_structural_byte(void **state)
 {
     (void)state;
     static const char added[] = "{}[]:,\"\\ \n0123456789-+.eEtfnu/\x01\x80\xc3\xf0";
@@ -138,7 +138,7 @@ static void every_added_structural_byte_is_judged_alike(void **state)
     arcp_json_fini(&json);
 }
 
-static void two_bytes_swapped_are_judged_alike(void **state)
+static void the_scanners_agree_on_swapped_bytes(void **state)
 {
     (void)state;
     arcp_json json = ARCP_JSON_INIT;
@@ -168,7 +168,7 @@ static uint64_t next_random(void)
 }
 
 /* Short texts of nothing but tokens: about one in a hundred is good. */
-static void random_sequences_of_tokens_are_judged_alike(void **state)
+static void the_scanners_agree_on_random_sequences_of_tokens(void **state)
 {
     (void)state;
     static const char *const tokens[] = {
@@ -196,12 +196,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_itself_is_accepted),
         cmocka_unit_test(no_truncation_is_accepted),
-        cmocka_unit_test(a_text_without_its_beginning_is_judged_alike),
-        cmocka_unit_test(every_other_byte_at_every_place_is_judged_alike),
-        cmocka_unit_test(every_missing_byte_is_judged_alike),
-        cmocka_unit_test(every_added_structural_byte_is_judged_alike),
-        cmocka_unit_test(two_bytes_swapped_are_judged_alike),
-        cmocka_unit_test(random_sequences_of_tokens_are_judged_alike),
+        cmocka_unit_test(the_scanners_agree_on_a_text_without_its_beginning),
+        cmocka_unit_test(the_scanners_agree_on_every_changed_byte),
+        cmocka_unit_test(the_scanners_agree_on_every_missing_byte),
+        cmocka_unit_test(the_scanners_agree_on_every_added_structural_byte),
+        cmocka_unit_test(the_scanners_agree_on_swapped_bytes),
+        cmocka_unit_test(the_scanners_agree_on_random_sequences_of_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

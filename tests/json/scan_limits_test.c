@@ -218,7 +218,7 @@ static void a_name_twice_is_found_in_objects_of_any_size(void **state)
     arcp_json_fini(&json);
 }
 
-/* Names of 1 to 11 bytes: whatever a small object is searched by must not overlook any. */
+/* Names of 1 to 11 bytes: the search of a small object must not miss any. */
 static void no_name_is_overlooked_in_a_small_object(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void a_text_may_have_as_many_bytes_as_allowed(void **state)
     arcp_json_fini(&json);
 }
 
-/* Places are 32 bits wide, whatever the caller allows. The text is never looked at. */
+/* Places are 32 bits wide, whatever the caller allows. The text is never read. */
 static void a_text_of_four_gigabytes_is_refused_unread(void **state)
 {
     (void)state;

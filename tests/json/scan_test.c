@@ -328,7 +328,7 @@ static void an_index_is_usable_again_after_a_refusal(void **state)
     arcp_json_fini(&json);
 }
 
-static void the_nodes_stand_where_the_values_stand(void **state)
+static void nodes_have_the_positions_of_their_values(void **state)
 {
     (void)state;
     static const struct {
@@ -366,7 +366,7 @@ int main(void)
         cmocka_unit_test(what_the_rfc_does_not_allow_is_refused_with_place_and_reason),
         cmocka_unit_test(a_refused_text_never_names_bytes_of_another_line),
         cmocka_unit_test(an_index_is_usable_again_after_a_refusal),
-        cmocka_unit_test(the_nodes_stand_where_the_values_stand),
+        cmocka_unit_test(nodes_have_the_positions_of_their_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

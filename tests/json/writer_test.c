@@ -58,8 +58,8 @@ static void strings_are_quoted_with_the_shortest_escapes(void **state)
     }
 }
 
-/* All pairs of bytes, what was quoted is scanned; whatever is valid UTF-8 comes back. */
-static void whatever_is_quoted_is_valid_and_comes_back(void **state)
+/* All pairs of bytes: the quoted text is scanned, and valid UTF-8 is returned unchanged. */
+static void quoted_text_is_valid_and_unescapes_to_itself(void **state)
 {
     (void)state;
     arcp_json json = ARCP_JSON_INIT;
@@ -168,7 +168,7 @@ static void the_writer_places_commas(void **state)
 }
 
 /* A name takes up to four bytes more than its text: comma, quotes, colon. */
-static void what_is_written_has_room_wherever_the_buffer_ends(void **state)
+static void the_writer_reserves_enough_wherever_the_buffer_ends(void **state)
 {
     static const arcp_span texts[] = {SPAN(""), SPAN("plain"), SPAN("an escape\n")};
     (void)state;
@@ -224,7 +224,7 @@ static void sixty_four_levels_can_be_written(void **state)
     arcp_buf_fini(&out);
 }
 
-/* Runs in a child of the test, since it ends with an assertion; says whether it did. */
+/* Runs in a child of the test, since it ends with an assertion; returns whether it did. */
 static bool asserts(void (*misuse)(arcp_json_writer *))
 {
     pid_t child = fork();
@@ -275,11 +275,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_quoted_with_the_shortest_escapes),
-        cmocka_unit_test(whatever_is_quoted_is_valid_and_comes_back),
+        cmocka_unit_test(quoted_text_is_valid_and_unescapes_to_itself),
         cmocka_unit_test(compacting_drops_white_space_and_nothing_else),
         cmocka_unit_test(a_part_is_compacted_alone),
         cmocka_unit_test(the_writer_places_commas),
-        cmocka_unit_test(what_is_written_has_room_wherever_the_buffer_ends),
+        cmocka_unit_test(the_writer_reserves_enough_wherever_the_buffer_ends),
         cmocka_unit_test(a_value_alone_has_no_comma),
         cmocka_unit_test(sixty_four_levels_can_be_written),
         cmocka_unit_test(misuse_of_the_writer_stops_the_program),

@@ -1,4 +1,4 @@
-/* Batches: what goes into one, and what becomes of it. */
+/* Batches: how they are filled, taken, committed and retried. */
 #include "support/check.h"
 
 #include "log/log.h"
@@ -71,7 +71,7 @@ static void a_store_that_keeps_no_rows_gets_none(void **state)
     stop(&self);
 }
 
-static void a_batch_that_was_only_touched_goes_round(void **state)
+static void a_batch_without_operations_is_taken_and_committed(void **state)
 {
     (void)state;
     rig self;
@@ -86,7 +86,7 @@ static void a_batch_that_was_only_touched_goes_round(void **state)
     stop(&self);
 }
 
-static void while_the_store_fails_its_first_batch_goes_again_after_a_pause(void **state)
+static void while_the_store_fails_the_first_batch_is_retried_after_a_pause(void **state)
 {
     (void)state;
     rig self;
@@ -112,7 +112,7 @@ static void while_the_store_fails_its_first_batch_goes_again_after_a_pause(void 
     assert_int_equal(take(&self)->id, second);
     assert_int_equal(arcp__log_committed(self.log, second, ARCP_OK), ARCP__COMMIT_DONE);
     assert_false(arcp__log_is_failing(self.log));
-    assert_int_equal(take(&self)->count, 1); /* what had gathered meanwhile */
+    assert_int_equal(take(&self)->count, 1); /* the operations that were added meanwhile */
     stop(&self);
 }
 
@@ -130,7 +130,7 @@ static void bytes_of_a_source_count_until_their_batch_is_durable(void **state)
         assert_int_equal(arcp__queued_bytes(self.log, &queued), 10 * (i + 1));
         ids[i] = take(&self)->id;
     }
-    /* The two older batches count as one, and together as long as the second is not durable. */
+    /* The two older batches count as one until the second is durable. */
     assert_int_equal(arcp__log_committed(self.log, ids[0], ARCP_OK), ARCP__COMMIT_DONE);
     assert_int_equal(arcp__queued_bytes(self.log, &queued), 30);
     assert_int_equal(arcp__log_committed(self.log, ids[1], ARCP_OK), ARCP__COMMIT_DONE);
@@ -145,9 +145,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_copied_into_the_open_batch),
         cmocka_unit_test(a_store_that_keeps_no_rows_gets_none),
-        cmocka_unit_test(a_batch_that_was_only_touched_goes_round),
+        cmocka_unit_test(a_batch_without_operations_is_taken_and_committed),
         cmocka_unit_test(bytes_of_a_source_count_until_their_batch_is_durable),
-        cmocka_unit_test(while_the_store_fails_its_first_batch_goes_again_after_a_pause),
+        cmocka_unit_test(while_the_store_fails_the_first_batch_is_retried_after_a_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Effects: when they are handed out, and to which port they belong. */
+/* Effects: when they are handed out, and to which port. */
 #include "support/check.h"
 
 #include "log/log.h"
@@ -88,7 +88,7 @@ static void a_port_counts_the_frames_that_wait_and_those_that_were_handed_out(vo
     stop(&self);
 }
 
-static void nothing_is_sent_behind_a_close(void **state)
+static void nothing_is_sent_after_a_close(void **state)
 {
     (void)state;
     rig self;
@@ -103,7 +103,7 @@ static void nothing_is_sent_behind_a_close(void **state)
     stop(&self);
 }
 
-static void what_waits_for_a_port_that_is_gone_is_never_handed_out(void **state)
+static void effects_of_a_closed_port_are_never_handed_out(void **state)
 {
     (void)state;
     rig self;
@@ -126,7 +126,7 @@ static bool is_a_kill(const arcp__effect *effect)
     return effect->kind == ARCP__EFFECT_KILL_AGENT;
 }
 
-static void what_may_go_without_the_store_overtakes_what_may_not(void **state)
+static void effects_that_need_no_store_overtake_those_that_do(void **state)
 {
     (void)state;
     rig self;
@@ -146,7 +146,7 @@ static void what_may_go_without_the_store_overtakes_what_may_not(void **state)
     stop(&self);
 }
 
-static void a_line_waits_for_nothing(void **state)
+static void a_log_line_waits_for_nothing(void **state)
 {
     (void)state;
     rig self;
@@ -167,10 +167,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_effect_waits_for_the_batch_that_was_open_when_it_was_queued),
         cmocka_unit_test(a_port_counts_the_frames_that_wait_and_those_that_were_handed_out),
-        cmocka_unit_test(nothing_is_sent_behind_a_close),
-        cmocka_unit_test(what_waits_for_a_port_that_is_gone_is_never_handed_out),
-        cmocka_unit_test(what_may_go_without_the_store_overtakes_what_may_not),
-        cmocka_unit_test(a_line_waits_for_nothing),
+        cmocka_unit_test(nothing_is_sent_after_a_close),
+        cmocka_unit_test(effects_of_a_closed_port_are_never_handed_out),
+        cmocka_unit_test(effects_that_need_no_store_overtake_those_that_do),
+        cmocka_unit_test(a_log_line_waits_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

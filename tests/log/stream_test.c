@@ -1,4 +1,4 @@
-/* How the newest records of a stream lie in memory. */
+/* The newest records of a stream in memory. */
 #include "support/check.h"
 
 #include "base/alloc.h"
@@ -67,7 +67,7 @@ static void check_all(shelf *self)
     assert_false(arcp__stream_find_record(self->stream, self->count, &record));
 }
 
-/* Four bytes of a chunk are for where a record ends. */
+/* Each record takes four bytes of a chunk for the position of its end. */
 static void a_chunk_is_filled_to_its_last_byte_and_not_beyond(void **state)
 {
     static const struct {
@@ -99,7 +99,7 @@ static void a_chunk_is_filled_to_its_last_byte_and_not_beyond(void **state)
     }
 }
 
-static void a_chunk_of_nothing_but_ends_is_full_too(void **state)
+static void a_chunk_of_empty_records_is_full_too(void **state)
 {
     (void)state;
     shelf *self = shelf_new();
@@ -130,7 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chunk_is_filled_to_its_last_byte_and_not_beyond),
-        cmocka_unit_test(a_chunk_of_nothing_but_ends_is_full_too),
+        cmocka_unit_test(a_chunk_of_empty_records_is_full_too),
         cmocka_unit_test(records_of_all_sizes_are_read_as_they_were_put),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
