@@ -2,7 +2,6 @@
  *
  * Baselines are memcpy of the same bytes (what relaying must cost at least) and a plain
  * UTF-8 check, one byte at a time (what any validation must do at least). */
-#include <arcp/json.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "harness.h"
+#include "json/json.h"
 
 /* The usual case: a job event of 350 bytes, without white space. */
 static const char event_text[] =
@@ -199,7 +199,7 @@ static void bench_base64_decode(void *state, uint64_t iterations)
 
 static void text_init(bench_text *bench, arcp_span text)
 {
-    *bench = (bench_text){.json = ARCP_JSON_INIT, .text = text, .out = arcp_buf_init()};
+    *bench = (bench_text){.json = ARCP__JSON_INIT, .text = text, .out = arcp_buf_init()};
     bench->copy = malloc(text.size);
     if (bench->copy == NULL) {
         die("out of memory");
@@ -208,7 +208,7 @@ static void text_init(bench_text *bench, arcp_span text)
 
 static void text_fini(bench_text *bench)
 {
-    arcp_json_fini(&bench->json);
+    arcp__json_fini(&bench->json);
     arcp_buf_fini(&bench->out);
     free(bench->copy);
 }

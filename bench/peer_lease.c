@@ -16,6 +16,7 @@
 #include <arcp/lease_subset.h>
 
 #include "harness.h"
+#include "json/json.h"
 
 #define TARGETS_MAX 64
 #define FILE_MAX    ((size_t)64 << 20)
@@ -180,7 +181,7 @@ static void measure_subset(const arcp_json *json, arcp_json_ref row)
 
 int main(int argc, char **argv)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = arcp_json_limits_init();
     arcp_buf text = arcp_buf_init();
     arcp_error error = {0};
@@ -202,7 +203,7 @@ int main(int argc, char **argv)
          at = arcp_json_next(&json, rows, at)) {
         measure_subset(&json, at);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&text);
     return 0;
 }

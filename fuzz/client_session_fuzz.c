@@ -16,11 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <arcp/json.h>
-
 #include "client/client_job.h"
 #include "client/client_session.h"
 #include "lines.h"
+#include "json/json.h"
 
 #define IDS          10
 #define REQUESTS_MAX 256
@@ -216,7 +215,7 @@ static void play_line(world *w, const char *line, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     world w = {.now = {.wall_ns = 1767225600 * ARCP_NS_PER_SEC, .mono_ns = ARCP_NS_PER_SEC},
-               .json = ARCP_JSON_INIT};
+               .json = ARCP__JSON_INIT};
     arcp_client_options options = arcp_client_options_init();
     options.url = ARCP_SPAN_LITERAL("ws://x");
     options.token = ARCP_SPAN_LITERAL("t");
@@ -229,6 +228,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         play_line(&w, line.data, line.size);
     }
     arcp__client_session_free(w.session);
-    arcp_json_fini(&w.json);
+    arcp__json_fini(&w.json);
     return 0;
 }

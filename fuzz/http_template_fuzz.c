@@ -46,11 +46,11 @@ static arcp_provision_request make_request(uint8_t has, arcp_span text, const ar
 
 static size_t count_nodes(arcp_span text, bool *is_json)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 100000, SIZE_MAX};
     *is_json = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK;
     size_t count = json.count;
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return count;
 }
 
@@ -149,14 +149,14 @@ static void try_url(arcp_span text, const arcp_provision_request *request)
 
 static void try_pointer(const char *pointer, arcp_span answer)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {32, 10000, SIZE_MAX};
     if (arcp_json_scan(&json, answer, &limits, NULL) == ARCP_OK) {
         arcp_json_ref found = arcp__json_pointer(&json, pointer);
         require(found == ARCP_JSON_ABSENT || found < json.count);
         require(arcp__json_pointer(&json, "") == ARCP_JSON_ROOT);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

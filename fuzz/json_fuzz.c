@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <arcp/json.h>
-
 #include "base/utf8.h"
 #include "support/slow_json.h"
+#include "json/json.h"
 
 /* The slow parser's check of names is quadratic. */
 #define INPUT_MAX 8192
@@ -37,14 +36,14 @@ static void check_compact(const arcp_json *json, const slow_json *model)
 {
     arcp_buf once = arcp_buf_init();
     arcp_buf twice = arcp_buf_init();
-    arcp_json again = ARCP_JSON_INIT;
+    arcp_json again = ARCP__JSON_INIT;
     arcp_json_compact(json, ARCP_JSON_ROOT, &once);
     rescan(&again, &once);
     require(!again.has_space && again.count == json->count);
     arcp_json_compact(&again, ARCP_JSON_ROOT, &twice);
     require(arcp_span_equal(arcp_buf_span(&once), arcp_buf_span(&twice)));
     check_same_meaning(model, &once);
-    arcp_json_fini(&again);
+    arcp__json_fini(&again);
     arcp_buf_fini(&once);
     arcp_buf_fini(&twice);
 }
@@ -62,12 +61,12 @@ static void check_canonical(const arcp_json *json, const slow_json *model)
     arcp_buf once = canonical(json);
     /* Each number may become longer by an exponent, never by its zeros. */
     require(once.size <= json->text.size * 6 + (size_t)json->count * 12);
-    arcp_json again = ARCP_JSON_INIT;
+    arcp_json again = ARCP__JSON_INIT;
     rescan(&again, &once);
     arcp_buf twice = canonical(&again);
     require(arcp_span_equal(arcp_buf_span(&once), arcp_buf_span(&twice)));
     check_same_meaning(model, &once);
-    arcp_json_fini(&again);
+    arcp__json_fini(&again);
     arcp_buf_fini(&once);
     arcp_buf_fini(&twice);
 }
@@ -84,10 +83,10 @@ static void check_string(const arcp_json *json, arcp_json_ref ref)
     require(text.size == 0 ||
             !arcp_json_string_equals(json, ref, arcp_span_first(text, text.size - 1)));
     arcp_json_quote(text, &quoted);
-    arcp_json again = ARCP_JSON_INIT;
+    arcp_json again = ARCP__JSON_INIT;
     rescan(&again, &quoted);
     require(arcp_span_equal(arcp_json_string(&again, ARCP_JSON_ROOT, &back), text));
-    arcp_json_fini(&again);
+    arcp__json_fini(&again);
     arcp_buf_fini(&scratch);
     arcp_buf_fini(&quoted);
     arcp_buf_fini(&back);
@@ -162,8 +161,8 @@ static slow_json *check_scan(arcp_json *json, arcp_span text)
 
 static void check_pair(arcp_span left, arcp_span right)
 {
-    arcp_json a = ARCP_JSON_INIT;
-    arcp_json b = ARCP_JSON_INIT;
+    arcp_json a = ARCP__JSON_INIT;
+    arcp_json b = ARCP__JSON_INIT;
     slow_json *model_a = check_scan(&a, left);
     slow_json *model_b = check_scan(&b, right);
     if (model_a != NULL && model_b != NULL && !slow_json_is_huge(model_a) &&
@@ -177,8 +176,8 @@ static void check_pair(arcp_span left, arcp_span right)
     }
     slow_json_free(model_a);
     slow_json_free(model_b);
-    arcp_json_fini(&a);
-    arcp_json_fini(&b);
+    arcp__json_fini(&a);
+    arcp__json_fini(&b);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -187,7 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     arcp_span text = arcp_span_make((const char *)data, size);
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     slow_json *model = check_scan(&json, text);
     if (model != NULL) {
         require(check_tree(&json, ARCP_JSON_ROOT) == json.count);
@@ -201,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rescan(&json, &quoted);
     require(!arcp__utf8_is_valid(text) || arcp_json_string_equals(&json, ARCP_JSON_ROOT, text));
     arcp_buf_fini(&quoted);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     const char *nul = size == 0 ? NULL : memchr(data, '\0', size);
     if (nul != NULL) {
         size_t first = (size_t)(nul - text.data);

@@ -12,6 +12,7 @@
 #include <arcp/lease_subset.h>
 
 #include "lines.h"
+#include "json/json.h"
 
 static arcp_target_scratch scratch;
 static const arcp_time now = {0, 0};
@@ -128,7 +129,7 @@ static void check_texts(const arcp_lease *a, const arcp_lease *b, arcp_span capa
                         arcp_span target)
 {
     arcp_buf text = arcp_buf_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = arcp_json_limits_init();
     arcp_authority *authority = authority_of(a);
     arcp_error err = {0};
@@ -141,7 +142,7 @@ static void check_texts(const arcp_lease *a, const arcp_lease *b, arcp_span capa
     arcp_buf_clear(&text);
     require(arcp_lease_diff(a, b, true, &text) == ARCP_OK);
     require(arcp_json_scan(&json, arcp_buf_span(&text), &limits, &err) == ARCP_OK);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_authority_unref(authority);
     arcp_buf_fini(&text);
 }

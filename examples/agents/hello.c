@@ -11,7 +11,7 @@
 #define TEXT(span) (int)(span).size, (span).data
 
 static char line[65536];
-static arcp_json json = ARCP_JSON_INIT;
+static arcp_json *json;
 
 static void say(const char *text)
 {
@@ -21,15 +21,14 @@ static void say(const char *text)
 
 static arcp_json_ref member(arcp_json_ref object, const char *name)
 {
-    return arcp_json_member(&json, object, arcp_span_cstr(name));
+    return arcp_json_member(json, object, arcp_span_cstr(name));
 }
 
 /* The next line, scanned; leaves when there is none. */
 static void read_line(void)
 {
-    const arcp_json_limits limits = arcp_json_limits_init();
     if (fgets(line, sizeof(line), stdin) == NULL ||
-        arcp_json_scan(&json, arcp_span_cstr(line), &limits, NULL) != ARCP_OK) {
+        arcp_json_scan(json, arcp_span_cstr(line), NULL, NULL) != ARCP_OK) {
         exit(1);
     }
 }
@@ -39,11 +38,11 @@ static bool is_granted(const char *id)
 {
     for (;;) {
         read_line();
-        if (arcp_json_string_equals(&json, member(ARCP_JSON_ROOT, "type"),
+        if (arcp_json_string_equals(json, member(ARCP_JSON_ROOT, "type"),
                                     ARCP_SPAN_LITERAL("job.cancel"))) {
             exit(1);
         }
-        if (arcp_json_string_equals(&json, member(ARCP_JSON_ROOT, "re"), arcp_span_cstr(id))) {
+        if (arcp_json_string_equals(json, member(ARCP_JSON_ROOT, "re"), arcp_span_cstr(id))) {
             return member(member(ARCP_JSON_ROOT, "payload"), "error") == ARCP_JSON_ABSENT;
         }
     }
@@ -60,9 +59,13 @@ int main(void)
 {
     char name[64];
     arcp_buf scratch = arcp_buf_init();
+    json = arcp_json_new();
+    if (json == NULL) {
+        return 1;
+    }
     read_line(); /* job.start */
     const arcp_json_ref input = member(member(ARCP_JSON_ROOT, "payload"), "input");
-    const arcp_span given = arcp_json_string(&json, member(input, "name"), &scratch);
+    const arcp_span given = arcp_json_string(json, member(input, "name"), &scratch);
     (void)snprintf(name, sizeof(name), "%.*s", TEXT(given));
     arcp_buf_fini(&scratch);
     say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{\"current\":1,"
@@ -97,6 +100,6 @@ int main(void)
     arcp_buf_fini(&plain);
     arcp_buf_fini(&quoted);
     arcp_buf_fini(&greeting);
-    arcp_json_fini(&json);
+    arcp_json_free(json);
     return 0;
 }

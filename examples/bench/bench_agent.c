@@ -46,10 +46,9 @@ static bool read_plan(arcp_json *json, plan *out)
 {
     static char *line; /* what the plan points into; kept to the end */
     size_t capacity = 0;
-    const arcp_json_limits limits = arcp_json_limits_init();
     ssize_t size = getline(&line, &capacity, stdin);
     if (size <= 0 ||
-        arcp_json_scan(json, arcp_span_make(line, (size_t)size), &limits, NULL) != ARCP_OK) {
+        arcp_json_scan(json, arcp_span_make(line, (size_t)size), NULL, NULL) != ARCP_OK) {
         return false;
     }
     arcp_json_ref input = member(json, member(json, ARCP_JSON_ROOT, "payload"), "input");
@@ -139,10 +138,10 @@ static void say_end(const plan *p)
 int main(void)
 {
     static char output[65536];
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json *json = arcp_json_new();
     plan p;
     (void)setvbuf(stdout, output, _IOFBF, sizeof(output));
-    if (!read_plan(&json, &p)) {
+    if (json == NULL || !read_plan(json, &p)) {
         return 1;
     }
     say_events(&p);
@@ -150,6 +149,6 @@ int main(void)
     if (p.exit_status == 0) {
         say_end(&p);
     }
-    arcp_json_fini(&json);
+    arcp_json_free(json);
     return fflush(stdout) == 0 ? (int)p.exit_status : 1;
 }

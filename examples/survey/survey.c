@@ -31,7 +31,7 @@ typedef struct survey {
     unsigned asked;
     char *line;
     size_t line_capacity;
-    arcp_json json;
+    arcp_json *json;
 } survey;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -57,16 +57,15 @@ static const char *quoted(const char *text)
 /* The next line from the runtime, indexed. False at the end. */
 static int read_line(survey *s)
 {
-    arcp_json_limits limits = arcp_json_limits_init();
     ssize_t size = getline(&s->line, &s->line_capacity, stdin);
-    return size > 0 && arcp_json_scan(&s->json, arcp_span_make(s->line, (size_t)size), &limits,
-                                      NULL) == ARCP_OK;
+    return size > 0 &&
+           arcp_json_scan(s->json, arcp_span_make(s->line, (size_t)size), NULL, NULL) == ARCP_OK;
 }
 
 static int is_type(const survey *s, const char *type)
 {
-    arcp_json_ref ref = arcp_json_member(&s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
-    return arcp_json_string_equals(&s->json, ref, arcp_span_cstr(type));
+    arcp_json_ref ref = arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
+    return arcp_json_string_equals(s->json, ref, arcp_span_cstr(type));
 }
 
 /* Asks the gate and waits for the answer. The lease decides, not this program. */
@@ -84,9 +83,9 @@ static int may_read(survey *s, const char *path)
         }
         if (is_type(s, "reply")) {
             arcp_json_ref payload =
-                arcp_json_member(&s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-            return arcp_json_is(&s->json,
-                                arcp_json_member(&s->json, payload, ARCP_SPAN_LITERAL("allow")),
+                arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+            return arcp_json_is(s->json,
+                                arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("allow")),
                                 ARCP_JSON_TRUE);
         }
     }
@@ -213,11 +212,10 @@ static int read_start(survey *s)
         return 0;
     }
     arcp_buf scratch = arcp_buf_init();
-    arcp_json_ref payload =
-        arcp_json_member(&s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp_json_ref input = arcp_json_member(&s->json, payload, ARCP_SPAN_LITERAL("input"));
-    arcp_json_ref directory = arcp_json_member(&s->json, input, ARCP_SPAN_LITERAL("directory"));
-    arcp_span path = arcp_json_string(&s->json, directory, &scratch);
+    arcp_json_ref payload = arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    arcp_json_ref input = arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("input"));
+    arcp_json_ref directory = arcp_json_member(s->json, input, ARCP_SPAN_LITERAL("directory"));
+    arcp_span path = arcp_json_string(s->json, directory, &scratch);
     (void)snprintf(s->directory, sizeof(s->directory), "%.*s", (int)path.size,
                    path.size == 0 ? "" : path.data);
     arcp_buf_fini(&scratch);
@@ -226,9 +224,10 @@ static int read_start(survey *s)
 
 int main(void)
 {
-    static survey s = {.json = ARCP_JSON_INIT};
+    static survey s;
     static char *paths[FILES_MAX];
-    if (!read_start(&s)) {
+    s.json = arcp_json_new();
+    if (s.json == NULL || !read_start(&s)) {
         say("{\"type\":\"job.error\",\"payload\":{\"code\":\"INVALID_REQUEST\","
             "\"message\":\"input must be {\\\"directory\\\": an absolute path}\"}}");
         return 0;

@@ -39,16 +39,15 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 /* A body is JSON: scan it, then ask for members. */
 static void print_mail(arcp_span body)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json *json = arcp_json_new();
     arcp_buf scratch = arcp_buf_init();
-    const arcp_json_limits limits = arcp_json_limits_init();
-    if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
-        const arcp_json_ref to = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("to"));
-        const arcp_span name = arcp_json_string(&json, to, &scratch); /* a piece of the body */
+    if (json != NULL && arcp_json_scan(json, body, NULL, NULL) == ARCP_OK) {
+        const arcp_json_ref to = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("to"));
+        const arcp_span name = arcp_json_string(json, to, &scratch); /* a piece of the body */
         printf("mail sent to %.*s\n", (int)name.size, name.data);
     }
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp_json_free(json);
 }
 
 int main(void)

@@ -51,36 +51,17 @@ static inline arcp_json_limits arcp_json_limits_init(void)
     return limits;
 }
 
-/* One entry of the index. Public so that access can be inlined; use the functions. */
-typedef struct arcp_json_node {
-    uint32_t start; /* first byte of the value in the text */
-    uint32_t size;  /* bytes of the value, quotes and brackets included */
-    uint32_t next;  /* index of the node after this value and all inside it */
-    uint8_t type;   /* arcp_json_type */
-    uint8_t flags;  /* 1: a string with escapes */
-    uint16_t reserved;
-} arcp_json_node;
-
 /* A reusable index: scan as many texts as you like with one, one after the other; it
  * keeps its memory. One thread at a time. */
-typedef struct arcp_json {
-    arcp_span text;
-    arcp_json_node *nodes; /* owned; in an object a name node precedes each value node */
-    uint32_t count;
-    uint32_t capacity;
-    bool has_space;  /* insignificant white space occurs in the text */
-    void *workspace; /* owned; for finding duplicate names */
-} arcp_json;
+typedef struct arcp_json arcp_json;
 
-#define ARCP_JSON_INIT                                                                             \
-    {                                                                                              \
-        {NULL, 0}, NULL, 0, 0, false, NULL                                                         \
-    }
+/* An empty index, which the caller frees; NULL when out of memory. */
+ARCP_API ARCP_MUST_CHECK arcp_json *arcp_json_new(void);
+/* Frees the index; the text was borrowed and stays. NULL is accepted. */
+ARCP_API void arcp_json_free(arcp_json *json);
 
-/* Frees the index; the scan is as initialised. The text was borrowed and stays. */
-ARCP_API void arcp_json_fini(arcp_json *json);
-
-/* Scans `text` (one JSON value with white space around it at most). On failure the
+/* Scans `text` (one JSON value with white space around it at most); `limits` may be NULL for the
+ * defaults. On failure the
  * index is empty and `err` has offset and reason: ARCP_E_INVALID_REQUEST, or
  * ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_json_scan(arcp_json *json, arcp_span text,
@@ -88,31 +69,15 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_json_scan(arcp_json *json, arcp_span t
                                                     arcp_error *err);
 
 /* The type of a value; ARCP_JSON_NULL for ARCP_JSON_ABSENT. */
-static inline arcp_json_type arcp_json_type_of(const arcp_json *json, arcp_json_ref ref)
-{
-    return ref == ARCP_JSON_ABSENT ? ARCP_JSON_NULL : (arcp_json_type)json->nodes[ref].type;
-}
+ARCP_API arcp_json_type arcp_json_type_of(const arcp_json *json, arcp_json_ref ref);
 
 /* Absent or null: optional members are read the same either way. */
-static inline bool arcp_json_is_missing(const arcp_json *json, arcp_json_ref ref)
-{
-    return ref == ARCP_JSON_ABSENT || json->nodes[ref].type == ARCP_JSON_NULL;
-}
+ARCP_API bool arcp_json_is_missing(const arcp_json *json, arcp_json_ref ref);
 
-static inline bool arcp_json_is(const arcp_json *json, arcp_json_ref ref, arcp_json_type type)
-{
-    return ref != ARCP_JSON_ABSENT && json->nodes[ref].type == (uint8_t)type;
-}
+ARCP_API bool arcp_json_is(const arcp_json *json, arcp_json_ref ref, arcp_json_type type);
 
-/* The value as it was written, strings with their quotes: a piece of the text, which no NUL
- * follows. Empty for ABSENT. */
-static inline arcp_span arcp_json_raw(const arcp_json *json, arcp_json_ref ref)
-{
-    if (ref == ARCP_JSON_ABSENT) {
-        return arcp_span_make(NULL, 0);
-    }
-    return arcp_span_make(json->text.data + json->nodes[ref].start, json->nodes[ref].size);
-}
+/* The value as it was written, strings with their quotes. Empty for ABSENT. */
+ARCP_API arcp_span arcp_json_raw(const arcp_json *json, arcp_json_ref ref);
 
 /* The member of an object by its (unescaped) name; ABSENT when `object` is no object
  * or has none. */

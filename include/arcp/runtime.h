@@ -82,11 +82,14 @@ typedef struct arcp_runtime_options {
     void (*record)(void *user, arcp_span bytes);
     void *record_user;
 } arcp_runtime_options;
-#define arcp_runtime_options_init()                                                                \
-    {                                                                                              \
-        sizeof(arcp_runtime_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL,  \
-            NULL, NULL, NULL, NULL, NULL, false, NULL, NULL, NULL, NULL                            \
-    }
+
+static inline arcp_runtime_options arcp_runtime_options_init(void)
+{
+    arcp_runtime_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
 
 /* Makes a runtime (`options` NULL: the defaults) and takes up what its store holds; reading it is
  * finished when this returns (it runs the loop until then, before anything else is attached to the

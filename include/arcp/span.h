@@ -17,7 +17,11 @@ typedef struct arcp_span {
 } arcp_span;
 
 /* A span over a string literal. */
+#ifdef __cplusplus
+#define ARCP_SPAN_LITERAL(text) (arcp_span{("" text), sizeof(text) - 1})
+#else
 #define ARCP_SPAN_LITERAL(text) ((arcp_span){("" text), sizeof(text) - 1})
+#endif
 
 static inline arcp_span arcp_span_make(const char *data, size_t size)
 {

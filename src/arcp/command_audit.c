@@ -6,12 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <arcp/json.h>
-
 #include "arcp/command.h"
 #include "audit/audit_check.h"
 #include "cli/cli.h"
 #include "core/audit_event.h"
+#include "json/json.h"
 #include "json/json_put.h"
 
 /* The chain is broken: the same status as for a denial by a lease. */
@@ -317,7 +316,7 @@ static arcp_status split(void *user, arcp_span bytes, arcp_error *err)
 static int grep(arcp__program *program)
 {
     const arcp__arguments *arguments = &program->arguments;
-    search s = {.program = program, .json = ARCP_JSON_INIT};
+    search s = {.program = program, .json = ARCP__JSON_INIT};
     arcp_error err = {0};
     if (read_filters(arguments, &s, &err) != ARCP_OK) {
         return arcp__program_usage(program, &err);
@@ -327,7 +326,7 @@ static int grep(arcp__program *program)
         status = read_file(arguments->words[at], split, &s, &err);
         arcp_buf_clear(&s.partial); /* a line without its end is still being written */
     }
-    arcp_json_fini(&s.json);
+    arcp__json_fini(&s.json);
     arcp_buf_fini(&s.partial);
     arcp_buf_fini(&s.scratch);
     arcp_buf_fini(&s.line);

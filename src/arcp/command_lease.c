@@ -39,7 +39,7 @@ static int fail(const query *a, const char *what, const arcp_error *err)
 static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = arcp_json_limits_init();
     arcp_lease_limits lease_limits = arcp_lease_limits_init();
     limits.bytes_max = LEASE_BYTES_MAX;
@@ -55,7 +55,7 @@ static arcp_status load_lease(const char *word, arcp_lease **out, arcp_error *er
         }
         status = arcp_lease_from_json(&json, lease, constraints, &lease_limits, out, err);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&text);
     return status;
 }

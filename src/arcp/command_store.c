@@ -88,7 +88,7 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
 
 static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
 {
-    arcp_json row = ARCP_JSON_INIT;
+    arcp_json row = ARCP__JSON_INIT;
     arcp_json_limits limits = {16, 64, 1u << 20};
     arcp_buf line = arcp_buf_init();
     arcp_error err = {0};
@@ -101,7 +101,7 @@ static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
                              (int)arcp_span_first(alias, 64).size, alias.data);
         (void)arcp__program_fail_file(program, &err);
     }
-    arcp_json_fini(&row);
+    arcp__json_fini(&row);
     return printed;
 }
 

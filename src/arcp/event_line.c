@@ -85,7 +85,7 @@ static bool is_level(arcp_span level, const char *word)
 /* Appends "CODE: message" of an error object. */
 static void append_error(arcp_buf *out, arcp_span error)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf room = arcp_buf_init();
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     if (arcp_json_scan(&json, error, &limits, NULL) == ARCP_OK &&
@@ -100,7 +100,7 @@ static void append_error(arcp_buf *out, arcp_span error)
         append_json(out, error);
     }
     arcp_buf_fini(&room);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void tool_result_line(const line *l)

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include <arcp/json.h>
 #include <arcp/lease.h>
 
 #include "cli/cli.h"
 #include "core/lease_amount.h"
+#include "json/json.h"
 #include "json/json_put.h"
 
 static const arcp_json_limits json_limits = {64, 100000, SIZE_MAX};
@@ -131,7 +131,7 @@ static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease,
         return ARCP_OK;
     }
     arcp_buf text = arcp_buf_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error why = {0};
     arcp_status status =
         arcp__json_argument(given == NULL ? "{}" : given, false, &json_limits, &text, &json, &why);
@@ -144,7 +144,7 @@ static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease,
     } else {
         write_lease(arguments, &json, ARCP_JSON_ROOT, lease);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&text);
     return status;
 }

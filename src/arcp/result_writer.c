@@ -99,7 +99,7 @@ static bool write_whole(arcp__result_writer *writer, arcp_span text)
 static bool finish_inline(arcp__result_writer *writer, arcp_span result)
 {
     const arcp_json_limits limits = {64, 10000, SIZE_MAX};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf room = arcp_buf_init();
     arcp_buf text = arcp_buf_init();
     bool written = false;
@@ -121,7 +121,7 @@ static bool finish_inline(arcp__result_writer *writer, arcp_span result)
     }
     arcp_buf_fini(&text);
     arcp_buf_fini(&room);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return written;
 }
 

@@ -287,7 +287,7 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
     const arcp__private_file whole = private_file(file);
     arcp_buf text = arcp_buf_secret_init();
     arcp_buf room = arcp_buf_secret_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     saved row = {0};
     bool good =
         arcp__private_file_read(&whole, &text, NULL) == ARCP_OK && text.size <= FILE_BYTES_MAX &&
@@ -307,7 +307,7 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
         file->kept = true;
         good = !file->url.failed && !file->jobs.failed;
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&room);
     arcp_buf_fini(&text);
     return good;

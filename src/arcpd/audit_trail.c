@@ -2,11 +2,10 @@
 
 #include <stdio.h>
 
-#include <arcp/json.h>
-
 #include "base/clock.h"
 #include "base/timestamp.h"
 #include "core/audit_event.h"
+#include "json/json.h"
 #include "json/json_put.h"
 
 /* The longest time that the runtime waits for a slow file at one barrier. */

@@ -3,8 +3,7 @@
  * built from the YAML nodes of both when the whole entry has been read. */
 #include "arcpd/config.h"
 
-#include <arcp/json.h>
-
+#include "json/json.h"
 #include "json/json_put.h"
 
 /* ---- the two keys ---- */

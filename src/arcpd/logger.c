@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <arcp/json.h>
-
 #include "base/clock.h"
 #include "base/timestamp.h"
 #include "base/utf8.h"
+#include "json/json.h"
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "audit"};
 
@@ -97,7 +96,7 @@ static void append_value(arcp_span value, arcp_buf *line)
 /* As [job_id=job_01... agent=survey ...]. */
 static void append_fields(arcp_span fields, arcp_buf *line)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_init();
     const arcp_json_limits limits = arcp_json_limits_init();
     if (arcp_json_scan(&json, fields, &limits, NULL) == ARCP_OK) {
@@ -117,7 +116,7 @@ static void append_fields(arcp_span fields, arcp_buf *line)
         arcp_buf_append_cstr(line, "] ");
     }
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 void arcp__logger_log(void *user, arcp_log_level level, const char *text)

@@ -1,7 +1,8 @@
 #include "audit/audit_check.h"
 
-#include <arcp/json.h>
 #include <stdio.h>
+
+#include "json/json.h"
 
 /* No line of ours comes near; a file without line feeds is not read into memory. */
 #define LINE_BYTES_MAX ((size_t)1 << 20)
@@ -96,7 +97,7 @@ static bool member_equals(const arcp_json *json, const char *name, const char *t
 
 static void read_note(arcp_span line, note *out)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = arcp_json_limits_init();
     *out = (note){.is_torn = false};
     /* Most lines are about other things, and are not looked into. */
@@ -113,7 +114,7 @@ static void read_note(arcp_span line, note *out)
                        read_hash(&json, "torn_sha256", out->torn_hash);
         out->has_previous = read_hash(&json, "previous", out->previous);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* ---- the chain ---- */

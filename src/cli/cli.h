@@ -9,12 +9,12 @@
 #include <arcp/buf.h>
 #include <arcp/client.h>
 #include <arcp/error.h>
-#include <arcp/json.h>
 #include <arcp/secret.h>
 #include <arcp/span.h>
 
 #include "base/timestamp.h"
 #include "config/config.h"
+#include "json/json.h"
 
 /* ---- arguments.c: commands and options as tables (command.def, option.def) ---- */
 

@@ -204,7 +204,7 @@ void arcp__runtime_name(arcp_client *client, arcp_buf *out)
                                            {"version", "runtime_version"}};
     arcp_buf welcome = arcp_buf_init();
     arcp_buf room = arcp_buf_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 10000, SIZE_MAX};
     if (arcp_client_welcome(client, &welcome, NULL) == ARCP_OK &&
         arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
@@ -220,7 +220,7 @@ void arcp__runtime_name(arcp_client *client, arcp_buf *out)
             arcp__append_safe(out, arcp_json_string(&json, ref, &room), 128);
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&room);
     arcp_buf_fini(&welcome);
 }

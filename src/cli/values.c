@@ -170,7 +170,7 @@ arcp_status arcp__json_text(const char *option, const char *argument, bool may_b
                             arcp_buf *out, arcp_error *err)
 {
     const arcp_json_limits limits = {64, 10000, SIZE_MAX};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error why = {0};
     if (argument == NULL) {
         return ARCP_OK;
@@ -180,6 +180,6 @@ arcp_status arcp__json_text(const char *option, const char *argument, bool may_b
         status = arcp_error_set(err, status == ARCP_E_NO_MEMORY ? status : ARCP_E_USAGE, "--%s: %s",
                                 option, why.message);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return status;
 }

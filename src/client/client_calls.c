@@ -245,7 +245,7 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
                                 const arcp_error *why, uint32_t attempt, int64_t until_ns,
                                 arcp_error *err)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 1000, 65536};
     uint64_t asked = 0;
     if (arcp_json_scan(&json, arcp_span_cstr(arcp_error_details(why)), &limits, NULL) == ARCP_OK) {
@@ -253,7 +253,7 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("retry_after_ms"));
         (void)arcp_json_u64(&json, least, &asked);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     asked = asked < RETRY_AFTER_MAX_MS ? asked : RETRY_AFTER_MAX_MS;
 
     int64_t pause = retry->first_ms;

@@ -90,7 +90,7 @@ size_t arcp__client_credentials_for_each(const arcp_secret *kept,
                                                       const arcp_credential *credential),
                                          void *user)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_buf scratch = arcp_buf_secret_init();
     arcp_buf room = arcp_buf_secret_init();
@@ -117,6 +117,6 @@ size_t arcp__client_credentials_for_each(const arcp_secret *kept,
     }
     arcp_buf_fini(&scratch);
     arcp_buf_fini(&room);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return count;
 }

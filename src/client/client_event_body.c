@@ -134,7 +134,7 @@ const arcp_event_body *arcp_client_event_body(const arcp_client_event *event)
     if (item == NULL || item->text != NULL) {
         return item == NULL ? &none : &item->text->body;
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_init();
     /* Enough for all members, each read once, and for the NULs behind them. */
     arcp__client_event_text *text = arcp__alloc(sizeof *text + event->body.size + MEMBER_ROWS);
@@ -149,7 +149,7 @@ const arcp_event_body *arcp_client_event_body(const arcp_client_event *event)
     }
     arcp__free(text);
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return item->text == NULL ? &none : &item->text->body;
 }
 

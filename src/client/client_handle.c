@@ -111,7 +111,7 @@ arcp_status arcp_client_agents(arcp_client *client,
                                void (*each)(void *user, const arcp_agent_row *agent), void *user,
                                arcp_error *err)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_buf welcome = arcp_buf_init();
     arcp_buf scratch = arcp_buf_init();
@@ -135,7 +135,7 @@ arcp_status arcp_client_agents(arcp_client *client,
     arcp_buf_fini(&welcome);
     arcp_buf_fini(&scratch);
     arcp_buf_fini(&room);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return status;
 }
 

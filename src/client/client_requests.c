@@ -46,7 +46,7 @@ static const struct {
 static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_span text,
                             const char *what, arcp_feature_set *needs, arcp_error *err)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_error why = {0};
     arcp_buf line = arcp_buf_init();
@@ -72,7 +72,7 @@ static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_spa
             arcp_json_is_missing(&json, ref) ? 0 : ARCP_FEATURE_BIT(dependent_members[row].feature);
     }
     arcp_buf_fini(&line);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return status;
 }
 

@@ -133,7 +133,7 @@ static arcp_status take(arcp__client_result_stream *stream, const arcp_json *jso
 
 void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_span body)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 10000, UINT32_MAX};
     arcp_error *err = &stream->error;
     if (err->status != ARCP_OK) {
@@ -143,7 +143,7 @@ void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_sp
     if (arcp_json_scan(&json, body, &limits, err) == ARCP_OK) {
         (void)take(stream, &json, err);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 void arcp__client_result_stream_finish(arcp__client_result_stream *stream, arcp_span result_id,

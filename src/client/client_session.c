@@ -81,7 +81,7 @@ arcp_status arcp__client_session_new(const arcp_client_options *given, arcp__ran
         .given = options,
         .id_source = {.random = random, .user = owner},
         .owner = owner,
-        .json = ARCP_JSON_INIT,
+        .json = ARCP__JSON_INIT,
         .compact = arcp_buf_secret_init(),
         .scratch = arcp_buf_secret_init(),
         .reading = true,
@@ -158,7 +158,7 @@ void arcp__client_session_free(arcp__client_session *session)
     arcp_buf_fini(&session->welcome);
     arcp_buf_fini(&session->compact);
     arcp_buf_fini(&session->scratch);
-    arcp_json_fini(&session->json);
+    arcp__json_fini(&session->json);
     arcp_buf_fini(&session->connection_error_details);
     arcp_buf_fini(&session->failure_details);
     arcp_secret_free(session->token);

@@ -57,6 +57,7 @@
 #include "base/timer_heap.h"
 #include "base/ulid.h"
 #include "core/trace.h"
+#include "json/json.h"
 
 #define ARCP__MESSAGE_ID_SIZE (4 + ARCP__ULID_SIZE) /* msg_ and a ULID */
 /* The number of connections in a row that may break (because of a gap or an invalid frame) without

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <arcp/json.h>
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
 #include "base/digits.h"
+#include "json/json.h"
 
 /* ---- lists of texts ---- */
 
@@ -400,7 +400,7 @@ static void write_scalar(draft *into, const yaml_node_t *node)
     const arcp_span text = arcp__yaml_scalar(node);
     const bool is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && text.size != 0 &&
                           text.data[0] != '"' && text.data[0] != '{' && text.data[0] != '[';
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     if (arcp__yaml_is_null(node)) {
         arcp_json_write_null(&into->writer);
     } else if (is_plain && arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK) {
@@ -408,7 +408,7 @@ static void write_scalar(draft *into, const yaml_node_t *node)
     } else {
         arcp_json_write_string(&into->writer, text);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static arcp_status write_member(arcp__yaml_reader *r, void *user, arcp_span key)

@@ -4,9 +4,9 @@
 
 #include <arcp/buf.h>
 #include <arcp/error.h>
-#include <arcp/json.h>
 
 #include "story/story.h"
+#include "json/json.h"
 
 /* ---- frame_rules.c ---- */
 

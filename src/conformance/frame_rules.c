@@ -29,7 +29,7 @@ static bool is_in_both(const arcp_json *own, const arcp_json *welcome, const cha
 void arcp__frame_rules_negotiate(arcp__frame_rules *rules, const arcp_json *welcome,
                                  arcp_span requested)
 {
-    arcp_json own = ARCP_JSON_INIT;
+    arcp_json own = ARCP__JSON_INIT;
     arcp_error err = {0};
     arcp_buf_clear(&rules->session);
     arcp_buf_append(&rules->session,
@@ -37,7 +37,7 @@ void arcp__frame_rules_negotiate(arcp__frame_rules *rules, const arcp_json *welc
     const bool is_list = arcp__wire_scan(&own, requested, &err) == ARCP_OK;
     rules->may_progress = is_list && is_in_both(&own, welcome, "progress");
     rules->may_chunk = is_list && is_in_both(&own, welcome, "result_chunk");
-    arcp_json_fini(&own);
+    arcp__json_fini(&own);
 }
 
 /* ---- the rules ---- */

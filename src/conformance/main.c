@@ -308,7 +308,7 @@ static int play_all(suite *s)
 /* Exit status 0: no case failed; 1: a case failed; 3: no session could be opened. */
 static int conformance(arcp__program *program)
 {
-    suite s = {.program = program, .json = ARCP_JSON_INIT};
+    suite s = {.program = program, .json = ARCP__JSON_INIT};
     arcp_error err = {0};
     int exit_status =
         prepare(&s, &err) == ARCP_OK ? play_all(&s) : arcp__program_usage(program, &err);
@@ -316,7 +316,7 @@ static int conformance(arcp__program *program)
     arcp__variables_fini(&s.variables);
     arcp_buf_fini(&s.welcome);
     arcp_buf_fini(&s.runtime);
-    arcp_json_fini(&s.json);
+    arcp__json_fini(&s.json);
     return exit_status;
 }
 

@@ -13,7 +13,7 @@
 static void append_hidden(arcp_buf *out, arcp_span frame)
 {
     static const char *const secrets[] = {"\"resume_token\":\"", "\"token\":\"", "\"value\":\""};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf compact = arcp_buf_init();
     arcp_error err = {0};
     if (arcp__wire_scan(&json, frame, &err) == ARCP_OK) {
@@ -38,7 +38,7 @@ static void append_hidden(arcp_buf *out, arcp_span frame)
             at += frame.data[at] == '\\' ? 2 : 1;
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&compact);
 }
 

@@ -256,7 +256,7 @@ static bool connect_client(void *user, const char *name)
 /* Remembers the features that a hello requests: its welcome may grant only these. */
 static void note_hello(client *c, arcp_span text)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     if (arcp__wire_scan(&json, text, &err) == ARCP_OK && arcp__frame_is(&json, "session.hello")) {
         arcp_json_ref capabilities = arcp__payload_member(&json, "capabilities");
@@ -268,7 +268,7 @@ static void note_hello(client *c, arcp_span text)
                                                                   ARCP_SPAN_LITERAL("features"))));
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static bool send_frame(void *user, const char *name, const char *text)

@@ -28,7 +28,7 @@ void arcp__context_fini(arcp__context *context)
     arcp__timer_heap_fini(&context->timers);
     EVP_MD_CTX_free(context->digest);
     EVP_MD_free(context->sha256);
-    arcp_json_fini(&context->json);
+    arcp__json_fini(&context->json);
     arcp_buf_fini(&context->scratch);
     while (context->pooled_count != 0) {
         arcp_buf_fini(&context->pooled[--context->pooled_count]);

@@ -7,13 +7,13 @@
 #define ARCP_CONTEXT_CONTEXT_H
 
 #include <arcp/buf.h>
-#include <arcp/json.h>
 #include <arcp/time.h>
 
 #include "base/timer_heap.h"
 #include "base/ulid.h"
 #include "context/settings.h"
 #include "core/envelope.h"
+#include "json/json.h"
 
 #define ARCP__ID_SIZE 32 /* prefix, ULID and NUL: "sess_" + 26 + 1 */
 

@@ -7,10 +7,10 @@
 #ifndef ARCP_CONTEXT_DUMP_H
 #define ARCP_CONTEXT_DUMP_H
 
-#include <arcp/json.h>
 #include <arcp/time.h>
 
 #include "base/timer_heap.h"
+#include "json/json.h"
 
 typedef enum arcp__dump_kind {
     ARCP__DUMP_ENGINE,

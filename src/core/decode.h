@@ -8,7 +8,7 @@
 #ifndef ARCP_CORE_DECODE_H
 #define ARCP_CORE_DECODE_H
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 /* The longest string that ARCP__SHAPE_ID accepts for a span. */
 #define ARCP__SPAN_ID_MAX 256

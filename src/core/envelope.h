@@ -2,8 +2,9 @@
 #ifndef ARCP_CORE_ENVELOPE_H
 #define ARCP_CORE_ENVELOPE_H
 
-#include <arcp/json.h>
 #include <arcp/wire.h>
+
+#include "json/json.h"
 
 #define ARCP__ENVELOPE_ID_MAX 256
 

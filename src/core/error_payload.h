@@ -2,9 +2,8 @@
 #ifndef ARCP_CORE_ERROR_PAYLOAD_H
 #define ARCP_CORE_ERROR_PAYLOAD_H
 
-#include <arcp/json.h>
-
 #include "core/decode.h"
+#include "json/json.h"
 
 /* A decoded error. Spans live as long as the text and `scratch`. */
 typedef struct arcp__error_payload {

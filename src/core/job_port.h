@@ -17,8 +17,9 @@
 #include <stdatomic.h>
 
 #include <arcp/gate.h>
-#include <arcp/json.h>
 #include <arcp/wire.h>
+
+#include "json/json.h"
 
 /* Reports of one spend: at most one per budget of a chain, which has at most 64. */
 #define ARCP__JOB_PORT_REPORTS_MAX 80u

@@ -138,8 +138,8 @@ static void scan(arcp__lease_draft *draft, arcp_span text, arcp_json *json)
 arcp_status arcp_lease_parse(arcp_span lease, arcp_span constraints,
                              const arcp_lease_limits *limits, arcp_lease **out, arcp_error *err)
 {
-    arcp_json lease_json = ARCP_JSON_INIT;
-    arcp_json constraints_json = ARCP_JSON_INIT;
+    arcp_json lease_json = ARCP__JSON_INIT;
+    arcp_json constraints_json = ARCP__JSON_INIT;
     arcp__lease_draft draft;
     arcp__lease_draft_init(&draft, limits, err);
     if (draft.status == ARCP_OK) {
@@ -153,8 +153,8 @@ arcp_status arcp_lease_parse(arcp_span lease, arcp_span constraints,
         read_constraints(&draft, &constraints_json,
                          constraints.size > 0 ? ARCP_JSON_ROOT : ARCP_JSON_ABSENT);
     }
-    arcp_json_fini(&lease_json);
-    arcp_json_fini(&constraints_json);
+    arcp__json_fini(&lease_json);
+    arcp__json_fini(&constraints_json);
     return arcp__lease_draft_finish(&draft, out);
 }
 

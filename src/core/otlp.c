@@ -3,8 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include <arcp/json.h>
-
+#include "json/json.h"
 #include "json/json_put.h"
 
 /* Flags of a span. The low byte has W3C's trace flags, of which 1 is "sampled". */

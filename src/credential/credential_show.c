@@ -94,7 +94,7 @@ static const arcp__credential *read_rotated(const arcp__credentials *credentials
         memmem(begin.data, begin.size, mark, sizeof(mark) - 1) == NULL) {
         return NULL;
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_init();
     const arcp_json_limits limits = {16, 64, 4096};
     uint64_t generation = 0;
@@ -124,7 +124,7 @@ static const arcp__credential *read_rotated(const arcp__credentials *credentials
         }
     }
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return credential;
 }
 

@@ -232,11 +232,11 @@ arcp_status arcp__template_init(arcp__template *self, const char *text, arcp__te
     if (self->text.failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const bool is_wrong =
         self->use == ARCP__TEMPLATE_BODY &&
         arcp_json_scan(&json, arcp_buf_span(&self->text), &body_limits, NULL) != ARCP_OK;
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return is_wrong ? arcp_error_set(err, ARCP_E_USAGE, "the body is no JSON") : ARCP_OK;
 }
 
@@ -390,7 +390,7 @@ bool arcp__template_expand(const arcp__template *self, const arcp_provision_requ
     if (self->use != ARCP__TEMPLATE_BODY) {
         return expand_text(text, self->use, request, names_key, out);
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     body_writer writer = {
         .json = &json, .request = request, .scratch = arcp_buf_secret_init(), .clean = true};
     bool done = arcp_json_scan(&json, text, &body_limits, NULL) == ARCP_OK;
@@ -401,7 +401,7 @@ bool arcp__template_expand(const arcp__template *self, const arcp_provision_requ
         *names_key = *names_key || writer.names_key;
     }
     arcp_buf_fini(&writer.scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return done;
 }
 

@@ -9,8 +9,9 @@
 #define ARCP_HTTP_HTTP_TEMPLATE_H
 
 #include <arcp/buf.h>
-#include <arcp/json.h>
 #include <arcp/sys/provisioner.h>
+
+#include "json/json.h"
 
 typedef enum arcp__template_use {
     ARCP__TEMPLATE_URL,    /* what is put in is percent-encoded */

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include <arcp/json.h>
 #include <arcp/time.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/options.h"
 #include "core/decimal.h"
+#include "json/json.h"
 
 /* The end of the year 9999: later dates are not in seconds. */
 #define SECONDS_MAX 253402300799u
@@ -285,12 +285,12 @@ arcp_status arcp__jwt_check(const arcp__jwt_rules *rules, arcp_span token, int64
     if (token.size == 0 || !split(token, &parts)) {
         return refuse(err, "it is not a JWT");
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     arcp_buf signature = arcp_buf_secret_init();
     arcp_status status =
         check_parts(rules, &parts, now_wall_ns, &json, &text, &signature, principal, err);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&text);
     arcp_buf_fini(&signature);
     return status;

@@ -185,7 +185,7 @@ void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
     arcp__job *parent = order.parent;
     arcp__job_answer answer = {0};
     arcp_error error = {0};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_init();
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     if (arcp_json_scan(&json, admission->body, &limits, &error) == ARCP_OK &&
@@ -207,7 +207,7 @@ void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
     }
     arcp_buf_fini(&answer.details);
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp__admission_free(jobs, admission);
     if (error.status != ARCP_OK) {
         arcp__job_after_denial(jobs, parent, error.status);

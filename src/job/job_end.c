@@ -17,13 +17,13 @@
 static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *child,
                         arcp_span terminal)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     arcp_buf payload = arcp_buf_init();
     if (arcp_json_scan(&json, terminal, &limits, NULL) != ARCP_OK) {
         arcp__context_no_memory(
             jobs->context); /* it is valid JSON, so only memory can be missing */
-        arcp_json_fini(&json);
+        arcp__json_fini(&json);
         return;
     }
     arcp_json_writer writer = arcp__put_begin(&payload);
@@ -53,7 +53,7 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     arcp__agent_reply(jobs, parent, arcp_span_cstr(child->live->wait_reply),
                       arcp_buf_span(&payload));
     arcp_buf_fini(&payload);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, const char *type,

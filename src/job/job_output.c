@@ -175,7 +175,7 @@ static void end_plain(arcp__jobs *jobs, arcp__job *job)
         arcp__job_succeed(jobs, job, none, none);
         return;
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = arcp__context_json_limits(jobs->context, SIZE_MAX);
     arcp_buf result = arcp_buf_init();
     if (arcp_json_scan(&json, arcp_buf_span(output), &limits, NULL) == ARCP_OK) {
@@ -186,7 +186,7 @@ static void end_plain(arcp__jobs *jobs, arcp__job *job)
     arcp__context_check_text(jobs->context, &result);
     arcp__job_succeed(jobs, job, arcp_buf_span(&result), none);
     arcp_buf_fini(&result);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* ---- the agent's exit ---- */

@@ -1,4 +1,7 @@
-#include <arcp/json.h>
+
+/* Here the accessors of json/json.h become functions. */
+#define ARCP__JSON_INLINE
+#include "json/json.h"
 
 #include "base/utf8.h"
 #include "json/json_parts.h"
@@ -77,7 +80,7 @@ static bool equals_escaped(const arcp_json *json, arcp_json_ref ref, arcp_span t
 
 static inline bool equals(const arcp_json *json, arcp_json_ref ref, arcp_span text)
 {
-    const arcp_json_node *node = &json->nodes[ref];
+    const arcp__json_node *node = &json->nodes[ref];
     if ((node->flags & ARCP__JSON_ESCAPED) != 0) {
         return equals_escaped(json, ref, text);
     }

@@ -1,10 +1,10 @@
 /* Exact numbers, split into parts without computing their value; and the canonical form: two values
  * are equal if, and only if, their canonical texts are. */
-#include <arcp/json.h>
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "json/json.h"
 #include "json/json_parts.h"
 
 /* An exponent of this many digits, with any shift added, fits 64 bits. */

@@ -1,10 +1,10 @@
 /* Finds duplicate member names. Small objects, which nearly all are, cost one multiplication per
  * name: a filter of 64 bits shows that most names are new. Larger objects use a hash table under
  * the process's key, so that a peer cannot choose names that collide. */
-#include <arcp/json.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "json/json.h"
 #include "json/json_parts.h"
 
 /* Up to this size comparing all pairs, the worst case, is cheap enough. */
@@ -23,8 +23,8 @@ typedef struct name_table {
 
 static bool same_name(const arcp_json *json, uint32_t a, uint32_t b)
 {
-    const arcp_json_node *first = &json->nodes[a];
-    const arcp_json_node *second = &json->nodes[b];
+    const arcp__json_node *first = &json->nodes[a];
+    const arcp__json_node *second = &json->nodes[b];
     if (((first->flags | second->flags) & ARCP__JSON_ESCAPED) == 0) {
         return first->size == second->size &&
                memcmp(json->text.data + first->start, json->text.data + second->start,
@@ -47,7 +47,7 @@ static arcp_status refuse_duplicate(const arcp_json *json, uint32_t name, arcp_e
 /* ---- few members ---- */
 
 /* Mixes up to eight bytes of a name with its size; equal for equal names without escapes. */
-static uint64_t fingerprint(const arcp_json *json, const arcp_json_node *name)
+static uint64_t fingerprint(const arcp_json *json, const arcp__json_node *name)
 {
     uint64_t word = 0;
     const char *inside = json->text.data + name->start + 1;

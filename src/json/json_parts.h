@@ -3,9 +3,9 @@
 #ifndef ARCP_JSON_JSON_PARTS_H
 #define ARCP_JSON_JSON_PARTS_H
 
-#include <arcp/json.h>
+#include "json/json.h"
 
-/* arcp_json_node.flags */
+/* arcp__json_node.flags */
 #define ARCP__JSON_ESCAPED 1u
 
 /* A position inside a string. */

@@ -2,7 +2,7 @@
 #ifndef ARCP_JSON_JSON_PUT_H
 #define ARCP_JSON_JSON_PUT_H
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 /* A writer that appends an object to `out`, with the object begun. */
 static inline arcp_json_writer arcp__put_begin(arcp_buf *out)

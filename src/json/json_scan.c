@@ -6,11 +6,11 @@
  * through the nodes' `next` members, so that nesting costs no memory of its own and no depth can
  * exhaust the machine's stack. Names are compared when an object closes, with its nodes at hand
  * (json_names.c). */
-#include <arcp/json.h>
 
 #include "base/alloc.h"
 #include "base/hex.h"
 #include "base/utf8.h"
+#include "json/json.h"
 #include "json/json_parts.h"
 #include "json/json_plain.h"
 
@@ -67,7 +67,7 @@ static __attribute__((cold, noinline)) bool grow(scan *s)
 {
     arcp_json *json = s->json;
     uint32_t capacity = json->capacity == 0 ? 64 : json->capacity;
-    arcp_json_node *nodes = NULL;
+    arcp__json_node *nodes = NULL;
     if (json->capacity == 0 || !__builtin_mul_overflow(capacity, 2, &capacity)) {
         nodes = arcp__realloc_array(json->nodes, capacity, sizeof(*nodes));
     }
@@ -89,11 +89,11 @@ static inline const unsigned char *add_node(scan *s, arcp_json_type type, uint8_
         return NULL;
     }
     uint32_t count = json->count;
-    json->nodes[count] = (arcp_json_node){.start = (uint32_t)(start - s->text),
-                                          .size = (uint32_t)(at - start),
-                                          .next = count + 1,
-                                          .type = (uint8_t)type,
-                                          .flags = flags};
+    json->nodes[count] = (arcp__json_node){.start = (uint32_t)(start - s->text),
+                                           .size = (uint32_t)(at - start),
+                                           .next = count + 1,
+                                           .type = (uint8_t)type,
+                                           .flags = flags};
     json->count = count + 1;
     return at;
 }
@@ -275,7 +275,7 @@ static const unsigned char *close_container(scan *s, const unsigned char *at)
 {
     arcp_json *json = s->json;
     uint32_t container = s->parent;
-    arcp_json_node *node = &json->nodes[container];
+    arcp__json_node *node = &json->nodes[container];
     at++;
     node->size = (uint32_t)(at - s->text) - node->start;
     s->parent = node->next;
@@ -389,6 +389,8 @@ static const unsigned char *scan_after_value(scan *s, const unsigned char *at)
 arcp_status arcp_json_scan(arcp_json *json, arcp_span text, const arcp_json_limits *limits,
                            arcp_error *err)
 {
+    const arcp_json_limits defaults = arcp_json_limits_init();
+    limits = limits == NULL ? &defaults : limits;
     json->text = text.size == 0 ? ARCP_SPAN_LITERAL("") : text;
     json->count = 0;
     json->has_space = false;
@@ -423,9 +425,22 @@ arcp_status arcp_json_scan(arcp_json *json, arcp_span text, const arcp_json_limi
     return s.status;
 }
 
-void arcp_json_fini(arcp_json *json)
+arcp_json *arcp_json_new(void)
+{
+    return arcp__alloc(sizeof(arcp_json)); /* zero is an empty index */
+}
+
+void arcp_json_free(arcp_json *json)
+{
+    if (json != NULL) {
+        arcp__json_fini(json);
+        arcp__free(json);
+    }
+}
+
+void arcp__json_fini(arcp_json *json)
 {
     arcp__json_names_fini(json);
     arcp__free(json->nodes);
-    *json = (arcp_json)ARCP_JSON_INIT;
+    *json = (arcp_json)ARCP__JSON_INIT;
 }

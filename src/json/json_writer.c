@@ -1,8 +1,8 @@
-#include <arcp/json.h>
 
 #include <assert.h>
 
 #include "base/utf8.h"
+#include "json/json.h"
 #include "json/json_parts.h"
 #include "json/json_plain.h"
 

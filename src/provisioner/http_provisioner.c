@@ -167,7 +167,7 @@ static void on_answer(void *user, const arcp__http_answer *answer)
 {
     http_provisioner *self = user;
     char message[96] = "";
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_secret_init();
     arcp_json_limits limits = {32, 10000, UINT32_MAX - 1};
     arcp_provision_result result = {.struct_size = sizeof result,
@@ -193,7 +193,7 @@ static void on_answer(void *user, const arcp__http_answer *answer)
     }
     self->common.callbacks.done(self->common.callbacks.user, &result);
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* ---- life ---- */

@@ -25,8 +25,8 @@ void arcp__agent_call_unref(arcp_agent_call *call)
         return;
     }
     arcp_authority_unref(call->port.authority);
-    arcp_json_fini(&call->start);
-    arcp_json_fini(&call->json);
+    arcp__json_fini(&call->start);
+    arcp__json_fini(&call->json);
     arcp_secret_free(call->credentials);
     arcp_buf_fini(&call->start_text);
     arcp_buf_fini(&call->scratch);

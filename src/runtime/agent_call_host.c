@@ -55,7 +55,7 @@ static void take_line(void *agent, arcp_span line)
         arcp__agent_inbox_unlock(inbox);
         return;
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 1000, SIZE_MAX};
     if (arcp_json_scan(&json, line, &limits, NULL) == ARCP_OK) {
         arcp_json_ref payload =
@@ -71,7 +71,7 @@ static void take_line(void *agent, arcp_span line)
         }
         arcp_secret_free(old);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void cancel(void *agent, arcp_span line)

@@ -172,7 +172,7 @@ static void write_line(const process_job *pj, arcp_span line)
 /* A plain program gets a string as it is, any other input as JSON, and then the end of input. */
 static void write_plain_input(const process_job *pj, arcp_span start)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     arcp_buf scratch = arcp_buf_init();
     arcp_span input = {NULL, 0};
@@ -190,7 +190,7 @@ static void write_plain_input(const process_job *pj, arcp_span start)
         arcp__agent_process_kill(pj->process);
     }
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void report_start(const process_job *pj, arcp_status status, arcp_span message)

@@ -167,7 +167,7 @@ static void answer_again(arcp__sessions *sessions, arcp__session *session, uint6
     const arcp_span answer = arcp_buf_span(&cached->answer);
     const arcp_span kept = arcp_span_first(answer, answer.size - cached->end_size);
     const arcp_span end = arcp_span_from(answer, kept.size);
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     arcp_buf scratch = arcp_buf_init();
     arcp_buf frame = arcp_buf_init();
@@ -186,7 +186,7 @@ static void answer_again(arcp__sessions *sessions, arcp__session *session, uint6
         (void)append_own(sessions, session, end);
     }
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void release_answer(arcp__sessions *sessions, arcp__request *request)

@@ -90,10 +90,10 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
         arcp_buf_append(out, accepted);
         return;
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     if (arcp_json_scan(&json, accepted, &limits, NULL) != ARCP_OK) {
-        arcp_json_fini(&json);
+        arcp__json_fini(&json);
         out->failed = true; /* it is valid JSON, so only memory can be missing */
         return;
     }
@@ -126,7 +126,7 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
         arcp_json_end_object(&writer);
     }
     arcp_json_end_object(&writer);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 void arcp__session_format_accepted(arcp__sessions *sessions, const arcp__session *session,

@@ -408,7 +408,7 @@ static const arcp__members end_members = ARCP__MEMBERS(end_rows);
 static void append_adapted(const arcp__peer_profile *profile, arcp_span record, size_t size_max,
                            arcp_buf *out)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = {512, 1000000, SIZE_MAX};
     end_record end = {ARCP_JSON_ABSENT, ARCP_JSON_ABSENT, ARCP_JSON_ABSENT};
     arcp_span rest = arcp_span_from(record, 1);
@@ -440,7 +440,7 @@ static void append_adapted(const arcp__peer_profile *profile, arcp_span record, 
         arcp_buf_append(out, result);
         arcp_buf_append_cstr(out, "}}");
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* [arcp:8.1-1] */

@@ -23,7 +23,7 @@ static void append_ids(const arcp__story *story, const char *client, arcp_span p
                        arcp_buf *out)
 {
     char name[] = "session_?";
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     name[sizeof(name) - 2] = client[0];
     const arcp_buf *session = arcp__variable_get(&story->variables, arcp_span_cstr(name));
@@ -38,7 +38,7 @@ static void append_ids(const arcp__story *story, const char *client, arcp_span p
             arcp_buf_append(out, arcp_json_raw(&json, job));
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 bool arcp__story_send(arcp__story *story, const char *client, const char *type, const char *id,
@@ -151,7 +151,7 @@ bool arcp__story_take(arcp__story *story, const char *client, const char *awaite
 bool arcp__story_expect(arcp__story *story, const arcp__story_source *source, const char *name,
                         const char *type, const char *pattern)
 {
-    arcp_json wanted = ARCP_JSON_INIT;
+    arcp_json wanted = ARCP__JSON_INIT;
     arcp_error err = {0};
     bool fits = false;
     story->awaited = type[0] == '\0' ? pattern : type;
@@ -176,7 +176,7 @@ bool arcp__story_expect(arcp__story *story, const arcp__story_source *source, co
             break;
         }
     }
-    arcp_json_fini(&wanted);
+    arcp__json_fini(&wanted);
     return fits;
 }
 

@@ -173,11 +173,11 @@ static bool fits_variable(match *m, arcp_span name, arcp_json_ref value)
         arcp__variable_set(m->variables, name, arcp_json_raw(m->json, value));
         return true;
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     bool equal = arcp__wire_scan(&json, arcp_buf_span(known), &err) == ARCP_OK &&
                  are_equal(&json, 0, m->json, value);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return equal || differs(m, value, "", arcp_buf_span(known));
 }
 

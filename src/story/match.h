@@ -3,7 +3,8 @@
 #define ARCP_STORY_MATCH_H
 
 #include <arcp/buf.h>
-#include <arcp/json.h>
+
+#include "json/json.h"
 
 #define ARCP__VARIABLES_MAX     32
 #define ARCP__VARIABLE_NAME_MAX 24

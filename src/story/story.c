@@ -21,14 +21,14 @@ void arcp__story_init(arcp__story *story, const arcp__story_stage *stage)
 {
     *story = (arcp__story){.stage = stage,
                            .frame = arcp_buf_secret_init(),
-                           .json = ARCP_JSON_INIT,
+                           .json = ARCP__JSON_INIT,
                            .ids = {.random = fill_random}};
 }
 
 void arcp__story_fini(arcp__story *story)
 {
     arcp__variables_fini(&story->variables);
-    arcp_json_fini(&story->json);
+    arcp__json_fini(&story->json);
     arcp_buf_fini(&story->frame);
     arcp_buf_fini(&story->why);
 }

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <uv.h>
 
-#include <arcp/json.h>
-
 #include "base/alloc.h"
 #include "base/digits.h"
 #include "base/random.h"
@@ -23,6 +21,7 @@
 #include "http/http_client.h"
 #include "http/http_template.h"
 #include "tracing/span_queue.h"
+#include "json/json.h"
 
 #define PAUSE_MAX_MS       30000u
 #define RETRY_AFTER_MAX_MS 300000u
@@ -168,7 +167,7 @@ static void on_timer(uv_timer_t *timer)
 static size_t rejected_of(arcp_span body)
 {
     const arcp_json_limits limits = {16, 64, 65536};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_init();
     uint64_t count = 0;
     if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
@@ -182,7 +181,7 @@ static size_t rejected_of(arcp_span body)
         }
     }
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return (size_t)count;
 }
 

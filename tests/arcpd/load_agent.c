@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 #define BYTES_MAX 65536u
 
@@ -40,7 +40,7 @@ static void text(const arcp_json *json, arcp_json_ref input, const char *name, c
 static int read_orders(orders *out)
 {
     static char line[1u << 20];
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = {64, 10000, 1000000};
     if (fgets(line, sizeof(line), stdin) == NULL ||
         arcp_json_scan(&json, arcp_span_cstr(line), &limits, NULL) != ARCP_OK) {
@@ -53,7 +53,7 @@ static int read_orders(orders *out)
     out->pause_us = number(&json, input, "pause_us");
     text(&json, input, "end", out->end, sizeof(out->end));
     text(&json, input, "start", out->start, sizeof(out->start));
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return out->bytes > BYTES_MAX ? 66 : 0;
 }
 

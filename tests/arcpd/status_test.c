@@ -1,13 +1,12 @@
 /* /metrics, /healthz and /readyz of a real arcpd, and what packaging/monitoring asks of them. */
 #include "arcpd/http_get.h"
+#include "json/json.h"
 
 #include <ctype.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <yaml.h>
-
-#include <arcp/json.h>
 
 #define CONFIG                                                                                     \
     "tokens: [{token: ta, principal: alice}]\n"                                                    \
@@ -381,7 +380,7 @@ static void rules_and_dashboard_name_only_what_is_exported(void **state)
     arcp_buf metrics = arcp_buf_init();
     arcp_buf rules = arcp_buf_init();
     arcp_buf dashboard = arcp_buf_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = arcp_json_limits_init();
     arcp_error err = {0};
     start(h, &port);
@@ -389,7 +388,7 @@ static void rules_and_dashboard_name_only_what_is_exported(void **state)
     read_packaged("arcpd.rules.yaml", &rules);
     read_packaged("arcpd.dashboard.json", &dashboard);
     check_ok(arcp_json_scan(&json, arcp_buf_span(&dashboard), &limits, &err), &err);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_append_byte(&rules, '\0');
     arcp_buf_append_byte(&dashboard, '\0');
     check_yaml(&rules);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 #define WIRE_PATIENCE_MS 60000
 

@@ -46,7 +46,7 @@ enum { CUT_JOBS = 40, CUT_EVENTS = 100 };
 static void cut_connections_lose_and_repeat_no_event(void **state)
 {
     fixture f;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = arcp_json_limits_init();
     fake_runtime_init(&f.runtime);
     arcp_client_options options = fake_runtime_options(&f.runtime);
@@ -74,7 +74,7 @@ static void cut_connections_lose_and_repeat_no_event(void **state)
     }
     assert_true(atomic_load(&f.runtime.cuts) > 20);
     assert_true(atomic_load(&f.runtime.resumes) > 20);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     fixture_end(&f);
 }
 

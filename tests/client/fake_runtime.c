@@ -12,7 +12,7 @@ struct fake_job {
 
 void fake_runtime_init(fake_runtime *runtime)
 {
-    *runtime = (fake_runtime){.random = 2463534242u, .json = ARCP_JSON_INIT};
+    *runtime = (fake_runtime){.random = 2463534242u, .json = ARCP__JSON_INIT};
 }
 
 void fake_runtime_fini(fake_runtime *runtime)
@@ -22,7 +22,7 @@ void fake_runtime_fini(fake_runtime *runtime)
     }
     free(runtime->log);
     free(runtime->jobs);
-    arcp_json_fini(&runtime->json);
+    arcp__json_fini(&runtime->json);
     arcp_buf_fini(&runtime->ids);
     if (runtime->connection != NULL) {
         abort(); /* the client's loop ended without closing the connection */

@@ -25,6 +25,8 @@
 #include <arcp/client.h>
 #include <arcp/sys/transport.h>
 
+#include "json/json.h"
+
 typedef struct fake_runtime {
     /* settings */
     unsigned cut_every; /* cuts the connection after 1 to this many frames; 0: never */

@@ -59,14 +59,14 @@ static void descriptions_of_a_job_have_no_credentials_or_tokens(void **state)
     const arcp_json_limits limits = arcp_json_limits_init();
     (void)state;
     for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
-        arcp_json json = ARCP_JSON_INIT;
+        arcp_json json = ARCP__JSON_INIT;
         arcp_buf out = arcp_buf_init();
         arcp_error err = {0};
         check_ok(arcp_json_scan(&json, arcp_span_cstr(rows[at].payload), &limits, &err), &err);
         arcp__client_credentials_redact(&json, ARCP_JSON_ROOT, &out);
         check_span(arcp_buf_span(&out), rows[at].shown);
         arcp_buf_fini(&out);
-        arcp_json_fini(&json);
+        arcp__json_fini(&json);
     }
 }
 

@@ -195,7 +195,7 @@ void story_drain(story *s)
 
 static void member_at(const char *frame, const char *path, arcp_buf *out)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = arcp_json_limits_init();
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, arcp_span_cstr(frame), &limits, &err), &err);
@@ -206,7 +206,7 @@ static void member_at(const char *frame, const char *path, arcp_buf *out)
         path += size + (path[size] == '/');
     }
     arcp_buf_append(out, arcp_json_raw(&json, ref));
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 void story_check_member(const char *frame, const char *path, const char *json)

@@ -58,8 +58,8 @@ static const fit fits[] = {
 static void check_fit(const fit *row)
 {
     arcp__variables variables = {0};
-    arcp_json pattern = ARCP_JSON_INIT;
-    arcp_json value = ARCP_JSON_INIT;
+    arcp_json pattern = ARCP__JSON_INIT;
+    arcp_json value = ARCP__JSON_INIT;
     arcp_buf why = arcp_buf_init();
     scan(&pattern, row->pattern);
     scan(&value, row->value);
@@ -70,8 +70,8 @@ static void check_fit(const fit *row)
     }
     assert_true(is_fit || variables.count == 0);
     arcp_buf_fini(&why);
-    arcp_json_fini(&pattern);
-    arcp_json_fini(&value);
+    arcp__json_fini(&pattern);
+    arcp__json_fini(&value);
     arcp__variables_fini(&variables);
 }
 
@@ -188,7 +188,7 @@ static void every_frame_is_checked(void **state)
 {
     for (size_t row = 0; row < sizeof(frames) / sizeof(frames[0]); row++) {
         arcp__frame_rules rules = {0};
-        arcp_json json = ARCP_JSON_INIT;
+        arcp_json json = ARCP__JSON_INIT;
         arcp_buf why = arcp_buf_init();
         const char *section = NULL;
         scan(&json, "{" HEAD ",\"type\":\"session.welcome\",\"payload\":{\"capabilities\":"
@@ -205,7 +205,7 @@ static void every_frame_is_checked(void **state)
                      (int)why.size, why.size ? why.data : "");
         }
         arcp_buf_fini(&why);
-        arcp_json_fini(&json);
+        arcp__json_fini(&json);
         arcp_buf_fini(&rules.session);
     }
 }

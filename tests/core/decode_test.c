@@ -70,7 +70,7 @@ static arcp_status read_with(reading *at, const arcp__members *table, const char
 
 static void reading_fini(reading *at)
 {
-    arcp_json_fini(&at->json);
+    arcp__json_fini(&at->json);
     arcp_buf_fini(&at->scratch);
 }
 

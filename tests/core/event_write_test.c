@@ -19,7 +19,7 @@ static void assert_body(const char *kind, arcp_buf *body, const char *expected)
              &error);
     assert_true(arcp_span_equal_cstr(arcp_buf_span(body), expected));
     assert_true(arcp_span_equal_cstr(arcp_buf_span(&checked), expected));
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&scratch);
     arcp_buf_fini(&checked);
     arcp_buf_fini(body);

@@ -3,11 +3,10 @@
  * leases and the gate: lease_vectors_test.c.) */
 #include "support/check.h"
 
-#include <arcp/json.h>
-
 #include "core/glob_set.h"
 #include "core/glob_subset.h"
 #include "core/target.h"
+#include "json/json.h"
 
 typedef struct row {
     const arcp_json *json;
@@ -276,7 +275,7 @@ static int run(file *f)
     }
     free(tests);
     free(f->rows);
-    arcp_json_fini(&f->json);
+    arcp__json_fini(&f->json);
     arcp_buf_fini(&f->text);
     return failed;
 }

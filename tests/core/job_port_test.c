@@ -32,7 +32,7 @@ static int tear_down(void **state)
     fixture *f = *state;
     arcp__job_port_fini(&f->port);
     arcp_authority_unref(f->authority);
-    arcp_json_fini(&f->json);
+    arcp__json_fini(&f->json);
     arcp_buf_fini(&f->scratch);
     arcp_buf_fini(&f->out);
     arcp_buf_fini(&f->details);

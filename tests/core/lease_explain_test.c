@@ -4,6 +4,7 @@
 #include <arcp/lease_explain.h>
 
 #include "core/lease_text.h"
+#include "json/json.h"
 
 #define SPAN(text) ARCP_SPAN_LITERAL(text)
 
@@ -146,7 +147,7 @@ static void suggestions_really_allow_the_target(void **state)
         const arcp_span capability = arcp_span_cstr(rows[i].capability);
         const arcp_span target = arcp_span_cstr(rows[i].target);
         arcp_buf text = arcp_buf_init();
-        arcp_json json = ARCP_JSON_INIT;
+        arcp_json json = ARCP__JSON_INIT;
         arcp_buf pattern = arcp_buf_init();
         assert_false(arcp_lease_explain(authority, now, capability, target, true, &text));
         const arcp_json_limits limits = arcp_json_limits_init();
@@ -163,7 +164,7 @@ static void suggestions_really_allow_the_target(void **state)
         assert_true(arcp_authorize(wider, now, capability, target, &scratch, &decision));
         arcp_authority_unref(wider);
         arcp_buf_fini(&pattern);
-        arcp_json_fini(&json);
+        arcp__json_fini(&json);
         arcp_buf_fini(&text);
     }
     arcp_authority_unref(authority);

@@ -4,6 +4,8 @@
 
 #include <arcp/lease_subset.h>
 
+#include "json/json.h"
+
 #define SPAN(text) ARCP_SPAN_LITERAL(text)
 
 /* One row of a file; both outlive the tests. */
@@ -226,7 +228,7 @@ static void load(vector_file *file, const char *name)
 static void unload(vector_file *file)
 {
     free(file->rows);
-    arcp_json_fini(&file->json);
+    arcp__json_fini(&file->json);
     arcp_buf_fini(&file->text);
 }
 

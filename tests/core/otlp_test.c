@@ -1,9 +1,8 @@
 /* Spans in OTLP's JSON. */
 #include "support/check.h"
 
-#include <arcp/json.h>
-
 #include "core/otlp.h"
+#include "json/json.h"
 
 #define TRACE  "4bf92f3577b34da6a3ce929d0e0e4736"
 #define SPAN   "00f067aa0ba902b7"
@@ -108,7 +107,7 @@ static void a_request_is_json_with_the_spans_in_it(void **state)
         {.name = "service.name", .text = ARCP_SPAN_LITERAL("arcpd")}};
     const arcp__otlp_span span = plain();
     const arcp_json_limits limits = arcp_json_limits_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     arcp_error error = {0};
     arcp__otlp_request_begin(resource, 1, "1.2.3", &text);
@@ -123,7 +122,7 @@ static void a_request_is_json_with_the_spans_in_it(void **state)
                                        "\"scopeSpans\":[{\"scope\":{\"name\":\"arcp\",\"version\":"
                                        "\"1.2.3\"},\"spans\":[{\"traceId\""),
                      text.data);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&text);
 }
 

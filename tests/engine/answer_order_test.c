@@ -85,12 +85,12 @@ static void look(answers *self, const char *frame)
 
 static void read_all(answers *self, engine_rig *rig, rig_client *client)
 {
-    *self = (answers){.json = ARCP_JSON_INIT, .scratch = arcp_buf_init()};
+    *self = (answers){.json = ARCP__JSON_INIT, .scratch = arcp_buf_init()};
     for (char *frame = rig_read(rig, client); frame != NULL; frame = rig_read(rig, client)) {
         look(self, frame);
         arcp__free(frame);
     }
-    arcp_json_fini(&self->json);
+    arcp__json_fini(&self->json);
     arcp_buf_fini(&self->scratch);
 }
 

@@ -23,7 +23,7 @@ static char *state_of(const engine_rig *rig, size_t lines_max)
 static void expect_line(const char *text, const char *const *parts)
 {
     bool is_found = false;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {16, 100, 1u << 20};
     for (const char *at = text; *at != '\0'; at = strchr(at, '\n') + 1) {
         const arcp_span line = arcp_span_make(at, strcspn(at, "\n"));
@@ -38,7 +38,7 @@ static void expect_line(const char *text, const char *const *parts)
         }
         is_found = is_found || has_all;
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     if (!is_found) {
         fail_msg("no line has \"%s\" and \"%s\":\n%s", parts[0], parts[1], text);
     }

@@ -155,8 +155,8 @@ static void costs_in_the_audit_line_are_whole_json(void **state)
         spend_one(self, agent, name);
     }
     rig_agent_exits(&self->rig, agent, false, 0);
-    arcp_json line = ARCP_JSON_INIT;
-    arcp_json costs = ARCP_JSON_INIT;
+    arcp_json line = ARCP__JSON_INIT;
+    arcp_json costs = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     const arcp_json_limits limits = {8, 100, 65536};
     arcp_error err = {0};
@@ -166,8 +166,8 @@ static void costs_in_the_audit_line_are_whole_json(void **state)
     check_ok(arcp_json_scan(&costs, cost, &limits, &err), &err);
     assert_non_null(memmem(cost.data, cost.size, "c7\":\"1\"}", 8));
     assert_true(cost.size <= 1024);
-    arcp_json_fini(&costs);
-    arcp_json_fini(&line);
+    arcp__json_fini(&costs);
+    arcp__json_fini(&line);
     arcp_buf_fini(&text);
     finish(self);
 }

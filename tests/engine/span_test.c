@@ -2,9 +2,8 @@
  * none. */
 #include "engine/credential_rig.h"
 
-#include <arcp/json.h>
-
 #include "engine/state.h"
+#include "json/json.h"
 
 #define TRACE   "4bf92f3577b34da6a3ce929d0e0e4736"
 #define CALLER  "00f067aa0ba902b7"
@@ -31,7 +30,7 @@ static bool look_for(fixture *f, const char *name, unsigned index, ids *out)
     static unsigned turn;
     const arcp_json_limits limits = arcp_json_limits_init();
     for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
-        arcp_json json = ARCP_JSON_INIT;
+        arcp_json json = ARCP__JSON_INIT;
         arcp_error error = {0};
         char named[64];
         check_ok(arcp_json_scan(&json, arcp_span_make(at->text, at->size), &limits, &error),
@@ -46,7 +45,7 @@ static bool look_for(fixture *f, const char *name, unsigned index, ids *out)
             copy_member(&json, "spanId", out->id, sizeof(out->id));
             copy_member(&json, "parentSpanId", out->parent, sizeof(out->parent));
         }
-        arcp_json_fini(&json);
+        arcp__json_fini(&json);
         if (found) {
             return true;
         }

@@ -6,7 +6,7 @@
 
 void watch_init(watch *self)
 {
-    *self = (watch){.json = ARCP_JSON_INIT, .scratch = arcp_buf_init()};
+    *self = (watch){.json = ARCP__JSON_INIT, .scratch = arcp_buf_init()};
     assert_true(arcp_buf_reserve(&self->scratch, 65536));
 }
 
@@ -20,7 +20,7 @@ void watch_fini(watch *self)
         }
         arcp__free(session->hashes);
     }
-    arcp_json_fini(&self->json);
+    arcp__json_fini(&self->json);
     arcp_buf_fini(&self->scratch);
 }
 

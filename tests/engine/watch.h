@@ -14,7 +14,8 @@
 #define ARCP_TESTS_ENGINE_WATCH_H
 
 #include <arcp/buf.h>
-#include <arcp/json.h>
+
+#include "json/json.h"
 
 #define WATCH_SESSIONS_MAX 256
 #define WATCH_JOBS_MAX     512

@@ -122,6 +122,10 @@ for name in libarcp libarcp-runtime libarcp-client; do
     fi
 done
 
+# ---- a C++ program ----
+
+"$here/cxx.sh" "$cxx" "$include" "$libdir" || fail "C++17"
+
 # ---- the examples, each by the command in its first comment ----
 
 root=$(cd "$here/../.." && pwd)

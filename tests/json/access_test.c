@@ -1,7 +1,7 @@
 /* Reading the index: members, elements, strings, whole numbers. */
 #include "support/check.h"
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 static const arcp_json_limits limits = {64, 10000, 4194304};
 
@@ -14,7 +14,7 @@ static void scan(arcp_json *json, arcp_span text)
 static void members_are_found_by_their_unescaped_names(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     scan(&json,
          ARCP_SPAN_LITERAL("{\"type\":\"job.event\",\"\\u0069d\":7,\"payload\":{\"type\":[1]},"
                            "\"\":0,\"a\\u0000b\":1,\"nothing\":null}"));
@@ -49,13 +49,13 @@ static void members_are_found_by_their_unescaped_names(void **state)
     arcp_json_ref nothing = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr("nothing"));
     assert_true(arcp_json_is_missing(&json, nothing));
     assert_false(arcp_json_is_missing(&json, payload));
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void what_is_absent_has_no_members_elements_or_text(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     scan(&json, ARCP_SPAN_LITERAL("[1]"));
     arcp_buf scratch = arcp_buf_init();
     const arcp_json_ref none = ARCP_JSON_ABSENT;
@@ -79,14 +79,14 @@ static void what_is_absent_has_no_members_elements_or_text(void **state)
     arcp_json_compact(&json, none, &scratch);
     assert_int_equal(scratch.size, 0);
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void only_objects_have_members_and_only_containers_have_children(void **state)
 {
     (void)state;
     static const char *const texts[] = {"[\"a\",1]", "\"a\"", "1", "true", "null"};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         print_message("  %s\n", texts[i]);
         scan(&json, arcp_span_cstr(texts[i]));
@@ -98,7 +98,7 @@ static void only_objects_have_members_and_only_containers_have_children(void **s
             assert_true(arcp_json_next(&json, ARCP_JSON_ROOT, ARCP_JSON_ROOT) == ARCP_JSON_ABSENT);
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 typedef struct walk_row {
@@ -120,7 +120,7 @@ static const walk_row walks[] = {
 static void walking_visits_each_child_once_and_in_order(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
         print_message("  %s\n", walks[i].name);
         scan(&json, arcp_span_cstr(walks[i].text));
@@ -137,7 +137,7 @@ static void walking_visits_each_child_once_and_in_order(void **state)
         assert_int_equal(arcp_json_count(&json, ARCP_JSON_ROOT), walks[i].count);
         arcp_buf_fini(&seen);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 #define SPAN(literal)                                                                              \
@@ -176,7 +176,7 @@ static const string_row strings[] = {
 static void strings_are_unescaped(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         const string_row *row = &strings[i];
         print_message("  %s\n", row->name);
@@ -193,7 +193,7 @@ static void strings_are_unescaped(void **state)
     scan(&json, ARCP_SPAN_LITERAL("[\"a\"]"));
     arcp_buf scratch = arcp_buf_init();
     assert_int_equal(arcp_json_string(&json, ARCP_JSON_ROOT, &scratch).size, 0);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* Every row against every other one, cut ones and longer ones. */
@@ -209,7 +209,7 @@ static void strings_stay_where_they_are_while_more_are_read(void **state)
                                  i == 0 ? "" : ",", 32 << i, i);
     }
     text[size++] = ']';
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     scan(&json, arcp_span_make(text, size));
     arcp_buf scratch = arcp_buf_init();
     arcp_span got[COUNT];
@@ -225,13 +225,13 @@ static void strings_stay_where_they_are_while_more_are_read(void **state)
         check_span(got[i], want);
     }
     arcp_buf_fini(&scratch);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void a_string_equals_its_own_text_only(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         print_message("  %s\n", strings[i].name);
         scan(&json, arcp_span_cstr(strings[i].json));
@@ -251,7 +251,7 @@ static void a_string_equals_its_own_text_only(void **state)
     }
     scan(&json, ARCP_SPAN_LITERAL("12"));
     assert_false(arcp_json_string_equals(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("")));
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 typedef struct number_row {
@@ -294,7 +294,7 @@ static const number_row numbers[] = {
 static void whole_numbers_are_read_in_any_spelling(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         print_message("  %s\n", numbers[i].name);
         scan(&json, arcp_span_cstr(numbers[i].json));
@@ -302,7 +302,7 @@ static void whole_numbers_are_read_in_any_spelling(void **state)
         assert_int_equal(arcp_json_u64(&json, ARCP_JSON_ROOT, &value), numbers[i].fits);
         assert_true(value == (numbers[i].fits ? numbers[i].want : 42));
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 int main(void)

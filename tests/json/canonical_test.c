@@ -2,21 +2,20 @@
  * compared by it (draft §7.2). */
 #include "support/check.h"
 
-#include <arcp/json.h>
-
 #include "support/slow_json.h"
+#include "json/json.h"
 
 static const arcp_json_limits limits = {64, 10000, 4194304};
 
 /* The caller frees the buffer. */
 static arcp_buf canonical(arcp_span text)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf out = arcp_buf_init();
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, text, &limits, &err), &err);
     check_ok(arcp_json_canonical(&json, ARCP_JSON_ROOT, &out, &err), &err);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return out;
 }
 
@@ -250,7 +249,7 @@ static void nested_objects_are_sorted_whatever_their_total_size(void **state)
 static void a_value_inside_has_its_own_form_and_an_absent_one_is_null(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(
         arcp_json_scan(&json, ARCP_SPAN_LITERAL("{\"input\":{\"b\":1,\"a\":2}}"), &limits, &err),
@@ -263,7 +262,7 @@ static void a_value_inside_has_its_own_form_and_an_absent_one_is_null(void **sta
     check_ok(arcp_json_canonical(&json, ARCP_JSON_ABSENT, &out, &err), &err);
     check_span(arcp_buf_span(&out), "input={\"a\":2,\"b\":1};lease=null");
     arcp_buf_fini(&out);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static arcp_status canonical_of_levels(uint32_t levels, arcp_buf *out, arcp_error *err)
@@ -277,10 +276,10 @@ static arcp_status canonical_of_levels(uint32_t levels, arcp_buf *out, arcp_erro
     for (uint32_t i = levels; i > 0; i--) {
         arcp_buf_append_byte(&text, i % 2 == 1 ? ']' : '}');
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     check_ok(arcp_json_scan(&json, arcp_buf_span(&text), &deep, err), err);
     arcp_status status = arcp_json_canonical(&json, ARCP_JSON_ROOT, out, err);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&text);
     return status;
 }

@@ -1,9 +1,8 @@
 /* Memory that runs out anywhere in src/json is reported, and nothing leaks. */
 #include "support/check.h"
 
-#include <arcp/json.h>
-
 #include "support/failing_alloc.h"
+#include "json/json.h"
 
 static const arcp_json_limits limits = {64, 10000, 4194304};
 
@@ -30,14 +29,14 @@ typedef struct texts {
 static arcp_status scan_twice(void *user, arcp_error *err)
 {
     const texts *given = user;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_status status = arcp_json_scan(&json, given->text, &limits, err);
     if (status == ARCP_OK) {
         status = arcp_json_scan(&json, given->after, &limits, err);
     } else if (json.count != 0 || err->status != status) {
         status = ARCP_E_CORRUPT;
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return status;
 }
 
@@ -77,11 +76,11 @@ static void writing_that_runs_out_of_memory_says_so(void **state)
     (void)state;
     arcp_buf text = arcp_buf_init();
     make_text(&text);
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, arcp_buf_span(&text), &limits, &err), &err);
     assert_true(failing_alloc_sweep(write_all, &json) >= 5);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&text);
 }
 
@@ -127,11 +126,11 @@ static arcp_status unescape(void *user, arcp_error *err)
 static void a_string_that_cannot_be_unescaped_is_empty_and_its_buffer_failed(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, ARCP_SPAN_LITERAL("\"a\\nb\""), &limits, &err), &err);
     assert_int_equal(failing_alloc_sweep(unescape, &json), 1);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* An index that has scanned a text before allocates nothing. */
@@ -140,7 +139,7 @@ static void scanning_again_allocates_nothing(void **state)
     (void)state;
     arcp_buf text = arcp_buf_init();
     make_text(&text);
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, arcp_buf_span(&text), &limits, &err), &err);
     size_t before = failing_alloc_count();
@@ -148,7 +147,7 @@ static void scanning_again_allocates_nothing(void **state)
         check_ok(arcp_json_scan(&json, arcp_buf_span(&text), &limits, &err), &err);
     }
     assert_int_equal(failing_alloc_count(), before);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&text);
 }
 

@@ -2,9 +2,8 @@
  * and no truncated text is accepted. */
 #include "support/check.h"
 
-#include <arcp/json.h>
-
 #include "support/slow_json.h"
+#include "json/json.h"
 
 static const arcp_json_limits limits = {64, 10000, 4194304};
 
@@ -57,38 +56,38 @@ static void check_alike(arcp_json *json, const char *text, size_t size, size_t *
 static void the_text_itself_is_accepted(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     assert_true(accepts(&json, rich, RICH_SIZE));
     assert_true(model_accepts(rich, RICH_SIZE));
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void no_truncation_is_accepted(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t size = 0; size < RICH_SIZE; size++) {
         assert_false(accepts(&json, rich, size));
         assert_false(model_accepts(rich, size));
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void the_scanners_agree_on_a_text_without_its_beginning(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     size_t accepted = 0;
     for (size_t from = 1; from < RICH_SIZE; from++) {
         check_alike(&json, rich + from, RICH_SIZE - from, &accepted);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void the_scanners_agree_on_every_changed_byte(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     char text[sizeof rich];
     memcpy(text, rich, sizeof rich);
     size_t accepted = 0;
@@ -101,13 +100,13 @@ static void the_scanners_agree_on_every_changed_byte(void **state)
     }
     /* Inside strings and numbers most changes make another good text. */
     assert_true(accepted > RICH_SIZE * 20 && accepted < RICH_SIZE * 200);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void the_scanners_agree_on_every_missing_byte(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     char text[sizeof rich];
     size_t accepted = 0;
     for (size_t at = 0; at < RICH_SIZE; at++) {
@@ -116,14 +115,14 @@ static void the_scanners_agree_on_every_missing_byte(void **state)
         check_alike(&json, text, RICH_SIZE - 1, &accepted);
     }
     assert_true(accepted > 20);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void the_scanners_agree_on_every_added_structural_byte(void **state)
 {
     (void)state;
     static const char added[] = "{}[]:,\"\\ \n0123456789-+.eEtfnu/\x01\x80\xc3\xf0";
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     char text[sizeof rich + 1];
     size_t accepted = 0;
     for (size_t at = 0; at <= RICH_SIZE; at++) {
@@ -135,13 +134,13 @@ static void the_scanners_agree_on_every_added_structural_byte(void **state)
         }
     }
     assert_true(accepted > 100);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void the_scanners_agree_on_swapped_bytes(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     char text[sizeof rich];
     memcpy(text, rich, sizeof rich);
     size_t accepted = 0;
@@ -154,7 +153,7 @@ static void the_scanners_agree_on_swapped_bytes(void **state)
             text[b] = rich[b];
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static uint64_t random_state = 7;
@@ -175,7 +174,7 @@ static void the_scanners_agree_on_random_sequences_of_tokens(void **state)
         "{", "}",  "[",    "]",    ":",     ",",       "\"a\"",        "\"b\"", "\"\\u0061\"", "0",
         "1", "-1", "true", "null", "false", "\"a\":1", "\"\\u0061\":", "1.5",   "1e5",         " ",
     };
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     size_t accepted = 0;
     for (int round = 0; round < 50000; round++) {
         char text[128];
@@ -188,7 +187,7 @@ static void the_scanners_agree_on_random_sequences_of_tokens(void **state)
         check_alike(&json, text, size, &accepted);
     }
     assert_true(accepted > 500);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 int main(void)

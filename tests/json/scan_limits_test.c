@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 static arcp_status scan(arcp_json *json, const arcp_buf *text, const arcp_json_limits *limits,
                         arcp_error *err)
@@ -35,7 +35,7 @@ static const nest_row nests[] = {
 static void the_outermost_level_counts_as_one(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof nests / sizeof *nests; i++) {
         for (uint32_t levels = 1; levels <= 66; levels++) {
             arcp_buf text = arcp_buf_init();
@@ -59,19 +59,19 @@ static void the_outermost_level_counts_as_one(void **state)
             arcp_buf_fini(&text);
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void a_scalar_needs_no_level(void **state)
 {
     (void)state;
     const arcp_json_limits limits = {.depth_max = 0, .members_max = 0, .bytes_max = 4};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, ARCP_SPAN_LITERAL("true"), &limits, &err), &err);
     assert_int_equal(arcp_json_scan(&json, ARCP_SPAN_LITERAL("[]"), &limits, &err),
                      ARCP_E_INVALID_REQUEST);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void levels_are_counted_down_again(void **state)
@@ -79,18 +79,18 @@ static void levels_are_counted_down_again(void **state)
     (void)state;
     arcp_json_limits limits = arcp_json_limits_init();
     limits.depth_max = 2;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, ARCP_SPAN_LITERAL("[[],{},[1],{\"a\":1},[]]"), &limits, &err),
              &err);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void ten_thousand_levels_are_refused_at_the_sixty_fifth(void **state)
 {
     (void)state;
     const arcp_json_limits limits = arcp_json_limits_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     repeat(&text, "[", 10000);
     repeat(&text, "]", 10000);
@@ -98,7 +98,7 @@ static void ten_thousand_levels_are_refused_at_the_sixty_fifth(void **state)
     assert_int_equal(scan(&json, &text, &limits, &err), ARCP_E_INVALID_REQUEST);
     assert_int_equal(err.offset, 64);
     arcp_buf_fini(&text);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* No recursion: a caller may raise the limit as far as it likes. */
@@ -106,7 +106,7 @@ static void a_million_levels_need_no_stack(void **state)
 {
     (void)state;
     const arcp_json_limits limits = {1000000, 10, 64 << 20};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     repeat(&text, "{\"a\":[", 500000);
     repeat(&text, "]}", 500000);
@@ -116,7 +116,7 @@ static void a_million_levels_need_no_stack(void **state)
     arcp_buf_append_byte(&text, ']');
     assert_int_equal(scan(&json, &text, &limits, &err), ARCP_E_INVALID_REQUEST);
     arcp_buf_fini(&text);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* {"m0":0,"m1":1,...}, `extra` behind the last one. */
@@ -134,7 +134,7 @@ static void an_object_has_ten_thousand_members_at_most(void **state)
 {
     (void)state;
     const arcp_json_limits limits = arcp_json_limits_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     arcp_buf text = arcp_buf_init();
     make_wide(&text, "m", 10000, "");
@@ -147,13 +147,13 @@ static void an_object_has_ten_thousand_members_at_most(void **state)
     assert_non_null(strstr(err.message, "more than 10000 members"));
     assert_int_equal(err.offset, full);
     arcp_buf_fini(&text);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void small_limits_of_members_hold_too(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (uint32_t members = 0; members <= 20; members++) {
         arcp_buf text = arcp_buf_init();
         make_wide(&text, "m", members, "");
@@ -167,7 +167,7 @@ static void small_limits_of_members_hold_too(void **state)
         }
         arcp_buf_fini(&text);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void elements_are_not_members(void **state)
@@ -175,7 +175,7 @@ static void elements_are_not_members(void **state)
     (void)state;
     arcp_json_limits limits = arcp_json_limits_init();
     limits.members_max = 1;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "{\"a\":[0");
     repeat(&text, ",{\"a\":1}", 50000);
@@ -184,7 +184,7 @@ static void elements_are_not_members(void **state)
     check_ok(scan(&json, &text, &limits, &err), &err);
     assert_int_equal(json.count, 4 + 3 * 50000);
     arcp_buf_fini(&text);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* The same name again, at every distance around the size from which names are hashed. */
@@ -193,7 +193,7 @@ static void a_name_twice_is_found_in_objects_of_any_size(void **state)
     (void)state;
     const arcp_json_limits limits = arcp_json_limits_init();
     static const size_t sizes[] = {1, 2, 12, 14, 15, 16, 17, 31, 32, 33, 100, 1000, 9999};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t members = sizes[i];
         for (size_t step = 0; step < 3; step++) {
@@ -215,7 +215,7 @@ static void a_name_twice_is_found_in_objects_of_any_size(void **state)
             }
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* Names of 1 to 11 bytes: the search of a small object must not miss any. */
@@ -223,7 +223,7 @@ static void no_name_is_overlooked_in_a_small_object(void **state)
 {
     (void)state;
     const arcp_json_limits limits = arcp_json_limits_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (unsigned i = 0; i < 3000; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "%0*u", (int)(i % 12), i * 7919u);
@@ -236,14 +236,14 @@ static void no_name_is_overlooked_in_a_small_object(void **state)
         (void)snprintf(text, sizeof text, "{\"%s\":0,\"x\":1,\"%sx\":2}", name, name);
         check_ok(arcp_json_scan(&json, arcp_span_cstr(text), &limits, &err), &err);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void a_text_may_have_as_many_bytes_as_allowed(void **state)
 {
     (void)state;
     arcp_json_limits limits = arcp_json_limits_init();
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf text = arcp_buf_init();
     arcp_buf_append_byte(&text, '"');
     assert_true(arcp_buf_reserve(&text, limits.bytes_max));
@@ -260,7 +260,7 @@ static void a_text_may_have_as_many_bytes_as_allowed(void **state)
     limits.bytes_max = SIZE_MAX;
     check_ok(scan(&json, &text, &limits, &err), &err);
     arcp_buf_fini(&text);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 /* Places are 32 bits wide, whatever the caller allows. The text is never read. */
@@ -268,12 +268,12 @@ static void a_text_of_four_gigabytes_is_refused_unread(void **state)
 {
     (void)state;
     const arcp_json_limits limits = {64, 10000, SIZE_MAX};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     assert_int_equal(arcp_json_scan(&json, arcp_span_make("1", (size_t)UINT32_MAX), &limits, &err),
                      ARCP_E_INVALID_REQUEST);
     assert_true(err.offset == (size_t)UINT32_MAX - 1);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static double seconds_to_scan(arcp_json *json, const arcp_buf *text, const arcp_json_limits *limits)
@@ -299,7 +299,7 @@ static void the_time_for_names_grows_with_their_number_only(void **state)
 {
     (void)state;
     const arcp_json_limits limits = {64, 1000000, 64 << 20};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf few = arcp_buf_init();
     arcp_buf many = arcp_buf_init();
     make_wide(&few, "member_", 4000, "");
@@ -311,7 +311,7 @@ static void the_time_for_names_grows_with_their_number_only(void **state)
     }
     arcp_buf_fini(&few);
     arcp_buf_fini(&many);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 int main(void)

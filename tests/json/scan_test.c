@@ -1,9 +1,8 @@
 /* What is JSON and what is not (RFC 8259), and where and why a text is refused. */
 #include "support/check.h"
 
-#include <arcp/json.h>
-
 #include "support/slow_json.h"
+#include "json/json.h"
 
 static const arcp_json_limits limits = {64, 10000, 4194304};
 
@@ -97,7 +96,7 @@ static const accept_row accepted[] = {
 static void what_the_rfc_allows_is_accepted(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
         const accept_row *row = &accepted[i];
         print_message("  %s\n", row->name);
@@ -109,7 +108,7 @@ static void what_the_rfc_allows_is_accepted(void **state)
         assert_non_null(model);
         slow_json_free(model);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 typedef struct refuse_row {
@@ -279,7 +278,7 @@ static const refuse_row refused[] = {
 static void what_the_rfc_does_not_allow_is_refused_with_place_and_reason(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const refuse_row *row = &refused[i];
         print_message("  %s\n", row->name);
@@ -296,24 +295,24 @@ static void what_the_rfc_does_not_allow_is_refused_with_place_and_reason(void **
         /* The description is optional. */
         assert_int_equal(arcp_json_scan(&json, row->text, &limits, NULL), ARCP_E_INVALID_REQUEST);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void a_refused_text_never_names_bytes_of_another_line(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     arcp_span text = ARCP_SPAN_LITERAL("{\"a\\nb\":1,\"a\\u000ab\":2}");
     assert_int_equal(arcp_json_scan(&json, text, &limits, &err), ARCP_E_INVALID_REQUEST);
     assert_null(strchr(err.message, '\n'));
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void an_index_is_usable_again_after_a_refusal(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     for (int round = 0; round < 3; round++) {
         assert_int_equal(arcp_json_scan(&json, ARCP_SPAN_LITERAL("[1,[2,{"), &limits, &err),
@@ -324,8 +323,8 @@ static void an_index_is_usable_again_after_a_refusal(void **state)
         check_ok(arcp_json_scan(&json, ARCP_SPAN_LITERAL("{\"a\":\" \"}"), &limits, &err), &err);
         assert_false(json.has_space);
     }
-    arcp_json_fini(&json);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void nodes_have_the_positions_of_their_values(void **state)
@@ -345,7 +344,7 @@ static void nodes_have_the_positions_of_their_values(void **state)
         {"\"b\"", ARCP_JSON_STRING, 7},
         {"null", ARCP_JSON_NULL, 8},
     };
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     arcp_span text = ARCP_SPAN_LITERAL("  {\"a\": [1, \"x\\n\", {}], \"b\": null} ");
     check_ok(arcp_json_scan(&json, text, &limits, &err), &err);
@@ -356,7 +355,7 @@ static void nodes_have_the_positions_of_their_values(void **state)
         assert_int_equal(json.nodes[at].next, want[at].next);
         assert_int_equal(json.nodes[at].flags, at == 4);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 int main(void)

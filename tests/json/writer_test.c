@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 static const arcp_json_limits limits = {64, 10000, 4194304};
 
@@ -62,7 +62,7 @@ static void strings_are_quoted_with_the_shortest_escapes(void **state)
 static void quoted_text_is_valid_and_unescapes_to_itself(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_buf out = arcp_buf_init();
     arcp_buf scratch = arcp_buf_init();
     for (unsigned pair = 0; pair < 65536; pair++) {
@@ -79,7 +79,7 @@ static void quoted_text_is_valid_and_unescapes_to_itself(void **state)
     }
     arcp_buf_fini(&scratch);
     arcp_buf_fini(&out);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 typedef struct compact_row {
@@ -105,7 +105,7 @@ static const compact_row compacts[] = {
 static void compacting_drops_white_space_and_nothing_else(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     for (size_t i = 0; i < sizeof compacts / sizeof *compacts; i++) {
         print_message("  %s\n", compacts[i].name);
         arcp_error err = {0};
@@ -116,13 +116,13 @@ static void compacting_drops_white_space_and_nothing_else(void **state)
         check_span(arcp_span_from(arcp_buf_span(&out), 1), compacts[i].want);
         arcp_buf_fini(&out);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void a_part_is_compacted_alone(void **state)
 {
     (void)state;
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(
         arcp_json_scan(&json, ARCP_SPAN_LITERAL("{ \"a\" : [ 1, 2 ] , \"b\" : 3 }"), &limits, &err),
@@ -131,7 +131,7 @@ static void a_part_is_compacted_alone(void **state)
     arcp_json_compact(&json, arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("a")), &out);
     check_span(arcp_buf_span(&out), "[1,2]");
     arcp_buf_fini(&out);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 static void the_writer_places_commas(void **state)
@@ -215,12 +215,12 @@ static void sixty_four_levels_can_be_written(void **state)
         arcp_json_write_u64(&writer, 2);
         arcp_json_end_array(&writer);
     }
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     check_ok(arcp_json_scan(&json, arcp_buf_span(&out), &limits, &err), &err);
     assert_int_equal(arcp_json_count(&json, ARCP_JSON_ROOT), 3);
     assert_int_equal(json.count, 64 * 3);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     arcp_buf_fini(&out);
 }
 

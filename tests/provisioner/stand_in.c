@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 typedef struct connection {
     uv_tcp_t tcp;
@@ -113,7 +113,7 @@ void stand_in_forget(stand_in *self)
 
 static int handle(stand_in *self, const char *path, arcp_span body, char *out, size_t size)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = {16, 100, 65536};
     int status = 404;
     if (strcmp(path, "/v1/traces") == 0) {
@@ -132,7 +132,7 @@ static int handle(stand_in *self, const char *path, arcp_span body, char *out, s
     } else if (strcmp(path, "/key/delete") == 0) {
         status = delete_keys(self, &json, out, size);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
     return status;
 }
 

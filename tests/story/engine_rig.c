@@ -99,7 +99,7 @@ void rig_profile(engine_rig *rig, const char *client, const char *principal, con
 /* Reads the members of a row as arcpd reads them from its configuration. */
 static void add_policy(engine_rig *rig, const char *row)
 {
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = arcp_json_limits_init();
     arcp_error error = {0};
     arcp_buf lease = arcp_buf_init();
@@ -138,7 +138,7 @@ static void add_policy(engine_rig *rig, const char *row)
     check_ok(arcp__engine_add_policy(rig->engine, &policy, &error), &error);
     arcp_lease_unref(ceiling);
     arcp_buf_fini(&lease);
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 void rig_policy(engine_rig *rig, const char *row)

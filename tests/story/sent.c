@@ -2,9 +2,8 @@
  * written from. */
 #include "support/check.h"
 
-#include <arcp/json.h>
-
 #include "story/stage.h"
+#include "json/json.h"
 
 static const struct {
     const char *type, *member;
@@ -29,13 +28,13 @@ void story_check_sent(const char *frame)
 {
     const arcp_span text = arcp_span_cstr(frame);
     const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     assert_int_equal(arcp_json_scan(&json, text, &limits, NULL), ARCP_OK);
     const arcp_span type = member_text(&json, "type");
     const arcp_json_ref payload =
         arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
     if (arcp_span_equal_cstr(type, "reply")) {
-        arcp_json_fini(&json);
+        arcp__json_fini(&json);
         return;
     }
     for (arcp_json_ref name = arcp_json_first(&json, payload); name != ARCP_JSON_ABSENT;
@@ -56,5 +55,5 @@ void story_check_sent(const char *frame)
                      (int)text.size, text.data);
         }
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }

@@ -6,8 +6,9 @@
 
 #include <stdbool.h>
 
-#include <arcp/json.h>
 #include <arcp/span.h>
+
+#include "json/json.h"
 
 typedef struct slow_json slow_json;
 

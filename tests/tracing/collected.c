@@ -2,7 +2,7 @@
 
 #include "support/check.h"
 
-#include <arcp/json.h>
+#include "json/json.h"
 
 static arcp_json_ref member(const arcp_json *json, arcp_json_ref object, const char *name)
 {
@@ -35,7 +35,7 @@ static void read_span(collected *out, const arcp_json *json, arcp_json_ref ref)
 static void read_request(collected *out, arcp_span text)
 {
     const arcp_json_limits limits = {64, 1000, SIZE_MAX};
-    arcp_json json = ARCP_JSON_INIT;
+    arcp_json json = ARCP__JSON_INIT;
     arcp_error error = {0};
     check_ok(arcp_json_scan(&json, text, &limits, &error), &error);
     arcp_json_ref resources = member(&json, ARCP_JSON_ROOT, "resourceSpans");
@@ -48,7 +48,7 @@ static void read_request(collected *out, arcp_span text)
          at = arcp_json_next(&json, spans, at)) {
         read_span(out, &json, at);
     }
-    arcp_json_fini(&json);
+    arcp__json_fini(&json);
 }
 
 void collected_read(stand_in *from, collected *out)

@@ -203,11 +203,10 @@ const arcp_outcome *world_outcome(world *w, arcp_job *job)
 
 static bool canonical(arcp_span text, arcp_buf *out)
 {
-    const arcp_json_limits limits = arcp_json_limits_init();
-    arcp_json json = ARCP_JSON_INIT;
-    bool is_json = arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK &&
-                   arcp_json_canonical(&json, ARCP_JSON_ROOT, out, NULL) == ARCP_OK;
-    arcp_json_fini(&json);
+    arcp_json *json = arcp_json_new();
+    bool is_json = json != NULL && arcp_json_scan(json, text, NULL, NULL) == ARCP_OK &&
+                   arcp_json_canonical(json, ARCP_JSON_ROOT, out, NULL) == ARCP_OK;
+    arcp_json_free(json);
     return is_json;
 }
 
