@@ -47,7 +47,7 @@ ARCP_API void arcp_budget_restore(arcp_budget *budget, size_t index, arcp_decima
 ARCP_API bool arcp_budget_counts(const arcp_budget *budget, arcp_span currency);
 
 /* What can still be spent of a currency at this node: the least that remains there or at
- * any ancestor that counts it. False (and *remaining untouched) when nobody does. */
+ * any ancestor that counts it. False (and *remaining untouched) when none of them does. */
 ARCP_API ARCP_MUST_CHECK bool arcp_budget_available(const arcp_budget *budget, arcp_span currency,
                                                     arcp_decimal *remaining);
 
@@ -71,13 +71,13 @@ typedef struct arcp_budget_report {
  * overdraws is taken too (the cost was real), and past the largest number the counter
  * stays used up. Writes at most `reports_max` reports, nearest node first, and returns
  * how many there were; a crossing that finds no room comes with the next spend. A
- * currency nobody counts, and an amount of zero or below, change nothing and return 0. */
+ * currency without a counter, and an amount of zero or below, change nothing and return 0. */
 ARCP_API size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_decimal amount,
                                   arcp_budget_report *reports, size_t reports_max);
 
 /* Holds `amount` at the node and all its ancestors, all or nothing: false when any of
  * them has less remaining (or, rarely, while another thread's hold that will be refused
- * is in the way), and for negative amounts. True for a currency nobody counts.
+ * is in the way), and for negative amounts. True for a currency without a counter.
  *
  * Every successful reserve is ended by exactly one of: settle, which turns the held
  * amount into a spend of `actual` (may be smaller or larger), and unreserve, which gives it

@@ -96,9 +96,9 @@ ARCP_API bool arcp_lease_has_expiry(const arcp_lease *lease);
  * for one that 64 bits do not hold (from April 2262 on). */
 ARCP_API int64_t arcp_lease_expires_wall_ns(const arcp_lease *lease);
 
-/* What it says, by index (asserted to be below the count); names and patterns live with the
- * lease, in the order they were given, each followed by a NUL. The patterns of cost.budget are its
- * amounts as text. */
+/* Capabilities and patterns, by index (asserted to be below the count); names and patterns live
+ * with the lease, in the order they were given, each followed by a NUL. The patterns of cost.budget
+ * are its amounts as text. */
 ARCP_API size_t arcp_lease_capability_count(const arcp_lease *lease);
 ARCP_API arcp_span arcp_lease_capability_name(const arcp_lease *lease, size_t capability);
 ARCP_API size_t arcp_lease_pattern_count(const arcp_lease *lease, size_t capability);

@@ -237,7 +237,7 @@ struct arcp__audit_trail {
     arcp__audit_log *log;  /* NULL: there is no audit log */
     arcp_runtime *runtime; /* NULL: not attached */
     arcp__logger *logger;
-    bool is_failing; /* what the runtime was told last */
+    bool is_failing; /* as last reported to the runtime */
     arcp__notice notice;
 };
 
@@ -247,7 +247,7 @@ ARCP_MUST_CHECK arcp_status arcp__audit_trail_open(arcp__audit_trail *trail, uv_
                                                    const char *directory, arcp__logger *logger,
                                                    arcp_error *err);
 
-/* Sets the runtime that is told whether records can be written; NULL: none. */
+/* Sets the runtime that is notified when records can be written or no longer; NULL: none. */
 void arcp__audit_trail_attach(arcp__audit_trail *trail, arcp_runtime *runtime);
 
 /* Appends a record of the runtime. */
@@ -351,8 +351,8 @@ typedef struct arcp__state_dump {
     uv_signal_t signal;
     uv_work_t work;     /* writes `text` */
     arcp_buf text;      /* the loop's, but while the work is under way */
-    arcp_status status; /* of the work; likewise */
-    arcp_error error;   /* likewise */
+    arcp_status status; /* of the work, which owns it meanwhile */
+    arcp_error error;   /* of the work, which owns it meanwhile */
     int pid_fd;         /* holds the lock on arcpd.pid; -1: another arcpd has it */
     bool is_open, is_writing, is_asked_again;
 } arcp__state_dump;

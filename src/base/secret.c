@@ -13,7 +13,8 @@ arcp_secret *arcp_secret_new(arcp_span bytes)
 {
     arcp_secret *secret = NULL;
     if (bytes.size < SIZE_MAX - sizeof(*secret)) {
-        secret = arcp__alloc(sizeof(*secret) + bytes.size + 1); /* zero: a NUL stands behind */
+        secret =
+            arcp__alloc(sizeof(*secret) + bytes.size + 1); /* zeroed: a NUL follows the bytes */
     }
     if (secret != NULL) {
         secret->size = bytes.size;

@@ -165,7 +165,7 @@ typedef struct arcp__client_request {
     unsigned drops;     /* see ARCP__REQUEST_DROPS_MAX */
     uint64_t sent_at;   /* frames that had been received when it was sent */
     uint64_t early_seq; /* subscribe: of what came before the answer, see client_receive.c */
-    bool abandoned;     /* nobody waits, but the answer may still come */
+    bool abandoned;     /* no caller waits, but the response may still arrive */
     bool is_overtaken;  /* abandoned, and its turn is over where answers come in order */
     bool is_internal;   /* the client's, about job_id; see client_silent.c */
     bool with_history;  /* subscribe */

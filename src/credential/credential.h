@@ -80,7 +80,7 @@ typedef struct arcp__credential_viewer {
     bool is_anonymous;
     bool has_feature;     /* it negotiated provisioned_credentials */
     bool is_connected;    /* it has a link */
-    bool link_is_private; /* nobody else can read its traffic */
+    bool link_is_private; /* no third party can read its traffic */
 } arcp__credential_viewer;
 
 typedef struct arcp__credential_spec {

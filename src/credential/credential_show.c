@@ -1,6 +1,6 @@
 /* Who may see a credential (§9.8.1, §14): the job's agent, and authenticated sessions of the
- * submitter's principal that negotiated the feature, over a link whose traffic nobody else can
- * read.
+ * submitter's principal that negotiated the feature, over a link whose traffic no third
+ * party can read.
  *
  * Stored and replayed records contain no value. It is added when a frame is sent, as long as it is
  * live: after its revocation the same frame is sent without it. */

@@ -50,7 +50,7 @@ struct arcp__credential {
     uint64_t call_id;            /* of the call under way; 0: none */
     arcp__provision_verb verb;   /* of that call */
     char call_traceparent[ARCP__TRACEPARENT_SIZE + 1]; /* of that call, once it is made */
-    int64_t call_wall_ns;                              /* likewise */
+    int64_t call_wall_ns;                              /* of that call, once it is made */
     UT_hash_handle hh_call;
     arcp__timer timer;       /* LIVE: rotation; REVOKING: the next attempt */
     arcp__timer usage_timer; /* LIVE */

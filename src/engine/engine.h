@@ -38,7 +38,7 @@ typedef struct arcp__engine arcp__engine;
 
 typedef struct arcp__engine_options {
     const char *runtime_name;    /* sent in session.welcome; borrowed for the engine's life */
-    const char *runtime_version; /* likewise */
+    const char *runtime_version; /* sent in session.welcome; borrowed for the engine's life */
     arcp_settings settings;
     arcp__random_fn random; /* a CSPRNG, or a seeded source in tests */
     void *random_user;

@@ -49,7 +49,7 @@ typedef struct arcp__log {
     arcp__pending_effect *lines; /* LOG effects: never wait, and go first */
     arcp__pending_effect *ready, *waiting;
     arcp__pending_effect *handed;      /* the owner uses its text until the next call */
-    arcp__pending_effect *handed_line; /* likewise */
+    arcp__pending_effect *handed_line; /* the owner uses its text until the next call */
     arcp__pending_effect *free_effects;
 
     arcp__batch *open_batch; /* being filled */

@@ -163,7 +163,7 @@ struct arcp__link {
     bool has_next_frame;
     bool is_throttled; /* paused until throttle_timer: too many refusals, or too slow frames */
     bool is_full;    /* its unsent responses exceeded the limit and are not yet below half of it */
-    bool paused;     /* its owner was told to pass no more frames */
+    bool paused;     /* its owner passes no more frames */
     bool input_over; /* the peer sends nothing more */
 };
 
@@ -342,7 +342,7 @@ typedef struct arcp__profile_row {
 bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *refusal);
 
 /* ---- link.c ---- */
-/* Whether nobody else can read its traffic: a pipe, loopback, or encrypted. */
+/* Whether no third party can read its traffic: a pipe, loopback, or encrypted. */
 bool arcp__link_is_private(const arcp__link *link);
 /* Sends session.error and closes the link (§12: it is fatal). */
 void arcp__link_fail(arcp__sessions *sessions, arcp__link *link, const arcp_error *error,

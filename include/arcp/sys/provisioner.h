@@ -140,7 +140,7 @@ typedef struct arcp_provisioner_callbacks {
 typedef struct arcp_provisioner_ops {
     size_t struct_size;
     const char *name; /* "static", "http": kept with what was issued */
-    /* Who is told; once, before the first call. */
+    /* Sets the callbacks; once, before the first call. */
     void (*set_callbacks)(arcp_provisioner *provisioner,
                           const arcp_provisioner_callbacks *callbacks);
     /* Asks for a new value under request->alias. Anything but ARCP_OK (ARCP_E_NO_MEMORY,
@@ -155,7 +155,7 @@ typedef struct arcp_provisioner_ops {
      * stays good until it is revoked, unless the result says `replaced`. NULL: issue serves. */
     arcp_status (*rotate)(arcp_provisioner *provisioner, const arcp_provision_request *request,
                           arcp_error *err);
-    /* Asks what was spent with a value. NULL: nobody can tell. */
+    /* Requests the amount that was spent with a value. NULL: the upstream cannot report it. */
     arcp_status (*usage)(arcp_provisioner *provisioner, const arcp_provision_request *request,
                          arcp_error *err);
     /* What an upstream's error means here: ARCP_E_BUDGET_EXHAUSTED, ARCP_E_PERMISSION_DENIED

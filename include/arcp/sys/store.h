@@ -133,11 +133,11 @@ typedef struct arcp_store_ops {
     size_t struct_size;
     const char *name; /* "memory", "sqlite" */
     bool durable;     /* survives the process */
-    /* Sets who is told; once, before the first submit, read or scan. */
+    /* Sets the callbacks; once, before the first submit, read or scan. */
     void (*set_callbacks)(arcp_store *store, const arcp_store_callbacks *callbacks);
     /* Queues a batch. ARCP_E_USAGE (an empty or too long key, no such table or kind, a
      * line feed in a record or value), ARCP_E_LIMIT (a record, value or position beyond
-     * what is said above), ARCP_E_CLOSED while the store closes, ARCP_E_NO_MEMORY; then
+     * the limits above), ARCP_E_CLOSED while the store closes, ARCP_E_NO_MEMORY; then
      * there is no completion. */
     arcp_status (*submit)(arcp_store *store, const arcp_store_batch *batch, arcp_error *err);
     /* Reads records of a stream from `from` on: at most `count_max` (not 0) of them and at

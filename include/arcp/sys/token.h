@@ -1,8 +1,8 @@
 /* For implementers of a token verifier: whose token is this?
  *
- * A verifier is asked with a question and gives it back with an answer, at once or later,
- * so that it may ask somebody else first. A runtime asks its verifiers one after the other
- * until one of them accepts; a token that nobody accepts is refused.
+ * A verifier gets a question and returns it with an answer, at once or later, so that it can ask
+ * another service first. A runtime asks its verifiers one after the other until one of them
+ * accepts; a token that none of them accepts is refused.
  *
  * A question belongs to the verifier from `ask` until arcp_token_question_answer, which
  * must be called exactly once for each: from inside `ask` or later, on any thread, even
@@ -34,8 +34,8 @@ typedef struct arcp_token_question arcp_token_question;
 
 typedef struct arcp_token_answer {
     size_t struct_size;
-    /* ARCP_OK; ARCP_E_UNAUTHENTICATED: not a token of ours; ARCP_E_INTERNAL_ERROR: it cannot
-     * be told now, and the peer may try again later. Anything else refuses as
+    /* ARCP_OK; ARCP_E_UNAUTHENTICATED: not a token of ours; ARCP_E_INTERNAL_ERROR: the
+     * answer is not known now, and the peer may try again later. Anything else refuses as
      * UNAUTHENTICATED. */
     arcp_status status;
     /* With ARCP_OK: 1 to ARCP_PRINCIPAL_BYTES_MAX bytes of UTF-8 without control characters;
@@ -75,7 +75,7 @@ typedef struct arcp_token_verifier_ops {
     /* Takes the question. On the loop's thread; must not block. Deny is the answer to
      * everything that goes wrong. */
     void (*ask)(arcp_token_verifier *verifier, arcp_token_question *question);
-    /* Nobody asks any more. On the loop's thread. */
+    /* There are no further questions. On the loop's thread. */
     void (*free)(arcp_token_verifier *verifier);
 } arcp_token_verifier_ops;
 
