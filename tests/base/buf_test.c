@@ -391,7 +391,7 @@ static void a_string_taken_of_a_full_secret_buffer_leaves_no_copy(void **state)
     arcp_free(text);
 }
 
-static void a_secret_buffer_that_cannot_grow_keeps_what_it_has(void **state)
+static void a_secret_buffer_that_cannot_grow_keeps_its_content(void **state)
 {
     (void)state;
     arcp_buf buf = arcp_buf_secret_init();
@@ -427,7 +427,7 @@ int main(void)
         cmocka_unit_test(consumed_bytes_of_a_secret_buffer_are_wiped),
         cmocka_unit_test(the_memory_of_a_taken_secret_holds_nothing_else),
         cmocka_unit_test(a_string_taken_of_a_full_secret_buffer_leaves_no_copy),
-        cmocka_unit_test(a_secret_buffer_that_cannot_grow_keeps_what_it_has),
+        cmocka_unit_test(a_secret_buffer_that_cannot_grow_keeps_its_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,7 +169,7 @@ static void a_flood_of_jobs_takes_nothing_from_others_in_memory(void **state)
     play_keeping("memory:", false);
 }
 
-/* ---- what is said ---- */
+/* ---- output of agents ---- */
 
 static uint64_t file_bytes(const char *suffix)
 {
@@ -206,7 +206,7 @@ static bool await_over(wire *w, const char *job_id)
     return true;
 }
 
-static void agents_that_say_too_much_end_with_nobody_there(void **state)
+static void agents_that_write_too_much_end_without_a_client(void **state)
 {
     static char jobs[FLOODS][64];
     (void)state;
@@ -248,7 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flood_of_jobs_takes_nothing_from_others),
         cmocka_unit_test(a_flood_of_jobs_takes_nothing_from_others_in_memory),
-        cmocka_unit_test(agents_that_say_too_much_end_with_nobody_there),
+        cmocka_unit_test(agents_that_write_too_much_end_without_a_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

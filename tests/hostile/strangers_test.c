@@ -1,4 +1,4 @@
-/* Peers without a token: silent, half-way, many. Whoever has one is served beside them. */
+/* Peers without a token: silent, half-way, many. Clients with a token are served meanwhile. */
 #include "support/check.h"
 
 #include <arpa/inet.h>
@@ -104,7 +104,7 @@ static void run_job(wire *w)
 
 /* ---- tests ---- */
 
-static void silent_connections_shut_nobody_out(void **state)
+static void silent_connections_shut_no_client_out(void **state)
 {
     static int fds[SILENT];
     daemon_state d;
@@ -117,7 +117,7 @@ static void silent_connections_shut_nobody_out(void **state)
     struct pollfd one = {.fd = fds[0], .events = POLLIN};
     assert_int_equal(poll(&one, 1, WIRE_PATIENCE_MS), 1);
     assert_true(recv(fds[0], answer, sizeof(answer) - 1, 0) > 12);
-    assert_memory_equal(answer, "HTTP/1.1 503", 12); /* the oldest went, and was told */
+    assert_memory_equal(answer, "HTTP/1.1 503", 12); /* the oldest was closed, with a response */
     wire_close(&alice);
     close_all(fds, SILENT);
     daemon_end(&d);
@@ -134,7 +134,7 @@ static void upgraded_silence_is_bounded_too(void **state)
     wire second;
     enter(&d, &second);
     run_job(&second);
-    run_job(&alice); /* who was welcomed before them is nobody's oldest */
+    run_job(&alice); /* a connection that was welcomed is not pending */
     assert_int_equal(count_ended(wires, UPGRADED), UPGRADED - 255);
     wire_close(&second);
     wire_close(&alice);
@@ -318,7 +318,7 @@ static void take_descriptors(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(silent_connections_shut_nobody_out),
+        cmocka_unit_test(silent_connections_shut_no_client_out),
         cmocka_unit_test(upgraded_silence_is_bounded_too),
         cmocka_unit_test(partial_first_frames_are_bounded_together),
         cmocka_unit_test(strangers_leave_descriptors_for_agents),

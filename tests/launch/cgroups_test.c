@@ -1,5 +1,5 @@
-/* A cgroup for each agent's process: what hides from its process group ends with it. Where this
- * machine lets nobody make cgroups, the tests say that they were skipped. */
+/* A cgroup for each agent's process: what hides from its process group ends with it. Where
+ * cgroups cannot be made, the tests say that they were skipped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

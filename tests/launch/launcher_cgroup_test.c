@@ -1,5 +1,5 @@
-/* The direct launcher puts a process into a cgroup, with and without clone3. Where this machine
- * lets nobody make cgroups, the tests say that they were skipped. */
+/* The direct launcher puts a process into a cgroup, with and without clone3. Where cgroups
+ * cannot be made, the tests say that they were skipped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -54,7 +54,8 @@ static void a_process_is_in_the_given_cgroup(void **state)
     arcp__cgroups_close(cgroups);
 }
 
-/* Linux kills what is born into a cgroup that was killed, also when it is empty again. */
+/* Linux kills processes that are started in a cgroup that was killed, even when it is empty again.
+ */
 static void the_next_one_lives_although_the_cgroup_before_was_killed(void **state)
 {
     fixture *f = *state;
@@ -122,7 +123,7 @@ static void without_clone3_it_joins_the_cgroup(void **state)
 
 #if defined(__x86_64__)
 /* It does not join: that would hold the loop until every processor has passed a quiet state. */
-static void it_is_born_in_the_cgroup(void **state)
+static void it_is_started_in_the_cgroup(void **state)
 {
     check_without(*state, SYS_vfork);
 }
@@ -180,7 +181,7 @@ int main(void)
         FIXTURE_TEST(the_next_one_lives_although_the_cgroup_before_was_killed),
         FIXTURE_TEST(without_clone3_it_joins_the_cgroup),
 #if defined(__x86_64__)
-        FIXTURE_TEST(it_is_born_in_the_cgroup),
+        FIXTURE_TEST(it_is_started_in_the_cgroup),
 #endif
         FIXTURE_TEST(it_lives_where_our_own_cgroup_was_killed_before),
         FIXTURE_TEST(a_directory_that_is_no_cgroup_is_refused),

@@ -44,7 +44,7 @@ static pid_t pid_in(const arcp_buf *lines, const char *prefix)
     return number_in(found);
 }
 
-static void output_held_by_somebody_else_is_waited_for_a_while_only(void **state)
+static void output_held_by_another_process_is_waited_for_a_while_only(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "escape", NULL};
@@ -57,7 +57,7 @@ static void output_held_by_somebody_else_is_waited_for_a_while_only(void **state
     wait_for_watched(watched);
 }
 
-static void a_flood_by_somebody_else_is_not_read_for_ever(void **state)
+static void a_flood_by_another_process_is_not_read_for_ever(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "escape-and-flood", NULL};
@@ -160,7 +160,7 @@ static void freed_in_a_callback_it_says_nothing_more(void **state)
     assert_int_equal(owner.exits, 0);
 }
 
-static void whether_it_has_ended_is_known_before_the_owner_is_told(void **state)
+static void whether_it_has_ended_is_known_before_the_owner_is_notified(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "read line; exit 0");
@@ -172,7 +172,7 @@ static void whether_it_has_ended_is_known_before_the_owner_is_told(void **state)
     run_until(&rig, owner.exits != 0);
 }
 
-static void a_status_that_somebody_else_fetched_does_not_hang_it(void **state)
+static void a_status_that_was_fetched_elsewhere_does_not_hang_it(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo said");
@@ -390,7 +390,7 @@ static void freeing_the_table_ends_what_runs(void **state)
     const char *const argv[] = {PROBE, "stubborn", NULL};
     process_rig_run(&rig, &owner, argv);
     run_until(&rig, owner.line_count == 1);
-    owner.process = NULL; /* nobody frees it */
+    owner.process = NULL; /* it is not freed */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -399,16 +399,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(how_it_ended_comes_once_and_last),
-        TEST(output_held_by_somebody_else_is_waited_for_a_while_only),
-        TEST(a_flood_by_somebody_else_is_not_read_for_ever),
+        TEST(output_held_by_another_process_is_waited_for_a_while_only),
+        TEST(a_flood_by_another_process_is_not_read_for_ever),
         TEST(terminating_reaches_the_whole_group),
         TEST(who_ignores_sigterm_is_killed_a_little_later),
         TEST(what_ignores_sigterm_behind_it_is_killed_with_it),
         TEST(a_stopped_program_is_killed_too),
         TEST(freeing_a_running_one_ends_it_silently),
         TEST(freed_in_a_callback_it_says_nothing_more),
-        TEST(whether_it_has_ended_is_known_before_the_owner_is_told),
-        TEST(a_status_that_somebody_else_fetched_does_not_hang_it),
+        TEST(whether_it_has_ended_is_known_before_the_owner_is_notified),
+        TEST(a_status_that_was_fetched_elsewhere_does_not_hang_it),
         TEST(a_program_that_cannot_be_started_leaves_nothing),
         TEST(a_program_that_is_killed_or_freed_before_it_runs_ends_all_the_same),
         TEST(a_table_that_is_freed_ends_what_is_being_started),

@@ -1,9 +1,9 @@
-/* One running program: what it says, and what it is told. */
+/* One running program: its output and its input. */
 #include <signal.h>
 
 #include "process/one_process.h"
 
-/* ---- what it says ---- */
+/* ---- output ---- */
 
 static void lines_come_one_by_one_and_the_last_needs_no_line_feed(void **state)
 {
@@ -171,9 +171,9 @@ static void what_a_paused_program_wrote_is_read_when_it_has_ended(void **state)
     check_text(&owner.lines, "last words\n");
 }
 
-/* ---- what it is told ---- */
+/* ---- input ---- */
 
-static void it_is_told_lines_until_its_input_is_closed(void **state)
+static void it_gets_lines_until_its_input_is_closed(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "cat");
@@ -265,7 +265,7 @@ int main(void)
         TEST(the_last_two_kib_of_standard_error_are_kept),
         TEST(a_paused_program_waits_at_its_full_pipe_and_nothing_is_lost),
         TEST(what_a_paused_program_wrote_is_read_when_it_has_ended),
-        TEST(it_is_told_lines_until_its_input_is_closed),
+        TEST(it_gets_lines_until_its_input_is_closed),
         TEST(an_input_without_bytes_ends_at_once),
         TEST(eight_mib_are_queued_without_blocking_and_arrive),
         TEST(input_that_is_not_read_is_refused_beyond_a_limit),

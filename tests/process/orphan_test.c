@@ -48,7 +48,7 @@ static void a_note_is_read_as_it_was_written(void **state)
     assert_string_equal(after.boot, before.boot);
 }
 
-static void what_is_no_note_is_refused(void **state)
+static void a_file_that_is_not_a_note_is_refused(void **state)
 {
     (void)state;
 #define BOOT "01234567-89ab-cdef-0123-456789abcdef\n"
@@ -207,7 +207,7 @@ static size_t count_in(const char *path)
     return (size_t)about.st_nlink - 2; /* directories in it */
 }
 
-static void a_run_has_a_directory_others_pass_through_and_nobody_lists(void **state)
+static void a_run_has_a_directory_that_others_pass_through_and_cannot_list(void **state)
 {
     (void)state;
     arcp__work_directory *run = NULL;
@@ -299,7 +299,7 @@ static void notes_that_are_none_do_no_harm(void **state)
     check_ok(arcp__work_directory_open(base, &run, &killed, &error), &error);
     assert_int_equal(killed, 0);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(access(note, F_OK), 0); /* somebody else's */
+    assert_int_equal(access(note, F_OK), 0); /* of another process */
     assert_int_equal(access("/etc/passwd", F_OK), 0);
     arcp__work_directory_close(run);
 }
@@ -387,10 +387,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_note_is_read_as_it_was_written),
-        TEST(what_is_no_note_is_refused),
+        TEST(a_file_that_is_not_a_note_is_refused),
         TEST(only_exactly_the_noted_process_is_killed),
         TEST(members_of_a_group_without_its_first_are_killed_when_they_are_marked),
-        TEST(a_run_has_a_directory_others_pass_through_and_nobody_lists),
+        TEST(a_run_has_a_directory_that_others_pass_through_and_cannot_list),
         TEST(runs_of_one_base_leave_each_other_alone),
         TEST(what_a_killed_run_left_is_swept_by_the_next),
         TEST(notes_that_are_none_do_no_harm),

@@ -1,4 +1,4 @@
-/* One table of processes on one loop, and an owner that remembers what it is told. */
+/* One table of processes on one loop, and an owner that remembers its callbacks. */
 #ifndef ARCP_TESTS_PROCESS_PROCESS_RIG_H
 #define ARCP_TESTS_PROCESS_PROCESS_RIG_H
 
@@ -55,7 +55,7 @@ void process_rig_step(process_rig *rig, const char *what);
         }                                                                                          \
     } while (0)
 
-/* Starts rig->spec with another command and waits until it runs; `owner` is told. */
+/* Starts rig->spec with another command and waits until it runs; `owner` gets the callbacks. */
 void process_rig_run(process_rig *rig, process_owner *owner, const char *const *argv);
 void process_rig_run_shell(process_rig *rig, process_owner *owner, const char *script);
 /* The callbacks that write to `owner`. */

@@ -11,7 +11,7 @@
 #define BOB_LINES   3000u
 #define PROGRAMS    3u
 
-/* `flood` lines were delivered since the last one of bob's, which is told by its first letter. */
+/* `flood` lines were delivered since the last one of bob, whose lines have another first letter. */
 typedef struct counts {
     size_t flood, since, most_between, bob, starts, exits;
 } counts;

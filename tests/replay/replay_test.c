@@ -324,7 +324,7 @@ static void another_build_is_refused_unless_it_is_asked_for(void **state)
     arcp_buf_fini(&r.bytes);
 }
 
-static void what_is_no_trace_is_refused(void **state)
+static void a_file_that_is_not_a_trace_is_refused(void **state)
 {
     static const char *const texts[] = {"", "ARCPTRACE 2 x\n", "ARCPTRACE 1 x", "{\"kind\":1}\n"};
     (void)state;
@@ -349,7 +349,7 @@ int main(void)
         cmocka_unit_test(damage_is_named_with_its_place),
         cmocka_unit_test(a_trace_that_is_cut_off_is_played_up_to_there),
         cmocka_unit_test(another_build_is_refused_unless_it_is_asked_for),
-        cmocka_unit_test(what_is_no_trace_is_refused),
+        cmocka_unit_test(a_file_that_is_not_a_trace_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static unsigned count_registrations(void)
     return count;
 }
 
-static void registrations_that_no_job_needs_are_let_go_of(void **state)
+static void registrations_that_no_job_needs_are_freed(void **state)
 {
     (void)state;
     for (unsigned at = 0; at < RELOADS; at++) {
@@ -134,7 +134,7 @@ static void callbacks_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(registrations_that_no_job_needs_are_let_go_of, set_up,
+        cmocka_unit_test_setup_teardown(registrations_that_no_job_needs_are_freed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_job_keeps_the_registration_that_it_was_started_with,
                                         set_up, tear_down),

@@ -88,7 +88,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void an_agent_that_was_refused_is_told_when_there_is_room(void **state)
+static void an_agent_that_was_refused_is_notified_when_there_is_room(void **state)
 {
     static runtime_rig rig;
     (void)state;
@@ -122,7 +122,7 @@ static void must_not_be_told(arcp_agent_call *call, void *user)
     fail_msg("an agent that has ended its job was told of room");
 }
 
-static void an_agent_that_gives_up_when_it_is_refused_is_not_told(void **state)
+static void an_agent_that_gives_up_when_it_is_refused_is_not_notified(void **state)
 {
     static runtime_rig rig;
     (void)state;
@@ -182,7 +182,7 @@ static void tell_thread(arcp_agent_call *call, void *user)
     assert_int_equal(pthread_mutex_unlock(&own.mutex), 0);
 }
 
-static void an_agent_on_a_thread_of_its_own_is_told_of_each_refusal(void **state)
+static void an_agent_on_a_thread_of_its_own_is_notified_after_each_refusal(void **state)
 {
     static runtime_rig rig;
     (void)state;
@@ -219,7 +219,7 @@ static void other_handles_have_their_turn_while_an_agent_says_all_that_it_can(vo
     add_agent(&rig, run, told_of_room);
     runtime_rig_submit(&rig, "talker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
-    /* What fits at once may be said when it starts, and when it is told. */
+    /* It may write the lines that fit when it starts, and when it is notified. */
     assert_in_range(most_said, WAITING_BYTES_MAX / LINE_BYTES,
                     2 * (WAITING_BYTES_MAX / LINE_BYTES + 1));
     uv_close((uv_handle_t *)&turn, NULL);
@@ -253,7 +253,7 @@ static void talk_to_nobody(runtime_rig *rig)
     assert_true(t.said < LINES);
 }
 
-static void an_agent_whose_client_did_not_read_is_told_when_it_does(void **state)
+static void an_agent_whose_client_did_not_read_is_notified_when_it_does(void **state)
 {
     static runtime_rig rig;
     (void)state;
@@ -271,7 +271,7 @@ static bool knows_that_it_is_over(void *user)
     return t.is_over;
 }
 
-static void an_agent_that_was_refused_is_told_that_its_job_is_over(void **state)
+static void an_agent_that_was_refused_is_notified_when_its_job_has_ended(void **state)
 {
     static runtime_rig rig;
     (void)state;
@@ -286,18 +286,18 @@ static void an_agent_that_was_refused_is_told_that_its_job_is_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_told_when_there_is_room,
+        cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_notified_when_there_is_room,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_agent_that_gives_up_when_it_is_refused_is_not_told,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_agent_on_a_thread_of_its_own_is_told_of_each_refusal,
+        cmocka_unit_test_setup_teardown(an_agent_that_gives_up_when_it_is_refused_is_not_notified,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
+            an_agent_on_a_thread_of_its_own_is_notified_after_each_refusal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
             other_handles_have_their_turn_while_an_agent_says_all_that_it_can, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_agent_whose_client_did_not_read_is_told_when_it_does,
+        cmocka_unit_test_setup_teardown(an_agent_whose_client_did_not_read_is_notified_when_it_does,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_agent_that_was_refused_is_told_that_its_job_is_over,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            an_agent_that_was_refused_is_notified_when_its_job_has_ended, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

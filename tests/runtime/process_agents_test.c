@@ -116,8 +116,8 @@ static void keep_warnings(void *user, arcp_log_level level, const char *text, co
     }
 }
 
-/* Also one that is told when the first job comes is offered: it may be there by then. */
-static void what_is_missing_for_a_program_is_told_when_it_is_registered(void **state)
+/* The agent is offered even so: the program may exist when the first job starts. */
+static void a_missing_program_is_reported_when_it_is_registered(void **state)
 {
     const struct {
         const char *program, *path, *user, *says;
@@ -159,8 +159,8 @@ static void what_is_missing_for_a_program_is_told_when_it_is_registered(void **s
     }
 }
 
-/* Whether a process runs. Somebody else's zombie is as good as gone: an orphan belongs to
- * the system's first process, which takes its time. */
+/* Whether a process runs. The zombie of another parent counts as ended: an orphan belongs to
+ * the system's first process, which may reap it late. */
 static bool exists(pid_t pid)
 {
     char path[64];
@@ -276,7 +276,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(how_a_program_ends_is_what_the_job_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_program_that_cannot_be_started_fails_its_job_only, set_up,
                                         tear_down),
-        cmocka_unit_test(what_is_missing_for_a_program_is_told_when_it_is_registered),
+        cmocka_unit_test(a_missing_program_is_reported_when_it_is_registered),
         cmocka_unit_test_setup_teardown(cancelling_ends_the_whole_process_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_plain_program_gets_its_input_and_its_output_is_the_result,
                                         set_up, tear_down),

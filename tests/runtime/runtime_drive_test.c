@@ -11,7 +11,7 @@
 #include "runtime/runtime_state.h"
 
 #define ROUNDS_MAX     64u /* src/runtime/runtime_drive.c */
-#define WORTH_A_COMMIT 64u /* likewise */
+#define WORTH_A_COMMIT 64u /* src/runtime/runtime_drive.c */
 
 /* A memory store that says for a while that it has more. */
 static arcp_store_ops busy_ops;
@@ -104,7 +104,7 @@ static void finish(arcp_agent_call *call, void *user)
 }
 
 /* Not only when nothing is left to do, which may be never. */
-static void agents_are_let_go_of_in_each_turn_while_a_store_is_busy(void **state)
+static void agents_are_freed_in_each_turn_while_a_store_is_busy(void **state)
 {
     static runtime_rig rig;
     uv_check_t turn;
@@ -135,12 +135,12 @@ static void agents_are_let_go_of_in_each_turn_while_a_store_is_busy(void **state
 static struct {
     unsigned jobs;    /* that are submitted */
     unsigned runs;    /* agents that were started */
-    unsigned told;    /* denials that the log was told of */
+    unsigned told;    /* denials that the log got */
     unsigned barred;  /* of these: before the newest barrier */
     unsigned stored;  /* denials that the store was given */
     unsigned early;   /* batches with denials that came before the last agent was started */
     size_t most;      /* changes in one batch */
-    bool is_too_soon; /* the store was given more than the log had been told of */
+    bool is_too_soon; /* the store got more than the log had got */
 } seen;
 
 static arcp_store_ops watched_ops;
@@ -275,7 +275,7 @@ static void what_a_program_says_at_once_goes_to_the_store_in_parts(void **state)
     runtime_rig_stop(&rig);
 }
 
-static void what_was_decided_is_told_before_the_store_gets_what_shows_it(void **state)
+static void decisions_reach_the_log_before_the_store_gets_what_shows_them(void **state)
 {
     static runtime_rig rig;
     (void)state;
@@ -322,7 +322,7 @@ static bool all_have_talked(void *user)
     return talkers == TALKERS;
 }
 
-static void a_turn_waits_for_the_log_a_few_times_however_much_is_said_in_it(void **state)
+static void a_turn_waits_for_the_log_a_few_times_however_much_is_logged_in_it(void **state)
 {
     static runtime_rig rig;
     uv_check_t turn;
@@ -349,14 +349,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_handles_have_their_turn_while_a_store_is_busy),
-        cmocka_unit_test(agents_are_let_go_of_in_each_turn_while_a_store_is_busy),
+        cmocka_unit_test(agents_are_freed_in_each_turn_while_a_store_is_busy),
         cmocka_unit_test(
             a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agent_runs),
         cmocka_unit_test(what_few_jobs_change_is_one_batch),
         cmocka_unit_test(what_a_client_causes_in_one_turn_goes_to_the_store_in_parts),
         cmocka_unit_test(what_a_program_says_at_once_goes_to_the_store_in_parts),
-        cmocka_unit_test(a_turn_waits_for_the_log_a_few_times_however_much_is_said_in_it),
-        cmocka_unit_test(what_was_decided_is_told_before_the_store_gets_what_shows_it),
+        cmocka_unit_test(a_turn_waits_for_the_log_a_few_times_however_much_is_logged_in_it),
+        cmocka_unit_test(decisions_reach_the_log_before_the_store_gets_what_shows_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static inline void sql_close(sqlite3 *db)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* With nobody else at the file. */
+/* While no store has the file open. */
 static inline void sql_change(const char *path, const char *sql)
 {
     sqlite3 *db = sql_open(path);

@@ -6,8 +6,8 @@
 #include "store/sqlite_crc.h"
 #include "store/sqlite_schema.h"
 
-/* With nobody else at the file: changes it, and then all checksums are made right: what the store's
- * own code might have written if it were wrong, or what an older version wrote. */
+/* While no store has the file open: changes it and corrects all checksums, as the store's own code
+ * would have written it if it had a fault, or an older version. */
 static inline void sql_change_sealed(const char *path, const char *sql)
 {
     arcp__sqlite sqlite = {.db = sql_open(path), .path = path};

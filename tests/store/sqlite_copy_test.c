@@ -159,7 +159,7 @@ static void a_backup_is_made_while_the_store_is_written(void **state)
     rig_close(rig);
 }
 
-/* Also on a medium that nobody may write, where SQLite could make no log beside it. */
+/* Also on a read-only medium, where SQLite cannot make a log beside the file. */
 static void a_backup_needs_no_log(void **state)
 {
     fixture *self = *state;
@@ -350,7 +350,7 @@ static void a_restore_through_a_link_replaces_what_it_names(void **state)
     snprintf(far, sizeof(far), "%s", temp_dir_join(self->dir, "", "far/s.db"));
     assert_int_equal(rename(self->path, far), 0);
     assert_int_equal(symlink("far/s.db", self->path), 0);
-    /* The log stands beside the file, not beside the link. */
+    /* The log is beside the file, not beside the link. */
     sql_change(temp_dir_join(self->dir, "", "far/s.db-wal"), "CREATE TABLE t(x)");
     assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
     assert_non_null(

@@ -163,7 +163,7 @@ static void sweep(fault_kind kind, int count, int stride, arcp_status want)
     free(big);
 }
 
-/* A single failure is made up for by the second try; two in a row are told. */
+/* A single failure is hidden by the second attempt; two in a row are reported. */
 #define TWICE  2
 #define ALWAYS 1000000
 

@@ -289,7 +289,7 @@ static void a_stream_may_reach_its_last_position(void **state)
 
 /* ---- damage ---- */
 
-static void damaged_runs_are_told_and_do_not_spread(void **state)
+static void damaged_runs_are_reported_and_do_not_spread(void **state)
 {
     fixture *self = *state;
     static const struct {
@@ -531,7 +531,7 @@ int main(void)
         LAYOUT_TEST(what_a_killed_owner_left_to_delete_is_deleted_by_the_next),
         LAYOUT_TEST(ids_of_streams_are_used_again_when_they_are_used_up),
         LAYOUT_TEST(a_stream_may_reach_its_last_position),
-        LAYOUT_TEST(damaged_runs_are_told_and_do_not_spread),
+        LAYOUT_TEST(damaged_runs_are_reported_and_do_not_spread),
         LAYOUT_TEST(whether_anything_follows_is_asked_without_the_data_before),
         LAYOUT_TEST(damaged_ids_of_streams_refuse_the_start),
         LAYOUT_TEST(the_log_stays_small_however_much_is_written_and_read),

@@ -147,7 +147,7 @@ static void what_a_killed_owner_leaves_behind_for_a_moment_is_waited_for(void **
     rig_close(rig);
 }
 
-static void a_second_owner_is_told_who_and_what_to_do(void **state)
+static void a_second_owner_learns_which_process_has_it_and_what_to_do(void **state)
 {
     const temp_dir *dir = *state;
     const char *url = temp_dir_join(dir, "sqlite:", "s.db");
@@ -224,7 +224,7 @@ static void the_sqlite3_command_can_look_while_the_store_is_open(void **state)
     rig_close(rig);
 }
 
-static void what_is_no_database_is_refused_and_left_alone(void **state)
+static void a_file_that_is_not_a_database_is_refused_and_left_alone(void **state)
 {
     const temp_dir *dir = *state;
     static char text[5000];
@@ -331,7 +331,7 @@ static void special_names_are_files(void **state)
     assert_int_equal(chdir(before), 0);
 }
 
-/* As root everything can be written, so a child becomes nobody first. */
+/* root can write everything, so a child process becomes the user "nobody" first. */
 static int open_as_nobody(const char *url)
 {
     fflush(NULL);
@@ -373,7 +373,7 @@ static void directories_and_files_that_cannot_be_written_are_io_errors(void **st
     assert_int_equal(open_as_nobody(url), 0);
 }
 
-/* What this process has read by system calls so far; 0 where nobody counts. */
+/* Bytes that this process has read by system calls so far; 0 where the kernel does not count. */
 static uint64_t bytes_read(void)
 {
     static const char name[] = "rchar: ";
@@ -427,10 +427,10 @@ int main(void)
         OPEN_TEST(makes_directories_and_files_for_the_owner_only),
         OPEN_TEST(everything_is_there_after_a_restart),
         OPEN_TEST(what_a_killed_owner_leaves_behind_for_a_moment_is_waited_for),
-        OPEN_TEST(a_second_owner_is_told_who_and_what_to_do),
+        OPEN_TEST(a_second_owner_learns_which_process_has_it_and_what_to_do),
         OPEN_TEST(another_process_is_refused_until_the_owner_is_killed),
         OPEN_TEST(the_sqlite3_command_can_look_while_the_store_is_open),
-        OPEN_TEST(what_is_no_database_is_refused_and_left_alone),
+        OPEN_TEST(a_file_that_is_not_a_database_is_refused_and_left_alone),
         OPEN_TEST(an_empty_file_becomes_a_store),
         OPEN_TEST(another_programs_database_is_refused_and_left_alone),
         OPEN_TEST(a_newer_schema_is_refused),

@@ -1,4 +1,4 @@
-/* A store under test and what it answered. */
+/* A store under test, and its completions. */
 #ifndef ARCP_TESTS_STORE_RIG_H
 #define ARCP_TESTS_STORE_RIG_H
 

@@ -254,7 +254,7 @@ static void an_answer_of_tls_itself_does_not_count_as_what_was_written(void **st
     lower_drain(&w); /* the answer comes behind it, and is kept in its turn */
     assert_int_equal(w.written, strlen("first"));
     assert_true(w.kept.size > 0);
-    assert_true(owner_write(&w, "second")); /* the owner was told that it may */
+    assert_true(owner_write(&w, "second")); /* the owner was notified that it may */
     lower_drain(&w);
     lower_drain(&w);
     assert_int_equal(w.written, strlen("first") + strlen("second"));

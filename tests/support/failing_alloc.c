@@ -62,7 +62,7 @@ static void show(void *memory)
     }
 }
 
-/* A realloc that always moves, into bytes that nobody had before. */
+/* A realloc that always moves, into bytes that were never used before. */
 static void *move(void *memory, size_t size)
 {
     char *block = real_alloc(size);

@@ -1,4 +1,4 @@
-/* A program that says how it was started, or behaves as badly as it is told. */
+/* A program that prints how it was started, or misbehaves as its arguments say. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
