@@ -9,8 +9,8 @@
 #define SEQ_PREFIX  "{\"seq\":"
 #define HASH_PREFIX ",\"hash\":\""
 
-/* The one-shot interface of OpenSSL 3 looks its algorithm up anew at every call, which costs
- * more than hashing a line; the streaming one of SHA-256 alone does not. */
+/* OpenSSL 3 looks the algorithm up at every call of its one-shot interface, which costs more than
+ * hashing a line. The deprecated interface for SHA-256 does not. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -69,7 +69,7 @@ void arcp__audit_chain_append(arcp__audit_head *head, arcp_span record, arcp_buf
     }
 }
 
-/* {"seq":DIGITS, with the number in one spelling and not 0. */
+/* Reads {"seq":DIGITS, in canonical form (no leading zeros) and not 0. */
 static bool read_seq(arcp_span line, uint64_t *seq)
 {
     if (!arcp_span_starts_with(line, ARCP_SPAN_LITERAL(SEQ_PREFIX))) {

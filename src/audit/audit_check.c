@@ -4,9 +4,9 @@
 
 #include "json/json.h"
 
-/* No line of ours comes near; a file without line feeds is not read into memory. */
+/* Far more than any line of arcpd has. Limits memory if a file has no line feeds. */
 #define LINE_BYTES_MAX ((size_t)1 << 20)
-/* A start goes back so far at most (audit_file.c). */
+/* The most that a line `torn` can cover (WINDOW_BYTES in audit_file.c). */
 #define TORN_BYTES_MAX ((size_t)1 << 20)
 
 static const char *const names[] = {
@@ -56,13 +56,13 @@ static void report(arcp__audit_check *check, arcp__audit_problem problem, uint64
     report_at(check, check->line, problem, seq, message);
 }
 
-/* Lines that were none stay findings unless the next one vouches for them. */
-static void settle_torn(arcp__audit_check *check)
+/* Reports the malformed lines that no line `torn` has accounted for. They are the ones right before
+ * the current line, or before the end. */
+static void report_malformed(arcp__audit_check *check)
 {
-    /* The lines right before the one at hand, which is a line or the end. */
-    for (uint64_t count = check->torn_count; count > 0; count--) {
-        report_at(check, check->torn_line + check->torn_count - count,
-                  ARCP__AUDIT_PROBLEM_MALFORMED, 0, "the line is none of a chain: altered, or cut");
+    for (uint64_t i = 0; i < check->torn_count; i++) {
+        report_at(check, check->torn_line + i, ARCP__AUDIT_PROBLEM_MALFORMED, 0,
+                  "not a line of a chain: it was changed or cut off");
     }
     check->torn_count = 0;
     arcp_buf_clear(&check->torn_text);
@@ -100,7 +100,7 @@ static void read_note(arcp_span line, note *out)
     arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = arcp_json_limits_init();
     *out = (note){.is_torn = false};
-    /* Most lines are about other things, and are not looked into. */
+    /* Most lines are not about the log, and need not be parsed. */
     if (memmem(line.data, line.size, "\"event\":\"log\"", 13) == NULL) {
         return;
     }
@@ -119,8 +119,8 @@ static void read_note(arcp_span line, note *out)
 
 /* ---- the chain ---- */
 
-/* The note behind vouches for the last bytes before it: their size and hash. A note of an earlier
- * release is about the last line alone. */
+/* A line `torn` accounts for the last bytes before it by their size and hash. (Those of an earlier
+ * release cover the last line only.) */
 static void check_torn(arcp__audit_check *check, const note *about)
 {
     char hash[ARCP__AUDIT_HASH_SIZE];
@@ -138,10 +138,10 @@ static void check_torn(arcp__audit_check *check, const note *about)
             }
         }
     }
-    settle_torn(check);
+    report_malformed(check);
 }
 
-/* A line that is none: perhaps the next one vouches for it. */
+/* Remembers a malformed line until the next line shows whether it is accounted for. */
 static void add_torn(arcp__audit_check *check, arcp_span line)
 {
     if (check->torn_count++ == 0) {
@@ -154,11 +154,71 @@ static void add_torn(arcp__audit_check *check, arcp_span line)
     }
 }
 
+/* Checks the number of the first line of all. Every file begins with a line that repeats the hash
+ * before it; if it has none, it must be line 1. */
+static void check_first_seq(arcp__audit_check *check, uint64_t seq, bool has_previous)
+{
+    char message[160];
+    if (seq != 1 && !has_previous) {
+        (void)snprintf(message, sizeof message,
+                       "lines are missing before number %llu: no file begins with such a line",
+                       (unsigned long long)seq);
+        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
+    }
+}
+
+/* Checks the number of a further line. False: it is out of order, and must not become the head. */
+static bool check_next_seq(arcp__audit_check *check, uint64_t seq)
+{
+    const unsigned long long next = check->head.seq + 1;
+    char message[160];
+    if (seq < next) {
+        (void)snprintf(message, sizeof message, "number %llu follows number %llu",
+                       (unsigned long long)seq, next - 1);
+        report(check, ARCP__AUDIT_PROBLEM_ORDER, seq, message);
+        return false;
+    }
+    if (seq == next + 1) {
+        (void)snprintf(message, sizeof message, "line number %llu is missing before this one",
+                       next);
+        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
+    } else if (seq > next) {
+        (void)snprintf(message, sizeof message,
+                       "lines number %llu to %llu are missing before this one", next,
+                       (unsigned long long)seq - 1);
+        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
+    }
+    return true;
+}
+
+/* Checks that the line has the hash that follows from its body and the hash before it. */
+static void check_hash(arcp__audit_check *check, const arcp__audit_line_view *view)
+{
+    char hash[ARCP__AUDIT_HASH_SIZE];
+    arcp__audit_line_hash(check->head.hash, view->body, hash);
+    if (memcmp(hash, view->hash.data, sizeof hash) != 0) {
+        report(check, ARCP__AUDIT_PROBLEM_EDITED, view->seq,
+               "the line does not match its hash: the line, or the hash before it, was changed");
+    }
+}
+
+/* Checks a head that was recorded elsewhere: the line must exist and have its hash. */
+static void check_wanted(arcp__audit_check *check, const arcp__audit_line_view *view)
+{
+    if (view->seq != check->wanted.seq) {
+        return;
+    }
+    check->has_wanted = true;
+    if (memcmp(view->hash.data, check->wanted.hash, sizeof check->wanted.hash) != 0) {
+        report(check, ARCP__AUDIT_PROBLEM_HEAD, view->seq,
+               "the line does not have the given hash: the chain was rewritten");
+    }
+}
+
 static void check_line(arcp__audit_check *check, arcp_span line)
 {
     arcp__audit_line_view view;
     note about;
-    char message[160];
     check->line++;
     if (!arcp__audit_line_read(line, &view)) {
         add_torn(check, line);
@@ -169,59 +229,30 @@ static void check_line(arcp__audit_check *check, arcp_span line)
     check->lines++;
     check->is_closed = about.is_closed;
     const bool is_first = check->first.seq == 0;
-    const bool is_next = view.seq == check->head.seq + 1;
-    const unsigned long long seq = view.seq;
-    const unsigned long long head = check->head.seq;
-    if (!is_first && seq <= head) {
-        (void)snprintf(message, sizeof(message), "number %llu stands behind number %llu", seq,
-                       head);
-        report(check, ARCP__AUDIT_PROBLEM_ORDER, seq, message);
+    const bool follows = view.seq == check->head.seq + 1; /* the hash before it is known */
+    if (is_first) {
+        check_first_seq(check, view.seq, about.has_previous);
+    } else if (!check_next_seq(check, view.seq)) {
         return;
     }
-    if (is_first && !is_next && !about.has_previous) {
-        /* Each file of ours begins with a line that repeats the hash before it; one that does not
-         * had another beginning, and nothing vouches for the line that is its first now. */
-        (void)snprintf(message, sizeof(message),
-                       "what stood before number %llu is missing: no log begins with such a line",
-                       seq);
-        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
-    } else if (!is_first && seq == head + 2) {
-        (void)snprintf(message, sizeof(message), "line number %llu is missing before this one",
-                       head + 1);
-        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
-    } else if (!is_first && !is_next) {
-        (void)snprintf(message, sizeof(message),
-                       "lines number %llu to %llu are missing before this one", head + 1, seq - 1);
-        report(check, ARCP__AUDIT_PROBLEM_MISSING, seq, message);
-    }
-    /* Where the line before is not there, the file's first line knows its hash. */
-    if ((is_first || !is_next) && about.has_previous) {
-        memcpy(check->head.hash, about.previous, sizeof(check->head.hash));
+    /* At the beginning and after missing lines, `previous` is the only source of the hash before.
+     */
+    if ((is_first || !follows) && about.has_previous) {
+        memcpy(check->head.hash, about.previous, sizeof check->head.hash);
     }
     if (is_first) {
-        check->first.seq = seq;
-        memcpy(check->first.hash, check->head.hash, sizeof(check->first.hash));
+        check->first.seq = view.seq;
+        memcpy(check->first.hash, check->head.hash, sizeof check->first.hash);
     }
-    /* Without the line before and without its hash there is nothing to compare with. */
-    char hash[ARCP__AUDIT_HASH_SIZE];
-    arcp__audit_line_hash(check->head.hash, view.body, hash);
-    if ((is_next || about.has_previous) && memcmp(hash, view.hash.data, sizeof(hash)) != 0) {
-        report(check, ARCP__AUDIT_PROBLEM_EDITED, seq,
-               "the line does not give its hash: it, or the hash of the one before, was altered");
+    if (follows || about.has_previous) {
+        check_hash(check, &view);
     }
-    /* A head that was recorded elsewhere: the line must exist and have its hash. */
-    if (seq == check->wanted.seq) {
-        check->has_wanted = true;
-        if (memcmp(view.hash.data, check->wanted.hash, sizeof(check->wanted.hash)) != 0) {
-            report(check, ARCP__AUDIT_PROBLEM_HEAD, seq,
-                   "the line has another hash than was asked for: the chain was made anew");
-        }
-    }
-    check->head.seq = seq;
-    memcpy(check->head.hash, view.hash.data, sizeof(check->head.hash));
+    check_wanted(check, &view);
+    check->head.seq = view.seq;
+    memcpy(check->head.hash, view.hash.data, sizeof check->head.hash);
 }
 
-/* ---- bytes to lines ---- */
+/* ---- splitting bytes into lines ---- */
 
 arcp_status arcp__audit_check_feed(arcp__audit_check *check, arcp_span bytes, arcp_error *err)
 {
@@ -248,7 +279,7 @@ arcp_status arcp__audit_check_feed(arcp__audit_check *check, arcp_span bytes, ar
 
 void arcp__audit_check_end(arcp__audit_check *check)
 {
-    settle_torn(check);
+    report_malformed(check);
     if (check->partial.size != 0) {
         check->line++;
         check->is_closed = false;
@@ -256,8 +287,8 @@ void arcp__audit_check_end(arcp__audit_check *check)
         arcp_buf_clear(&check->partial);
     } else if (check->line == 0) {
         report_at(check, 1, ARCP__AUDIT_PROBLEM_EMPTY, 0,
-                  "the file has no line, and each of ours begins with one: it was emptied, or "
-                  "has just been made");
+                  "the file has no line, but every audit file begins with one: it was emptied, or "
+                  "has just been created");
     }
 }
 
@@ -265,6 +296,6 @@ void arcp__audit_check_finish(arcp__audit_check *check)
 {
     if (check->wanted.seq != 0 && !check->has_wanted) {
         report(check, ARCP__AUDIT_PROBLEM_HEAD, check->wanted.seq,
-               "the line that was asked for is not there: the end was cut off");
+               "the given line does not exist: the end was cut off");
     }
 }

@@ -32,7 +32,7 @@ bool arcp__audit_file_add(arcp__audit_file *file, arcp_span record)
     size_t before = file->out.size;
     arcp__audit_chain_append(&file->head, record, &file->out);
     if (file->out.failed) {
-        /* Whole lines stay; the line that does not fit is the caller's to count. */
+        /* Keep the complete lines; the caller counts the lost record. */
         file->out.size = before;
         file->out.failed = false;
         return false;
@@ -40,15 +40,16 @@ bool arcp__audit_file_add(arcp__audit_file *file, arcp_span record)
     return true;
 }
 
-/* After a sync that failed: what the disk may not have is put before what is to be written. */
-static arcp_status take_back(arcp__audit_file *file, arcp_error *err)
+/* After a failed sync: puts the lines that may not be on disk before those that are to be written,
+ * and truncates the file to the synced part. */
+static arcp_status unwrite(arcp__audit_file *file, arcp_error *err)
 {
     if (!arcp_buf_reserve(&file->unsynced, file->out.size)) {
         file->unsynced.failed = false;
         return no_memory(err);
     }
     if (ftruncate(file->fd, (off_t)file->synced_size) != 0) {
-        return failed(file, "cut back to what was synced", errno, err);
+        return failed(file, "truncated to its synced part", errno, err);
     }
     arcp_buf_append(&file->unsynced, arcp_buf_span(&file->out));
     arcp_buf all = file->unsynced;
@@ -64,7 +65,7 @@ static arcp_status take_back(arcp__audit_file *file, arcp_error *err)
 arcp_status arcp__audit_file_write(arcp__audit_file *file, arcp_error *err)
 {
     size_t done = 0;
-    arcp_status status = file->must_rewrite ? take_back(file, err) : ARCP_OK;
+    arcp_status status = file->must_rewrite ? unwrite(file, err) : ARCP_OK;
     if (status == ARCP_OK && !arcp_buf_reserve(&file->unsynced, file->out.size)) {
         file->unsynced.failed = false;
         status = no_memory(err);
@@ -79,9 +80,9 @@ arcp_status arcp__audit_file_write(arcp__audit_file *file, arcp_error *err)
         }
         if (written <= 0) {
             int number = written == 0 ? ENOSPC : errno;
-            /* Half a line must not stay: what was added is written again as a whole. */
+            /* Remove partial lines; all of `out` will be written again. */
             if (done > 0 && ftruncate(file->fd, (off_t)file->size) != 0) {
-                return failed(file, "cut back to whole lines", errno, err);
+                return failed(file, "truncated to complete lines", errno, err);
             }
             return failed(file, "written", number, err);
         }
@@ -121,7 +122,7 @@ arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, 
     return added ? arcp__audit_file_write(file, err) : no_memory(err);
 }
 
-/* The first line of a file, or of a run: repeats the hash it follows. */
+/* Writes the first line of a file, or of a run, which repeats the hash before it. */
 static arcp_status note_opened(arcp__audit_file *file, const char *why, arcp_error *err)
 {
     char members[224];
@@ -130,18 +131,18 @@ static arcp_status note_opened(arcp__audit_file *file, const char *why, arcp_err
     return arcp__audit_file_note(file, "opened", members, err);
 }
 
-/* ---- how a file ends ---- */
+/* ---- reading the end of a file ---- */
 
-/* Longer than any line: what peers chose is cut (src/log/audit.c). */
+/* Longer than any line, because texts that peers choose are truncated (src/log/audit.c). */
 #define WINDOW_BYTES ((uint64_t)1 << 20)
 
-/* Where the chain of a file stands, and whether a write was cut off. */
+/* The head of a file's chain, and the remains of an interrupted write. */
 typedef struct file_end {
-    arcp__audit_head head; /* of the last whole line; init when there is none */
+    arcp__audit_head head; /* of the last complete line; initial if there is none */
     uint64_t size;         /* of the file */
-    bool is_foreign;       /* there are whole lines at its end, and none is of a chain */
-    bool is_unended;       /* the last line lacks nothing but its line feed */
-    arcp_buf torn;         /* what follows the last whole line of the chain; owned */
+    bool is_foreign;       /* it ends with complete lines, none of which belongs to a chain */
+    bool is_unended;       /* only the line feed of the last line is missing */
+    arcp_buf torn;         /* the bytes after the last complete line of the chain; owned */
 } file_end;
 
 static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error *err)
@@ -155,7 +156,7 @@ static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error 
         }
         if (got <= 0) {
             return arcp_error_set(err, ARCP_E_IO, "the end of the audit file cannot be read: %s",
-                                  got == 0 ? "it became shorter" : strerror(errno));
+                                  got == 0 ? "it has become shorter" : strerror(errno));
         }
         arcp_buf_append(out, arcp_span_make(chunk, (size_t)got));
         at += (uint64_t)got;
@@ -168,7 +169,8 @@ static const char *last_line_feed(arcp_span text)
     return text.size == 0 ? NULL : memrchr(text.data, '\n', text.size);
 }
 
-/* The last line that is one: a power failure may leave several behind it that are none. */
+/* Finds the last line of the chain. After a power failure, several malformed lines may follow it.
+ */
 static void read_last_line(arcp_span window, file_end *out)
 {
     arcp_span lines = window;
@@ -189,7 +191,7 @@ static void read_last_line(arcp_span window, file_end *out)
     arcp_buf_append(&out->torn, window);
 }
 
-/* The end of an open file; out->torn is freed by the caller either way. */
+/* Reads the end of an open file. The caller frees out->torn, even on failure. */
 static arcp_status read_end(int fd, file_end *out, arcp_error *err)
 {
     struct stat about;
@@ -197,13 +199,13 @@ static arcp_status read_end(int fd, file_end *out, arcp_error *err)
     *out = (file_end){.torn = arcp_buf_init()};
     arcp__audit_head_init(&out->head);
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
-        return arcp_error_set(err, ARCP_E_IO, "the audit file is no regular file");
+        return arcp_error_set(err, ARCP_E_IO, "the audit file is not a regular file");
     }
     out->size = (uint64_t)about.st_size;
     arcp_status status = read_window(fd, out->size, &window, err);
     if (status == ARCP_OK) {
         read_last_line(arcp_buf_span(&window), out);
-        /* A write that was cut off right before its line feed wrote a whole line. */
+        /* A write that was interrupted right before the line feed has written a complete line. */
         char hash[ARCP__AUDIT_HASH_SIZE];
         arcp__audit_line_view view;
         if (!out->is_foreign && arcp__audit_line_read(arcp_buf_span(&out->torn), &view) &&
@@ -224,8 +226,8 @@ static arcp_status read_end(int fd, file_end *out, arcp_error *err)
     return status;
 }
 
-/* The furthest head of the files beside `path` whose names begin with its name and '.' or
- * '-': what a rotation left when its new file was never made. */
+/* The greatest head of the files beside `path` whose names begin with its name and '.' or '-'. It
+ * is needed when a rotation was interrupted before the new file was created. */
 static void read_siblings(const char *path, arcp__audit_head *out)
 {
     char folder[PATH_MAX];
@@ -272,13 +274,14 @@ static arcp_status open_path(arcp__audit_file *file, int flags, arcp_error *err)
         status = errno != EWOULDBLOCK
                      ? failed(file, "locked", errno, err)
                      : arcp_error_set(err, ARCP_E_EXISTS,
-                                      "another process writes the audit file %s: give each its own",
+                                      "another process writes the audit file %s: each process "
+                                      "needs its own",
                                       file->path);
     } else if ((flags & O_CREAT) != 0) {
-        /* So that a power failure does not take the name of a file that was made or renamed. */
+        /* Otherwise a power failure could lose the name of a new or renamed file. */
         const int number = arcp__directory_sync(file->path);
         if (number != 0) {
-            status = failed(file, "kept: its directory cannot be synced", number, err);
+            status = failed(file, "created durably: its directory cannot be synced", number, err);
         }
     }
     if (status != ARCP_OK) {
@@ -288,23 +291,23 @@ static arcp_status open_path(arcp__audit_file *file, int flags, arcp_error *err)
     return status;
 }
 
-/* Something else than a log of ours: it is kept, under another name. */
-static arcp_status set_aside(arcp__audit_file *file, arcp_error *err)
+/* Renames a file that is not an audit log, and creates a new one. */
+static arcp_status move_foreign(arcp__audit_file *file, arcp_error *err)
 {
-    char aside[4200];
-    (void)snprintf(aside, sizeof(aside), "%s.foreign-%lld", file->path, (long long)time(NULL));
+    char foreign[4200];
+    (void)snprintf(foreign, sizeof foreign, "%s.foreign-%lld", file->path, (long long)time(NULL));
     (void)close(file->fd);
     file->fd = -1;
-    if (rename(file->path, aside) != 0) {
-        return failed(file, "set aside", errno, err);
+    if (rename(file->path, foreign) != 0) {
+        return failed(file, "renamed", errno, err);
     }
     file->size = 0;
     file->synced_size = 0;
     return open_path(file, O_CREAT | O_EXCL, err);
 }
 
-/* What a run that was killed left at the end: ended with a line feed, kept, and noted by size and
- * hash. */
+/* Keeps the remains of an interrupted write, ends them with a line feed, and records their size and
+ * hash in a line `torn`. */
 static arcp_status note_torn(arcp__audit_file *file, arcp_span torn, arcp_error *err)
 {
     char hash[ARCP__AUDIT_HASH_SIZE];
@@ -320,7 +323,8 @@ static arcp_status note_torn(arcp__audit_file *file, arcp_span torn, arcp_error 
     return file->out.failed ? no_memory(err) : arcp__audit_file_note(file, "torn", members, err);
 }
 
-static arcp_status take_up(arcp__audit_file *file, arcp_error *err)
+/* Continues the chain of the open file, or of the files beside it. */
+static arcp_status continue_chain(arcp__audit_file *file, arcp_error *err)
 {
     file_end end;
     const char *why = "start";
@@ -334,8 +338,8 @@ static arcp_status take_up(arcp__audit_file *file, arcp_error *err)
     file->written_head = file->head;
     file->synced_head = file->head;
     if (status == ARCP_OK && end.is_foreign) {
-        why = "start: what stood here is no audit log and was set aside";
-        status = set_aside(file, err);
+        why = "start: a file that is not an audit log was renamed";
+        status = move_foreign(file, err);
     } else if (status == ARCP_OK && end.torn.size != 0) {
         status = note_torn(file, arcp_buf_span(&end.torn), err);
     } else if (status == ARCP_OK && end.is_unended) {
@@ -345,7 +349,7 @@ static arcp_status take_up(arcp__audit_file *file, arcp_error *err)
     return status == ARCP_OK ? note_opened(file, why, err) : status;
 }
 
-static void forget(arcp__audit_file *file)
+static void release(arcp__audit_file *file)
 {
     if (file->fd >= 0) {
         (void)close(file->fd);
@@ -362,17 +366,17 @@ arcp_status arcp__audit_file_open(arcp__audit_file *file, const char *path, arcp
     file->path = arcp__copy_cstr(path, strlen(path));
     arcp_status status = file->path == NULL ? no_memory(err) : open_path(file, O_CREAT, err);
     if (status == ARCP_OK) {
-        status = take_up(file, err);
+        status = continue_chain(file, err);
     }
     if (status != ARCP_OK) {
-        forget(file);
+        release(file);
     }
     return status;
 }
 
-/* ---- going on in another file ---- */
+/* ---- continuing in a new file ---- */
 
-/* Opens a new file under the path; the old one stays in use when that fails. */
+/* Creates a new file under the path. If that fails, the old one stays in use. */
 static arcp_status begin(arcp__audit_file *file, const char *why, arcp_error *err)
 {
     int old = file->fd;
@@ -387,7 +391,7 @@ static arcp_status begin(arcp__audit_file *file, const char *why, arcp_error *er
     return note_opened(file, why, err);
 }
 
-/* Ends the old file: what follows stands in another one. */
+/* Writes the last line of a file. */
 static arcp_status end_file(arcp__audit_file *file, arcp_error *err)
 {
     arcp_status status = arcp__audit_file_note(file, "closed", "", err);
@@ -418,7 +422,7 @@ arcp_status arcp__audit_file_rotate(arcp__audit_file *file, arcp_error *err)
     }
     status = begin(file, "rotated", err);
     if (status != ARCP_OK && file->size != 0) {
-        (void)rename(old, file->path); /* no new file was made: this one goes on */
+        (void)rename(old, file->path); /* no new file was created: continue this one */
     }
     return status;
 }
@@ -439,10 +443,10 @@ void arcp__audit_file_close(arcp__audit_file *file)
         if (status == ARCP_OK && end_file(file, NULL) != ARCP_OK && file->must_rewrite &&
             arcp__audit_file_write(file, NULL) == ARCP_OK) {
             arcp_status last = arcp__audit_file_sync(file, NULL);
-            (void)last; /* there is no later try */
+            (void)last; /* there will be no further attempt */
         }
     }
     const arcp__audit_head head = file->written_head;
-    forget(file);
+    release(file);
     file->head = head;
 }

@@ -1,6 +1,6 @@
-/* One lock, held for a copy of bytes at most; the thread swaps the queue for an empty one and
- * works without the lock. It is woken by the first record after a pause only and then waits
- * LINGER_NS for company, so a busy taker pays no system call per record. */
+/* One lock, held only while bytes are copied. The thread swaps the queue with an empty one and
+ * works without the lock. Only the first record after a pause wakes the thread, which then waits
+ * LINGER_NS for further records, so that a busy caller makes no system call per record. */
 #include "audit/audit_log.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/thread.h"
 
 #define LINGER_NS ((int64_t)2 * ARCP_NS_PER_MS)
-/* A copy of what is not synced is kept in memory. */
+/* Unsynced lines are also kept in memory; at this size they are synced early. */
 #define UNSYNCED_BYTES_MAX ((size_t)4 << 20)
 #define RETRY_NS           ((int64_t)250 * ARCP_NS_PER_MS)
 
@@ -21,17 +21,17 @@ struct arcp__audit_log {
     pthread_cond_t done; /* for flush */
     pthread_t thread;
 
-    /* Under the lock. */
+    /* Guarded by the lock. */
     arcp_buf queue; /* records, each with a line feed */
     uint64_t lost, lost_unnoted;
-    uint64_t taken, written_upto;     /* records, by number */
-    uint64_t hurried_upto;            /* up to here they should be in the file by now */
-    uint64_t syncs_asked, syncs_done; /* flushes, by number */
+    uint64_t taken, written_upto;         /* numbers of records */
+    uint64_t hurried_upto;                /* records up to this one are to be written at once */
+    uint64_t syncs_requested, syncs_done; /* numbers of flushes */
     arcp__audit_settings settings;
-    arcp__audit_head written; /* of the file */
+    arcp__audit_head written; /* head of the file */
     bool is_asleep, is_failing, must_reopen, must_stop;
 
-    /* The thread's own. */
+    /* Used by the thread only. */
     arcp__audit_file file;
     arcp_buf work;
     uint64_t swapped_upto; /* the last record that left the queue */
@@ -52,21 +52,21 @@ static struct timespec instant(int64_t at_ns)
 
 /* ---- the thread ---- */
 
-/* What one round does, taken under the lock. */
+/* The work of one round, collected under the lock. */
 typedef struct round {
     arcp__audit_settings settings;
-    uint64_t lost;  /* to be noted */
-    uint64_t syncs; /* the flushes that are done with it */
+    uint64_t lost;  /* lost records to be recorded */
+    uint64_t syncs; /* number of the last flush that the round completes */
     bool must_sync, must_reopen;
 } round;
 
 static bool has_work(const arcp__audit_log *log)
 {
-    return log->queue.size != 0 || log->syncs_asked != log->syncs_done || log->must_reopen ||
+    return log->queue.size != 0 || log->syncs_requested != log->syncs_done || log->must_reopen ||
            log->must_stop || log->lost_unnoted != 0;
 }
 
-/* Sleeps until there is something to do, and then for company; the lock is held. */
+/* Sleeps until there is work, and then a moment for further records. Called with the lock held. */
 static void wait_for_work(arcp__audit_log *log)
 {
     int64_t until = log->sync_at_ns;
@@ -87,14 +87,14 @@ static void wait_for_work(arcp__audit_log *log)
     until = now_ns() + LINGER_NS;
     struct timespec at = instant(until);
     while (log->queue.size != 0 && log->hurried_upto <= log->written_upto &&
-           log->syncs_asked == log->syncs_done && !log->must_stop && !log->is_failing &&
+           log->syncs_requested == log->syncs_done && !log->must_stop && !log->is_failing &&
            now_ns() < until) {
         (void)pthread_cond_timedwait(&log->wake, &log->lock, &at);
     }
 }
 
-/* Only when the last round's lines are in the file, and no sync of them failed: memory stays
- * bounded. */
+/* Takes the queue only if the lines of the last round were written and synced without error, so
+ * that memory stays bounded. */
 static void take_queue(arcp__audit_log *log, round *out)
 {
     *out = (round){.settings = log->settings,
@@ -105,8 +105,8 @@ static void take_queue(arcp__audit_log *log, round *out)
     if (log->file.out.size != 0 || log->file.must_sync) {
         return;
     }
-    out->must_sync = out->must_sync || log->syncs_asked != log->syncs_done;
-    out->syncs = log->syncs_asked;
+    out->must_sync = out->must_sync || log->syncs_requested != log->syncs_done;
+    out->syncs = log->syncs_requested;
     log->swapped_upto = log->taken;
     arcp_buf empty = log->work;
     arcp_buf_clear(&empty);
@@ -132,7 +132,7 @@ static arcp_status sync_when_due(arcp__audit_log *log, const round *what, arcp_e
 
 static arcp_status write_round(arcp__audit_log *log, round *what, arcp_error *err)
 {
-    uint64_t unchained = 0; /* records that found no memory */
+    uint64_t unchained = 0; /* records lost for lack of memory */
     for (arcp_span left = arcp_buf_span(&log->work); left.size != 0;) {
         const char *feed = memchr(left.data, '\n', left.size);
         const size_t size = (size_t)(feed - left.data);
@@ -146,7 +146,7 @@ static arcp_status write_round(arcp__audit_log *log, round *what, arcp_error *er
         (void)snprintf(members, sizeof(members), "\"lost_records\":%llu",
                        (unsigned long long)what->lost);
         status = arcp__audit_file_note(&log->file, "lost", members, err);
-        what->lost = 0; /* noted, if not in the file then in what waits for it */
+        what->lost = 0; /* recorded, in the file or in the lines that wait to be written */
     }
     what->lost += unchained;
     if (status == ARCP_OK && what->must_reopen) {
@@ -163,9 +163,9 @@ static void *run(void *user)
 {
     arcp__audit_log *log = user;
     bool was_failing = false;
-    bool go_on = true;
+    bool is_running = true;
     (void)pthread_mutex_lock(&log->lock);
-    while (go_on) {
+    while (is_running) {
         round what;
         arcp_error error = {0};
         wait_for_work(log);
@@ -185,9 +185,10 @@ static void *run(void *user)
             log->written_upto = log->swapped_upto;
         }
         (void)pthread_cond_broadcast(&log->done);
-        go_on = !must_stop || (!is_failing && log->queue.size != 0);
+        is_running = !must_stop || (!is_failing && log->queue.size != 0);
         if (is_failing != was_failing || (had_lost && !is_failing)) {
-            /* After the state has changed: who is told may look. */
+            /* Called after the state has changed, and without the lock, so that it can be queried.
+             */
             (void)pthread_mutex_unlock(&log->lock);
             log->changed(log->user, is_failing ? error.message : NULL);
             (void)pthread_mutex_lock(&log->lock);
@@ -198,7 +199,7 @@ static void *run(void *user)
     return NULL;
 }
 
-/* ---- for everybody ---- */
+/* ---- public functions ---- */
 
 arcp_status arcp__audit_log_open(const char *path, const arcp__audit_settings *settings,
                                  arcp__audit_changed_fn changed, void *user, arcp__audit_log **out,
@@ -225,17 +226,17 @@ arcp_status arcp__audit_log_open(const char *path, const arcp__audit_settings *s
     log->user = user;
     log->written = log->file.head;
     log->sync_at_ns = ARCP_TIME_NEVER;
-    log->syncs_asked = 1; /* the line that opened it */
+    log->syncs_requested = 1; /* for the line `opened` */
     if (arcp__thread_start(&log->thread, "arcp-audit", run, log) != 0) {
         arcp__audit_file_close(&log->file);
         arcp__free(log);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "no thread for the audit log");
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "cannot create a thread for the audit log");
     }
     *out = log;
     return ARCP_OK;
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static void wake(arcp__audit_log *log)
 {
     if (log->is_asleep) {
@@ -311,7 +312,7 @@ bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max)
 bool arcp__audit_log_flush(arcp__audit_log *log)
 {
     (void)pthread_mutex_lock(&log->lock);
-    uint64_t mine = ++log->syncs_asked;
+    uint64_t mine = ++log->syncs_requested;
     wake(log);
     while (!log->is_failing && log->syncs_done < mine) {
         (void)pthread_cond_wait(&log->done, &log->lock);

@@ -1,5 +1,5 @@
-/* libcurl's multi interface on libuv: curl says which sockets and which time it waits for,
- * libuv tells it when. Everything on the loop's thread. */
+/* libcurl's multi interface on libuv: curl requests events of sockets and a timer, and libuv
+ * delivers them. Everything runs on the loop's thread. */
 #include "http/http_client.h"
 
 #include <arcp/secret.h>
@@ -46,38 +46,38 @@ void arcp__http_message_fini(arcp__http_message *message)
     arcp_buf_fini(&message->body);
 }
 
-static void transfer_free(transfer *self)
+static void transfer_free(transfer *t)
 {
-    if (self->easy != NULL) {
-        (void)curl_multi_remove_handle(self->client->multi, self->easy);
-        curl_easy_cleanup(self->easy);
+    if (t->easy != NULL) {
+        (void)curl_multi_remove_handle(t->client->multi, t->easy);
+        curl_easy_cleanup(t->easy);
     }
-    for (struct curl_slist *at = self->headers; at != NULL; at = at->next) {
+    for (struct curl_slist *at = t->headers; at != NULL; at = at->next) {
         arcp_wipe(at->data, strlen(at->data));
     }
-    curl_slist_free_all(self->headers);
-    arcp__http_message_fini(&self->message);
-    arcp_buf_fini(&self->answer);
-    arcp__free(self);
+    curl_slist_free_all(t->headers);
+    arcp__http_message_fini(&t->message);
+    arcp_buf_fini(&t->answer);
+    arcp__free(t);
 }
 
 /* ---- the end of a request ---- */
 
-/* How people are told; the peer's name comes first. */
+/* The predicate of a message that begins with the peer's name. */
 static const char *describe(CURLcode code, arcp__http_result *result)
 {
     *result = ARCP__HTTP_NOT_SENT;
     switch ((int)code) {
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
-        return "has a name that cannot be resolved";
+        return "has a host name that cannot be resolved";
     case CURLE_COULDNT_CONNECT:
         return "cannot be reached";
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CACERT_BADFILE:
-        return "gets no TLS connection: its certificate or ours is refused";
+        return "could not be connected to by TLS: a certificate was refused";
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
         return "has a malformed URL";
@@ -86,20 +86,20 @@ static const char *describe(CURLcode code, arcp__http_result *result)
     }
     *result = ARCP__HTTP_LOST;
     if (code == CURLE_OPERATION_TIMEDOUT) {
-        return "did not answer in time";
+        return "did not respond in time";
     }
-    return code == CURLE_WRITE_ERROR ? "gave too long an answer" : "lost the connection";
+    return code == CURLE_WRITE_ERROR ? "sent a response that is too long" : "lost the connection";
 }
 
-static void take_finished(arcp__http_client *self)
+static void take_finished(arcp__http_client *client)
 {
     int left = 0;
-    for (CURLMsg *message = curl_multi_info_read(self->multi, &left); message != NULL;
-         message = curl_multi_info_read(self->multi, &left)) {
+    for (CURLMsg *message = curl_multi_info_read(client->multi, &left); message != NULL;
+         message = curl_multi_info_read(client->multi, &left)) {
         if (message->msg != CURLMSG_DONE) {
             continue;
         }
-        const CURLcode code = message->data.result; /* the message goes with the handle */
+        const CURLcode code = message->data.result; /* the message is freed with the handle */
         transfer *done = NULL;
         long status = 0;
         curl_off_t retry_after_sec = 0;
@@ -116,68 +116,68 @@ static void take_finished(arcp__http_client *self)
             .retry_after_sec = retry_after_sec > 0 ? (uint64_t)retry_after_sec : 0,
         };
         if (code != CURLE_OK || status == 0) {
-            (void)snprintf(problem, sizeof problem, "%s %s", self->options.peer,
+            (void)snprintf(problem, sizeof problem, "%s %s", client->options.peer,
                            describe(code, &answer.result));
             answer.problem = problem;
         }
-        DL_DELETE2(self->transfers, done, previous, next);
-        self->options.done(self->options.user, &answer);
+        DL_DELETE2(client->transfers, done, previous, next);
+        client->options.done(client->options.user, &answer);
         transfer_free(done);
     }
 }
 
 /* ---- sockets and time ---- */
 
-static void release_handle(arcp__http_client *self)
+static void release_handle(arcp__http_client *client)
 {
-    if (--self->open_handles == 0 && self->is_freeing) {
-        arcp__free(self);
+    if (--client->open_handles == 0 && client->is_freeing) {
+        arcp__free(client);
     }
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     watch *at = poll->data;
-    arcp__http_client *self = at->client;
+    arcp__http_client *client = at->client;
     int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
                 (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) | (status < 0 ? CURL_CSELECT_ERR : 0);
     int running = 0;
-    (void)curl_multi_socket_action(self->multi, at->socket, flags, &running);
-    take_finished(self);
+    (void)curl_multi_socket_action(client->multi, at->socket, flags, &running);
+    take_finished(client);
 }
 
 static void on_poll_closed(uv_handle_t *handle)
 {
     watch *at = handle->data;
-    arcp__http_client *self = at->client;
+    arcp__http_client *client = at->client;
     arcp__free(at);
-    release_handle(self);
+    release_handle(client);
 }
 
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *socket_user)
 {
-    arcp__http_client *self = user;
+    arcp__http_client *client = user;
     watch *at = socket_user;
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
         if (at != NULL) {
             (void)uv_poll_stop(&at->poll);
             uv_close((uv_handle_t *)&at->poll, on_poll_closed);
-            (void)curl_multi_assign(self->multi, socket, NULL);
+            (void)curl_multi_assign(client->multi, socket, NULL);
         }
         return 0;
     }
     if (at == NULL) {
         at = arcp__alloc(sizeof *at);
-        if (at == NULL || uv_poll_init_socket(self->options.loop, &at->poll, socket) != 0) {
+        if (at == NULL || uv_poll_init_socket(client->options.loop, &at->poll, socket) != 0) {
             arcp__free(at);
             return -1;
         }
-        at->client = self;
+        at->client = client;
         at->socket = socket;
         at->poll.data = at;
-        self->open_handles++;
-        (void)curl_multi_assign(self->multi, socket, at);
+        client->open_handles++;
+        (void)curl_multi_assign(client->multi, socket, at);
     }
     const int events =
         (what != CURL_POLL_OUT ? UV_READABLE : 0) | (what != CURL_POLL_IN ? UV_WRITABLE : 0);
@@ -186,55 +186,55 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, voi
 
 static void on_time(uv_timer_t *timer)
 {
-    arcp__http_client *self = timer->data;
+    arcp__http_client *client = timer->data;
     int running = 0;
-    (void)curl_multi_socket_action(self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    take_finished(self);
+    (void)curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    take_finished(client);
 }
 
 static int on_timer(CURLM *multi, long timeout_ms, void *user)
 {
-    arcp__http_client *self = user;
+    arcp__http_client *client = user;
     (void)multi;
     if (timeout_ms < 0) {
-        return uv_timer_stop(&self->timer);
+        return uv_timer_stop(&client->timer);
     }
-    /* Never from inside: at the earliest in the loop's next turn. */
-    return uv_timer_start(&self->timer, on_time, (uint64_t)timeout_ms, 0);
+    /* Even a timeout of 0 fires in the next turn of the loop, not during this call. */
+    return uv_timer_start(&client->timer, on_time, (uint64_t)timeout_ms, 0);
 }
 
 static size_t on_answer(char *bytes, size_t size, size_t count, void *user)
 {
-    transfer *self = user;
+    transfer *t = user;
     size_t all = size * count;
-    if (self->answer.size + all > ANSWER_BYTES_MAX) {
+    if (t->answer.size + all > ANSWER_BYTES_MAX) {
         return 0;
     }
-    arcp_buf_append(&self->answer, arcp_span_make(bytes, all));
-    return self->answer.failed ? 0 : all;
+    arcp_buf_append(&t->answer, arcp_span_make(bytes, all));
+    return t->answer.failed ? 0 : all;
 }
 
 /* ---- a request ---- */
 
-static bool set_up(transfer *self)
+static bool set_up(transfer *t)
 {
-    const arcp__http_client_options *options = &self->client->options;
-    const arcp__http_message *message = &self->message;
-    CURL *easy = self->easy;
+    const arcp__http_client_options *options = &t->client->options;
+    const arcp__http_message *message = &t->message;
+    CURL *easy = t->easy;
     const arcp_span headers = arcp_buf_span(&message->headers);
     const long own_connection = options->keeps_connections ? 0 : 1;
     for (size_t at = 0; at < headers.size; at += strlen(headers.data + at) + 1) {
-        struct curl_slist *longer = curl_slist_append(self->headers, headers.data + at);
+        struct curl_slist *longer = curl_slist_append(t->headers, headers.data + at);
         if (longer == NULL) {
             return false;
         }
-        self->headers = longer;
+        t->headers = longer;
     }
     bool good = curl_easy_setopt(easy, CURLOPT_URL, message->url.data) == CURLE_OK &&
-                curl_easy_setopt(easy, CURLOPT_HTTPHEADER, self->headers) == CURLE_OK &&
-                curl_easy_setopt(easy, CURLOPT_PRIVATE, self) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_PRIVATE, t) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
-                curl_easy_setopt(easy, CURLOPT_WRITEDATA, self) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_WRITEDATA, t) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
                 curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
@@ -254,7 +254,7 @@ static bool set_up(transfer *self)
     return good;
 }
 
-arcp_status arcp__http_client_send(arcp__http_client *self, arcp__http_message *message,
+arcp_status arcp__http_client_send(arcp__http_client *client, arcp__http_message *message,
                                    arcp_error *err)
 {
     transfer *added = arcp__alloc(sizeof(*added));
@@ -262,69 +262,69 @@ arcp_status arcp__http_client_send(arcp__http_client *self, arcp__http_message *
         arcp__http_message_fini(message);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    added->client = self;
+    added->client = client;
     added->answer.secret = true;
     added->message = *message;
     *message = arcp__http_message_init();
     added->easy = curl_easy_init();
     if (added->easy == NULL || !set_up(added) ||
-        curl_multi_add_handle(self->multi, added->easy) != CURLM_OK) {
+        curl_multi_add_handle(client->multi, added->easy) != CURLM_OK) {
         transfer_free(added);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    DL_APPEND2(self->transfers, added, previous, next);
+    DL_APPEND2(client->transfers, added, previous, next);
     return ARCP_OK;
 }
 
-/* ---- life ---- */
+/* ---- creation ---- */
 
 static void on_timer_closed(uv_handle_t *handle)
 {
     release_handle(handle->data);
 }
 
-void arcp__http_client_free(arcp__http_client *self)
+void arcp__http_client_free(arcp__http_client *client)
 {
-    if (self == NULL) {
+    if (client == NULL) {
         return;
     }
-    self->is_freeing = true;
-    while (self->transfers != NULL) {
-        transfer *first = self->transfers;
-        DL_DELETE2(self->transfers, first, previous, next);
+    client->is_freeing = true;
+    while (client->transfers != NULL) {
+        transfer *first = client->transfers;
+        DL_DELETE2(client->transfers, first, previous, next);
         transfer_free(first);
     }
-    if (self->multi != NULL) {
-        (void)curl_multi_cleanup(self->multi);
+    if (client->multi != NULL) {
+        (void)curl_multi_cleanup(client->multi);
     }
     curl_global_cleanup();
-    uv_close((uv_handle_t *)&self->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&client->timer, on_timer_closed);
 }
 
 arcp_status arcp__http_client_new(const arcp__http_client_options *options, arcp__http_client **out,
                                   arcp_error *err)
 {
-    arcp__http_client *self = arcp__alloc(sizeof(*self));
-    if (self == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-        arcp__free(self);
+    arcp__http_client *client = arcp__alloc(sizeof(*client));
+    if (client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        arcp__free(client);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    self->options = *options;
-    (void)uv_timer_init(options->loop, &self->timer);
-    self->timer.data = self;
-    self->open_handles = 1;
-    self->multi = curl_multi_init();
-    bool good = self->multi != NULL &&
-                curl_multi_setopt(self->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
-                curl_multi_setopt(self->multi, CURLMOPT_SOCKETDATA, self) == CURLM_OK &&
-                curl_multi_setopt(self->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
-                curl_multi_setopt(self->multi, CURLMOPT_TIMERDATA, self) == CURLM_OK &&
-                curl_multi_setopt(self->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+    client->options = *options;
+    (void)uv_timer_init(options->loop, &client->timer);
+    client->timer.data = client;
+    client->open_handles = 1;
+    client->multi = curl_multi_init();
+    bool good = client->multi != NULL &&
+                curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
+                curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client) == CURLM_OK &&
+                curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
+                curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client) == CURLM_OK &&
+                curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
                                   (long)options->connections) == CURLM_OK;
     if (!good) {
-        arcp__http_client_free(self);
+        arcp__http_client_free(client);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    *out = self;
+    *out = client;
     return ARCP_OK;
 }

@@ -14,21 +14,21 @@
 
 static const arcp_json_limits body_limits = {32, 1000, 1u << 20};
 
-/* ---- what can stand in braces ---- */
+/* ---- variables ---- */
 
 typedef enum variable_kind {
     VAR_NONE,
-    VAR_KEY, /* says which value of the upstream's is meant */
+    VAR_KEY, /* identifies a credential */
     VAR_TEXT,
-    VAR_BUDGET, /* alone in a body's string: a number, as are the seconds */
-    VAR_SECONDS,
-    VAR_MODELS /* there: a list */
+    VAR_BUDGET,  /* a number, if it is all of a string in a body */
+    VAR_SECONDS, /* likewise */
+    VAR_MODELS   /* a list, if it is all of a string in a body */
 } variable_kind;
 
 typedef struct variable {
     const char *name;
     variable_kind kind;
-    size_t at; /* of keys, texts and the budget: the span of a request */
+    size_t offset; /* of keys, texts and the budget: the span in a request */
 } variable;
 
 #define TEXT(member) offsetof(arcp_provision_request, member)
@@ -53,7 +53,7 @@ static arcp_span text_of(const arcp_provision_request *request, const variable *
 {
     arcp_span text = {NULL, 0};
     if (which->kind == VAR_KEY || which->kind == VAR_TEXT || which->kind == VAR_BUDGET) {
-        memcpy(&text, (const char *)request + which->at, sizeof text);
+        memcpy(&text, (const char *)request + which->offset, sizeof text);
     }
     return text;
 }
@@ -66,7 +66,7 @@ static bool is_present(const arcp_provision_request *request, const variable *wh
     return which->kind == VAR_MODELS ? request->has_models : text_of(request, which).size != 0;
 }
 
-/* As text, also of what is a number or a list. */
+/* Appends a value as text, even if it is a number or a list. */
 static void append_value(const arcp_provision_request *request, const variable *which,
                          arcp_buf *out)
 {
@@ -82,16 +82,16 @@ static void append_value(const arcp_provision_request *request, const variable *
     }
 }
 
-/* ---- reading a text piece by piece ---- */
+/* ---- parsing ---- */
 
-/* A `{...}` in a text: where it begins and where the text goes on, and what is in it. */
+/* A `{...}` in a text: its begin and end, and its content. */
 typedef struct brace {
     size_t begin, end;
     arcp_span name;
     const variable *which;
 } brace;
 
-/* The next `{...}` of lower-case letters, '_' or a prefix with ':'; other braces are text. */
+/* Finds the next `{...}` that begins with a lower-case letter; other braces are plain text. */
 static bool next_brace(arcp_span text, size_t from, brace *out)
 {
     for (size_t at = from; at + 1 < text.size; at++) {
@@ -116,9 +116,9 @@ static bool next_brace(arcp_span text, size_t from, brace *out)
     return false;
 }
 
-/* ---- making: the environment and files ---- */
+/* ---- the environment and files ---- */
 
-/* The last line's end is no part of it. */
+/* Appends the content of a file without line ends at its end. */
 static arcp_status append_file(const char *path, arcp_buf *out, arcp_error *err)
 {
     char piece[FILE_BYTES_MAX + 1];
@@ -127,11 +127,11 @@ static arcp_status append_file(const char *path, arcp_buf *out, arcp_error *err)
     if (file == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "%s: %s", path, strerror(errno));
     }
-    (void)setvbuf(file, NULL, _IONBF, 0); /* so that no buffer of its own keeps the bytes */
+    (void)setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep a copy of the secret */
     size_t size = fread(piece, 1, sizeof piece, file);
     const bool is_read = ferror(file) == 0;
     (void)fclose(file);
-    if (!is_read || size > FILE_BYTES_MAX) { /* a part of a key is no key */
+    if (!is_read || size > FILE_BYTES_MAX) { /* a part of a key is of no use */
         status = arcp_error_set(err, ARCP_E_USAGE, "%s %s", path,
                                 is_read ? "has more than 4096 bytes" : "cannot be read");
         size = 0;
@@ -144,16 +144,16 @@ static arcp_status append_file(const char *path, arcp_buf *out, arcp_error *err)
     return status;
 }
 
-/* What {env:NAME} or {file:PATH} stands for. */
+/* Appends the value of {env:NAME} or {file:PATH}. */
 static arcp_status append_value_of(arcp_span name, arcp_buf *out, arcp_error *err)
 {
     const bool is_env = arcp_span_starts_with(name, ARCP_SPAN_LITERAL("env:"));
     const arcp_span rest = arcp_span_from(name, is_env ? 4 : 5);
     const size_t size_max = is_env ? ENV_NAME_MAX : PATH_BYTES_MAX;
     char text[PATH_BYTES_MAX + 1];
-    if (rest.size > size_max) { /* cut it would be another one */
-        return arcp_error_set(err, ARCP_E_USAGE, "a name of more than %zu bytes stands in {...}",
-                              size_max);
+    if (rest.size > size_max) {
+        return arcp_error_set(err, ARCP_E_USAGE, "{%.*s...}: the name must have at most %zu bytes",
+                              (int)arcp_span_first(name, 64).size, name.data, size_max);
     }
     (void)snprintf(text, sizeof text, "%.*s", (int)rest.size, rest.size == 0 ? "" : rest.data);
     if (!is_env) {
@@ -161,7 +161,7 @@ static arcp_status append_value_of(arcp_span name, arcp_buf *out, arcp_error *er
     }
     const char *value = getenv(text);
     if (value == NULL) {
-        return arcp_error_set(err, ARCP_E_USAGE, "the environment has no %s", text);
+        return arcp_error_set(err, ARCP_E_USAGE, "the environment variable %s is not set", text);
     }
     arcp_buf_append_cstr(out, value);
     return ARCP_OK;
@@ -175,17 +175,17 @@ static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf
     arcp_buf quoted = arcp_buf_secret_init();
     brace ignored;
     arcp_status status = append_value_of(name, &value, err);
-    /* The text is read for braces once more with each request, a header ends with its line, and a
-     * URL with a NUL. */
+    /* Each request expands the text again, so a value must not contain variables. A control
+     * character would end a header or a URL. */
     if (status == ARCP_OK && next_brace(arcp_buf_span(&value), 0, &ignored)) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "what {%.*s} stands for has {...} in it",
+        status = arcp_error_set(err, ARCP_E_USAGE, "the value of {%.*s} may not contain {...}",
                                 (int)shown.size, shown.data);
     }
     for (size_t i = 0; status == ARCP_OK && use != ARCP__TEMPLATE_BODY && i < value.size; i++) {
         if ((unsigned char)value.data[i] < 0x20 || value.data[i] == 0x7f) {
-            status =
-                arcp_error_set(err, ARCP_E_USAGE, "what {%.*s} stands for has a control character",
-                               (int)shown.size, shown.data);
+            status = arcp_error_set(err, ARCP_E_USAGE,
+                                    "the value of {%.*s} may not contain control characters",
+                                    (int)shown.size, shown.data);
         }
     }
     if (status == ARCP_OK && use == ARCP__TEMPLATE_BODY) {
@@ -202,47 +202,47 @@ static arcp_status append_fixed(arcp_span name, arcp__template_use use, arcp_buf
     return status;
 }
 
-arcp_status arcp__template_init(arcp__template *self, const char *text, arcp__template_use use,
+arcp_status arcp__template_init(arcp__template *template, const char *text, arcp__template_use use,
                                 arcp_error *err)
 {
     const arcp_span whole = arcp_span_cstr(text);
     size_t from = 0;
     brace next;
-    *self = (arcp__template){.use = use, .is_constant = true, .text = arcp_buf_secret_init()};
+    *template = (arcp__template){.use = use, .is_constant = true, .text = arcp_buf_secret_init()};
     for (; next_brace(whole, from, &next); from = next.end) {
         arcp_status status = ARCP_OK;
-        arcp_buf_append(&self->text, arcp_span_make(whole.data + from, next.begin - from));
+        arcp_buf_append(&template->text, arcp_span_make(whole.data + from, next.begin - from));
         if (arcp_span_starts_with(next.name, ARCP_SPAN_LITERAL("env:")) ||
             arcp_span_starts_with(next.name, ARCP_SPAN_LITERAL("file:"))) {
-            status = append_fixed(next.name, self->use, &self->text, err);
+            status = append_fixed(next.name, template->use, &template->text, err);
         } else if (next.which == &unknown) {
-            status = arcp_error_set(err, ARCP_E_USAGE, "there is no {%.*s}",
+            status = arcp_error_set(err, ARCP_E_USAGE, "unknown variable {%.*s}",
                                     (int)arcp_span_first(next.name, 64).size, next.name.data);
         } else {
-            self->is_constant = false;
-            self->names_key = self->names_key || next.which->kind == VAR_KEY;
-            arcp_buf_append(&self->text,
+            template->is_constant = false;
+            template->names_key = template->names_key || next.which->kind == VAR_KEY;
+            arcp_buf_append(&template->text,
                             arcp_span_make(whole.data + next.begin, next.end - next.begin));
         }
         if (status != ARCP_OK) {
             return status;
         }
     }
-    arcp_buf_append(&self->text, arcp_span_from(whole, from));
-    if (self->text.failed) {
+    arcp_buf_append(&template->text, arcp_span_from(whole, from));
+    if (template->text.failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp_json json = ARCP__JSON_INIT;
     const bool is_wrong =
-        self->use == ARCP__TEMPLATE_BODY &&
-        arcp_json_scan(&json, arcp_buf_span(&self->text), &body_limits, NULL) != ARCP_OK;
+        template->use == ARCP__TEMPLATE_BODY &&
+        arcp_json_scan(&json, arcp_buf_span(&template->text), &body_limits, NULL) != ARCP_OK;
     arcp__json_fini(&json);
-    return is_wrong ? arcp_error_set(err, ARCP_E_USAGE, "the body is no JSON") : ARCP_OK;
+    return is_wrong ? arcp_error_set(err, ARCP_E_USAGE, "the body is not JSON") : ARCP_OK;
 }
 
-void arcp__template_fini(arcp__template *self)
+void arcp__template_fini(arcp__template *template)
 {
-    arcp_buf_fini(&self->text);
+    arcp_buf_fini(&template->text);
 }
 
 /* ---- expanding ---- */
@@ -253,18 +253,18 @@ static bool is_unreserved(unsigned char byte)
            (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' || byte == '~';
 }
 
-/* Whether a value may stand there at all. Without its name a URL such as /keys/{id} would mean
- * all of them, or none, and "not known" would be believed of a value that lives; and a segment
- * of dots is a step upwards, percent-encoded or not. */
-static bool may_stand(arcp__template_use use, const variable *which, arcp_span value)
+/* Whether a value is acceptable in its place. With an empty id, a URL such as /keys/{id} would mean
+ * all credentials or none, and a 404 would be taken for a revoked credential. A path segment of
+ * dots leads upwards, even if it is percent-encoded. */
+static bool is_acceptable(arcp__template_use use, const variable *which, arcp_span value)
 {
-    const bool is_step = arcp_span_equal_cstr(value, ".") || arcp_span_equal_cstr(value, "..");
+    const bool is_dots = arcp_span_equal_cstr(value, ".") || arcp_span_equal_cstr(value, "..");
     return use == ARCP__TEMPLATE_BODY ||
-           ((value.size != 0 || which->kind != VAR_KEY) && (use != ARCP__TEMPLATE_URL || !is_step));
+           ((value.size != 0 || which->kind != VAR_KEY) && (use != ARCP__TEMPLATE_URL || !is_dots));
 }
 
-/* Text with what stands in braces put in, as the use wants it. *names_key is set when one of
- * them says which value is meant. */
+/* Expands the variables of a text, encoded for its use. *names_key is set if one of them identifies
+ * a credential. */
 static bool expand_text(arcp_span text, arcp__template_use use,
                         const arcp_provision_request *request, bool *names_key, arcp_buf *out)
 {
@@ -275,7 +275,7 @@ static bool expand_text(arcp_span text, arcp__template_use use,
         arcp_buf value = arcp_buf_secret_init();
         arcp_buf_append(out, arcp_span_make(text.data + from, next.begin - from));
         append_value(request, next.which, &value);
-        clean = clean && may_stand(use, next.which, arcp_buf_span(&value));
+        clean = clean && is_acceptable(use, next.which, arcp_buf_span(&value));
         *names_key = *names_key || (next.which->kind == VAR_KEY && value.size != 0);
         for (size_t at = 0; at < value.size; at++) {
             unsigned char byte = (unsigned char)value.data[at];
@@ -297,98 +297,98 @@ typedef struct body_writer {
     const arcp_json *json;
     const arcp_provision_request *request;
     arcp_json_writer writer;
-    arcp_buf scratch; /* the string at hand */
+    arcp_buf scratch; /* the current string */
     bool clean;
     bool names_key;
 } body_writer;
 
-static arcp_span string_at(body_writer *self, arcp_json_ref ref)
+static arcp_span string_at(body_writer *writer, arcp_json_ref ref)
 {
-    arcp_buf_clear(&self->scratch);
-    return arcp_json_string(self->json, ref, &self->scratch);
+    arcp_buf_clear(&writer->scratch);
+    return arcp_json_string(writer->json, ref, &writer->scratch);
 }
 
-/* Whether it names something that the request does not have. */
-static bool is_left_out(body_writer *self, arcp_json_ref ref)
+/* Whether it is a string with a variable that the request does not have. */
+static bool is_omitted(body_writer *writer, arcp_json_ref ref)
 {
     brace next = {.end = 0};
-    if (!arcp_json_is(self->json, ref, ARCP_JSON_STRING)) {
+    if (!arcp_json_is(writer->json, ref, ARCP_JSON_STRING)) {
         return false;
     }
-    const arcp_span text = string_at(self, ref);
+    const arcp_span text = string_at(writer, ref);
     while (next_brace(text, next.end, &next)) {
-        if (!is_present(self->request, next.which)) {
+        if (!is_present(writer->request, next.which)) {
             return true;
         }
     }
     return false;
 }
 
-static void write_string(body_writer *self, arcp_span text)
+static void write_string(body_writer *writer, arcp_span text)
 {
     brace first;
     const bool is_whole = next_brace(text, 0, &first) && first.begin == 0 && first.end == text.size;
     const variable_kind kind = is_whole ? first.which->kind : VAR_TEXT;
     if (kind == VAR_BUDGET) {
-        arcp_json_write_raw(&self->writer, self->request->budget);
+        arcp_json_write_raw(&writer->writer, writer->request->budget);
     } else if (kind == VAR_SECONDS) {
-        arcp_json_write_u64(&self->writer, self->request->ttl_sec);
+        arcp_json_write_u64(&writer->writer, writer->request->ttl_sec);
     } else if (kind == VAR_MODELS) {
-        arcp_json_begin_array(&self->writer);
-        for (size_t at = 0; at < self->request->model_count; at++) {
-            arcp_json_write_string(&self->writer, self->request->models[at]);
+        arcp_json_begin_array(&writer->writer);
+        for (size_t at = 0; at < writer->request->model_count; at++) {
+            arcp_json_write_string(&writer->writer, writer->request->models[at]);
         }
-        arcp_json_end_array(&self->writer);
+        arcp_json_end_array(&writer->writer);
     } else {
         arcp_buf value = arcp_buf_secret_init();
-        self->clean =
-            expand_text(text, ARCP__TEMPLATE_BODY, self->request, &self->names_key, &value) &&
-            self->clean;
-        arcp_json_write_string(&self->writer, arcp_buf_span(&value));
+        writer->clean =
+            expand_text(text, ARCP__TEMPLATE_BODY, writer->request, &writer->names_key, &value) &&
+            writer->clean;
+        arcp_json_write_string(&writer->writer, arcp_buf_span(&value));
         arcp_buf_fini(&value);
     }
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): the scan limited its depth to 32 */
-static void write_body(body_writer *self, arcp_json_ref ref)
+/* NOLINTNEXTLINE(misc-no-recursion): the scan has limited the depth to 32 */
+static void write_body(body_writer *writer, arcp_json_ref ref)
 {
-    const arcp_json *json = self->json;
+    const arcp_json *json = writer->json;
     const bool is_object = arcp_json_is(json, ref, ARCP_JSON_OBJECT);
     if (is_object || arcp_json_is(json, ref, ARCP_JSON_ARRAY)) {
         if (is_object) {
-            arcp_json_begin_object(&self->writer);
+            arcp_json_begin_object(&writer->writer);
         } else {
-            arcp_json_begin_array(&self->writer);
+            arcp_json_begin_array(&writer->writer);
         }
         for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
              at = arcp_json_next(json, ref, at)) {
             const arcp_json_ref value = is_object ? at + 1 : at;
-            if (is_left_out(self, value)) {
+            if (is_omitted(writer, value)) {
                 continue;
             }
             if (is_object) {
-                arcp_json_name_span(&self->writer, string_at(self, at));
+                arcp_json_name_span(&writer->writer, string_at(writer, at));
             }
-            write_body(self, value);
+            write_body(writer, value);
         }
         if (is_object) {
-            arcp_json_end_object(&self->writer);
+            arcp_json_end_object(&writer->writer);
         } else {
-            arcp_json_end_array(&self->writer);
+            arcp_json_end_array(&writer->writer);
         }
     } else if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
-        write_string(self, string_at(self, ref));
+        write_string(writer, string_at(writer, ref));
     } else {
-        arcp_json_write_raw(&self->writer, arcp_json_raw(json, ref));
+        arcp_json_write_raw(&writer->writer, arcp_json_raw(json, ref));
     }
 }
 
-bool arcp__template_expand(const arcp__template *self, const arcp_provision_request *request,
+bool arcp__template_expand(const arcp__template *template, const arcp_provision_request *request,
                            bool *names_key, arcp_buf *out)
 {
-    arcp_span text = arcp_buf_span(&self->text);
-    if (self->use != ARCP__TEMPLATE_BODY) {
-        return expand_text(text, self->use, request, names_key, out);
+    arcp_span text = arcp_buf_span(&template->text);
+    if (template->use != ARCP__TEMPLATE_BODY) {
+        return expand_text(text, template->use, request, names_key, out);
     }
     arcp_json json = ARCP__JSON_INIT;
     body_writer writer = {

@@ -1,9 +1,8 @@
 /* The provisioner `http`.
  *
- * What an answer means, so that nothing that was issued is forgotten: a 2xx is DONE, and one
- * that cannot be read is UNKNOWN; of the 4xx, 408 and 409 are UNKNOWN (the alias may be there
- * already), the others REFUSED; everything else is UNKNOWN. A request that never left is
- * REFUSED. */
+ * Outcomes are chosen so that no credential that may have been issued is forgotten. 2xx is DONE, or
+ * UNKNOWN if the response cannot be parsed. 408 and 409 are UNKNOWN (the alias may already exist),
+ * all other 4xx are REFUSED. Everything else is UNKNOWN. A request that was not sent is REFUSED. */
 #include "provisioner/http_provisioner.h"
 
 #include <stdio.h>
@@ -20,12 +19,12 @@ typedef struct prepared {
     arcp__template url, body; /* an empty body: none */
     arcp__template headers[HEADERS_MAX];
     size_t header_count;
-    bool names_key; /* it says which value of the upstream is meant */
+    bool names_key; /* it has a variable that identifies the credential */
 } prepared;
 
 typedef struct http_provisioner {
     arcp__upstream_provisioner common;
-    arcp_provisioner_ops ops; /* without what is not configured */
+    arcp_provisioner_ops ops; /* requests that are not configured are NULL */
     arcp__http_provisioner_options options;
     arcp__http_client *client;
     prepared requests[ARCP__HTTP_REQUEST_COUNT];
@@ -33,14 +32,14 @@ typedef struct http_provisioner {
 
 static const char *const kind_names[] = {"issue", "revoke", "rotate", "usage"};
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 /* [arcp:11-2] */
 static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
                        const arcp_provision_request *request, arcp_error *err)
 {
-    const http_provisioner *self = (const http_provisioner *)base;
-    const prepared *how = &self->requests[kind];
+    const http_provisioner *provisioner = (const http_provisioner *)base;
+    const prepared *how = &provisioner->requests[kind];
     arcp__http_message message = arcp__http_message_init();
     bool names_key = false;
     message.id = request->call_id;
@@ -63,17 +62,18 @@ static arcp_status ask(arcp_provisioner *base, arcp__http_request_kind kind,
         arcp_buf_append_byte(&message.headers, '\0');
         good = arcp__template_expand(&how->body, request, &names_key, &message.body) && good;
     }
-    /* A body leaves out what the job does not have. Without any name the upstream would do
-     * nothing, call it done, and a value that lives would be taken for dead. */
+    /* A body omits variables that the job does not have. If it then identifies no credential, the
+     * upstream might do nothing and report success, and a valid credential would count as revoked.
+     */
     good = good && (names_key || !how->names_key);
     if (!good || message.url.failed || message.headers.failed || message.body.failed) {
         arcp__http_message_fini(&message);
         return arcp_error_set(err, ARCP_E_IO,
-                              "the %s request to the upstream cannot be written: something that "
-                              "it names is missing or must not stand there",
+                              "cannot build the %s request: a template variable is empty or has a "
+                              "character that is not allowed there",
                               kind_names[kind]);
     }
-    return arcp__http_client_send(self->client, &message, err);
+    return arcp__http_client_send(provisioner->client, &message, err);
 }
 
 static arcp_status ask_issue(arcp_provisioner *base, const arcp_provision_request *request,
@@ -100,9 +100,9 @@ static arcp_status ask_usage(arcp_provisioner *base, const arcp_provision_reques
     return ask(base, ARCP__HTTP_USAGE, request, err);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* A string, or a number as it is written. */
+/* A string, or the text of a number. */
 static arcp_span text_at(const arcp_json *json, const arcp__http_request *request,
                          arcp__http_pointer which, arcp_buf *scratch, const char *otherwise)
 {
@@ -115,12 +115,12 @@ static arcp_span text_at(const arcp_json *json, const arcp__http_request *reques
                                                      : arcp_span_cstr(otherwise);
 }
 
-/* What a 2xx says; the result borrows from json and scratch. */
-static void read_answer(const http_provisioner *self, unsigned kind, const arcp_json *json,
+/* Reads a 2xx response; the result borrows from json and scratch. */
+static void read_answer(const http_provisioner *provisioner, unsigned kind, const arcp_json *json,
                         arcp_buf *scratch, arcp_provision_result *result)
 {
-    const arcp__http_request *how = &self->options.requests[kind];
-    const arcp__upstream *upstream = &self->common.upstream;
+    const arcp__http_request *how = &provisioner->options.requests[kind];
+    const arcp__upstream *upstream = &provisioner->common.upstream;
     if (kind == ARCP__HTTP_USAGE) {
         result->spent = text_at(json, how, ARCP__HTTP_SPENT, scratch, NULL);
         return;
@@ -138,7 +138,7 @@ static void read_answer(const http_provisioner *self, unsigned kind, const arcp_
     }
 }
 
-static arcp_provision_outcome outcome_of(const http_provisioner *self,
+static arcp_provision_outcome outcome_of(const http_provisioner *provisioner,
                                          const arcp__http_answer *answer)
 {
     const bool is_new = answer->kind == ARCP__HTTP_ISSUE || answer->kind == ARCP__HTTP_ROTATE;
@@ -155,8 +155,8 @@ static arcp_provision_outcome outcome_of(const http_provisioner *self,
                    ? ARCP_PROVISION_REFUSED
                    : ARCP_PROVISION_UNKNOWN;
     }
-    for (size_t i = 0; i < self->options.gone_count; i++) {
-        if (self->options.gone[i] == status) {
+    for (size_t i = 0; i < provisioner->options.gone_count; i++) {
+        if (provisioner->options.gone[i] == status) {
             return ARCP_PROVISION_ABSENT;
         }
     }
@@ -165,55 +165,56 @@ static arcp_provision_outcome outcome_of(const http_provisioner *self,
 
 static void on_answer(void *user, const arcp__http_answer *answer)
 {
-    http_provisioner *self = user;
+    http_provisioner *provisioner = user;
     char message[96] = "";
     arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_secret_init();
     arcp_json_limits limits = {32, 10000, UINT32_MAX - 1};
     arcp_provision_result result = {.struct_size = sizeof result,
                                     .call_id = answer->id,
-                                    .outcome = outcome_of(self, answer),
+                                    .outcome = outcome_of(provisioner, answer),
                                     .status = ARCP_E_INTERNAL_ERROR,
                                     .message = answer->problem};
     if (result.outcome == ARCP_PROVISION_DONE && answer->kind != ARCP__HTTP_REVOKE) {
         if (arcp_buf_reserve(&scratch, answer->body.size + 1) &&
             arcp_json_scan(&json, answer->body, &limits, NULL) == ARCP_OK) {
-            read_answer(self, answer->kind, &json, &scratch, &result);
+            read_answer(provisioner, answer->kind, &json, &scratch, &result);
         } else {
             result.outcome = ARCP_PROVISION_UNKNOWN;
-            result.message = "the upstream's answer is no JSON";
+            result.message = "the response of the upstream is not JSON";
         }
     } else if (answer->result == ARCP__HTTP_ANSWERED) {
         const arcp_upstream_error error = {sizeof error, answer->status, answer->body};
-        const arcp_status translated = arcp__upstream_translate(&self->common.base, &error);
+        const arcp_status translated = arcp__upstream_translate(&provisioner->common.base, &error);
         result.status = translated == ARCP_OK ? ARCP_E_INTERNAL_ERROR : translated;
         (void)snprintf(message, sizeof message, "the upstream answered %s with %d",
                        kind_names[answer->kind], answer->status);
         result.message = message;
     }
-    self->common.callbacks.done(self->common.callbacks.user, &result);
+    provisioner->common.callbacks.done(provisioner->common.callbacks.user, &result);
     arcp_buf_fini(&scratch);
     arcp__json_fini(&json);
 }
 
-/* ---- life ---- */
+/* ---- creation ---- */
 
 static void provisioner_free(arcp_provisioner *base)
 {
-    http_provisioner *self = (http_provisioner *)base;
-    arcp__http_client_free(self->client);
+    http_provisioner *provisioner = (http_provisioner *)base;
+    arcp__http_client_free(provisioner->client);
     for (size_t kind = 0; kind < ARCP__HTTP_REQUEST_COUNT; kind++) {
-        prepared *how = &self->requests[kind];
+        prepared *how = &provisioner->requests[kind];
         arcp__template_fini(&how->url);
         arcp__template_fini(&how->body);
         for (size_t i = 0; i < HEADERS_MAX; i++) {
             arcp__template_fini(&how->headers[i]);
         }
     }
-    arcp__free(self);
+    arcp__free(provisioner);
 }
 
-static arcp_status blame(arcp_status status, size_t kind, const char *part, arcp_error *err)
+/* Puts the configuration key before the message of an error. */
+static arcp_status add_key(arcp_status status, size_t kind, const char *part, arcp_error *err)
 {
     char why[sizeof(err->message)];
     if (status == ARCP_OK) {
@@ -223,10 +224,10 @@ static arcp_status blame(arcp_status status, size_t kind, const char *part, arcp
     return arcp_error_set(err, status, "credentials.http.%s.%s: %s", kind_names[kind], part, why);
 }
 
-static arcp_status prepare(http_provisioner *self, size_t kind, arcp_error *err)
+static arcp_status prepare(http_provisioner *provisioner, size_t kind, arcp_error *err)
 {
-    const arcp__http_request *from = &self->options.requests[kind];
-    prepared *to = &self->requests[kind];
+    const arcp__http_request *from = &provisioner->options.requests[kind];
+    prepared *to = &provisioner->requests[kind];
     if (from->url == NULL) {
         return ARCP_OK;
     }
@@ -234,21 +235,22 @@ static arcp_status prepare(http_provisioner *self, size_t kind, arcp_error *err)
     if (to->method == NULL) {
         to->method = from->body == NULL && kind == ARCP__HTTP_USAGE ? "GET" : "POST";
     }
-    arcp_status status =
-        blame(arcp__template_init(&to->url, from->url, ARCP__TEMPLATE_URL, err), kind, "url", err);
+    arcp_status status = add_key(arcp__template_init(&to->url, from->url, ARCP__TEMPLATE_URL, err),
+                                 kind, "url", err);
     if (status == ARCP_OK && from->body != NULL) {
-        status = blame(arcp__template_init(&to->body, from->body, ARCP__TEMPLATE_BODY, err), kind,
-                       "body", err);
+        status = add_key(arcp__template_init(&to->body, from->body, ARCP__TEMPLATE_BODY, err), kind,
+                         "body", err);
     }
     if (status == ARCP_OK && from->header_count > HEADERS_MAX) {
-        status = arcp_error_set(err, ARCP_E_USAGE, "credentials.http.%s.headers: at most %u",
+        status = arcp_error_set(err, ARCP_E_USAGE,
+                                "credentials.http.%s.headers: must have at most %u headers",
                                 kind_names[kind], HEADERS_MAX);
     }
     if (status == ARCP_OK) {
         to->names_key = to->url.names_key || to->body.names_key;
     }
     for (size_t i = 0; status == ARCP_OK && i < from->header_count; i++) {
-        status = blame(
+        status = add_key(
             arcp__template_init(&to->headers[i], from->headers[i], ARCP__TEMPLATE_HEADER, err),
             kind, "headers", err);
         if (status == ARCP_OK) {
@@ -265,12 +267,12 @@ ARCP_API arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_opt
 arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *options,
                                        arcp_provisioner **out, arcp_error *err)
 {
-    http_provisioner *self = arcp__alloc(sizeof(*self));
-    if (self == NULL) {
+    http_provisioner *provisioner = arcp__alloc(sizeof(*provisioner));
+    if (provisioner == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    self->options = *options;
-    self->ops = (arcp_provisioner_ops){
+    provisioner->options = *options;
+    provisioner->ops = (arcp_provisioner_ops){
         .struct_size = sizeof(arcp_provisioner_ops),
         .name = "http",
         .set_callbacks = arcp__upstream_set_callbacks,
@@ -281,11 +283,12 @@ arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *opt
         .translate_error = arcp__upstream_translate,
         .free = provisioner_free,
     };
-    self->common.upstream = options->upstream;
-    self->common.base = (arcp_provisioner){&self->ops, &self->common.upstream.terms};
+    provisioner->common.upstream = options->upstream;
+    provisioner->common.base =
+        (arcp_provisioner){&provisioner->ops, &provisioner->common.upstream.terms};
     arcp_status status = ARCP_OK;
     for (size_t kind = 0; status == ARCP_OK && kind < ARCP__HTTP_REQUEST_COUNT; kind++) {
-        status = prepare(self, kind, err);
+        status = prepare(provisioner, kind, err);
     }
     if (status == ARCP_OK) {
         const arcp__http_client_options client = {.loop = options->loop,
@@ -294,13 +297,13 @@ arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *opt
                                                   .connections = options->connections,
                                                   .ca_file = options->ca_file,
                                                   .done = on_answer,
-                                                  .user = self};
-        status = arcp__http_client_new(&client, &self->client, err);
+                                                  .user = provisioner};
+        status = arcp__http_client_new(&client, &provisioner->client, err);
     }
     if (status != ARCP_OK) {
-        provisioner_free(&self->common.base);
+        provisioner_free(&provisioner->common.base);
         return status;
     }
-    *out = &self->common.base;
+    *out = &provisioner->common.base;
     return ARCP_OK;
 }

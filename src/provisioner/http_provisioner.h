@@ -1,6 +1,6 @@
-/* The provisioner `http`: an upstream with an HTTP API, described by templates. In a module
- * of its own (arcp-provisioner-http.so), because it brings libcurl. docs/credentials.md
- * describes templates and pointers. */
+/* The provisioner `http`, for an upstream with an HTTP API that templates describe. It is a module
+ * (arcp-provisioner-http.so), because it needs libcurl. docs/credentials.md describes templates and
+ * pointers. */
 #ifndef ARCP_PROVISIONER_HTTP_PROVISIONER_H
 #define ARCP_PROVISIONER_HTTP_PROVISIONER_H
 
@@ -16,7 +16,7 @@ typedef enum arcp__http_request_kind {
     ARCP__HTTP_REQUEST_COUNT
 } arcp__http_request_kind;
 
-/* Where in an answer something stands (JSON pointers). */
+/* The values that JSON pointers select from a response. */
 typedef enum arcp__http_pointer {
     ARCP__HTTP_VALUE,
     ARCP__HTTP_ID,
@@ -37,23 +37,23 @@ typedef struct arcp__http_request {
     const char *pointers[ARCP__HTTP_POINTER_COUNT];
 } arcp__http_request;
 
-/* Everything is borrowed for the provisioner's life. */
+/* Everything is borrowed until the provisioner is freed. */
 typedef struct arcp__http_provisioner_options {
     struct uv_loop_s *loop;
-    arcp__upstream upstream; /* endpoint, scheme, profile: where an answer does not say */
-    arcp__http_request requests[ARCP__HTTP_REQUEST_COUNT]; /* issue and revoke are needed */
-    uint64_t timeout_ms;  /* for one request, everything included */
-    uint64_t connections; /* at once */
-    const char *ca_file;  /* NULL: the system's */
-    const int *gone;      /* statuses of revoke that mean "unknown here": 404 and such */
+    arcp__upstream upstream; /* its endpoint, scheme and profile are defaults for responses */
+    arcp__http_request requests[ARCP__HTTP_REQUEST_COUNT]; /* issue and revoke are required */
+    uint64_t timeout_ms;                                   /* for one request as a whole */
+    uint64_t connections;                                  /* at the same time */
+    const char *ca_file;                                   /* NULL: the system's */
+    const int *gone; /* statuses of revoke that mean that the credential is not known */
     size_t gone_count;
 } arcp__http_provisioner_options;
 
-/* Makes one. ARCP_E_USAGE: a template or pointer is wrong, the message says which;
+/* Creates the provisioner. ARCP_E_USAGE: a template or pointer is invalid, which the message names;
  * ARCP_E_NO_MEMORY. */
 typedef arcp_status (*arcp__http_provisioner_new_fn)(const arcp__http_provisioner_options *options,
                                                      arcp_provisioner **out, arcp_error *err);
-/* The module's one exported function has this name and that type. */
+/* The name of the module's only exported function, which has the type above. */
 #define ARCP__HTTP_PROVISIONER_SYMBOL "arcp__http_provisioner_new"
 
 #endif

@@ -1,20 +1,21 @@
-/* What the provisioners have in common: what is known of the upstream, and what its errors mean. */
+/* The common part of the provisioners: properties of the upstream, and the mapping of its errors.
+ */
 #ifndef ARCP_PROVISIONER_UPSTREAM_H
 #define ARCP_PROVISIONER_UPSTREAM_H
 
 #include <arcp/sys/provisioner.h>
 
-/* Rules of the operator: the first that fits wins. */
+/* Configured rules; the first that matches applies. */
 typedef struct arcp__upstream_rule {
-    int http_status;      /* 0: any, also unknown */
-    const char *contains; /* in what is known of the error, upper or lower case; NULL: any */
+    int http_status;      /* 0: any or none */
+    const char *contains; /* substring of the error's text, ignoring case; NULL: any text */
     arcp_status code;     /* a wire code */
 } arcp__upstream_rule;
 
-/* What is pointed to is borrowed for the provisioner's life. */
+/* All pointers are borrowed until the provisioner is freed. */
 typedef struct arcp__upstream {
     arcp_provisioner_terms terms;
-    const char *endpoint, *scheme, *profile; /* of what is issued; may be NULL */
+    const char *endpoint, *scheme, *profile; /* of issued credentials; may be NULL */
     const arcp__upstream_rule *error_rules;
     size_t error_rule_count;
 } arcp__upstream;
@@ -26,7 +27,7 @@ typedef struct arcp__upstream_provisioner {
     arcp_provisioner_callbacks callbacks;
 } arcp__upstream_provisioner;
 
-/* For their tables of functions. */
+/* Implement the operations of the same names. */
 void arcp__upstream_set_callbacks(arcp_provisioner *provisioner,
                                   const arcp_provisioner_callbacks *callbacks);
 arcp_status arcp__upstream_translate(const arcp_provisioner *provisioner,

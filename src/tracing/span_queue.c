@@ -8,7 +8,7 @@ bool arcp__span_queue_add(arcp__span_queue *queue, arcp_span span)
     const size_t used = queue->spans.size;
     if (span.size >= queue->bytes_max || used > queue->bytes_max - span.size - 1 ||
         !arcp_buf_reserve(&queue->spans, span.size + 1)) {
-        queue->spans.failed = false; /* there may be memory for the next one */
+        queue->spans.failed = false; /* there may be memory for the next span */
         return false;
     }
     arcp_buf_append(&queue->spans, span);
@@ -43,7 +43,7 @@ void arcp__span_queue_release(arcp__span_queue *queue)
 
 void arcp__span_queue_format(const arcp__span_queue *queue, arcp_buf *out)
 {
-    /* The last line feed goes; a span's own text has none. */
+    /* Without the last line feed; the text of a span contains none. */
     const size_t size = queue->taken_size == 0 ? 0 : queue->taken_size - 1;
     const size_t from = out->size;
     arcp_buf_append(out, arcp_span_make(queue->spans.data, size));

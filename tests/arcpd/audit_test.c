@@ -150,8 +150,8 @@ static void the_chain_goes_on_over_kill_9_and_an_edit_is_found(void **state)
     assert_int_equal(truncate(path, 0), 0);
     process p;
     host_run(w, NULL, &p, 4, WORDS("audit", "verify", path));
-    assert_non_null(strstr(p.out.data, "audit.jsonl:1: empty: the file has no line, and each of "
-                                       "ours begins with one: it was emptied, "));
+    assert_non_null(strstr(p.out.data, "audit.jsonl:1: empty: the file has no line, but every "
+                                       "audit file begins with one: it was emptied, "));
     assert_non_null(strstr(p.out.data, "NOT WHOLE: 0 lines, 1 problem"));
     process_fini(&p);
 }

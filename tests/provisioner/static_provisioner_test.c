@@ -72,7 +72,7 @@ static void each_value_is_given_once(void **state)
     assert_string_equal(issue(&rig)->value, "sk-c");
     const provision_answer *none = issue(&rig);
     assert_int_equal(none->outcome, ARCP_PROVISION_REFUSED);
-    assert_string_equal(none->message, "the pool of credentials is used up");
+    assert_string_equal(none->message, "the pool of credentials is exhausted");
     provision_rig_end(&rig);
     temp_dir_free(dir);
 }

@@ -211,13 +211,13 @@ static void headers_that_are_wrong_are_named(void **state)
     static const struct {
         const char *header, *message;
     } rows[] = {
-        {"X: {job_id}", "tracing.otlp.headers: only {env:NAME} and {file:PATH} may stand here"},
+        {"X: {job_id}", "tracing.otlp.headers: only {env:NAME} and {file:PATH} are allowed here"},
         {"X: {env:ARCP_TEST_NOT_THERE}",
-         "tracing.otlp.headers: the environment has no ARCP_TEST_NOT_THERE"},
-        {"X: {nothing}", "tracing.otlp.headers: there is no {nothing}"},
-        {"X: a\nY: b", "tracing.otlp.headers: a header is one line"},
-        {"X: {env:ARCP_TEST_LINES}",
-         "tracing.otlp.headers: what {env:ARCP_TEST_LINES} stands for has a control character"},
+         "tracing.otlp.headers: the environment variable ARCP_TEST_NOT_THERE is not set"},
+        {"X: {nothing}", "tracing.otlp.headers: unknown variable {nothing}"},
+        {"X: a\nY: b", "tracing.otlp.headers: a header must be one line"},
+        {"X: {env:ARCP_TEST_LINES}", "tracing.otlp.headers: the value of {env:ARCP_TEST_LINES} may "
+                                     "not contain control characters"},
     };
     fixture *f = *state;
     (void)setenv("ARCP_TEST_LINES", "a\r\nb", 1);
@@ -347,7 +347,7 @@ static void an_answer_that_does_not_come_in_time_is_given_up_on(void **state)
     start(f);
     assert_true(add(f));
     wait_for_failure(f);
-    assert_string_equal(f->why, "the collector did not answer in time");
+    assert_string_equal(f->why, "the collector did not respond in time");
     stand_in_set_mood(f->collector, STAND_IN_WELL);
     assert_int_equal(stop(f, LONG).exported, 1);
 }
