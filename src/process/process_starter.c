@@ -155,11 +155,12 @@ static arcp__start *start_new(const arcp_launch_spec *spec, void *owner)
     start->spec.user = spec->user == NULL ? NULL : copy_text(start, spec->user);
     if (spec->limit_count != 0) {
         const size_t bytes = spec->limit_count * sizeof *spec->limits;
-        start->spec.limits = arcp__arena_take(&start->arena, bytes);
-        start->failed = start->failed || start->spec.limits == NULL;
-        if (!start->failed) {
-            memcpy((void *)(uintptr_t)start->spec.limits, spec->limits, bytes);
+        arcp_launch_limit *limits = arcp__arena_take(&start->arena, bytes);
+        start->failed = start->failed || limits == NULL;
+        if (limits != NULL) {
+            memcpy(limits, spec->limits, bytes);
         }
+        start->spec.limits = limits;
     }
     if (start->failed) {
         start_free(start);

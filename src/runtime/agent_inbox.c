@@ -61,7 +61,7 @@ void arcp__agent_inbox_put(arcp__agent_message *message)
     bool closed = inbox->closed;
     (void)pthread_mutex_unlock(&inbox->mutex);
     if (arcp__runtime_is_driven_here(runtime)) {
-        runtime->is_told = true;
+        runtime->has_agent_messages = true;
     } else if (was_empty && !closed) {
         (void)uv_async_send(&runtime->wake);
     }

@@ -1,4 +1,4 @@
-/* The loop around the engine: its effects become sends, batches and agents. */
+/* Drives the engine: performs its effects as sends, batches for the store and calls of agents. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -6,9 +6,9 @@
 #include "runtime/runtime_state.h"
 
 /* After a suspend, or when the wall clock was set, deadlines are met at most this late. */
-#define CLOCK_LOOK_MS 5000u
+#define CLOCK_CHECK_MS 5000u
 
-static void tell_agent(arcp_runtime *runtime, const arcp__effect *effect)
+static void call_agent(arcp_runtime *runtime, const arcp__effect *effect)
 {
     arcp__agent_entry *entry = effect->job->live->host;
     void *agent = effect->job->live->user;
@@ -16,7 +16,7 @@ static void tell_agent(arcp_runtime *runtime, const arcp__effect *effect)
     if (effect->kind == ARCP__EFFECT_START_AGENT) {
         host->start(runtime, entry, effect->job, effect->text);
     } else if (agent == NULL) {
-        return; /* it could not be started */
+        return; /* the agent could not be started */
     } else if (effect->kind == ARCP__EFFECT_AGENT_LINE) {
         host->line(agent, effect->text);
     } else if (effect->kind == ARCP__EFFECT_CANCEL_AGENT) {
@@ -71,7 +71,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
     case ARCP__EFFECT_PAUSE_AGENT:
     case ARCP__EFFECT_RESUME_AGENT:
     case ARCP__EFFECT_FORGET_AGENT:
-        tell_agent(runtime, effect);
+        call_agent(runtime, effect);
         break;
     case ARCP__EFFECT_READ:
         if (runtime->store->ops->read(runtime->store, effect->id, effect->text, effect->from,
@@ -95,7 +95,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
 static void on_timer(uv_timer_t *timer)
 {
     arcp_runtime *runtime = timer->data;
-    runtime->is_dirty = true; /* the loop drives before it waits again */
+    runtime->is_dirty = true; /* so that the engine is driven before the loop waits again */
 }
 
 static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
@@ -107,24 +107,23 @@ static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
     }
     int64_t left_ns = deadline > now_ns ? deadline - now_ns : 0;
     uint64_t left_ms = (uint64_t)((left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS);
-    /* The loop's clock stands still while the machine is suspended, ours does not; and the
-     * wall clock may be set while nothing happens. */
-    left_ms = left_ms < CLOCK_LOOK_MS ? left_ms : CLOCK_LOOK_MS;
-    /* The loop's idea of now may be old: wake late rather than early is a millisecond. */
+    /* The loop's clock stops while the machine is suspended, but deadlines do not move; and the
+     * wall clock may be set at any time. So check the clocks at least this often. */
+    left_ms = left_ms < CLOCK_CHECK_MS ? left_ms : CLOCK_CHECK_MS;
+    /* The timer starts from the loop's cached time, which may be old: it would fire too early. */
     uv_update_time(runtime->loop);
     (void)uv_timer_start(&runtime->timer, on_timer, left_ms, 0);
 }
 
-/* What its owner is told, once each. */
-static void tell_owner(arcp_runtime *runtime)
+/* Calls `failed` and `stopped` of the runtime's owner, each once. */
+static void notify_owner(arcp_runtime *runtime)
 {
     if (!runtime->has_failed && arcp__engine_has_failed(runtime->engine)) {
-        /* Its links were told; what it began is taken up by the next one, from the store. */
+        /* The engine has closed its links; the next runtime continues from the store. */
         runtime->has_failed = true;
         arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
                           "out of memory: every connection was closed, and nothing more is stored "
-                          "or started; a runtime that is started again takes up what the store "
-                          "has");
+                          "or started; restart the runtime to continue from the store");
         if (runtime->options.failed != NULL) {
             runtime->options.failed(runtime->options.failed_user);
         }
@@ -133,8 +132,8 @@ static void tell_owner(arcp_runtime *runtime)
         arcp__engine_is_finished(runtime->engine) && runtime->links == NULL) {
         if (arcp__engine_store_is_lost(runtime->engine)) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
-                              "stopped with a store that cannot be written: what it does not "
-                              "have was shown to nobody, and is lost");
+                              "stopped while the store was not writable; events not yet stored "
+                              "(and never shown to a client) are lost");
         }
         void (*stopped)(void *) = runtime->stopped;
         runtime->stopped = NULL;
@@ -142,7 +141,7 @@ static void tell_owner(arcp_runtime *runtime)
     }
 }
 
-/* The runtime that this thread is driving. */
+/* The runtime that this thread is driving; NULL: none. */
 static _Thread_local const arcp_runtime *driven;
 
 bool arcp__runtime_is_driven_here(const arcp_runtime *runtime)
@@ -150,18 +149,19 @@ bool arcp__runtime_is_driven_here(const arcp_runtime *runtime)
     return driven == runtime;
 }
 
-/* What agents that run on the loop said when they were called. */
-static void hear_agents(arcp_runtime *runtime)
+/* Takes the messages of agents that run on the loop's thread and were called by an effect. */
+static void take_agent_messages(arcp_runtime *runtime)
 {
-    if (runtime->is_told) {
-        runtime->is_told = false;
+    if (runtime->has_agent_messages) {
+        runtime->has_agent_messages = false;
         if (arcp__agent_inbox_take(runtime)) {
-            (void)uv_async_send(&runtime->wake); /* which tells them */
+            (void)uv_async_send(&runtime->wake); /* its callback notifies the agents */
         }
     }
 }
 
-/* What peers are sent goes out together; while they read it, agents whose jobs are over go. */
+/* Sends everything that is queued for peers, and then frees agents whose jobs have ended, because
+ * peers can read meanwhile. */
 static void flush_and_forget(arcp_runtime *runtime)
 {
     arcp__effect effect;
@@ -172,18 +172,18 @@ static void flush_and_forget(arcp_runtime *runtime)
     }
 }
 
-/* One round; true when there is something for another. */
+/* One round. True if another round is needed. */
 static bool drive_once(arcp_runtime *runtime, arcp_time now)
 {
     arcp__effect effect;
     runtime->is_dirty = false;
     runtime->has_polled = false;
     arcp__engine_tick(runtime->engine, now);
-    /* What an agent answers at once goes with the same batch and the same write. */
-    hear_agents(runtime);
+    /* So the messages that an agent puts while it is called get into the same batch and write. */
+    take_agent_messages(runtime);
     while (arcp__engine_next_effect(runtime->engine, now, &effect)) {
         perform(runtime, &effect);
-        hear_agents(runtime);
+        take_agent_messages(runtime);
         if (arcp__runtime_feed_store(runtime)) {
             now = arcp__clock_now();
         }
@@ -191,13 +191,13 @@ static bool drive_once(arcp_runtime *runtime, arcp_time now)
     bool more = arcp__authenticator_take(runtime->authenticator);
     more = arcp__runtime_submit_batches(runtime) || more;
     more = runtime->store->ops->poll(runtime->store) || more;
-    if (arcp__engine_has_failed(runtime->engine)) { /* a batch may have been what failed */
+    if (arcp__engine_has_failed(runtime->engine)) { /* it may have failed while making a batch */
         return !arcp__engine_is_finished(runtime->engine);
     }
-    return more || runtime->is_dirty || runtime->is_told;
+    return more || runtime->is_dirty || runtime->has_agent_messages;
 }
 
-/* So many rounds in a turn of the loop at most: other handles have their turn too. */
+/* Rounds in one turn of the loop, at most, so that other handles are not delayed. */
 #define ROUNDS_MAX 64u
 
 void arcp__runtime_drive(arcp_runtime *runtime)
@@ -214,7 +214,7 @@ void arcp__runtime_drive(arcp_runtime *runtime)
         more = drive_once(runtime, now);
         if (!more) {
             flush_and_forget(runtime);
-            more = runtime->is_dirty; /* there may be room for more */
+            more = runtime->is_dirty; /* the engine may have room for more */
         }
         now = arcp__clock_now();
     }
@@ -226,5 +226,5 @@ void arcp__runtime_drive(arcp_runtime *runtime)
     }
     arm_timer(runtime, now.mono_ns);
     runtime->is_driving = false;
-    tell_owner(runtime);
+    notify_owner(runtime);
 }

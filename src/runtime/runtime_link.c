@@ -1,4 +1,4 @@
-/* Connections that the runtime serves. */
+/* Connections that the runtime serves, and its listeners. */
 #include <sys/resource.h>
 
 #include "base/alloc.h"
@@ -7,8 +7,8 @@
 #include "base/options.h"
 #include "runtime/runtime_state.h"
 
-/* One write per link and turn. What the system did not take is reported, so that the
- * engine goes on when there is room. */
+/* One write per link and turn. The engine gets the number of bytes that the kernel did not accept;
+ * it continues when there is room. */
 void arcp__runtime_links_flush(arcp_runtime *runtime)
 {
     while (runtime->touched != NULL) {
@@ -23,12 +23,13 @@ void arcp__runtime_links_flush(arcp_runtime *runtime)
     }
 }
 
-/* ---- whose frames are taken, and when ----
+/* ---- reading links ----
  *
- * A link is not read while the engine takes no frame of it, nor for the rest of a turn of the loop
- * of which it had its share. What a read brought beyond that stays in its connection, unparsed. */
+ * A link is not read while the engine refuses its frames, nor for the rest of a turn of the loop in
+ * which it has used its share (it rests). Bytes that were already read stay unparsed in its
+ * connection. */
 
-static void wake(arcp__runtime_link *link)
+static void end_rest(arcp__runtime_link *link)
 {
     link->is_resting = false;
     link->runtime->resting_count--;
@@ -47,7 +48,7 @@ void arcp__runtime_links_next_turn(arcp_runtime *runtime)
     arcp__turn_next(&runtime->turn);
     for (size_t left = runtime->resting_count; left != 0 && runtime->resting != NULL; left--) {
         arcp__runtime_link *link = runtime->resting;
-        wake(link);
+        end_rest(link);
         arcp__runtime_link_resume(link);
     }
 }
@@ -58,7 +59,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     arcp_runtime *runtime = link->runtime;
     arcp_time now = arcp__clock_now();
     link->is_refused = !arcp__engine_receive(runtime->engine, now, link->link, frame);
-    /* One frame may take as long as a share is. */
+    /* A single frame may take as long as a whole share. */
     const arcp_time done = arcp__clock_now();
     if (arcp__engine_frame_took(runtime->engine, done, link->link, done.mono_ns - now.mono_ns)) {
         for (arcp__runtime_link *other = runtime->links; other != NULL; other = other->next) {
@@ -110,7 +111,7 @@ static void link_free(arcp__runtime_link *link)
         DL_DELETE2(runtime->touched, link, previous_touched, next_touched);
     }
     if (link->is_resting) {
-        wake(link);
+        end_rest(link);
     }
     DL_DELETE2(runtime->links, link, previous, next);
     link->connection->ops->release(link->connection);
@@ -124,8 +125,8 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     arcp_runtime *runtime = link->runtime;
     arcp_connection_info info = arcp_connection_info_init();
     connection->ops->info(connection, &info);
-    /* That a client is cut off for what it sent is something its operator looks for. Before the
-     * welcome it is anybody's, and no line. */
+    /* Operators look for clients that were disconnected because of a frame that they sent. Before
+     * the welcome a peer is not authenticated, and could fill the log. */
     const bool is_refusal = code == ARCP_CLOSE_TOO_BIG || code == ARCP_CLOSE_PROTOCOL_ERROR ||
                             code == ARCP_CLOSE_UNSUPPORTED || code == ARCP_CLOSE_BAD_DATA;
     arcp__runtime_log(runtime, NULL,
@@ -135,7 +136,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     if (code == ARCP_CLOSE_TRY_AGAIN && !link->is_welcome && !info.closed_by_peer) {
         const arcp__refusal refusal = {.peer = info.peer, .rule = "pending", .code = (int)code};
         arcp__engine_refused(runtime->engine, arcp__clock_now(), &refusal,
-                             "closed for others while it was pending");
+                             "closed to make room while it was pending");
     }
     arcp__engine_disconnect(runtime->engine, arcp__input_now(runtime), link->link);
     link->link = NULL;
@@ -223,7 +224,7 @@ arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_se
     limits.pending_timeout_ms = (uint32_t)settings->limits_hello_timeout_sec * 1000;
     limits.connections_max = UINT32_MAX;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
-        /* What is not for connections is for agents' pipes, the store and the logs. */
+        /* The reserved descriptors are for agents' pipes, the store and the logs. */
         uint64_t reserved = settings->limits_reserved_files == 0 ? files.rlim_cur / 2
                                                                  : settings->limits_reserved_files;
         uint64_t left = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;

@@ -146,8 +146,8 @@ struct arcp_runtime {
     int open_handles;
     bool is_dirty; /* the engine got an input and must be driven */
     bool is_driving;
-    bool has_polled; /* feed_store has polled the store in this round */
-    bool is_told;    /* an agent on the loop's thread put a message while driving */
+    bool has_polled;         /* feed_store has polled the store in this round */
+    bool has_agent_messages; /* an agent on the loop's thread put a message while driving */
     unsigned batches_under_way;
     int64_t submitted_ns[ARCP__BATCHES_MAX]; /* of these batches, oldest first */
     struct {
