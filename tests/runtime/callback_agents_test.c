@@ -26,7 +26,8 @@ static int tear_down(void **state)
 
 static void tell_everything(arcp_agent_call *call, void *user)
 {
-    arcp_error error = {0};
+    arcp_buf details = arcp_buf_init();
+    arcp_error error = {.details = &details};
     (void)user;
     assert_int_equal(arcp_agent_log(call, "info", "begin", &error), ARCP_OK);
     assert_int_equal(arcp_agent_progress(call, 1, 2, "half", &error), ARCP_OK);
@@ -36,12 +37,14 @@ static void tell_everything(arcp_agent_call *call, void *user)
     assert_int_equal(arcp_agent_authorize(call, ARCP_SPAN_LITERAL("fs.read"),
                                           ARCP_SPAN_LITERAL("/etc/passwd"), NULL, NULL, &error),
                      ARCP_E_PERMISSION_DENIED);
+    assert_non_null(strstr(arcp_error_details(&error), "\"target\":\"/etc/passwd\""));
     assert_int_equal(arcp_agent_authorize_model(call, ARCP_SPAN_LITERAL("gpt"), &error),
                      ARCP_E_PERMISSION_DENIED);
     assert_int_equal(arcp_agent_event(call, "tool_call",
                                       ARCP_SPAN_LITERAL("{\"tool\":\"rm\",\"call_id\":\"c1\"}"),
                                       &error),
                      ARCP_E_PERMISSION_DENIED);
+    assert_non_null(strstr(arcp_error_details(&error), "\"capability\":\"tool.call\""));
     assert_int_equal(
         arcp_agent_event(call, "status", ARCP_SPAN_LITERAL("{\"phase\":\"running\"}"), &error),
         ARCP_E_INVALID_REQUEST);
@@ -53,6 +56,7 @@ static void tell_everything(arcp_agent_call *call, void *user)
     assert_int_equal(arcp_agent_chunk(call, ARCP_SPAN_LITERAL("part one, "), true, &error),
                      ARCP_OK);
     assert_int_equal(arcp_agent_chunk(call, ARCP_SPAN_LITERAL("two"), false, &error), ARCP_OK);
+    arcp_buf_fini(&details);
 }
 
 static void a_blocking_agent_says_all_kinds_of_things_in_order(void **state)
@@ -288,7 +292,8 @@ static void an_agent_whose_job_is_over_has_no_authority(void **state)
 static void delegate_both(arcp_agent_call *call, void *user)
 {
     arcp_buf reply = arcp_buf_init();
-    arcp_error error = {0};
+    arcp_buf details = arcp_buf_init();
+    arcp_error error = {.details = &details};
     (void)user;
     assert_int_equal(
         arcp_agent_delegate(call,
@@ -296,6 +301,7 @@ static void delegate_both(arcp_agent_call *call, void *user)
                                               "{\"fs.read\":[\"/etc/**\"]}}"),
                             &reply, &error),
         ARCP_E_LEASE_SUBSET_VIOLATION);
+    assert_non_null(strstr(arcp_error_details(&error), "\"witness\""));
     assert_int_equal(
         arcp_agent_delegate(call,
                             ARCP_SPAN_LITERAL("{\"agent\":\"mirror\",\"input\":\"deep\",\"wait\":"
@@ -304,6 +310,7 @@ static void delegate_both(arcp_agent_call *call, void *user)
         ARCP_OK);
     arcp_agent_succeed(call, arcp_buf_span(&reply));
     arcp_buf_fini(&reply);
+    arcp_buf_fini(&details);
 }
 
 static void a_delegating_agent_waits_for_its_child(void **state)
