@@ -163,13 +163,17 @@ arcp_span arcp_client_event_payload(const arcp_client_event *event)
         return item->payload;
     }
     /* The body is kept separately: the payload is assembled when it is first asked for. */
-    arcp_buf *whole = &item->whole;
-    whole->secret = item->is_secret;
-    if (whole->size == 0 && arcp_buf_reserve(whole, item->payload.size + event->body.size + 1)) {
-        arcp_buf_append(whole, arcp_span_first(item->payload, item->body_at));
-        arcp_buf_append(whole, event->body);
-        arcp_buf_append(whole, arcp_span_from(item->payload, item->body_at));
-        arcp_buf_append_byte(whole, '\0');
+    const size_t size = item->payload.size + event->body.size;
+    if (item->whole == NULL) {
+        item->whole = arcp__alloc(size + 1);
+        if (item->whole == NULL) {
+            return ARCP_SPAN_LITERAL("");
+        }
+        char *at = item->whole + item->body_at;
+        memcpy(item->whole, item->payload.data, item->body_at);
+        memcpy(at, event->body.data, event->body.size);
+        memcpy(at + event->body.size, item->payload.data + item->body_at,
+               item->payload.size - item->body_at);
     }
-    return whole->size == 0 ? ARCP_SPAN_LITERAL("") : arcp_span_make(whole->data, whole->size - 1);
+    return arcp_span_make(item->whole, size);
 }

@@ -51,13 +51,14 @@ void arcp__client_item_free(arcp__client_item *item)
     }
     arcp__client_job_drop(item->event.job);
     arcp_buf_fini(&item->error_details);
-    arcp_buf_fini(&item->whole);
     arcp__free(item->text);
     arcp__client_job_drop_handle(item->reply.job);
     arcp_job_page_free(item->reply.page);
     if (item->is_secret) {
         arcp_wipe(item->bytes, item->size);
+        arcp_wipe(item->whole, item->whole == NULL ? 0 : strlen(item->whole));
     }
+    arcp__free(item->whole);
     arcp__free(item);
 }
 

@@ -85,7 +85,7 @@ typedef struct arcp__client_item {
     arcp_client_event event; /* spans point into bytes; event.job is a held reference */
     arcp_span payload; /* of the frame, in bytes; of a JOB_EVENT without the body, which ... */
     size_t body_at;    /* ... stands here in it */
-    arcp_buf whole;    /* the payload with the body, once the program has asked for it */
+    char *whole;       /* owned; the payload with the body, once the program has asked for it */
     arcp__client_event_text *text; /* owned */
     arcp_error error; /* what event.error or reply.error points to, with error_details */
     arcp_buf error_details;
