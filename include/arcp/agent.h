@@ -1,14 +1,14 @@
-/* Agents inside the program: C callbacks that do a job.
+/* Agents inside the program: C callbacks that run jobs.
  *
- * A blocking agent runs on a thread of the runtime's pool and may take its time; a
- * non-blocking one is called on the loop's thread, returns at once, and finishes later.
- * Both get an arcp_agent_call, which stays valid until they end the job with
- * arcp_agent_succeed or arcp_agent_fail; a blocking agent that returns without either has
- * succeeded with the result null.
+ * A blocking agent runs on a thread of the runtime's pool and may take long; a non-blocking
+ * one is called on the loop's thread, returns at once, and finishes later. Both get an
+ * arcp_agent_call, which is valid until they end the job with arcp_agent_succeed or
+ * arcp_agent_fail; a blocking agent that returns without either has succeeded with the result
+ * null.
  *
- * Unless noted otherwise a function may be called from any thread, one at a time per call.
- * What the runtime refuses comes back as the status and in `err` (which may be NULL). The
- * gate is asked on the calling thread, without a hop to the loop. Draft §8-§10. */
+ * Unless noted otherwise a function may be called from any thread, by one thread at a time per
+ * call. An error is the status, and is described in `err` (which may be NULL). The gate decides
+ * on the calling thread, without a turn of the loop. Draft §8-§10. */
 #ifndef ARCP_AGENT_H
 #define ARCP_AGENT_H
 
@@ -32,12 +32,12 @@ typedef struct arcp_agent {
     const char *version; /* NULL: none */
     bool is_default;     /* the version that a bare name means */
     arcp_agent_kind kind;
-    /* Does the job. */
+    /* Runs the job. */
     void (*run)(arcp_agent_call *call, void *user);
-    /* Non-blocking agents only, on the loop's thread; both may be NULL. `cancelled` tells
-     * that the job should end soon; `drained`, once for each ARCP_E_LIMIT at most, that events may
-     * be sent again, or that the job is over (ARCP_E_CLOSED says which). Neither begins once
-     * the agent has ended its job; one may be under way when it does that on another thread. */
+    /* Non-blocking agents only, on the loop's thread; both may be NULL. `cancelled`: the job
+     * should end soon. `drained`, at most once for each ARCP_E_LIMIT: events may be sent again,
+     * or the job has ended (then sending returns ARCP_E_CLOSED). Neither is called after the
+     * agent has ended its job, but a call may still run when another thread ends it. */
     void (*cancelled)(arcp_agent_call *call, void *user);
     void (*drained)(arcp_agent_call *call, void *user);
     void *user;
@@ -52,32 +52,33 @@ static inline arcp_agent arcp_agent_init(void)
     return agent;
 }
 
-/* What the job is; borrowed, valid as long as the call. The id is followed by a NUL. `start` is the
- * payload of the job.start line: job_id, agent, input, lease, budget, trace_id, traceparent, cwd,
+/* The job's parameters; borrowed, valid as long as the call. The id is followed by a NUL. `start`
+ * is the payload of the job.start line: job_id, agent, input, lease, budget, trace_id, traceparent,
+ * cwd,
  * ... */
 ARCP_API arcp_span arcp_agent_job_id(const arcp_agent_call *call);
 ARCP_API const arcp_json *arcp_agent_start(const arcp_agent_call *call);
 ARCP_API arcp_json_ref arcp_agent_input(const arcp_agent_call *call);
-/* What the job holds, to be shown or explained. Ask with arcp_agent_authorize: it knows that a
- * job has ended, which an authority does not. */
+/* The job's authority, to be shown or explained. Decide with arcp_agent_authorize: only that
+ * denies everything once the job has ended. */
 ARCP_API const arcp_authority *arcp_agent_authority(const arcp_agent_call *call);
 
 /* Appends the job's credentials for upstreams (§9.8) as a JSON array, [] when it has none:
- * those of `start`, or what replaced them since. They are secrets: `out` becomes
+ * those of `start`, or the ones that have replaced them. They are secrets: `out` becomes
  * secret (arcp/buf.h); end it (arcp_buf_fini) when they were used, and ask again rather than keep
  * them. Any thread. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_credentials(const arcp_agent_call *call,
                                                             arcp_buf *out, arcp_error *err);
 
-/* Whether the job was asked to stop. What a cancelled agent says is still recorded until
- * the grace is over. */
+/* Whether the job is being cancelled. Events of a cancelled agent are recorded until the grace
+ * period ends. */
 ARCP_API bool arcp_agent_is_cancelled(const arcp_agent_call *call);
 
 /* Emits a job.event: `kind` is one of the draft's or x-vendor.*, `body` a JSON object.
- * ARCP_E_INVALID_REQUEST for a wrong body; tool_call passes the gate and is refused with
- * its error; a metric cost.* is taken from the budgets before this returns. A blocking
- * agent waits while its observers are too slow; a non-blocking one gets ARCP_E_LIMIT and
- * is told by `drained`. ARCP_E_CLOSED when the job has ended. */
+ * ARCP_E_INVALID_REQUEST for a wrong body. The gate decides about a tool_call, and a denial is
+ * returned; a metric cost.* is spent before this returns. While the job's observers are too slow a
+ * blocking agent waits, and a non-blocking one gets ARCP_E_LIMIT and later a call of `drained`.
+ * ARCP_E_CLOSED when the job has ended. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind,
                                                       arcp_span body, arcp_error *err);
 /* A log event (§8.2): `level` is debug, info, warn or error. As arcp_agent_event. */
@@ -93,7 +94,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_metric(arcp_agent_call *call, co
                                                        const char *value, const char *unit,
                                                        arcp_error *err);
 
-/* Asks the gate before acting. ARCP_OK, or PERMISSION_DENIED, LEASE_EXPIRED,
+/* Asks the gate before an operation. ARCP_OK, or PERMISSION_DENIED, LEASE_EXPIRED,
  * BUDGET_EXHAUSTED; ARCP_E_CLOSED when the job has ended. `decision` (may be NULL) has the
  * canonical target to act on; it borrows from the arguments and from `scratch`, which must be given
  * with it. */

@@ -1,29 +1,28 @@
 /* The client: connect to an ARCP runtime, submit jobs, follow them, resume, subscribe.
  *
- * arcp_client_run is all that a program needs that submits a job and uses its result. For anything
- * else there are two forms of one client:
+ * A program that submits one job and uses its result needs arcp_client_run only. For everything
+ * else the client has two forms:
  *
- *  - Blocking. arcp_client_connect starts a loop in a thread of its own, which keeps the
- *    session alive (heartbeats, acknowledgements, reconnecting) whatever the program
- *    does. Every function may be called from any thread; those that wait take a timeout.
- *  - On the program's own libuv loop. arcp_client_connect_start, and each other function whose name
- *    ends in _start, returns at once and calls back later. There is no thread; everything is
- *    called, and calls back, on the loop's thread. Such programs ignore SIGPIPE.
+ *  - Blocking. arcp_client_connect starts a loop in a thread of its own, which keeps the session
+ *    alive (heartbeats, acknowledgements, reconnecting) whatever the program does. Every function
+ *    may be called from any thread; functions that wait take a timeout.
+ *  - On the program's own libuv loop. arcp_client_connect_start, and every other function whose
+ *    name ends in _start, returns at once and calls back later. The client starts no thread; the
+ *    program calls it, and it calls back, on the loop's thread. Such a program must ignore SIGPIPE.
  *
- * A dropped connection is replaced and the session resumed without the program's doing:
- * every event is handed over exactly once and in its job's order, or the client ends with an
- * error (RESUME_WINDOW_EXPIRED when the runtime no longer has what was missed). A gap in the
- * numbering is never passed on. Across jobs the order is the runtime's, but for events that
- * overtook the answer to their submit: they follow it.
+ * When the connection drops, the client reconnects and resumes the session by itself. The program
+ * gets every event exactly once and in its job's order, or the client ends with an error
+ * (RESUME_WINDOW_EXPIRED when the runtime no longer has the missed events). A gap in the numbering
+ * is never passed on. Across jobs the order is the runtime's, with one exception: an event that
+ * arrives before the response to its job's submit is passed on after it.
  *
- * Spans given to a function are copied. Every span that the client gives to the program, here and
- * in callbacks, is followed by a NUL and has a pointer when it is empty too, so that its data can
- * be printed with %s. How long a returned pointer or span lives is said at each function.
+ * Functions copy the spans that the program gives them. Every span that the client gives to the
+ * program, also in callbacks, is followed by a NUL and has a pointer even if it is empty, so that
+ * its data can be printed with %s. Each function says how long a returned pointer or span is valid.
  *
- * What a function hands over is given back in one of two ways: a job, which may have many handles,
- * by arcp_job_unref; everything else by the free function of its type. Timeouts are in
- * milliseconds; ARCP_WAIT_DEFAULT takes the client's request_timeout_ms, ARCP_WAIT_FOREVER waits.
- * Draft §6-§8; the errors guide. */
+ * A job may have several handles: give each back with arcp_job_unref. Everything else has a free
+ * function. Timeouts are in milliseconds; ARCP_WAIT_DEFAULT stands for the client's
+ * request_timeout_ms, ARCP_WAIT_FOREVER for no timeout. Draft §6-§8; the errors guide. */
 #ifndef ARCP_CLIENT_H
 #define ARCP_CLIENT_H
 
@@ -34,7 +33,6 @@
 #include <arcp/buf.h>
 #include <arcp/error.h>
 #include <arcp/event_body.h>
-#include <arcp/json.h>
 #include <arcp/lease.h>
 #include <arcp/span.h>
 #include <arcp/time.h>
@@ -57,18 +55,18 @@ typedef struct arcp_job_page arcp_job_page;
 
 /* ---- options ---- */
 
-/* What it takes to come back to a session later, also from another process (§6.3). */
+/* What is needed to resume a session later, also from another process (§6.3). */
 typedef struct arcp_session_state {
     arcp_span session_id;
-    arcp_span resume_token; /* a secret: whoever has it and the token owns the session */
+    arcp_span resume_token; /* a secret: with it and the token a client can resume the session */
     uint64_t last_event_seq;
 } arcp_session_state;
 
 /* Called by the client, on its loop's thread; must not call the client. */
 typedef struct arcp_client_hooks {
-    /* Before each attempt to resume. Another process may have used the session meanwhile:
-     * append its newer resume token to `resume_token` (left empty: the client's own is
-     * good). False puts the attempt off for a moment. May be NULL. */
+    /* Before each attempt to resume. If another process has used the session meanwhile, append
+     * its newer resume token to `resume_token`; if it stays empty, the client uses its own. False
+     * postpones the attempt by 100 ms. May be NULL. */
     bool (*before_resume)(void *user, arcp_buf *resume_token);
     /* After each welcome: there is a new resume token. `state` lives during the call. May
      * be NULL. */
@@ -76,8 +74,9 @@ typedef struct arcp_client_hooks {
     void *user;
 } arcp_client_hooks;
 
-/* Makes the transport when it is not made by URL (in-memory pairs, tunnels). Called on the
- * loop's thread for every attempt; hands over a connection of that loop, or NULL and why. */
+/* Opens the transport when there is no URL for it (in-memory pairs, tunnels). Called on the
+ * loop's thread for every attempt; returns a connection of that loop, which the client takes over,
+ * or NULL with the reason in `err`. */
 typedef struct arcp_connection *(*arcp_dial_fn)(void *user, struct uv_loop_s *loop,
                                                 arcp_error *err);
 
@@ -95,8 +94,8 @@ typedef struct arcp_client_options {
     arcp_span tls_ca_file; /* wss: PEM file of authorities; empty: the system's */
 
     int64_t connect_timeout_ms; /* one attempt: transport and handshake */
-    int64_t connect_retry_ms;   /* go on trying the first connection for so long; 0: once */
-    int64_t request_timeout_ms; /* until a request is answered */
+    int64_t connect_retry_ms;   /* retry the first connection for so long; 0: one attempt */
+    int64_t request_timeout_ms; /* from a request to its response */
     bool no_reconnect;          /* a dropped connection ends the client */
     int64_t backoff_first_ms;   /* doubled per attempt up to backoff_max_ms, half of it random */
     int64_t backoff_max_ms;
@@ -104,13 +103,13 @@ typedef struct arcp_client_options {
 
     bool manual_ack; /* acknowledge only by arcp_client_ack */
     uint32_t ack_events;
-    int64_t ack_ms;   /* else: after so many events handed over, or so long, whichever is first */
-    bool no_auto_key; /* submits without an idempotency key get none; then one whose answer
-                       * was lost with the connection is not sent again */
-    /* Blocking form only: also queue what concerns no job handle of the program (session
-     * changes, delegated children) for arcp_client_next_event. */
+    int64_t ack_ms;   /* otherwise: after ack_events events or ack_ms, whichever is first */
+    bool no_auto_key; /* a submit without an idempotency key gets none; then it is not sent again
+                       * when the connection drops before its response */
+    /* Blocking form only: also queue events of the session, and of jobs that the program has no
+     * handle of (delegated children), for arcp_client_next_event. */
     bool observe_all;
-    size_t unread_bytes_max; /* unread events beyond this: the connection is not read */
+    size_t unread_bytes_max; /* with more unread events than this the connection is not read */
     size_t frame_bytes_max;  /* a larger frame from the runtime ends the connection */
 } arcp_client_options;
 
@@ -131,8 +130,8 @@ static inline arcp_client_options arcp_client_options_init(void)
     return options;
 }
 
-/* Where a streamed result goes (§8.4). Chunks are checked and decoded in order, whatever
- * the mode; the result_chunk events are handed over all the same. */
+/* Where a streamed result goes (§8.4). In every mode the client checks and decodes the chunks in
+ * order, and also passes the result_chunk events on. */
 typedef enum arcp_result_mode {
     ARCP_RESULT_MEMORY = 0,  /* collected for arcp_outcome.bytes, up to bytes_max */
     ARCP_RESULT_FD = 1,      /* written to fd (blocking, also when the descriptor does not) */
@@ -142,9 +141,9 @@ typedef enum arcp_result_mode {
 typedef struct arcp_result_sink {
     arcp_result_mode mode;
     uint64_t bytes_max; /* 0: 64 MiB in memory, else no limit; beyond: ARCP_E_LIMIT */
-    int fd;             /* borrowed until the job ended */
-    /* Takes decoded bytes, in the thread that reads the job's events. A failure becomes
-     * the outcome's error; later chunks are not offered. */
+    int fd;             /* borrowed until the job has ended */
+    /* Takes decoded bytes, on the thread that reads the job's events. A failure becomes
+     * the outcome's error; write is not called again. */
     arcp_status (*write)(void *user, arcp_span bytes, arcp_error *err);
     void *user;
 } arcp_result_sink;
@@ -161,7 +160,7 @@ typedef struct arcp_submit_options {
     arcp_span traceparent;    /* W3C; empty: a new trace */
     arcp_span tracestate;
     arcp_result_sink result;
-    bool outcome_only; /* do not queue the job's events, only how it ends */
+    bool outcome_only; /* queue no events of the job but its end */
     void *user;        /* arcp_job_user */
 } arcp_submit_options;
 
@@ -196,9 +195,9 @@ typedef struct arcp_list_options {
     uint32_t statuses;        /* one bit per arcp_job_status; 0: all */
     arcp_span agent;          /* name (all versions) or name@version; empty: all */
     arcp_span created_after;  /* RFC 3339, exclusive; empty: no bound */
-    arcp_span created_before; /* likewise */
+    arcp_span created_before; /* RFC 3339, exclusive; empty: no bound */
     uint32_t limit;           /* rows per page; 0: the runtime's default */
-    arcp_span cursor;         /* of the page before; empty: the first page */
+    arcp_span cursor;         /* of the previous page; empty: the first page */
 } arcp_list_options;
 
 static inline arcp_list_options arcp_list_options_init(void)
@@ -209,21 +208,21 @@ static inline arcp_list_options arcp_list_options_init(void)
     return options;
 }
 
-/* ---- what happens ---- */
+/* ---- events and outcomes ---- */
 
 typedef enum arcp_client_event_type {
-    ARCP_CLIENT_CONNECTED = 0,    /* the session is there */
+    ARCP_CLIENT_CONNECTED = 0,    /* the session has begun */
     ARCP_CLIENT_DISCONNECTED = 1, /* error says why; the next attempt is in retry_in_ms */
-    ARCP_CLIENT_RESUMED = 2,      /* the session goes on, nothing was lost */
-    ARCP_CLIENT_CLOSED = 3,       /* over for good; error is NULL when the program asked for it */
-    ARCP_CLIENT_JOB_ADDED = 4,    /* a job the program did not ask for: a delegated child, or one of
-                                   * a session that was resumed from its state */
+    ARCP_CLIENT_RESUMED = 2,      /* the session continues, no event was lost */
+    ARCP_CLIENT_CLOSED = 3,       /* the last event; error is NULL after arcp_client_close */
+    ARCP_CLIENT_JOB_ADDED = 4,    /* a job that the program did not submit: a delegated child, or a
+                                   * job of a session that was resumed from its state */
     ARCP_CLIENT_JOB_EVENT = 5,    /* kind, ts, body */
-    ARCP_CLIENT_JOB_ENDED = 6,    /* arcp_job_outcome has it; the job's last event */
-    ARCP_CLIENT_NOTICE = 7        /* something odd that was survived; error says what */
+    ARCP_CLIENT_JOB_ENDED = 6,    /* the job's last event; arcp_job_outcome says how it ended */
+    ARCP_CLIENT_NOTICE = 7        /* the runtime did something unexpected; error describes it */
 } arcp_client_event_type;
 
-/* Lives until the next event is asked for from the same job or client (blocking form), or
+/* Valid until the program asks the same job or client for the next event (blocking form), or
  * during the callback. */
 typedef struct arcp_client_event {
     arcp_client_event_type type;
@@ -238,9 +237,9 @@ typedef struct arcp_client_event {
     struct arcp__client_item *item; /* the client's own */
 } arcp_client_event;
 
-/* How a job ended. Lives with the job. Of a job that was over before and whose end the runtime does
- * not tell again, status is ARCP_E_CANCELLED, ARCP_E_TIMEOUT, or ARCP_E_CLOSED (also for a success
- * without its result), and error says so. */
+/* How a job ended. Valid as long as the job. When a job had ended before and the runtime does not
+ * send its end again, status is ARCP_E_CANCELLED, ARCP_E_TIMEOUT or ARCP_E_CLOSED (also for a job
+ * that succeeded, because its result is not known), and error says so. */
 typedef struct arcp_outcome {
     arcp_job_status final_status;
     arcp_status status;  /* ARCP_OK: success and the result is whole */
@@ -256,10 +255,10 @@ typedef struct arcp_outcome {
 /* ---- one job ---- */
 
 /* Runs one job: connects to `url`, submits to `agent` (name or name@version) with `input` (JSON;
- * NULL: {}), waits until the job has ended, and closes. `token` may be NULL. The result is
- * appended to `result` (may be NULL), with a NUL behind it: JSON text, or the bytes of a result
- * that was streamed. A job that failed is returned with the runtime's code in `err`; else errors
- * are those of arcp_client_connect, arcp_client_submit and arcp_job_wait. Blocks. */
+ * NULL: {}), waits until the job has ended, and closes. `token` may be NULL. Appends the result to
+ * `result` (may be NULL), with a NUL behind it: JSON text, or the bytes of a streamed result. When
+ * the job fails, returns its status, and `err` has the runtime's code; otherwise the errors of
+ * arcp_client_connect, arcp_client_submit and arcp_job_wait. Blocks. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_run(const char *url, const char *token,
                                                      const char *agent, const char *input,
                                                      arcp_buf *result, arcp_error *err);
@@ -274,46 +273,46 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_run_with(const arcp_client_opti
 /* ---- the client ---- */
 
 /* Connects, and waits for the welcome (connect_timeout_ms, connect_retry_ms). The caller
- * frees *out. ARCP_E_IO: the transport could not be made; ARCP_E_DEADLINE; else what the
- * runtime answered (UNAUTHENTICATED, RESUME_WINDOW_EXPIRED...). Blocks. */
+ * frees *out. ARCP_E_IO when the transport cannot be opened, ARCP_E_DEADLINE, otherwise the
+ * runtime's error (UNAUTHENTICATED, RESUME_WINDOW_EXPIRED...). Blocks. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_connect(const arcp_client_options *options,
                                                          arcp_client **out, arcp_error *err);
 
-/* Called for every event, on the loop's thread, never from inside another call. It may call
- * the client, and free it. */
+/* Called for every event, on the loop's thread, never from inside another function of the client.
+ * It may call the client, and free it. */
 typedef void (*arcp_client_event_fn)(void *user, arcp_client *client,
                                      const arcp_client_event *event);
 
-/* The same on the program's loop: returns at once, CONNECTED or CLOSED follows. Requests
- * may be started before. ARCP_E_USAGE for options that cannot work. */
+/* Connects on the program's loop and returns at once; the event CONNECTED or CLOSED follows.
+ * Requests may be started before it. ARCP_E_USAGE for options that cannot work. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_connect_start(const arcp_client_options *options,
                                                                struct uv_loop_s *loop,
                                                                arcp_client_event_fn on_event,
                                                                void *user, arcp_client **out,
                                                                arcp_error *err);
 
-/* Says goodbye (session.close, else session.bye) and disconnects; jobs go on, the session
- * can be resumed in its window. Requests that wait end with ARCP_E_CLOSED. Blocking form:
- * waits until it is done, at most about 3 s; on a loop: CLOSED follows. May be called from
- * any thread, twice. */
+/* Closes the session (session.close, or session.bye for a runtime that does not know it) and
+ * disconnects. Jobs continue, and the session can be resumed within its window. Pending requests
+ * end with ARCP_E_CLOSED. Blocking form: waits until the connection is closed, at most about 3 s;
+ * any thread. On a loop: the event CLOSED follows. May be called twice. */
 ARCP_API void arcp_client_close(arcp_client *client);
 
-/* Frees the client, cutting the connection if it is still there. Events that were not read
- * are dropped; job handles stay readable until they are given back. On a loop the memory goes
- * when the loop lets it. No other thread may be inside the client. NULL is accepted. */
+/* Frees the client, and cuts a connection that is still open. Unread events are discarded; job
+ * handles can be read until they are given back. On a loop the memory is freed in a later turn.
+ * No other thread may be inside the client. NULL is accepted. */
 ARCP_API void arcp_client_free(arcp_client *client);
 
-/* Makes every blocking call of this client that waits now, or the next one, return
- * ARCP_E_INTERRUPTED at once; what was asked of the runtime has been asked. May be called from a
+/* Makes every blocking call of this client that waits now, or else the next one, return
+ * ARCP_E_INTERRUPTED at once. A request that was sent is not taken back. May be called from a
  * signal handler. */
 ARCP_API void arcp_client_interrupt(arcp_client *client);
 
-/* What was negotiated; 0 before the welcome. */
+/* The negotiated features; 0 before the welcome. */
 ARCP_API arcp_feature_set arcp_client_features(arcp_client *client);
 
-/* Copies what it takes to resume later; last_event_seq is the last event handed over.
- * The spans point into `storage`, which becomes secret (arcp/buf.h) and which the caller frees.
- * ARCP_E_NOT_FOUND before the welcome. */
+/* Copies what is needed to resume later; last_event_seq is the last event that the program got.
+ * The spans point into `storage`, which becomes secret (arcp/buf.h); the caller ends it with
+ * arcp_buf_fini. ARCP_E_NOT_FOUND before the welcome. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_session_state(arcp_client *client,
                                                                arcp_buf *storage,
                                                                arcp_session_state *out,
@@ -332,7 +331,7 @@ typedef struct arcp_agent_row {
     size_t version_count;
 } arcp_agent_row;
 
-/* Calls `each` for every agent that the welcome named, in its order; the row lives during
+/* Calls `each` for every agent that the welcome names, in its order; the row is valid during
  * the call. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_agents(arcp_client *client,
                                                         void (*each)(void *user,
@@ -341,11 +340,10 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_agents(arcp_client *client,
 
 /* ---- requests, blocking form ---- */
 
-/* Submits and waits for job.accepted. The caller unrefs *out. A refusal is returned
- * with the runtime's code. When no answer came in time (ARCP_E_DEADLINE) the job may exist:
- * submitting again with the same idempotency key finds it. When this session has seen that job end
- * the handle has its outcome as it was handed over, and nothing follows, no event and no chunk;
- * ARCP_E_CLOSED when the outcome is no longer kept. */
+/* Submits and waits for job.accepted. The caller unrefs *out. A refusal returns the runtime's code.
+ * After ARCP_E_DEADLINE the job may exist: a submit with the same idempotency key finds it. If the
+ * job of that key has already ended in this session, the handle has its outcome, and no event and
+ * no chunk follows; ARCP_E_CLOSED when the client no longer keeps the outcome. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit(arcp_client *client,
                                                         const arcp_submit_options *options,
                                                         int64_t timeout_ms, arcp_job **out,
@@ -357,29 +355,22 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_subscribe(arcp_client *client,
                                                            int64_t timeout_ms, arcp_job **out,
                                                            arcp_error *err);
 
-/* Asks for the job's cancellation and waits until the runtime acknowledged; how the job ends
- * is another matter. `reason` may be empty. */
+/* Requests the job's cancellation and waits for the runtime's response; the job's outcome says
+ * whether it ended as cancelled. `reason` may be empty. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id,
                                                         arcp_span reason, int64_t timeout_ms,
                                                         arcp_error *err);
 
-/* One page of jobs (§6.6). *out is the caller's to free. */
+/* Gets one page of jobs (§6.6). The caller frees *out. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_list(arcp_client *client,
                                                       const arcp_list_options *options,
                                                       int64_t timeout_ms, arcp_job_page **out,
                                                       arcp_error *err);
 
-/* A ping and its pong; *round_trip_ns may be NULL. */
+/* Sends a ping and waits for its pong; `round_trip_ns` may be NULL. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms,
                                                       int64_t *round_trip_ns, arcp_error *err);
 
-/* The errors guide's loop: submit, follow to the end, and when that fails in a way that is
- * retryable, again after a pause that doubles (half of it random), or after details.retry_after_ms
- * when that is longer, under an idempotency key, so
- * that a lost answer never starts a second job. A runtime has one job for one key: with a key in
- * `submit` only submits are repeated, and a job that ended is the answer, however it ended;
- * without, a job that ended in a retryable failure is followed by another one, under another key.
- * Returns ARCP_OK when a job ended, however it ended; the caller unrefs *out. */
 typedef struct arcp_retry_options {
     size_t struct_size;
     uint32_t attempts;  /* in all */
@@ -397,33 +388,39 @@ static inline arcp_retry_options arcp_retry_options_init(void)
     options.timeout_ms = ARCP_WAIT_FOREVER;
     return options;
 }
+/* Submits a job and waits until it has ended; retries what fails in a retryable way, as the errors
+ * guide has it, under an idempotency key, so that a lost response never starts a second job. The
+ * pause doubles (half of it is random), and is at least details.retry_after_ms. A runtime has one
+ * job for one key: with a key in `submit` only the submit is retried, and a job that has ended is
+ * the result, however it ended; without, a job that ended in a retryable failure is followed by
+ * another one under another key. ARCP_OK when a job ended, however it ended; the caller unrefs
+ * *out. */
 ARCP_API ARCP_MUST_CHECK arcp_status
 arcp_client_submit_with_retry(arcp_client *client, const arcp_submit_options *submit,
                               const arcp_retry_options *retry, arcp_job **out, arcp_error *err);
 
-/* The next event of the client, in the order in which they came: of all jobs and, with
- * observe_all, of the session. ARCP_E_DEADLINE when none came in time, ARCP_E_CLOSED (or why
- * the client ended) when none can come any more. */
+/* The next event of the client, in the order of arrival: of all jobs and, with observe_all, of
+ * the session. ARCP_E_DEADLINE when there is none in time; ARCP_E_CLOSED, or the error with which
+ * the client ended, when there will be none. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_next_event(arcp_client *client, int64_t timeout_ms,
                                                             const arcp_client_event **out,
                                                             arcp_error *err);
 
-/* The job's next event. After JOB_ENDED: ARCP_E_CLOSED. One thread at a time per job. Leave
- * out what other jobs have to say, but read or unref them: unread events of theirs beyond
- * four times unread_bytes_max end the wait with ARCP_E_LIMIT. */
+/* The job's next event; ARCP_E_CLOSED after JOB_ENDED. One thread at a time per job. Events of
+ * other jobs stay unread: when they exceed four times unread_bytes_max the wait ends with
+ * ARCP_E_LIMIT, so read these jobs too, or unref them. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_job_next_event(arcp_job *job, int64_t timeout_ms,
                                                          const arcp_client_event **out,
                                                          arcp_error *err);
 
-/* Waits until the job ended, dropping its events (a streamed result goes to its sink all the
- * same). ARCP_OK whatever the outcome; *out lives with the job. */
+/* Waits until the job has ended, and discards its events (a streamed result still goes to its
+ * sink). ARCP_OK whatever the outcome; *out is valid as long as the job. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_job_wait(arcp_job *job, int64_t timeout_ms,
                                                    const arcp_outcome **out, arcp_error *err);
 
 /* ---- requests, on a loop ---- */
 
-/* The answer to a request; everything lives during the call but `job` and `page`, which the
- * receiver unrefs and frees. */
+/* The response to a request, valid during the call. The receiver unrefs `job` and frees `page`. */
 typedef struct arcp_reply {
     arcp_status status;
     const arcp_error *error; /* with its details; NULL when status is ARCP_OK */
@@ -435,12 +432,11 @@ typedef struct arcp_reply {
 /* Called exactly once per started request, later, on the loop's thread. */
 typedef void (*arcp_reply_fn)(void *user, arcp_client *client, const arcp_reply *reply);
 
-/* The requests of the blocking form, whose comments hold here too, without waiting: what cannot
- * even be asked is returned (ARCP_E_USAGE, ARCP_E_CLOSED, ARCP_E_NO_MEMORY, and a lease or an
- * agent's name that is malformed), everything else comes with the reply. Options and spans are
- * copied. What is asked leaves while
- * the loop runs, together with what else is asked in the same turn: not before uv_run is called
- * again, when a callback has stopped the loop. */
+/* The requests of the blocking form, with the same rules, without waiting. A request that cannot
+ * be sent at all is returned as an error (ARCP_E_USAGE, ARCP_E_CLOSED, ARCP_E_NO_MEMORY, a
+ * malformed lease or agent name); every other error comes with the reply. Options and spans are
+ * copied. The loop sends the requests of one turn together; after a callback has stopped the loop,
+ * not before uv_run is called again. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_submit_start(arcp_client *client,
                                                               const arcp_submit_options *options,
                                                               arcp_reply_fn on_reply, void *user,
@@ -462,12 +458,13 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ping_start(arcp_client *client,
 
 /* ---- either form ---- */
 
-/* Ends a subscription; nothing is answered. Events under way may still come. */
+/* Ends a subscription; there is no response. Events that were already sent may still arrive. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_unsubscribe(arcp_client *client, arcp_span job_id,
                                                              arcp_error *err);
 
-/* Acknowledges all events up to `event_seq` now (§6.5). ARCP_E_INVALID_REQUEST above what was
- * received; nothing happens when acks were not negotiated or it is acknowledged already. */
+/* Acknowledges all events up to `event_seq` now (§6.5). ARCP_E_INVALID_REQUEST for a number that
+ * has not been received. Does nothing when acknowledgements were not negotiated, or when the event
+ * is acknowledged already. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ack(arcp_client *client, uint64_t event_seq,
                                                      arcp_error *err);
 
@@ -475,12 +472,12 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_ack(arcp_client *client, uint64
 
 /* Another handle to the same job. */
 ARCP_API arcp_job *arcp_job_ref(arcp_job *job);
-/* Gives a handle back; may be done after the client is freed. The client forgets a job once it
- * has ended and its handles are gone. NULL is accepted. */
+/* Gives a handle back, also after the client is freed. The client removes a job when it has ended
+ * and has no handle. NULL is accepted. */
 ARCP_API void arcp_job_unref(arcp_job *job);
 
-/* These never change once the program has the handle, and live with it. Empty: not known
- * (some runtimes leave members out). */
+/* They do not change once the program has the handle, and are valid as long as it. Empty: not
+ * known (some runtimes leave members out). */
 ARCP_API arcp_span arcp_job_id(const arcp_job *job);
 ARCP_API arcp_span arcp_job_agent(const arcp_job *job);       /* resolved name@version */
 ARCP_API arcp_span arcp_job_lease(const arcp_job *job);       /* effective lease, JSON */
@@ -491,15 +488,15 @@ ARCP_API arcp_span arcp_job_delegate_id(const arcp_job *job);
 /* The payload of job.accepted or job.subscribed on one line, without credentials. */
 ARCP_API arcp_span arcp_job_descriptor(const arcp_job *job);
 
-/* The pointer that the submit or the subscription had in `user`; the client does not look at
- * it, and does not guard it: one thread at a time. */
+/* The pointer `user` of the submit or subscription. The client neither uses nor locks it: one
+ * thread at a time. */
 ARCP_API void *arcp_job_user(const arcp_job *job);
 ARCP_API void arcp_job_set_user(arcp_job *job, void *user);
 
-/* As far as the client has heard. */
+/* As far as the client has read; events that report it may still be unread. */
 ARCP_API arcp_job_status arcp_job_current_status(arcp_job *job);
 
-/* How the job ended, once its JOB_ENDED was handed over; else NULL. Lives with the job. */
+/* How the job ended; NULL before the program has got its JOB_ENDED. Valid as long as the job. */
 ARCP_API const arcp_outcome *arcp_job_outcome(arcp_job *job);
 
 #define ARCP_CURRENCY_MAX 72
@@ -523,8 +520,8 @@ typedef struct arcp_credential {
     arcp_span constraints; /* JSON; may be empty */
 } arcp_credential;
 
-/* Shows the credentials that came with the job, once: afterwards the client has wiped its
- * copy. Only those of scheme "bearer" are kept at all. Returns how many were shown. */
+/* Calls `each` for every credential that came with the job, once: then the client wipes its copy.
+ * Only credentials of scheme "bearer" are kept. Returns their number. */
 ARCP_API size_t arcp_job_take_credentials(
     arcp_job *job, void (*each)(void *user, const arcp_credential *credential), void *user);
 
@@ -545,21 +542,20 @@ typedef struct arcp_job_row {
 
 /* Rows of this page, not of the whole listing. */
 ARCP_API size_t arcp_job_page_count(const arcp_job_page *page);
-/* Row `index` < count; lives with the page. */
+/* Row `index` < count; valid as long as the page. */
 ARCP_API arcp_job_row arcp_job_page_row(const arcp_job_page *page, size_t index);
-/* Empty on the last page; lives with the page. */
+/* Empty on the last page; valid as long as the page. */
 ARCP_API arcp_span arcp_job_page_next_cursor(const arcp_job_page *page);
 ARCP_API void arcp_job_page_free(arcp_job_page *page); /* NULL is accepted */
 
-/* ---- what an event says ---- */
+/* ---- reading events ---- */
 
 /* The frame's payload as JSON on one line; credentials are left out. Empty for events of the
- * session, and when there is no memory for it. Lives with the event. */
+ * session, and when out of memory. Valid as long as the event. */
 ARCP_API arcp_span arcp_client_event_payload(const arcp_client_event *event);
 
-/* The body of a JOB_EVENT, read when it is asked for first; lives with the event. Never NULL: a
- * body that is no object, one of a kind without members above, and one for which there is no memory
- * has the kind UNKNOWN. */
+/* Reads the body of a JOB_EVENT, once; valid as long as the event. Never NULL: the kind is UNKNOWN
+ * when the body is not an object, when its kind has no members above, and when out of memory. */
 ARCP_API const arcp_event_body *arcp_client_event_body(const arcp_client_event *event);
 
 #ifdef __cplusplus

@@ -90,7 +90,7 @@ ARCP_API bool arcp_status_is_wire_code(arcp_span code);
  * HEARTBEAT_LOST (and for local conditions that may pass). */
 ARCP_API bool arcp_status_is_retryable_by_default(arcp_status status);
 
-/* The `retryable` that may go on the wire for `status` when somebody asks for
+/* The `retryable` that may go on the wire for `status` when the caller wants
  * `wanted`: INTERNAL_ERROR is always true, LEASE_EXPIRED and BUDGET_EXHAUSTED
  * are always false (§12), otherwise `wanted` wins. */
 ARCP_API bool arcp_status_retryable(arcp_status status, bool wanted);
