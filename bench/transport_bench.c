@@ -333,7 +333,7 @@ static void ours_open(ours *o, const char *certificate, const char *key)
 
 static void ours_close(ours *o)
 {
-    o->connection->ops->release(o->connection);
+    o->connection->ops->free(o->connection);
     o->listener->ops->close(o->listener);
     uv_run(&o->loop, UV_RUN_DEFAULT);
     uv_loop_close(&o->loop);
@@ -377,7 +377,7 @@ static void print_idle_memory(void)
     printf("an idle ws connection: %zu bytes, of which libuv's handles %zu\n", bytes,
            sizeof(uv_tcp_t) + sizeof(uv_timer_t) + sizeof(uv_write_t));
     for (size_t i = 0; i < IDLE_COUNT; i++) {
-        connections[i]->ops->release(connections[i]);
+        connections[i]->ops->free(connections[i]);
         close(fds[i]);
     }
     o.listener->ops->close(o.listener);

@@ -38,11 +38,11 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_file(const char *pa
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out,
                                                                        arcp_error *err);
 
-/* A function of yours: `ask` as in sys/token.h, with `user`; `release` (may be NULL) when
+/* A function of yours: `ask` as in sys/token.h, with `user`; `free_user` (may be NULL) when
  * nobody asks any more. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_callback(
-    void (*ask)(void *user, arcp_token_question *question), void (*release)(void *user), void *user,
-    arcp_token_verifier **out, arcp_error *err);
+    void (*ask)(void *user, arcp_token_question *question), void (*free_user)(void *user),
+    void *user, arcp_token_verifier **out, arcp_error *err);
 
 typedef enum arcp_jwt_algorithm {
     ARCP_JWT_HS256 = 0, /* HMAC with SHA-256 and a shared secret of at least 32 bytes */

@@ -88,7 +88,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     client->connection = NULL;
     client->is_cutting = false;
     client->is_paused = false;
-    connection->ops->release(connection);
+    connection->ops->free(connection);
     arcp__client_session_disconnected(client->session, arcp__clock_now(), &why);
     arcp__client_pump(client);
     arcp__client_unlock(client);
@@ -149,11 +149,10 @@ static void dial(arcp_client *client)
     arcp_status status = ARCP_OK;
     if (given->dial != NULL) {
         connection = given->dial(given->dial_user, client->loop, &err);
-        status =
-            connection == NULL
-                ? ARCP_E_IO
-                : arcp__vtable_check(connection->ops, ARCP__END_OF(arcp_connection_ops, release),
-                                     sizeof(arcp_connection_ops), "arcp_connection_ops", &err);
+        status = connection == NULL
+                     ? ARCP_E_IO
+                     : arcp__vtable_check(connection->ops, ARCP__END_OF(arcp_connection_ops, free),
+                                          sizeof(arcp_connection_ops), "arcp_connection_ops", &err);
     } else {
         arcp_connect_options options = arcp_connect_options_init();
         options.ca_file = given->tls_ca_file.data;
@@ -325,7 +324,7 @@ void arcp__client_drop_connection(arcp_client *client)
         client->connector = NULL;
     }
     if (client->connection != NULL) {
-        client->connection->ops->release(client->connection);
+        client->connection->ops->free(client->connection);
         client->connection = NULL;
     }
 }

@@ -171,7 +171,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     (void)arcp_error_set(&c->why, ARCP_E_CLOSED, "the runtime closed the connection (%d%s%s)",
                          (int)code, reason[0] == '\0' ? "" : ": ", reason);
     c->connection = NULL;
-    connection->ops->release(connection);
+    connection->ops->free(connection);
 }
 
 static void on_connected(void *user, arcp_connection *connection)
@@ -212,7 +212,7 @@ static void drop(void *user, const char *name)
     client *c = client_of(user, name);
     if (c->connection != NULL) {
         c->connection->ops->flush(c->connection);
-        c->connection->ops->release(c->connection);
+        c->connection->ops->free(c->connection);
     }
     while (c->first != NULL) {
         frame *first = c->first;

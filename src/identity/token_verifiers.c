@@ -269,7 +269,7 @@ arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_er
 typedef struct callback_verifier {
     arcp_token_verifier base;
     void (*ask)(void *user, arcp_token_question *question);
-    void (*release)(void *user);
+    void (*free_user)(void *user);
     void *user;
 } callback_verifier;
 
@@ -282,15 +282,15 @@ static void ask_callback(arcp_token_verifier *base, arcp_token_question *questio
 static void free_callback(arcp_token_verifier *base)
 {
     callback_verifier *verifier = (callback_verifier *)base;
-    if (verifier->release != NULL) {
-        verifier->release(verifier->user);
+    if (verifier->free_user != NULL) {
+        verifier->free_user(verifier->user);
     }
     arcp__free(verifier);
 }
 
 arcp_status arcp_token_verifier_new_callback(void (*ask_fn)(void *user,
                                                             arcp_token_question *question),
-                                             void (*release)(void *user), void *user,
+                                             void (*free_user)(void *user), void *user,
                                              arcp_token_verifier **out, arcp_error *err)
 {
     static const arcp_token_verifier_ops ops = {
@@ -300,7 +300,7 @@ arcp_status arcp_token_verifier_new_callback(void (*ask_fn)(void *user,
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     *verifier =
-        (callback_verifier){.base = {&ops}, .ask = ask_fn, .release = release, .user = user};
+        (callback_verifier){.base = {&ops}, .ask = ask_fn, .free_user = free_user, .user = user};
     *out = &verifier->base;
     return ARCP_OK;
 }

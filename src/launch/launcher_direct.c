@@ -99,7 +99,7 @@ static bool process_take_exit(arcp_process *process, arcp_process_exit *out)
     return true;
 }
 
-static void process_release(arcp_process *process)
+static void process_free(arcp_process *process)
 {
     direct_process *direct = (direct_process *)process;
     process_signal(process, SIGKILL);
@@ -115,7 +115,7 @@ static const arcp_process_ops process_ops = {
     .struct_size = sizeof(arcp_process_ops),
     .signal = process_signal,
     .take_exit = process_take_exit,
-    .release = process_release,
+    .free = process_free,
 };
 
 /* ---- starting ---- */

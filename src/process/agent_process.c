@@ -54,7 +54,7 @@ static void on_handle_closed(uv_handle_t *handle)
     arcp_buf_fini(&process->errors.line);
     arcp_buf_fini(&process->tail);
     if (process->process != NULL) {
-        process->process->ops->release(process->process);
+        process->process->ops->free(process->process);
     }
     /* An empty directory is removed at once; a tree may take long and is removed on another thread.
      */
@@ -416,14 +416,14 @@ static arcp_status watch(arcp__agent_process *process, arcp__start *start)
     }
     /* A process whose vtable cannot be called is left to its launcher. */
     const arcp_status status =
-        arcp__vtable_check(start->process->ops, ARCP__END_OF(arcp_process_ops, release),
+        arcp__vtable_check(start->process->ops, ARCP__END_OF(arcp_process_ops, free),
                            sizeof(arcp_process_ops), "arcp_process_ops", &start->error);
     if (status != ARCP_OK) {
         return status;
     }
     const int result = uv_poll_init(process->table->loop, &process->exit, start->process->exit_fd);
     if (result != 0) {
-        start->process->ops->release(start->process);
+        start->process->ops->free(start->process);
         return arcp_error_set(&start->error, ARCP_E_IO, "cannot watch the process: %s",
                               uv_strerror(result));
     }

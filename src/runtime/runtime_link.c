@@ -114,7 +114,7 @@ static void link_free(arcp__runtime_link *link)
         end_rest(link);
     }
     DL_DELETE2(runtime->links, link, previous, next);
-    link->connection->ops->release(link->connection);
+    link->connection->ops->free(link->connection);
     arcp__free(link);
 }
 
@@ -188,7 +188,7 @@ arcp_status arcp_runtime_serve(arcp_runtime *runtime, arcp_connection *connectio
 {
     arcp_serve_options options = arcp_serve_options_init();
     arcp_status status =
-        arcp__vtable_check(connection->ops, ARCP__END_OF(arcp_connection_ops, release),
+        arcp__vtable_check(connection->ops, ARCP__END_OF(arcp_connection_ops, free),
                            sizeof(arcp_connection_ops), "arcp_connection_ops", err);
     if (status != ARCP_OK) {
         return status;
@@ -198,7 +198,7 @@ arcp_status arcp_runtime_serve(arcp_runtime *runtime, arcp_connection *connectio
         status = serve(runtime, connection, &options, err);
     }
     if (status != ARCP_OK) {
-        connection->ops->release(connection);
+        connection->ops->free(connection);
     }
     return status;
 }
@@ -209,7 +209,7 @@ static void on_accepted(void *user, arcp_connection *connection)
 {
     const arcp_serve_options options = arcp_serve_options_init();
     if (serve(user, connection, &options, NULL) != ARCP_OK) {
-        connection->ops->release(connection);
+        connection->ops->free(connection);
     }
 }
 

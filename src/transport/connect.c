@@ -81,7 +81,7 @@ static void connector_finish(arcp_connector *connector)
 void arcp_connector_cancel(arcp_connector *connector)
 {
     if (connector->ready != NULL) {
-        connector->ready->ops->release(connector->ready);
+        connector->ready->ops->free(connector->ready);
     }
     connector_finish(connector);
 }

@@ -46,7 +46,7 @@ arcp_status arcp_memory_pair(uv_loop_t *loop, const arcp_memory_options *given,
     arcp__loop_share_unref(share);
     if (status != ARCP_OK) {
         if (ends[0] != NULL) {
-            ends[0]->ops->release(ends[0]);
+            ends[0]->ops->free(ends[0]);
         }
         return status;
     }

@@ -369,7 +369,7 @@ static void on_timer_closed(uv_handle_t *handle)
     arcp__free(connection);
 }
 
-static void connection_release(arcp_connection *base)
+static void connection_free(arcp_connection *base)
 {
     arcp__stream_connection *connection = self(base);
     assert(!connection->released);
@@ -391,7 +391,7 @@ static const arcp_connection_ops stream_connection_ops = {
     .admit = connection_admit,
     .close = connection_close,
     .abort = connection_abort,
-    .release = connection_release,
+    .free = connection_free,
 };
 
 void arcp__stream_connection_init(arcp__stream_connection *connection, arcp__loop_share *share,

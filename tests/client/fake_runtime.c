@@ -413,7 +413,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     if (runtime->connection == connection) {
         runtime->connection = NULL;
     }
-    connection->ops->release(connection);
+    connection->ops->free(connection);
 }
 
 arcp_connection *fake_runtime_dial(void *user, struct uv_loop_s *loop, arcp_error *err)

@@ -71,7 +71,7 @@ static arcp_status pipes(const void *options, arcp_error *err)
     assert_int_equal(pipe(ends), 0);
     const arcp_status status = arcp_open_stdio(&f.loop, ends[0], ends[1], options, &made, err);
     if (status == ARCP_OK) {
-        made->ops->release(made);
+        made->ops->free(made);
     } else {
         (void)close(ends[0]);
         (void)close(ends[1]);
@@ -84,8 +84,8 @@ static arcp_status memory(const void *options, arcp_error *err)
     arcp_connection *made[2] = {NULL, NULL};
     const arcp_status status = arcp_memory_pair(&f.loop, options, &made[0], &made[1], err);
     if (status == ARCP_OK) {
-        made[0]->ops->release(made[0]);
-        made[1]->ops->release(made[1]);
+        made[0]->ops->free(made[0]);
+        made[1]->ops->free(made[1]);
     }
     return status;
 }
@@ -95,7 +95,7 @@ static arcp_status serving(const void *options, arcp_error *err)
     arcp_connection *made[2] = {NULL, NULL};
     assert_int_equal(arcp_memory_pair(&f.loop, NULL, &made[0], &made[1], err), ARCP_OK);
     const arcp_status status = arcp_runtime_serve(f.runtime, made[0], options, err);
-    made[1]->ops->release(made[1]);
+    made[1]->ops->free(made[1]);
     return status;
 }
 

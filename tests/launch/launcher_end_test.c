@@ -73,7 +73,7 @@ static void a_signal_reaches_the_whole_group(void **state)
     assert_int_equal(f->end.code, SIGTERM);
     process->ops->signal(process, SIGTERM); /* nobody is there any more */
     assert_true(process->ops->take_exit(process, &f->end));
-    process->ops->release(process);
+    process->ops->free(process);
     (void)close(out[0]);
 }
 
@@ -82,7 +82,7 @@ static void a_release_ends_what_still_runs(void **state)
     fixture *f = *state;
     static const char *const argv[] = {PROBE, "stubborn", NULL};
     arcp_process *process = fixture_start(f, argv);
-    process->ops->release(process);
+    process->ops->free(process);
     assert_false(has_children());
 }
 
@@ -95,7 +95,7 @@ static void a_status_that_somebody_else_fetched_is_unknown_and_not_waited_for(vo
     f->end.struct_size = sizeof(f->end);
     assert_true(process->ops->take_exit(process, &f->end));
     assert_false(f->end.is_known);
-    process->ops->release(process);
+    process->ops->free(process);
 }
 
 static void an_end_is_seen_where_the_kernel_has_no_descriptor_for_it(void **state)

@@ -129,7 +129,7 @@ static void it_starts_even_when_our_standard_descriptors_are_closed(void **state
                 ssize_t written = write(high, text.data, text.size);
                 (void)written;
                 arcp_buf_fini(&text);
-                process->ops->release(process);
+                process->ops->free(process);
             }
         }
         _exit(0);

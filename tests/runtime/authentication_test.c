@@ -104,7 +104,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     peer *p = user;
     (void)code;
     (void)reason;
-    connection->ops->release(connection);
+    connection->ops->free(connection);
     p->connection = NULL;
     p->closed = true;
 }
@@ -198,7 +198,7 @@ static void stop(rig *r)
     arcp_runtime_free(r->runtime);
     for (unsigned at = 0; at < PEERS_MAX; at++) {
         if (r->peers[at].connection != NULL) {
-            r->peers[at].connection->ops->release(r->peers[at].connection);
+            r->peers[at].connection->ops->free(r->peers[at].connection);
         }
         arcp_buf_fini(&r->peers[at].frames);
     }

@@ -489,7 +489,7 @@ static void let_go_of(void *user, arcp_connection *connection, arcp_close_code c
     (void)code;
     (void)reason;
     *is_closed = true;
-    connection->ops->release(connection);
+    connection->ops->free(connection);
 }
 
 static bool is_true(void *user)

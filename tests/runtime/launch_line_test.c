@@ -189,7 +189,7 @@ static void a_job_waits_for_one_program_of_each_other_principal(void **state)
      */
     assert_in_range(at_running, before, before + 3);
     assert_in_range(at_running, 1, JOBS);
-    bob->ops->release(bob);
+    bob->ops->free(bob);
 }
 
 static void a_runtime_stops_with_jobs_in_line(void **state)
@@ -205,7 +205,7 @@ static void a_runtime_is_freed_with_jobs_in_line(void **state)
     submit_all();
     assert_in_range(started(), 0, JOBS - 1);
     arcp_runtime_free(rig.runtime);
-    rig.client->ops->release(rig.client);
+    rig.client->ops->free(rig.client);
     (void)uv_run(&rig.loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&rig.loop), 0);
     arcp_buf_fini(&rig.frames);

@@ -42,7 +42,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     runtime_rig *rig = user;
     (void)code;
     (void)reason;
-    connection->ops->release(connection);
+    connection->ops->free(connection);
     rig->client = NULL;
     rig->closed = true;
 }
@@ -108,7 +108,7 @@ void runtime_rig_stop(runtime_rig *rig)
     runtime_rig_until(rig, has_stopped, rig);
     arcp_runtime_free(rig->runtime);
     if (rig->client != NULL) {
-        rig->client->ops->release(rig->client);
+        rig->client->ops->free(rig->client);
     }
     (void)uv_run(&rig->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&rig->loop), 0);

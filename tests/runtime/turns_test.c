@@ -80,7 +80,7 @@ static void join(peer *self, const char *token,
 
 static void leave(peer *self)
 {
-    self->connection->ops->release(self->connection);
+    self->connection->ops->free(self->connection);
 }
 
 static bool has_all(void *user)

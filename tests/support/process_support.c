@@ -151,7 +151,7 @@ arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_bu
         wait_for_exit(process);
         end->struct_size = sizeof(*end);
         assert_true(process->ops->take_exit(process, end));
-        process->ops->release(process);
+        process->ops->free(process);
     }
     (void)close(out[0]);
     arcp_buf_append_byte(output, '\0');

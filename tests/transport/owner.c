@@ -138,7 +138,7 @@ void owner_release(owner *self)
     if (self->connection != NULL) {
         arcp_connection *connection = self->connection;
         self->in_call = true;
-        connection->ops->release(connection);
+        connection->ops->free(connection);
         self->in_call = false;
         self->connection = NULL;
     }

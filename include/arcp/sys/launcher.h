@@ -88,7 +88,7 @@ typedef struct arcp_process_ops {
     bool (*take_exit)(arcp_process *process, arcp_process_exit *out);
     /* Frees the handle, exit_fd included. When the end was not taken the group is killed
      * first and its end awaited. */
-    void (*release)(arcp_process *process);
+    void (*free)(arcp_process *process);
 } arcp_process_ops;
 
 /* A started process; launchers put theirs behind it. */

@@ -3,7 +3,7 @@
  * A connection carries whole frames (one JSON text each) both ways. Everything happens on
  * the thread of the libuv loop that it was made on; nothing here may be called from
  * another thread. A callback is always made from the loop, never from inside a call on the
- * same connection, so an owner may call anything, release included, from any callback.
+ * same connection, so an owner may call anything, free included, from any callback.
  *
  * WebSocket, pipes and memory behave alike: one test suite runs over all of them.
  * Programs must ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv asks of its users. Options
@@ -87,7 +87,7 @@ typedef struct arcp_connection_callbacks {
      * has said what it had to say. NULL: the connection closes by itself, with NORMAL. */
     void (*input_over)(void *user, arcp_connection *connection);
     /* The connection ended, by either side; nothing follows, and the owner must call
-     * release. The code is that of the side that closed first; ABNORMAL when the end was
+     * free. The code is that of the side that closed first; ABNORMAL when the end was
      * not an orderly one. `reason` may be ""; valid during the call only. */
     void (*closed)(void *user, arcp_connection *connection, arcp_close_code code,
                    const char *reason);
@@ -125,7 +125,7 @@ typedef struct arcp_connection_ops {
     void (*abort)(arcp_connection *connection);
     /* The owner's last call, after `closed` (or any time: implies abort without a
      * further callback). The connection frees itself when the loop lets it. */
-    void (*release)(arcp_connection *connection);
+    void (*free)(arcp_connection *connection);
 } arcp_connection_ops;
 
 struct arcp_connection {
@@ -280,7 +280,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_open_stdio(struct uv_loop_s *loop, int
 /* Starts COMMAND (split into words as a shell does; no shell is started) with our
  * environment and standard error, in a process group of its own, and speaks with its
  * standard input and output as arcp_open_stdio does. close ends its input and waits for
- * its exit; after the close timeout, or at once with abort and release, the group is
+ * its exit; after the close timeout, or at once with abort and free, the group is
  * killed. An exit status other than 0 before our close is ABNORMAL. ARCP_E_USAGE for a
  * command that cannot be split, ARCP_E_IO for one that cannot be started. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_spawn_stdio(struct uv_loop_s *loop, const char *command,
