@@ -6,7 +6,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 300
 # Where `make demo` looks around: a directory of your choice.
 DIR ?= .
-# What `make bench-peers` is told besides: see tools/bench-peers.
+# More options for `make bench-peers`: see tools/bench-peers.
 PEERS ?=
 # How many compilers run at once, and tests: these wait more than they compute.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)

@@ -317,7 +317,7 @@ static void open_measured(bench_store *bench, uint64_t count)
     }
 }
 
-/* One batch in flight: how long until somebody may be told. */
+/* One batch in flight: how long until its events may be sent. */
 static void measure_single(size_t per_batch, size_t streams, uint64_t count, bool json)
 {
     bench_store bench = {.scheme = "sqlite:", .per_batch = per_batch, .streams = streams};

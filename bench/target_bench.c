@@ -1,4 +1,4 @@
-/* Targets made canonical: those that are as they come, and those that are not. */
+/* Targets made canonical: targets that are canonical already, and others. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-# What a build can be told, and the flags that every target is compiled with.
+# The options of a build, and the flags that every target is compiled with.
 option(ARCP_BUILD_TESTS "Build the tests" ON)
 option(ARCP_BUILD_FUZZERS "Build the libFuzzer programs (needs clang)" OFF)
 option(ARCP_BUILD_BENCH "Build the benchmarks" ON)

@@ -98,8 +98,8 @@ ARCP_API size_t arcp_json_count(const arcp_json *json, arcp_json_ref container);
 
 /* The string without its quotes when it has no escapes (borrowed, no copy, no NUL behind it); else
  * it is unescaped into `scratch` (appended; the span stays good until scratch is cleared or
- * released, however many strings are read into it meanwhile). Empty span for what is no string, and
- * when scratch runs out of memory (arcp_buf_status). Escaped NUL bytes are kept. */
+ * released, however many strings are read into it meanwhile). Empty span for a value that is not a
+ * string, and when scratch runs out of memory (arcp_buf_status). Escaped NUL bytes are kept. */
 ARCP_API arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch);
 
 /* Compares a string value with text, unescaping on the fly. */

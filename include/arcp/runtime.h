@@ -227,8 +227,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_runtime_add_policy(arcp_runtime *runti
  * none. Asked from now on; what runs is not touched. */
 ARCP_API void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask,
                                              void *user);
-/* Sessions that begin from now on have their SDK's default profile, or what is added after
- * this; those that exist keep theirs. */
+/* Sessions that begin from now on have their SDK's default profile, or one that is added after
+ * this; existing sessions keep theirs. */
 ARCP_API void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime);
 /* Sessions whose client name and principal match the globs (NULL: any) are answered in the
  * form of `profile`; the rule added last is looked at first. ARCP_E_USAGE for a profile
@@ -256,13 +256,13 @@ ARCP_API void arcp_runtime_set_audit_failing(arcp_runtime *runtime, bool failing
  */
 ARCP_API void arcp_runtime_stop(arcp_runtime *runtime, void (*stopped)(void *user), void *user);
 
-/* Waits for children of this process that have ended and that nobody else waits for, so
+/* Waits for children of this process that have ended and that no other code waits for, so
  * that they do not stay as zombies; agents are left to the runtime. For programs that adopt
  * orphans (PR_SET_CHILD_SUBREAPER, or process 1) and start no children of their own: on
  * SIGCHLD. */
 ARCP_API void arcp_runtime_reap_orphans(arcp_runtime *runtime);
 
-/* Figures for programs and tests; those that only grow count from the start of the runtime. */
+/* Figures for programs and tests; counters begin at 0 with the runtime. */
 typedef struct arcp_runtime_stats {
     size_t struct_size;
     uint64_t sessions; /* open, connected or not */

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef struct arcp_span {
-    const char *data; /* may be NULL when size is 0; a NUL follows only where that is said */
+    const char *data; /* may be NULL when size is 0; a NUL follows only where documented */
     size_t size;      /* bytes */
 } arcp_span;
 

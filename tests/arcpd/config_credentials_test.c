@@ -1,5 +1,5 @@
-/* `credentials:` in the configuration: what is accepted, what is refused and how it is said,
- * and that nothing secret is printed. */
+/* `credentials:` in the configuration: what is accepted, what is refused with which
+ * message, and that nothing secret is printed. */
 #include "arcpd/arcpd.h"
 #include "arcpd/config.h"
 

@@ -1,4 +1,4 @@
-/* What is allowed and a risk, or would fail later, is said; what is neither is not. */
+/* Warnings: for settings that are allowed and a risk, or would fail later; not for others. */
 #include "support/check.h"
 
 #include <limits.h>
@@ -46,7 +46,7 @@ static void check_warnings(const char *text, arcp__config_moment moment, const c
     ": tokens and results are sent over the network unencrypted; use wss:// (tls), or listen on "  \
     "127.0.0.1 behind a proxy with TLS\n"
 
-static void what_can_be_reached_from_elsewhere_is_said_with_its_place(void **state)
+static void a_listener_that_can_be_reached_from_elsewhere_is_reported_with_its_place(void **state)
 {
     static const struct {
         const char *text, *want;
@@ -319,7 +319,7 @@ static void a_check_says_what_a_start_would_miss(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_can_be_reached_from_elsewhere_is_said_with_its_place),
+        cmocka_unit_test(a_listener_that_can_be_reached_from_elsewhere_is_reported_with_its_place),
         cmocka_unit_test(tokens_of_a_file_count_too),
         cmocka_unit_test(agents_that_share_a_user_with_arcpd_are_named_where_principals_differ),
         cmocka_unit_test(agents_that_are_root_are_named),

@@ -186,7 +186,7 @@ static void take_end(crash_world *world, crash_client *client, crash_job *job, a
     job->end_seq[client->number] = seq;
 }
 
-/* The agent numbers what it says: nothing may be missing, nothing twice. */
+/* The agent numbers its events: none may be missing, none may come twice. */
 static void take_message(crash_world *world, crash_client *client, crash_job *job, arcp_span frame)
 {
     uint64_t number = 0;

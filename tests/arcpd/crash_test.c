@@ -182,8 +182,8 @@ static void on_finding(void *user, const arcp__audit_finding *finding)
     daemon_fail("%s:%llu: %s", finding->file, (unsigned long long)finding->line, finding->message);
 }
 
-/* One whole chain, over all lives, with a line for every job that somebody saw, and for every
- * subscription that was answered. */
+/* One whole chain, over all lives, with a line for every job that a client saw, and for every
+ * subscription that had a response. */
 static void check_audit(const crash_world *world)
 {
     char path[96];

@@ -25,11 +25,11 @@ struct crash_job {
     char id[40];
     UT_hash_handle hh;
     unsigned life; /* in which it was first asked for */
-    bool waits;    /* its agent does not end by itself, and nobody cancelled it */
-    crash_end end; /* as far as anybody saw */
+    bool waits;    /* its agent does not end by itself, and no client cancelled it */
+    crash_end end; /* as far as a client saw */
     uint64_t end_digest;
     unsigned listed_life;
-    bool observes[CRASH_CLIENTS]; /* was told so: owes it the end */
+    bool observes[CRASH_CLIENTS]; /* it got job.subscribed: the end is due */
     uint64_t end_seq[CRASH_CLIENTS];
     uint64_t messages[CRASH_CLIENTS]; /* of the agent, seen so far */
 };
@@ -75,7 +75,7 @@ void crash_client_take(crash_world *world, crash_client *client);
 void crash_client_act(crash_world *world, crash_client *client);
 /* Asks for a key again; the answer must name the same job. */
 void crash_client_ask_again(crash_world *world, crash_client *client, size_t number);
-/* Whether the client still waits for the end of a job that it was told it observes. */
+/* Whether the client still waits for the end of a job that it observes. */
 bool crash_client_owes(const crash_world *world, const crash_client *client);
 
 /* ---- crash_store.c ---- */

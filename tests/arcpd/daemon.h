@@ -46,7 +46,7 @@ void daemon_launch(daemon_state *d);
 bool daemon_await(daemon_state *d);
 /* Both, and it must get ready. */
 void daemon_start(daemon_state *d);
-/* kill -9, and waits for the end, and until the store is nobody's. */
+/* kill -9, and waits for the end, and until no process holds the store. */
 void daemon_kill(daemon_state *d);
 /* SIGTERM, and waits; returns the exit status. */
 int daemon_stop(daemon_state *d);

@@ -89,7 +89,7 @@ int main(void)
                      (unsigned long long)todo.events);
     }
     (void)fflush(stdout);
-    /* Until it is cancelled, or nobody is there any more. */
+    /* Until it is cancelled, or arcpd has exited. */
     while (strcmp(todo.end, "wait") == 0 && fgets(filling, sizeof(filling), stdin) != NULL &&
            strstr(filling, "\"job.cancel\"") == NULL) {
     }

@@ -1,5 +1,5 @@
 /* A real arcpd under load: reconnects, many observers, and clients that do not read or never
- * acknowledge. Nothing is lost, nothing comes twice, nobody waits for somebody else, and
+ * acknowledge. Nothing is lost, nothing comes twice, no client waits for another, and
  * memory has a bound. */
 #include "support/check.h"
 
@@ -226,7 +226,7 @@ static void check_memory(const daemon_state *d, uint64_t before)
     }
 }
 
-static void a_subscriber_that_reads_none_of_many_events_costs_nobody_anything(void **state)
+static void a_subscriber_that_reads_none_of_many_events_delays_no_client(void **state)
 {
     watcher owner = {.seq = 0};
     watcher stalled = {.seq = 0};
@@ -256,7 +256,7 @@ static void a_subscriber_that_reads_none_of_many_events_costs_nobody_anything(vo
     }
     assert_int_equal(owner.messages, MANY);
     check_memory(&d, before);
-    /* Whoever stalled has missed nothing. */
+    /* The stalled client has missed nothing. */
     watch_all(&stalled, 1);
     assert_int_equal(stalled.messages, MANY);
     check_memory(&d, before);
@@ -307,7 +307,7 @@ static void an_owner_that_does_not_read_delays_itself_only(void **state)
     daemon_end(&d);
 }
 
-/* Nobody is there: the job goes on, and waits for nobody. */
+/* No client is connected: the job goes on, and does not wait for one. */
 static void a_job_whose_owner_is_away_goes_on_and_keeps_nothing_in_memory(void **state)
 {
     watcher owner = {.seq = 0};
@@ -325,7 +325,7 @@ static void a_job_whose_owner_is_away_goes_on_and_keeps_nothing_in_memory(void *
     submit(&owner.wire, "s", MANY, 60);
     copy_id(wire_await_type(&owner.wire, "job.accepted"), job);
     wire_close(&owner.wire);
-    /* Its end is seen by somebody else. */
+    /* Another session sees its end. */
     wire_open(&other.wire, d.port);
     wire_hello(&other.wire, "t-alice", &session);
     wire_send(&other.wire,
@@ -359,7 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order),
         cmocka_unit_test(what_1000_subscribers_see_is_stored_once),
-        cmocka_unit_test(a_subscriber_that_reads_none_of_many_events_costs_nobody_anything),
+        cmocka_unit_test(a_subscriber_that_reads_none_of_many_events_delays_no_client),
         cmocka_unit_test(an_owner_that_does_not_read_delays_itself_only),
         cmocka_unit_test(a_job_whose_owner_is_away_goes_on_and_keeps_nothing_in_memory),
     };

@@ -19,7 +19,7 @@ static void what_others_may_write_to_is_not_safe(void **state)
     assert_int_equal(chmod(directory, 0757), 0);
     assert_false(arcp__module_directory_is_safe(directory));
     assert_int_equal(chmod(directory, 0755), 0);
-    if (geteuid() == 0) { /* nobody else can give it away */
+    if (geteuid() == 0) { /* only root can change the owner */
         assert_int_equal(chown(directory, 65533, (gid_t)-1), 0);
         assert_false(arcp__module_directory_is_safe(directory));
     }
@@ -28,7 +28,7 @@ static void what_others_may_write_to_is_not_safe(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
-static void a_module_that_is_nowhere_is_told_by_the_key_that_asks_for_it(void **state)
+static void a_module_that_is_missing_is_reported_by_the_key_that_needs_it(void **state)
 {
     void *module = NULL;
     void *function = NULL;
@@ -49,7 +49,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_others_may_write_to_is_not_safe),
-        cmocka_unit_test(a_module_that_is_nowhere_is_told_by_the_key_that_asks_for_it),
+        cmocka_unit_test(a_module_that_is_missing_is_reported_by_the_key_that_needs_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

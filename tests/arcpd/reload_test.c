@@ -10,7 +10,7 @@
 
 static door d;
 static visitor w;
-static char gate[96]; /* a fifo: the agent `slow` ends when somebody writes there */
+static char gate[96]; /* a fifo: the agent `slow` ends when the test writes there */
 static unsigned next_id;
 
 /* An agent that answers with `result` when the fifo is opened. */
@@ -173,7 +173,7 @@ static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
     }
 }
 
-static void a_missing_program_is_told_at_the_start_and_at_each_reload(void **state)
+static void a_missing_program_is_reported_at_the_start_and_at_each_reload(void **state)
 {
     static const char what[] = "agent \\\"missing\\\": the program /no/such/program: ";
     (void)state;
@@ -263,7 +263,7 @@ static void peer_profiles_are_other_ones_for_new_sessions(void **state)
     assert_non_null(strstr(submit("nobody", ""), "\"type\":\"job.error\""));
 }
 
-/* What is a risk is said at the start, and of what a reload brings. */
+/* Warnings come at the start, and at a reload for what it changes. */
 static void warnings_are_given_at_the_start_and_at_a_reload(void **state)
 {
     (void)state;
@@ -287,8 +287,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(peer_profiles_are_other_ones_for_new_sessions, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_missing_program_is_told_at_the_start_and_at_each_reload,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_missing_program_is_reported_at_the_start_and_at_each_reload, set_up, tear_down),
         cmocka_unit_test_setup_teardown(warnings_are_given_at_the_start_and_at_a_reload, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_log_changes_its_form, set_up, tear_down),

@@ -278,7 +278,7 @@ static void names_beyond_the_table_are_counted_together(void **state)
     host_stop(h);
 }
 
-static void a_refused_reload_is_said_and_counted_until_one_succeeds(void **state)
+static void a_refused_reload_is_logged_and_visible_until_one_succeeds(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
@@ -411,7 +411,7 @@ int main(void)
         TEST(the_connection_that_waits_longest_gives_its_place_to_a_33rd),
         TEST(what_happens_is_counted),
         TEST(names_beyond_the_table_are_counted_together),
-        TEST(a_refused_reload_is_said_and_counted_until_one_succeeds),
+        TEST(a_refused_reload_is_logged_and_visible_until_one_succeeds),
         TEST(a_store_that_cannot_be_written_is_not_ready),
         TEST(rules_and_dashboard_name_only_what_is_exported),
     };

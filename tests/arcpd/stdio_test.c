@@ -110,7 +110,7 @@ static void a_job_that_does_not_end_is_ended_with_the_grace(void **state)
     process_fini(&p);
 }
 
-static void nobody_is_told_anything_when_the_output_is_broken(void **state)
+static void nothing_is_sent_when_the_output_is_broken(void **state)
 {
     host *place = *state;
     process p;
@@ -167,8 +167,8 @@ int main(void)
                                         host_teardown),
         cmocka_unit_test_setup_teardown(a_job_that_does_not_end_is_ended_with_the_grace, host_setup,
                                         host_teardown),
-        cmocka_unit_test_setup_teardown(nobody_is_told_anything_when_the_output_is_broken,
-                                        host_setup, host_teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_sent_when_the_output_is_broken, host_setup,
+                                        host_teardown),
         cmocka_unit_test_setup_teardown(nothing_and_nonsense_end_it_too, host_setup, host_teardown),
         cmocka_unit_test_setup_teardown(a_signal_ends_the_waiting, host_setup, host_teardown),
     };

@@ -172,7 +172,7 @@ static void check_outage(const outage *what)
     seen = take_until_the_end(&w, seen, &was_told);
     assert_true(was_told);
     wire_close(&w);
-    /* A stranger is told as well, and gets no session that would be forgotten. */
+    /* A new client gets an error, and no session that would be lost. */
     wire_open(&w, d.port);
     wire_send_hello(&w, "t-bob");
     arcp_span frame = wire_await(&w);

@@ -9,7 +9,7 @@
 
 /* ---- at start ---- */
 
-static void a_second_arcpd_is_told_that_the_store_is_in_use_and_the_first_goes_on(void **state)
+static void a_second_arcpd_reports_that_the_store_is_in_use_and_the_first_goes_on(void **state)
 {
     daemon_state first;
     daemon_state second;
@@ -35,7 +35,7 @@ static void a_second_arcpd_is_told_that_the_store_is_in_use_and_the_first_goes_o
     daemon_end(&first);
 }
 
-static void what_is_no_store_is_refused(void **state)
+static void a_file_that_is_not_a_store_is_refused(void **state)
 {
     const struct {
         const char *sql; /* NULL: the text is the file */
@@ -295,8 +295,8 @@ static void what_the_first_version_left_is_taken_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_arcpd_is_told_that_the_store_is_in_use_and_the_first_goes_on),
-        cmocka_unit_test(what_is_no_store_is_refused),
+        cmocka_unit_test(a_second_arcpd_reports_that_the_store_is_in_use_and_the_first_goes_on),
+        cmocka_unit_test(a_file_that_is_not_a_store_is_refused),
         cmocka_unit_test(paths_that_cannot_be_a_store_are_refused),
         cmocka_unit_test(a_url_that_names_no_store_is_bad_usage),
         cmocka_unit_test(damaged_rows_and_indexes_are_refused_by_name),

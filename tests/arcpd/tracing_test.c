@@ -133,7 +133,7 @@ static void a_submit_is_one_trace_down_to_the_upstream(void **state)
         assert_true(strcmp(above, job->id) == 0 || strcmp(above, child->id) == 0);
     }
     assert_int_equal(came.count, 7);
-    /* The upstream was told which call it answers. */
+    /* The request to the upstream names the call. */
     stand_in_settle(w->upstream);
     (void)snprintf(head, sizeof(head), "%s", w->upstream->head);
     const char *told = strstr(head, "traceparent: 00-" TRACE "-");

@@ -18,7 +18,7 @@ typedef struct wire {
     size_t start, end, capacity;
 } wire;
 
-/* Connects and shakes hands. False when nobody listens there (any more). */
+/* Connects and shakes hands. False when the port is not open (any more). */
 bool wire_try(wire *w, unsigned short port);
 void wire_open(wire *w, unsigned short port);
 void wire_close(wire *w); /* frees; may be opened again */

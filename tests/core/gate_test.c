@@ -111,7 +111,7 @@ static void the_options_are_checked(void **state)
     arcp_lease_unref(lease);
 }
 
-/* An older program's options end before model_use_required, which is true where nobody says. */
+/* An older program's options end before model_use_required, which is true by default. */
 static void what_an_older_program_does_not_know_has_its_default(void **state)
 {
     (void)state;

@@ -261,7 +261,7 @@ static bool has_overlong(const char *text)
         if (*at < 0xe0 || *at >= 0xf8 || (at[1] & 0xc0) != 0x80) {
             continue;
         }
-        /* The second byte decides: the others cannot make up for what it lacks. */
+        /* The second byte decides: the others cannot correct it. */
         const unsigned most = (*at & (0x3fu >> more)) << (6 * more) |
                               (at[1] & 0x3fu) << (6 * (more - 1)) | ((1u << (6 * (more - 1))) - 1);
         if (most < least[more - 1]) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Asks the gate until it says no, and returns what it said.
+# Asks the gate until it denies, and returns its reply.
 read -r _
 while :; do
     echo '{"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/srv/a"}}'

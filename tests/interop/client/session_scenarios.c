@@ -63,7 +63,7 @@ static bool heartbeat(world *w)
     return world_is_alive(w, client);
 }
 
-/* Whether a job that ended well is in what `client` is told of its agent's jobs, some time. */
+/* Whether a job that succeeded appears in the client's list of its agent's jobs, some time. */
 static bool comes_to_be_listed(world *w, arcp_client *client, arcp_span job_id)
 {
     arcp_list_options list = arcp_list_options_init();

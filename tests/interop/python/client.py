@@ -176,7 +176,7 @@ async def denied(world):
     await expect_refused(client.subscribe(absent), "JOB_NOT_FOUND")
     job = await client.submit(agent="gated", input={"gate": world.gate})
     await first(job, "progress")
-    # The client fails its jobs, too, when it is told here: a runtime may leave this unanswered.
+    # An error here makes the client fail its jobs, too: a runtime may leave this unanswered.
     asked = asyncio.ensure_future(client.subscribe(absent))
     await client.list_jobs()  # what was asked before this has been looked at
     world.open_gate()

@@ -62,5 +62,5 @@ def check(world, jobs):
         steps = [frame["payload"]["body"]["current"] for frame in ours if frame["payload"].get("kind") == "progress"]
         expect(steps == list(range(1, STEPS + 1)), f"{name}'s steps were {steps}")
         results = [frame["payload"]["result"] for frame in ours if frame["type"] == "job.result"]
-        # Who asks for an ended job again is told its end again: the client has forgotten it.
+        # A repeated submit of an ended job gets its end again: the client has forgotten it.
         expect(set(results) == {name}, f"{name} was answered with {results}")

@@ -8,7 +8,7 @@ from arcp.client import ARCPClient
 
 from recorder import Recorder
 
-# The SDK asks for credentials only when it is told to.
+# The SDK asks for credentials only when its options say so.
 FEATURES = (*arcp.V1_1_FEATURES, "model.use", "provisioned_credentials")
 
 
