@@ -113,7 +113,7 @@ static void drain(world *w)
 }
 
 /* A frame with the ids inserted. */
-static void hear(world *w, const char *line, size_t size)
+static void on_frame(world *w, const char *line, size_t size)
 {
     arcp_buf frame = arcp_buf_init();
     for (size_t at = 0; at < size; at++) {
@@ -207,7 +207,7 @@ static void play_line(world *w, const char *line, size_t size)
     } else if (size == 1 && what != '\0' && strchr("slpcb", what) != NULL) {
         ask(w, what);
     } else {
-        hear(w, line, size);
+        on_frame(w, line, size);
     }
     drain(w);
 }

@@ -1,14 +1,14 @@
 /* Budgets: exact counters per currency, in a tree.
  *
- * A node holds one counter per currency of its lease's cost.budget (repeated entries
- * added up). What is spent at a node is taken from every ancestor that has a counter of
- * that currency, so that children together cannot spend more than their parent had
- * (docs/leases.md, Budgets, draft §9.6). A counter's remaining is initial - spent - reserved.
+ * A node has one counter per currency of its lease's cost.budget (repeated entries are added up).
+ * An amount spent at a node is also subtracted from every ancestor that has a counter of that
+ * currency, so that children together cannot spend more than their parent had (docs/leases.md,
+ * Budgets, draft §9.6). The remaining amount of a counter is initial - spent - reserved.
  *
- * Threads: everything may be called from any thread on a node that is shared, but
- * arcp_budget_restore. Each counter has a lock of its own, held for some additions. A chain is not
- * one transaction: while a call is on its way up, an observer may see a child's counter moved and
- * its parent's not yet. Whatever is seen in between is never more than is really left. */
+ * All functions except arcp_budget_restore may be called from any thread on a shared node. Each
+ * counter has its own lock, held for a few additions. A chain of ancestors is not one transaction:
+ * during a call, another thread may see that a child's counter has changed and its parent's has
+ * not. The amounts that it sees are never more than really remains. */
 #ifndef ARCP_BUDGET_H
 #define ARCP_BUDGET_H
 
@@ -29,8 +29,8 @@ ARCP_API arcp_budget *arcp_budget_ref(arcp_budget *budget);
 ARCP_API void arcp_budget_unref(arcp_budget *budget); /* NULL is accepted */
 ARCP_API arcp_budget *arcp_budget_parent(const arcp_budget *budget);
 
-/* The node's own counters, in the order the lease names them. A currency is a piece of the lease's
- * text: no NUL follows it. */
+/* The node's own counters, in the order of the lease. A currency is a part of the lease's text: no
+ * NUL follows it. */
 ARCP_API size_t arcp_budget_count(const arcp_budget *budget);
 ARCP_API arcp_span arcp_budget_currency(const arcp_budget *budget, size_t index);
 ARCP_API arcp_decimal arcp_budget_initial(const arcp_budget *budget, size_t index);
@@ -38,16 +38,16 @@ ARCP_API arcp_decimal arcp_budget_spent(const arcp_budget *budget, size_t index)
 /* initial - spent - reserved; negative after an overspend. */
 ARCP_API arcp_decimal arcp_budget_remaining(const arcp_budget *budget, size_t index);
 
-/* Sets what the node's own counter had spent before a restart (>= 0); its ancestors' are
- * restored one by one. Nothing is held afterwards, and the next report comes a twentieth
- * later. Before the node is shared between threads. */
+/* Sets the amount that the node's own counter had spent before a restart (>= 0); those of its
+ * ancestors are restored separately. Nothing is reserved afterwards, and the next report is due a
+ * twentieth later. To be called before the node is shared between threads. */
 ARCP_API void arcp_budget_restore(arcp_budget *budget, size_t index, arcp_decimal spent);
 
-/* Whether the node or an ancestor counts this currency. NULL counts nothing. */
+/* Whether the node or an ancestor has a counter of this currency. False for NULL. */
 ARCP_API bool arcp_budget_counts(const arcp_budget *budget, arcp_span currency);
 
-/* What can still be spent of a currency at this node: the least that remains there or at
- * any ancestor that counts it. False (and *remaining untouched) when none of them does. */
+/* The amount of a currency that can still be spent at this node: the smallest that remains there or
+ * at any ancestor with a counter of it. False (and *remaining unchanged) when there is none. */
 ARCP_API ARCP_MUST_CHECK bool arcp_budget_available(const arcp_budget *budget, arcp_span currency,
                                                     arcp_decimal *remaining);
 
@@ -55,33 +55,32 @@ ARCP_API ARCP_MUST_CHECK bool arcp_budget_available(const arcp_budget *budget, a
  * `currency` (may be NULL) names the first that is not (borrowed from the node). */
 ARCP_API bool arcp_budget_is_open(const arcp_budget *budget, arcp_span *currency);
 
-/* A counter that should be reported as cost.budget.remaining after a spend: the first
- * decrement, then each time a twentieth of the initial amount was spent since the last
- * report, and once when what was spent reaches the initial amount (a budget of zero is
- * reported once). Each of these comes out of exactly one call, also when several threads
- * spend. */
+/* A counter that should be reported as cost.budget.remaining after a spend: the first time, then
+ * each time a twentieth of the initial amount was spent since the last report, and once when the
+ * spent amount reaches the initial amount (a budget of zero is reported once). Exactly one call
+ * returns each of these, also when several threads spend. */
 typedef struct arcp_budget_report {
     const arcp_budget *budget; /* whose counter; borrowed */
     arcp_span currency;        /* borrowed from that node */
-    arcp_decimal remaining;    /* after this spend, holds taken off */
-    bool exhausted;            /* used up by what was spent, without any holds */
+    arcp_decimal remaining;    /* after this spend, less the reserved amounts */
+    bool exhausted;            /* used up by the spent amount alone, without reservations */
 } arcp_budget_report;
 
-/* Takes `amount` from the node's and every ancestor's counter of `currency`; what it
- * overdraws is taken too (the cost was real), and past the largest number the counter
- * stays used up. Writes at most `reports_max` reports, nearest node first, and returns
- * how many there were; a crossing that finds no room comes with the next spend. A
- * currency without a counter, and an amount of zero or below, change nothing and return 0. */
+/* Subtracts `amount` from the node's and every ancestor's counter of `currency`, also beyond zero,
+ * because the cost was real; beyond the largest number the counter stays used up. Writes at most
+ * `reports_max` reports, nearest node first, and returns their number; a report that does not fit
+ * is made by the next spend. A currency without a counter, and an amount of zero or below, change
+ * nothing and return 0. */
 ARCP_API size_t arcp_budget_spend(arcp_budget *budget, arcp_span currency, arcp_decimal amount,
                                   arcp_budget_report *reports, size_t reports_max);
 
-/* Holds `amount` at the node and all its ancestors, all or nothing: false when any of
- * them has less remaining (or, rarely, while another thread's hold that will be refused
- * is in the way), and for negative amounts. True for a currency without a counter.
+/* Reserves `amount` at the node and all its ancestors, or at none: false if less remains at any of
+ * them (or, rarely, while another thread makes a reservation that will be refused), and for
+ * negative amounts. True for a currency without a counter.
  *
- * Every successful reserve is ended by exactly one of: settle, which turns the held
- * amount into a spend of `actual` (may be smaller or larger), and unreserve, which gives it
- * back. `held` must be the amount reserved. */
+ * Every successful reservation must be ended by exactly one call: arcp_budget_settle replaces it
+ * with a spend of `actual` (which may be smaller or larger), arcp_budget_unreserve releases it.
+ * `held` must be the reserved amount. */
 ARCP_API ARCP_MUST_CHECK bool arcp_budget_reserve(arcp_budget *budget, arcp_span currency,
                                                   arcp_decimal amount);
 ARCP_API size_t arcp_budget_settle(arcp_budget *budget, arcp_span currency, arcp_decimal held,

@@ -7,17 +7,18 @@
  *   capability = fs.read fs.write net.fetch tool.call agent.delegate model.use cost.budget
  *                | "x-vendor" ("." [a-z0-9_-]+){2,}
  *   pattern    = UTF-8 without NUL; only `*` is special, and there are no escapes
- *     *          any run of bytes, also none, without a separator: '/', in tool.call also '.'
- *     **         any run of bytes
+ *     *          any number of bytes, also none, without a separator: '/', in tool.call also '.'
+ *     **         any number of bytes, also none
  *     `**` '/'   at the start or after a '/': any number of whole segments, also none
- *     '/' `**`   at the end: nothing, or '/' and anything
- *   amount     = currency ":" digits [ "." digits ]; the currency is what stands before the
- *                first colon, 1 to 64 bytes without control bytes; entries of one add up
+ *     '/' `**`   at the end: nothing, or '/' and any bytes
+ *   amount     = currency ":" digits [ "." digits ]; the currency is the text before the first
+ *                colon, 1 to 64 bytes without control bytes; entries of one currency add up
  *   expires_at = RFC 3339 in UTC, with "Z"
  *
- * The second slash of "://" begins no segment. In net.fetch a wildcard with anything behind
- * it never stands for '?'. A pattern covers the whole of a canonical target (arcp/gate.h),
- * byte by byte; a capability grants what one of its patterns covers, and [] nothing. */
+ * No segment begins at the second slash of "://". In net.fetch a wildcard that is not the end of
+ * the pattern never matches '?'. A pattern must match the whole canonical target (arcp/gate.h),
+ * byte by byte; a capability grants every target that one of its patterns matches, and [] grants
+ * nothing. */
 #ifndef ARCP_LEASE_H
 #define ARCP_LEASE_H
 
@@ -66,10 +67,10 @@ ARCP_API bool arcp_capability_is_reserved(arcp_span name);
 /* Whether `name` is reserved or of the form x-vendor.<vendor>.<cap...>. */
 ARCP_API bool arcp_capability_is_valid(arcp_span name);
 
-/* Reads a lease from the member `lease` of a scanned text (an object; absent or null is
- * the empty lease, which grants nothing) and `constraints` (an object, absent or null).
- * Errors name capability, index and reason. The caller unrefs *out. Only the shape of
- * expires_at is checked here: whether it is in the future is the caller's question. */
+/* Reads a lease from the member `lease` of a scanned text (an object; absent or null is the empty
+ * lease, which grants nothing) and `constraints` (an object, absent or null). Errors name
+ * capability, index and reason. The caller unrefs *out. Only the shape of expires_at is checked
+ * here: the caller decides whether it is in the future. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_from_json(const arcp_json *json,
                                                           arcp_json_ref lease,
                                                           arcp_json_ref constraints,
@@ -81,24 +82,24 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_parse(arcp_span lease, arcp_span
                                                       const arcp_lease_limits *limits,
                                                       arcp_lease **out, arcp_error *err);
 
-/* Another reference to the same lease, for any thread; each is given back once. */
+/* Another reference to the same lease, for any thread; each must be unreferenced once. */
 ARCP_API arcp_lease *arcp_lease_ref(const arcp_lease *lease);
 ARCP_API void arcp_lease_unref(const arcp_lease *lease); /* NULL is accepted */
 
-/* Appends the lease as the bare map of §9.2, capabilities and patterns in the order they
- * were given. */
+/* Appends the lease as the bare map of §9.2, with capabilities and patterns in their original
+ * order. */
 ARCP_API void arcp_lease_format(const arcp_lease *lease, arcp_buf *out);
-/* Appends {"expires_at": ...} with the text as given; {} when the lease has no expiry. */
+/* Appends {"expires_at": ...} with its original text; {} when the lease has no expiry. */
 ARCP_API void arcp_lease_format_constraints(const arcp_lease *lease, arcp_buf *out);
 
 ARCP_API bool arcp_lease_has_expiry(const arcp_lease *lease);
 /* The wall-clock instant of expiry in ns since 1970, rounded down; ARCP_TIME_NEVER without one, and
- * for one that 64 bits do not hold (from April 2262 on). */
+ * for one that does not fit in 64 bits (from April 2262 on). */
 ARCP_API int64_t arcp_lease_expires_wall_ns(const arcp_lease *lease);
 
-/* Capabilities and patterns, by index (asserted to be below the count); names and patterns live
- * with the lease, in the order they were given, each followed by a NUL. The patterns of cost.budget
- * are its amounts as text. */
+/* Its capabilities and patterns, by index (asserted to be below the count). Names and patterns live
+ * as long as the lease, are in their original order, and are each followed by a NUL. The patterns
+ * of cost.budget are its amounts as text. */
 ARCP_API size_t arcp_lease_capability_count(const arcp_lease *lease);
 ARCP_API arcp_span arcp_lease_capability_name(const arcp_lease *lease, size_t capability);
 ARCP_API size_t arcp_lease_pattern_count(const arcp_lease *lease, size_t capability);
@@ -106,9 +107,9 @@ ARCP_API arcp_span arcp_lease_pattern(const arcp_lease *lease, size_t capability
 /* Whether the lease names the capability at all (even with []). */
 ARCP_API bool arcp_lease_names(const arcp_lease *lease, arcp_span capability);
 
-/* Building in the guides' terms, within the default limits. The first error is kept and
- * reported by build. The builder is freed by build (whatever it returns) and by free. One
- * thread at a time. NULL: out of memory. */
+/* Builds a lease within the default limits. The first error is kept, and arcp_lease_build returns
+ * it. The builder is freed by arcp_lease_build (whatever that returns) or arcp_lease_builder_free.
+ * One thread at a time. NULL: out of memory. */
 ARCP_API ARCP_MUST_CHECK arcp_lease_builder *arcp_lease_builder_new(void);
 /* Adds a pattern; NULL names the capability without granting anything. */
 ARCP_API void arcp_lease_allow(arcp_lease_builder *builder, const char *capability,

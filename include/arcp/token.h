@@ -1,7 +1,7 @@
-/* Who may come in: the verifiers of bearer tokens that come with the runtime.
+/* The verifiers of bearer tokens that come with the runtime.
  *
- * Each is made here and handed to a runtime (arcp_runtime_set_token_verifiers), which
- * frees it; or freed by arcp_token_verifier_free. Write your own with sys/token.h, or as a
+ * Each is created here and passed to a runtime (arcp_runtime_set_token_verifiers), which frees it,
+ * or freed with arcp_token_verifier_free. Other verifiers can be written with sys/token.h, or as a
  * callback. docs/protocol.md, Sessions; draft §6.1. */
 #ifndef ARCP_TOKEN_H
 #define ARCP_TOKEN_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* NULL is accepted. Not for one that was handed to a runtime. */
+/* NULL is accepted. Must not be called for one that was passed to a runtime. */
 ARCP_API void arcp_token_verifier_free(arcp_token_verifier *verifier);
 
 typedef struct arcp_token_row {
@@ -20,26 +20,26 @@ typedef struct arcp_token_row {
     const char *principal;
 } arcp_token_row;
 
-/* A fixed table. Only hashes of the tokens are kept; every comparison looks at all of them
- * and takes the same time. ARCP_E_USAGE for an empty token or principal. */
+/* A fixed table. Only hashes of the tokens are kept; every comparison reads all of them and takes
+ * the same time. ARCP_E_USAGE for an empty token or principal. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_table(const arcp_token_row *rows,
                                                                    size_t count,
                                                                    arcp_token_verifier **out,
                                                                    arcp_error *err);
 
-/* Such a table from a file with lines TOKEN=PRINCIPAL (the last '=' separates; empty lines
- * and lines that begin with '#' say nothing). It is read once: to take up a changed file,
- * make a new verifier. ARCP_E_USAGE names file and line. */
+/* Such a table from a file with lines TOKEN=PRINCIPAL (the last '=' separates; empty lines and
+ * lines that begin with '#' are ignored). The file is read once: after a change, create a new
+ * verifier. ARCP_E_USAGE with the file and line. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_file(const char *path,
                                                                   arcp_token_verifier **out,
                                                                   arcp_error *err);
 
-/* Lets everybody in, each session with a principal of its own ("anonymous-…"). */
+/* Accepts every token, and gives each session its own principal ("anonymous-…"). */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out,
                                                                        arcp_error *err);
 
-/* A function of yours: `ask` as in sys/token.h, with `user`; `free_user` (may be NULL) when
- * nobody asks any more. */
+/* A function of the program: `ask` as in sys/token.h, with `user`. `free_user` (may be NULL) is
+ * called when the verifier is freed. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_callback(
     void (*ask)(void *user, arcp_token_question *question), void (*free_user)(void *user),
     void *user, arcp_token_verifier **out, arcp_error *err);
@@ -55,17 +55,17 @@ typedef enum arcp_jwt_algorithm {
 
 typedef struct arcp_jwt_options {
     size_t struct_size;
-    /* The only one that this key is used for: a token never chooses. */
+    /* The only one that this key is used for: a token cannot choose another. */
     arcp_jwt_algorithm algorithm;
-    /* HS256: the secret, without one final line feed; nobody but owner and group may have
-     * access. RS256, ES256: the public key, or a certificate with it, in PEM. Read once. */
+    /* HS256: the secret, without one final line feed; only owner and group may have access. RS256,
+     * ES256: the public key, or a certificate with it, in PEM. Read once. */
     const char *key_file;
     arcp_span key;               /* instead of a file: the same bytes */
-    const char *key_id;          /* tokens with another `kid`, or none, are not for this key */
-    const char *issuer;          /* `iss` must be this; NULL: not looked at */
+    const char *key_id;          /* tokens with another `kid`, or none, are refused; NULL: any */
+    const char *issuer;          /* `iss` must be this; NULL: not checked */
     const char *audience;        /* must be in `aud`; NULL: tokens with an `aud` are refused */
-    const char *principal_claim; /* the text claim that names the principal; NULL: "sub" */
-    uint64_t leeway_sec;         /* clocks differ: for `exp` and `nbf` */
+    const char *principal_claim; /* the claim with the principal's name, a string; NULL: "sub" */
+    uint64_t leeway_sec;         /* tolerance for different clocks, for `exp` and `nbf` */
 } arcp_jwt_options;
 
 static inline arcp_jwt_options arcp_jwt_options_init(void)
@@ -78,10 +78,10 @@ static inline arcp_jwt_options arcp_jwt_options_init(void)
     return options;
 }
 
-/* JSON Web Tokens (RFC 7519, RFC 7515, RFC 8725) signed by one key. `exp` must be there. A
- * token is valid from nbf - leeway on, and before exp + leeway. `crit` is refused; `typ`,
- * where there is one, must be JWT or at+jwt. A session that was let in goes on when its
- * token expires. ARCP_E_USAGE when key or options are not usable. */
+/* JSON Web Tokens (RFC 7519, RFC 7515, RFC 8725) signed by one key. `exp` is required. A token is
+ * valid from nbf - leeway until before exp + leeway. `crit` is refused; `typ`, if present, must be
+ * JWT or at+jwt. A session continues when its token expires. ARCP_E_USAGE when the key or the
+ * options are not usable. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *options,
                                                                  arcp_token_verifier **out,
                                                                  arcp_error *err);

@@ -1,6 +1,6 @@
-/* The draft's vocabulary as enums: message types, event kinds, features, job statuses.
- * The tables (*.def) are the one place where the words are written. Numbers stay from release to
- * release; a ..._COUNT is one more than the largest that this header knows. Any thread. */
+/* The draft's vocabulary as enums: message types, event kinds, features, job statuses. Only the
+ * tables (*.def) have the words. Numbers are the same in every release; a ..._COUNT is one more
+ * than the largest that this header knows. Any thread. */
 #ifndef ARCP_WIRE_H
 #define ARCP_WIRE_H
 
@@ -23,7 +23,7 @@ typedef enum arcp_message_type {
     ARCP_MESSAGE_COUNT
 } arcp_message_type;
 
-/* ARCP_MESSAGE_VENDOR or ARCP_MESSAGE_UNKNOWN for what is not in the table. */
+/* ARCP_MESSAGE_VENDOR or ARCP_MESSAGE_UNKNOWN for a type that is not in the table. */
 ARCP_API arcp_message_type arcp_message_type_from_wire(arcp_span text);
 ARCP_API const char *arcp_message_type_name(arcp_message_type type); /* static */
 /* Whether a client may send the type. */
@@ -48,7 +48,7 @@ ARCP_API const char *arcp_feature_name(arcp_feature feature); /* static */
 
 typedef enum arcp_event_kind {
     ARCP_EVENT_UNKNOWN = 0, /* neither in the table nor a vendor's */
-    ARCP_EVENT_VENDOR = 1,  /* x-vendor.*: passes through */
+    ARCP_EVENT_VENDOR = 1,  /* x-vendor.*: relayed */
 #define ARCP_EVENT_KIND(name, number, wire, feature) ARCP_EVENT_##name = (number),
 #include <arcp/event_kind.def>
 #undef ARCP_EVENT_KIND
@@ -58,13 +58,13 @@ typedef enum arcp_event_kind {
 /* A vendor's kind is a name of letters, digits and . _ - of at most this size. */
 #define ARCP_EVENT_KIND_BYTES_MAX 128
 
-/* ARCP_EVENT_VENDOR or ARCP_EVENT_UNKNOWN for what is not in the table. */
+/* ARCP_EVENT_VENDOR or ARCP_EVENT_UNKNOWN for a kind that is not in the table. */
 ARCP_API arcp_event_kind arcp_event_kind_from_wire(arcp_span text);
 ARCP_API const char *arcp_event_kind_name(arcp_event_kind kind); /* static */
 /* The feature that a session needs to get events of this kind, or ARCP_FEATURE_NONE. */
 ARCP_API arcp_feature arcp_event_kind_feature(arcp_event_kind kind);
 
-/* Job statuses as listings show them (§6.6, §7.3). */
+/* Job statuses, as in listings (§6.6, §7.3). */
 typedef enum arcp_job_status {
     ARCP_JOB_PENDING = 0,
     ARCP_JOB_RUNNING = 1,
@@ -76,7 +76,7 @@ typedef enum arcp_job_status {
 } arcp_job_status;
 
 ARCP_API const char *arcp_job_status_name(arcp_job_status status); /* static */
-/* ARCP_JOB_STATUS_COUNT for a word that is no status. */
+/* ARCP_JOB_STATUS_COUNT for a word that is not a status. */
 ARCP_API arcp_job_status arcp_job_status_from_wire(arcp_span text);
 
 static inline bool arcp_job_status_is_terminal(arcp_job_status status)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A release that lacks all members but the first, or part of one, does not exist. */
+/* No release has only the first member, or part of a member. */
 static bool is_plausible(size_t given)
 {
     return given > sizeof(size_t) && given % sizeof(size_t) == 0;

@@ -9,19 +9,19 @@
 
 #include <arcp/error.h>
 
-/* Reads a struct that a program hands in. `out` is one of ours, filled by its init function: what
- * the program's struct has replaces it, what an older program's lacks keeps our default. NULL for
- * `given` keeps all defaults. ARCP_E_USAGE for a struct that is larger than ours, because a member
- * that we do not know may not be ignored, and for a size that no release has. `type` is the
- * struct's name, of `size` bytes. */
+/* Copies a struct that a program passes to the library. `out` has this release's size and was
+ * filled by its init function: the members that the program's struct has are copied, those that an
+ * older program's lacks keep their default. NULL for `given` keeps all defaults. ARCP_E_USAGE for a
+ * struct that is larger than this release's, because an unknown member must not be ignored, and for
+ * a size that no release has. `type` is the name of the struct, of `size` bytes. */
 ARCP_MUST_CHECK arcp_status arcp__options_take(void *out, const void *given, size_t size,
                                                const char *type, arcp_error *err);
 
-/* Writes what we know into a struct of the program's, as far as it goes; its struct_size stays. */
+/* Copies the members that the program's struct has into it; its struct_size is kept. */
 void arcp__options_give(void *out, const void *ours, size_t size);
 
-/* Checks the vtable of an implementer: it has every slot up to `required`, the end of the last one
- * that must be there, and none that we do not know. */
+/* Checks the vtable of an implementer: it must have every slot up to `required`, the end of the
+ * last required one, and none that this release does not know. */
 ARCP_MUST_CHECK arcp_status arcp__vtable_check(const void *ops, size_t required, size_t size,
                                                const char *type, arcp_error *err);
 

@@ -1,9 +1,9 @@
-/* The engine's state as text for people: one JSON object per line, for arcp__engine_write_state.
+/* The engine's state as text for operators: one JSON object per line, for arcp__engine_write_state.
  *
- * Each folder writes the lines of its own objects. A line begins with the member `kind`; the
- * member `waits_for` is an array of sentences, empty for what waits for nothing. No line holds
- * what a client, an agent or an upstream keeps secret: no token, no value of a credential, no
- * input, no event, no result, no idempotency key; ids, names, addresses, sizes and times only. */
+ * Each folder writes the lines of its own objects. A line begins with the member `kind`; the member
+ * `waits_for` is an array of phrases, empty for an object that waits for nothing. No line has a
+ * secret of a client, an agent or an upstream: no token, no value of a credential, no input, no
+ * event, no result, no idempotency key; ids, names, addresses, sizes and times only. */
 #ifndef ARCP_CONTEXT_DUMP_H
 #define ARCP_CONTEXT_DUMP_H
 
@@ -29,23 +29,24 @@ typedef enum arcp__dump_kind {
 typedef struct arcp__dump {
     arcp_buf *out;
     arcp_time now;
-    size_t lines_max; /* of each kind: the others are counted only */
+    size_t lines_max; /* of each kind; further ones are only counted */
     size_t counts[ARCP__DUMP_KIND_COUNT];
 } arcp__dump;
 
-/* Begins a line: false when there are as many of its kind as there may be. */
+/* Begins a line. False when its kind already has `lines_max` lines. */
 bool arcp__dump_begin(arcp__dump *dump, arcp__dump_kind kind, arcp_json_writer *writer);
 /* Begins the member `waits_for`, which is the last one. */
 void arcp__dump_waits(arcp_json_writer *writer);
-/* One thing that it waits for. */
+/* Adds one thing that the object waits for. */
 void arcp__dump_wait(arcp_json_writer *writer, const char *format, ...) ARCP_PRINTF(2, 3);
 /* Ends `waits_for` and the line. */
 void arcp__dump_end(arcp__dump *dump, arcp_json_writer *writer);
-/* In how many milliseconds the timer is due, below zero when it is late; nothing when it is not
- * armed. */
+/* Writes in how many milliseconds the timer is due, below zero when it is late; nothing when it is
+ * not armed. */
 void arcp__dump_timer(const arcp__dump *dump, arcp_json_writer *writer, const char *name,
                       const arcp__timer *timer);
-/* The last line: how many of each kind there are, and how many of them have no line. */
+/* Writes the last line: the number of objects of each kind, and the number of those without a
+ * line. */
 void arcp__dump_totals(const arcp__dump *dump);
 
 #endif

@@ -1,4 +1,4 @@
-/* The settings as the engine and its owner read them: plain members, one per row of the table. */
+/* The settings as a struct, for the engine and its owner: one member per row of the table. */
 #ifndef ARCP_CONTEXT_SETTINGS_H
 #define ARCP_CONTEXT_SETTINGS_H
 
@@ -16,15 +16,15 @@ struct arcp_settings {
 #undef ARCP_SETTING_CHOICE
 };
 
-/* The words of the choices lease.on_expiry, budget.on_exhaustion, those of yes or no,
- * audit.on_failure and authorization.subscribe, in the order of their rows. */
+/* The words of the choices lease.on_expiry, budget.on_exhaustion, yes or no, audit.on_failure and
+ * authorization.subscribe, in the order of their rows. */
 enum { ARCP__ON_EXPIRY_TERMINATE, ARCP__ON_EXPIRY_DENY };
 enum { ARCP__ON_EXHAUSTION_DENY, ARCP__ON_EXHAUSTION_FAIL };
 enum { ARCP__CHOICE_TRUE, ARCP__CHOICE_FALSE };
 enum { ARCP__AUDIT_CONTINUE, ARCP__AUDIT_DENY };
 enum { ARCP__SUBSCRIBE_SAME_PRINCIPAL, ARCP__SUBSCRIBE_ANY };
 
-/* Every setting as settings.def has it first. */
+/* Every setting with its default in settings.def. */
 void arcp__settings_default(arcp_settings *settings);
 
 /* As arcp_settings_set, by the two parts of the name. */

@@ -1,4 +1,4 @@
-/* Decimals as numbers that one can count with. */
+/* Decimals as integers, for arithmetic. */
 #ifndef ARCP_CORE_DECIMAL_H
 #define ARCP_CORE_DECIMAL_H
 

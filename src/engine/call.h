@@ -1,5 +1,5 @@
-/* The calls of an engine's owner, and what comes of each, for a recorder (src/record). It gets a
- * call before the call is carried out, so the last one before a crash is known, too. */
+/* The calls of an engine's owner, and their outcomes, for a recorder (src/record). It gets a call
+ * before the call is carried out, so that it also has the last one before a crash. */
 #ifndef ARCP_ENGINE_CALL_H
 #define ARCP_ENGINE_CALL_H
 
@@ -16,8 +16,8 @@ typedef enum arcp__call_kind {
     ARCP__CALL_COUNT
 } arcp__call_kind;
 
-/* Members that a kind does not have are zero. All is borrowed for the duration of the recorder's
- * function. */
+/* Members that a kind does not have are zero. Everything is borrowed for the call of the
+ * recorder. */
 typedef struct arcp__call {
     arcp__call_kind kind;
     arcp_time now;
@@ -25,10 +25,10 @@ typedef struct arcp__call {
     struct arcp__job *job;
     uint64_t numbers[4];
     arcp_span texts[4];
-    /* Of BEGIN arcp__engine_options, SET_SETTINGS arcp_settings, ADD_POLICY arcp__policy, CONNECT
-     * arcp__link_options, READ_DONE the records (numbers[3] is how many), PROVISIONED
-     * arcp_provision_result, REQUEST arcp_provision_request, BATCH arcp_store_batch or NULL,
-     * EFFECT arcp__effect. */
+    /* For BEGIN arcp__engine_options, SET_SETTINGS arcp_settings, ADD_POLICY arcp__policy, CONNECT
+     * arcp__link_options, READ_DONE the records (numbers[3] is their number), PROVISIONED
+     * arcp_provision_result, REQUEST arcp_provision_request, BATCH arcp_store_batch or NULL, EFFECT
+     * arcp__effect. */
     const void *what;
 } arcp__call;
 

@@ -435,7 +435,7 @@ static bool next_effect(arcp__engine *engine, arcp_time now, arcp__effect *out)
     return false;
 }
 
-/* Tells the recorder of the effect that was handed out, or that there is none. */
+/* Records the effect that was handed out, or that there is none. */
 static bool record_effect(const arcp__engine *engine, bool is_there, const arcp__effect *effect)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_EFFECT, .what = is_there ? effect : NULL);

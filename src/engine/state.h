@@ -33,7 +33,7 @@ struct arcp__engine {
     bool drain_is_over; /* links had DRAIN_NS to send the last events */
 };
 
-/* Tells the recorder, if there is one, of a call or of what came of it. */
+/* Passes a call, or an outcome of it, to the recorder if there is one. */
 #define ARCP__RECORD(engine, ...)                                                                  \
     do {                                                                                           \
         if ((engine)->options.record != NULL) {                                                    \
@@ -41,7 +41,7 @@ struct arcp__engine {
         }                                                                                          \
     } while (0)
 
-/* Tells it what a call returned. */
+/* Records what a call returned. */
 static inline bool arcp__record_bool(const arcp__engine *engine, bool result)
 {
     ARCP__RECORD(engine, .kind = ARCP__CALL_RESULT, .numbers = {result});

@@ -395,8 +395,8 @@ void arcp__jobs_update_pressure(arcp__jobs *jobs)
     }
 }
 
-/* One principal's jobs are paused at this part of limits.store_queue_bytes: what others record
- * waits for that much of it, and no more. */
+/* One principal's jobs are paused when it has filled this part of limits.store_queue_bytes, so that
+ * records of other principals never wait for more than that. */
 #define PRINCIPAL_PART 64u
 
 void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes)

@@ -6,7 +6,7 @@ static const char *const agent_states[] = {[ARCP__AGENT_NONE] = "none",
                                            [ARCP__AGENT_EXITED] = "gone",
                                            [ARCP__AGENT_RELEASED] = "released"};
 
-/* So many children whose ends a job waits for are named. */
+/* The most children that are named, of those whose end a job waits for. */
 #define CHILDREN_NAMED_MAX 8u
 
 static void dump_waits(const arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
@@ -27,7 +27,7 @@ static void dump_waits(const arcp__jobs *jobs, const arcp__job *job, arcp_json_w
                         arcp__job_has_ended(job) ? "its agent's exit" : "its agent's next line");
         break;
     case ARCP__AGENT_EXITED:
-        arcp__dump_wait(writer, "its host to let go of the agent");
+        arcp__dump_wait(writer, "its host to release the agent");
         break;
     case ARCP__AGENT_RELEASED:
         break;

@@ -219,15 +219,15 @@ void arcp__audit_update_gates(arcp__log *log);
 arcp_status arcp__audit_check(const arcp__log *log, arcp_error *err);
 
 /* ---- batch.c ---- */
-/* How many bytes of one source wait to be durable: of the open batch, and of those before it. Zero
- * is none. */
+/* The bytes of one source that are not durable yet: those in the open batch, and those in earlier
+ * ones. All zeros: none. */
 typedef struct arcp__queued {
-    uint64_t open_id, older_id; /* the last batch that has them */
+    uint64_t open_id, older_id; /* the last batch with some of them */
     size_t open_bytes, older_bytes;
 } arcp__queued;
-/* So many bytes of the source were added to the open batch. */
+/* Counts bytes of the source that were added to the open batch. */
 void arcp__queued_add(const arcp__log *log, arcp__queued *queued, size_t bytes);
-/* Never less than there are; all of the older ones count until the last of them is durable. */
+/* Never too small: all older bytes count until the last of them is durable. */
 size_t arcp__queued_bytes(const arcp__log *log, const arcp__queued *queued);
 /* Adds an operation, whose key and value are copied, to the open batch. */
 void arcp__batch_add(arcp__log *log, arcp_store_op op);

@@ -25,7 +25,7 @@ static void dump_link(const arcp__link *link, arcp__dump *dump)
     arcp__put_bool(&writer, "paused", link->paused);
     arcp__put_bool(&writer, "input_over", link->input_over);
     arcp__dump_timer(dump, &writer, "hello_timeout_in_ms", &link->hello_timer);
-    arcp__dump_timer(dump, &writer, "rest_ends_in_ms", &link->throttle_timer);
+    arcp__dump_timer(dump, &writer, "pause_ends_in_ms", &link->throttle_timer);
     arcp__dump_waits(&writer);
     arcp__port_dump_wait(&link->port, &writer);
     if (link->port.is_closed) {
@@ -39,10 +39,10 @@ static void dump_link(const arcp__link *link, arcp__dump *dump)
         arcp__dump_wait(&writer, "its peer to read");
     }
     if (link->is_full) {
-        arcp__dump_wait(&writer, "room for answers: no frame of it is taken");
+        arcp__dump_wait(&writer, "room for responses: no frame of it is taken");
     }
     if (link->is_throttled) {
-        arcp__dump_wait(&writer, "the end of its rest: too much of what its principal sent was "
+        arcp__dump_wait(&writer, "the end of its pause: too many frames of its principal were "
                                  "refused or took long");
     }
     arcp__dump_end(dump, &writer);
@@ -50,7 +50,7 @@ static void dump_link(const arcp__link *link, arcp__dump *dump)
 
 /* ---- sessions ---- */
 
-/* What holds back the records that are numbered and not sent. */
+/* The reason why numbered records are not sent yet. */
 static void dump_backlog(const arcp__sessions *sessions, const arcp__session *session,
                          arcp_json_writer *writer)
 {

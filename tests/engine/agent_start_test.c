@@ -25,7 +25,7 @@ static void a_result_before_the_start_is_the_jobs_result(void **state)
     rig_agent *agent = NULL;
     scene *self = begin(&agent);
     (void)state;
-    rig_agent_says(&self->rig, agent, RESULT);
+    rig_agent_writes(&self->rig, agent, RESULT);
     assert_int_equal(scene_takes(self, "\"found\":7"), 1);
     rig_agent_started(&self->rig, agent);
     rig_agent_exits(&self->rig, agent, false, 0);
@@ -55,7 +55,7 @@ static void a_line_before_the_start_finds_the_job_running(void **state)
     rig_agent *agent = NULL;
     scene *self = begin(&agent);
     (void)state;
-    rig_agent_says(&self->rig, agent, LOG);
+    rig_agent_writes(&self->rig, agent, LOG);
     char *running = rig_take(self->client);
     char *early = rig_take(self->client);
     assert_non_null(strstr(running, "\"running\""));
@@ -72,11 +72,11 @@ static void a_start_that_fails_after_a_line_changes_nothing(void **state)
     rig_agent *agent = NULL;
     scene *self = begin(&agent);
     (void)state;
-    rig_agent_says(&self->rig, agent, LOG);
+    rig_agent_writes(&self->rig, agent, LOG);
     self->rig.fail_start = true;
     rig_agent_started(&self->rig, agent);
     assert_false(agent->forgotten);
-    rig_agent_says(&self->rig, agent, RESULT);
+    rig_agent_writes(&self->rig, agent, RESULT);
     assert_int_equal(scene_takes(self, "\"found\":7"), 1);
     scene_end(self);
 }

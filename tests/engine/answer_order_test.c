@@ -152,7 +152,7 @@ static void fill_link(engine_rig *rig, rig_client *client)
     memset(line, 'x', sizeof(line) - 1);
     line[sizeof(line) - 1] = '\0';
     for (int at = 0; at < 12; at++) {
-        rig_agent_says(rig, rig_agent_last(rig), line);
+        rig_agent_writes(rig, rig_agent_last(rig), line);
     }
     assert_true(client->unsent > 60000);
 }
@@ -270,7 +270,7 @@ static void a_child_is_announced_in_its_place(void **state)
     rig_agent *parent = rig_agent_last(rig);
     rig->hold_store = true;
     submit(rig, self->client, "s0", NOBODY);
-    rig_agent_says(rig, parent, delegate);
+    rig_agent_writes(rig, parent, delegate);
     submit(rig, self->client, "s1", ECHO);
     is_durable(self);
     unsigned at = 0;
@@ -379,7 +379,7 @@ static void a_query_s_refusal_does_not_overtake_the_end_of_a_job(void **state)
     rig_profile(rig, "*", "*", "ts");
     rig_send(rig, self->client, HELLO_WITH("\"subscribe\""));
     fill_link(rig, self->client);
-    rig_agent_says(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
     rig_send(rig, self->client, FRAME("q", "job.subscribe", "{\"job_id\":\"job_x\"}"));
     assert_int_equal(scene_takes(self, "session.error"), 0);
     rig_send(rig, self->client, FRAME("r", "job.subscribe", "{\"job_id\":\"job_x\"}"));
@@ -397,7 +397,7 @@ static void a_lone_refusal_does_not_overtake_the_end_of_a_job(void **state)
     rig_profile(rig, "*", "*", "python");
     rig_send(rig, self->client, HELLO_PLAIN);
     fill_link(rig, self->client);
-    rig_agent_says(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
     submit(rig, self->client, "s0", NOBODY);
     assert_answered(rig, self->client, "s0 ");
     submit(rig, self->client, "s1", NOBODY);

@@ -89,7 +89,7 @@ static void an_engine_with_a_line_for_the_log_is_not_finished(void **state)
     rig_agent *agent = submit(alice, FRAME("1", "job.submit", "{\"agent\":\"echo\"}"));
     rig_drop(&rig, alice);
     rig.fail_store = true;
-    rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent_exits(&rig, agent, false, 0);
     arcp__engine_shutdown(rig.engine, rig.now);
     rig_run(&rig);

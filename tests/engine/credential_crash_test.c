@@ -89,8 +89,8 @@ static void a_child(world *w)
     send(w, SUBMIT("1", "echo", "k"));
     rig_agent *parent = rig_agent_last(&w->rig);
     if (parent != NULL && !w->rig.is_dead) {
-        rig_agent_says(&w->rig, parent,
-                       "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\"}}");
+        rig_agent_writes(&w->rig, parent,
+                         "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\"}}");
         if (!w->rig.is_dead) {
             rig_agent_exits(&w->rig, parent, false, 0);
         }

@@ -293,12 +293,12 @@ static void a_child_gets_its_own_within_its_parent_s_budget(void **state)
     rig_agent *parent =
         run_one(f, "{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"*\"],"
                    "\"cost.budget\":[\"USD:5\"]}}");
-    rig_agent_says(&f->rig, parent,
-                   "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
-                   "\"cost.x\",\"value\":2,\"unit\":\"USD\"}}}");
+    rig_agent_writes(&f->rig, parent,
+                     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
+                     "\"cost.x\",\"value\":2,\"unit\":\"USD\"}}}");
     (void)next_line(f, parent);
-    rig_agent_says(&f->rig, parent,
-                   "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&f->rig, parent,
+                     "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\"}}");
     assert_int_equal(f->up.key_count, 2);
     assert_string_equal(f->up.keys[1].budget, "3");
     check_has(next_line(f, parent), "\"re\":\"d\"");
@@ -319,8 +319,8 @@ static void a_child_without_a_credential_is_a_denial_in_its_parent(void **state)
         run_one(f, "{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"*\"]}}");
     (void)next_line(f, parent);
     f->up.issuing = UPSTREAM_REFUSES;
-    rig_agent_says(&f->rig, parent,
-                   "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&f->rig, parent,
+                     "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\"}}");
     check_has(next_line(f, parent), "\"code\":\"INTERNAL_ERROR\"");
     check_has(next(f, "a"), "\"kind\":\"tool_result\"");
     assert_int_equal(outstanding(f), 1);
@@ -333,7 +333,7 @@ static void a_child_that_waits_for_its_credential_ends_with_its_parent(void **st
     rig_agent *parent =
         run_one(f, "{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"*\"]}}");
     f->up.issuing = UPSTREAM_STALLS;
-    rig_agent_says(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     ends(f, parent);
     f->up.issuing = UPSTREAM_WELL;
     rig_run(&f->rig);
@@ -352,7 +352,7 @@ static void a_child_is_announced_after_the_submits_before_it(void **state)
         run_one(f, "{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"*\"]}}");
     f->up.issuing = UPSTREAM_STALLS;
     submit(f, "2", "{\"agent\":\"work\"}");
-    rig_agent_says(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"echo\"}}");
+    rig_agent_writes(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"echo\"}}");
     assert_string_equal(next(f, "a"), "");
     f->up.issuing = UPSTREAM_WELL;
     rig_run(&f->rig);
@@ -371,9 +371,9 @@ static void the_upstream_s_count_is_charged_beyond_what_the_agent_reported(void 
     f->rig.settings.credentials_usage_sec = 10;
     rig_agent *agent =
         run_one(f, "{\"agent\":\"echo\",\"lease_request\":{\"cost.budget\":[\"USD:5\"]}}");
-    rig_agent_says(&f->rig, agent,
-                   "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
-                   "\"cost.x\",\"value\":1,\"unit\":\"USD\"}}}");
+    rig_agent_writes(&f->rig, agent,
+                     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
+                     "\"cost.x\",\"value\":1,\"unit\":\"USD\"}}}");
     (void)next(f, "a");
     check_has(next(f, "a"), "\"cost.budget.remaining\",\"value\":4");
     f->up.spent = "1.5";
@@ -392,9 +392,9 @@ static void the_upstream_s_budget_error_is_budget_exhausted(void **state)
 {
     fixture *f = *state;
     rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
-    rig_agent_says(&f->rig, agent,
-                   "{\"type\":\"job.error\",\"payload\":{\"code\":\"openai_error\",\"message\":"
-                   "\"400 budget_exceeded\",\"details\":{\"status\":400}}}");
+    rig_agent_writes(&f->rig, agent,
+                     "{\"type\":\"job.error\",\"payload\":{\"code\":\"openai_error\",\"message\":"
+                     "\"400 budget_exceeded\",\"details\":{\"status\":400}}}");
     check_has(next(f, "a"), "\"code\":\"BUDGET_EXHAUSTED\"");
     check_has(f->frame, "\"retryable\":false");
 }

@@ -153,13 +153,13 @@ static void the_gate_enforces_what_the_upstream_does_not(void **state)
         run_one(f, "{\"agent\":\"echo\",\"lease_request\":{\"cost.budget\":[\"USD:2\"],"
                    "\"tool.call\":[\"web.*\"]}}");
     check_has(next_line(f, agent), "\"value\":\"sk-live-0\"");
-    rig_agent_says(&f->rig, agent,
-                   "{\"type\":\"authorize\",\"id\":\"1\",\"payload\":"
-                   "{\"capability\":\"tool.call\",\"target\":\"web.search\"}}");
+    rig_agent_writes(&f->rig, agent,
+                     "{\"type\":\"authorize\",\"id\":\"1\",\"payload\":"
+                     "{\"capability\":\"tool.call\",\"target\":\"web.search\"}}");
     check_has(next_line(f, agent), "\"allow\":true");
-    rig_agent_says(&f->rig, agent,
-                   "{\"type\":\"authorize\",\"id\":\"2\",\"payload\":"
-                   "{\"capability\":\"tool.call\",\"target\":\"shell\"}}");
+    rig_agent_writes(&f->rig, agent,
+                     "{\"type\":\"authorize\",\"id\":\"2\",\"payload\":"
+                     "{\"capability\":\"tool.call\",\"target\":\"shell\"}}");
     check_has(next_line(f, agent), "\"code\":\"PERMISSION_DENIED\"");
 }
 

@@ -46,11 +46,11 @@ static void ask_about(play *self, size_t at, const char *type, const char *id)
     ask(self, at, frame);
 }
 
-static void agent_says(play *self, const char *line)
+static void agent_writes(play *self, const char *line)
 {
     rig_agent *agent = rig_agent_last(&self->rig);
     if (agent != NULL) {
-        rig_agent_says(&self->rig, agent, line);
+        rig_agent_writes(&self->rig, agent, line);
     }
     look(self);
 }
@@ -58,16 +58,16 @@ static void agent_says(play *self, const char *line)
 static void a_job_and_its_watchers(play *self)
 {
     ask(self, 0, SUBMIT("1", ",\"idempotency_key\":\"k\""));
-    agent_says(self, "plain words");
+    agent_writes(self, "plain words");
     ask_about(self, 1, "job.subscribe", "2");
-    agent_says(self,
-               "{\"type\":\"job.event\",\"id\":\"1\",\"payload\":{\"kind\":\"metric\",\"body\":"
-               "{\"name\":\"cost.x\",\"value\":1,\"unit\":\"USD\"}}}");
-    agent_says(self, "{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_call\",\"body\":{"
-                     "\"tool\":\"mail.send\",\"args\":{},\"call_id\":\"c\"}}}");
+    agent_writes(self,
+                 "{\"type\":\"job.event\",\"id\":\"1\",\"payload\":{\"kind\":\"metric\",\"body\":"
+                 "{\"name\":\"cost.x\",\"value\":1,\"unit\":\"USD\"}}}");
+    agent_writes(self, "{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_call\",\"body\":{"
+                       "\"tool\":\"mail.send\",\"args\":{},\"call_id\":\"c\"}}}");
     rig_drop(&self->rig, play_client(self, 0));
     for (unsigned at = 0; at < LOG_LINES; at++) {
-        agent_says(self, "one more");
+        agent_writes(self, "one more");
     }
     ask(self, 0, FRAME("3", "session.list_jobs", "{}"));
     ask(self, 0, FRAME("4", "session.ack", "{\"last_processed_seq\":3}"));
@@ -76,11 +76,13 @@ static void a_job_and_its_watchers(play *self)
 
 static void a_delegation(play *self)
 {
-    agent_says(self, "{\"type\":\"delegate\",\"id\":\"2\",\"payload\":{\"agent\":\"work\",\"wait\":"
-                     "true,\"lease_request\":{\"cost.budget\":[\"USD:1\"]}}}");
-    agent_says(self, "{\"type\":\"result.chunk\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\","
-                     "\"more\":false}}");
-    agent_says(self, "{\"type\":\"job.result\",\"payload\":{\"summary\":\"s\"}}");
+    agent_writes(self,
+                 "{\"type\":\"delegate\",\"id\":\"2\",\"payload\":{\"agent\":\"work\",\"wait\":"
+                 "true,\"lease_request\":{\"cost.budget\":[\"USD:1\"]}}}");
+    agent_writes(self,
+                 "{\"type\":\"result.chunk\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\","
+                 "\"more\":false}}");
+    agent_writes(self, "{\"type\":\"job.result\",\"payload\":{\"summary\":\"s\"}}");
     rig_agent *child = rig_agent_last(&self->rig);
     if (child != NULL) {
         rig_agent_exits(&self->rig, child, false, 0);
@@ -103,14 +105,14 @@ static void ends_by_the_clock(play *self)
 static void restart(play *self)
 {
     ask(self, 0, SUBMIT("10", ""));
-    agent_says(self, "before");
+    agent_writes(self, "before");
     look(self);
     disk_crash(&self->disk);
     rig_restart(&self->rig);
     ask(self, 0, FRAME("11", "session.ping", "{}"));
     ask(self, 1, FRAME("12", "session.ping", "{}"));
     ask(self, 0, SUBMIT("13", ""));
-    agent_says(self, "after");
+    agent_writes(self, "after");
 }
 
 static void slow_and_stalled(play *self)
@@ -120,12 +122,12 @@ static void slow_and_stalled(play *self)
     client->slow = client->link != NULL;
     self->disk.is_held = true;
     for (unsigned at = 0; at < 8; at++) {
-        agent_says(self, "nobody hears this yet");
+        agent_writes(self, "nobody hears this yet");
     }
     self->disk.is_held = false;
     rig_run(&self->rig);
     self->disk.refuses = true;
-    agent_says(self, "this fails");
+    agent_writes(self, "this fails");
     self->disk.refuses = false;
     rig_clock(&self->rig, ARCP_NS_PER_SEC);
     rig_drop(&self->rig, client);
@@ -136,7 +138,7 @@ static void slow_and_stalled(play *self)
 
 static void ends_well(play *self)
 {
-    agent_says(self, "{\"type\":\"job.result\",\"payload\":{}}");
+    agent_writes(self, "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent *agent = rig_agent_last(&self->rig);
     if (agent != NULL) {
         rig_agent_exits(&self->rig, agent, false, 0);
@@ -197,7 +199,7 @@ static void the_end_of_input(play *self)
         self->is_over[1] = true;
         rig_input_over(&self->rig, play_client(self, 1));
     }
-    agent_says(self, "one more");
+    agent_writes(self, "one more");
     ends_well(self);
 }
 

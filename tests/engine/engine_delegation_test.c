@@ -56,7 +56,7 @@ static size_t delegate_from(play *self, size_t parent, const char *budget)
     char line[512];
     size_t before = self->rig.agent_count;
     (void)snprintf(line, sizeof(line), delegate, budget);
-    rig_agent_says(&self->rig, &self->rig.agents[parent], line);
+    rig_agent_writes(&self->rig, &self->rig.agents[parent], line);
     play_look(self);
     return self->rig.agent_count > before ? before : 0;
 }
@@ -105,9 +105,10 @@ static void spends(play *self, size_t at, const char *value)
 static bool process_asks(play *self, size_t at)
 {
     rig_agent *agent = &self->rig.agents[at];
-    rig_agent_says(&self->rig, agent,
-                   "{\"type\":\"authorize\",\"id\":\"a\",\"payload\":{\"capability\":\"tool.call\","
-                   "\"target\":\"web.get\"}}");
+    rig_agent_writes(
+        &self->rig, agent,
+        "{\"type\":\"authorize\",\"id\":\"a\",\"payload\":{\"capability\":\"tool.call\","
+        "\"target\":\"web.get\"}}");
     bool allowed = false;
     for (char *line = rig_agent_take(agent); line != NULL; line = rig_agent_take(agent)) {
         allowed = allowed || strstr(line, "\"allow\":true") != NULL;
@@ -123,7 +124,7 @@ static void process_spends(play *self, size_t at, const char *value)
                    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
                    "\"cost.x\",\"value\":%s,\"unit\":\"USD\"}}}",
                    value);
-    rig_agent_says(&self->rig, &self->rig.agents[at], line);
+    rig_agent_writes(&self->rig, &self->rig.agents[at], line);
 }
 
 /* All of them, in any order, until every operation is denied. */

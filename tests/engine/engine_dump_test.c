@@ -118,7 +118,7 @@ static void jobs_wait_for_their_agents(void **state)
            "[\"its agent's next line\"]");
     EXPECT(&self->rig, "\"kind\":\"subscription\"", agent->job_id, "\"owner\":true",
            "[\"the job's next event\"]");
-    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
     EXPECT(&self->rig, "\"kind\":\"job\"", "\"status\":\"success\"", "[\"its agent's exit\"]");
     rig_agent_exits(&self->rig, agent, false, 0);
     EXPECT(&self->rig, "\"kind\":\"totals\"", "\"job\":0");
@@ -134,9 +134,9 @@ static void a_parent_waits_for_its_child(void **state)
              FRAME("1", "job.submit",
                    "{\"agent\":\"work\",\"lease_request\":{\"agent.delegate\":[\"**\"]}}"));
     rig_agent *parent = rig_agent_last(&self->rig);
-    rig_agent_says(&self->rig, parent,
-                   "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"echo\","
-                   "\"wait\":true}}");
+    rig_agent_writes(&self->rig, parent,
+                     "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"echo\","
+                     "\"wait\":true}}");
     const rig_agent *child = rig_agent_last(&self->rig);
     assert_ptr_not_equal(child, parent);
     (void)snprintf(word, sizeof word, "\"the end of its child %s\"", child->job_id);
@@ -161,7 +161,7 @@ static void a_client_that_does_not_read_is_waited_for(void **state)
                    "\"info\",\"message\":\"%060000d\"}}}",
                    0);
     for (int i = 0; i < 3; i++) {
-        rig_agent_says(&self->rig, agent, line);
+        rig_agent_writes(&self->rig, agent, line);
     }
     EXPECT(&self->rig, "\"kind\":\"link\"", "[\"its peer to read\"]");
     EXPECT(&self->rig, "\"kind\":\"session\"", "[\"room in its link: its peer does not read\"]");
@@ -194,12 +194,12 @@ static void no_secret_is_shown(void **state)
     f->rig.hold_start = false;
     rig_agent *agent = run_one(f, "{\"agent\":\"work\",\"input\":{\"a\":\"" HUSH
                                   "\"},\"idempotency_key\":\"" HUSH "\"," RUN_ANYTHING "}");
-    rig_agent_says(&f->rig, agent,
-                   "{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
-                   "\"info\",\"message\":\"" HUSH "\"}}}");
-    rig_agent_says(&f->rig, agent,
-                   "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"echo\","
-                   "\"wait\":true,\"input\":{\"b\":\"" HUSH "\"}}}");
+    rig_agent_writes(&f->rig, agent,
+                     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
+                     "\"info\",\"message\":\"" HUSH "\"}}}");
+    rig_agent_writes(&f->rig, agent,
+                     "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"echo\","
+                     "\"wait\":true,\"input\":{\"b\":\"" HUSH "\"}}}");
     char cancel[256];
     (void)snprintf(cancel, sizeof cancel, "{\"job_id\":\"%s\",\"reason\":\"" HUSH "\"}",
                    agent->job_id);

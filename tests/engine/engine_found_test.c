@@ -174,7 +174,7 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
         assert_non_null(agent);
         memcpy(first, job == 0 ? agent->job_id : first, sizeof(first));
         for (unsigned at = 0; at < LINES; at++) {
-            rig_agent_says(&self->rig, agent, line);
+            rig_agent_writes(&self->rig, agent, line);
         }
         rig_agent_exits(&self->rig, agent, false, 0);
         skip_all(self);
@@ -233,7 +233,7 @@ static void a_failing_store_keeps_no_agent_alive(void **state)
         assert_non_null(agent);
         self->rig.fail_store = true;
         if (rows[row].fails_before) {
-            rig_agent_says(&self->rig, agent, "a line that finds no room");
+            rig_agent_writes(&self->rig, agent, "a line that finds no room");
         }
         if (rows[row].is_shutdown) {
             arcp__engine_shutdown(self->rig.engine, self->rig.now);
@@ -257,7 +257,7 @@ static void a_shutdown_waits_for_a_failing_store_but_not_for_ever(void **state)
         rig_send(&self->rig, self->client, HELLO);
         rig_agent *agent = start_job(self);
         self->rig.fail_store = true;
-        rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+        rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
         rig_agent_exits(&self->rig, agent, false, 0);
         arcp__engine_shutdown(self->rig.engine, self->rig.now);
         for (int second = 0; second < 3; second++) {
@@ -313,8 +313,8 @@ static void the_log_says_how_an_agent_failed(void **state)
     assert_string_equal(last_warning, "the agent ended with exit status 3");
     rig_agent_exits(&self->rig, start_another(self, "3"), true, 11);
     assert_non_null(strstr(last_warning, "the agent ended with signal 11"));
-    rig_agent_says(&self->rig, start_another(self, "4"),
-                   "{\"type\":\"job.error\",\"payload\":{\"code\":\"E_OWN\",\"message\":\"m\"}}");
+    rig_agent_writes(&self->rig, start_another(self, "4"),
+                     "{\"type\":\"job.error\",\"payload\":{\"code\":\"E_OWN\",\"message\":\"m\"}}");
     assert_non_null(strstr(last_warning, "E_OWN"));
     skip_all(self);
     scene_end(self);

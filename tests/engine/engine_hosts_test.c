@@ -55,7 +55,7 @@ static void a_job_uses_its_host_until_its_agent_is_released(void **state)
     arcp__engine_clear_agents(self->rig.engine);
     rig_agent *agent = rig_agent_last(&self->rig);
     assert_true(is_needed(self));
-    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     assert_true(is_needed(self)); /* it has ended, and its agent is stopping */
     rig_agent_exits(&self->rig, agent, false, 0);
     assert_true(agent->forgotten);
@@ -107,7 +107,7 @@ static void a_removed_job_uses_its_host_until_its_agent_is_released(void **state
     submit(self);
     arcp__engine_clear_agents(self->rig.engine);
     rig_agent *agent = rig_agent_last(&self->rig);
-    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     const arcp__agent_exit ended = {0};
     arcp__engine_agent_exited(self->rig.engine, self->rig.now, agent->job, &ended);
     self->rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;

@@ -47,7 +47,7 @@ static void take_all(rig_client *client)
 static void end_newest(engine_rig *rig, rig_client *client)
 {
     rig_agent *agent = rig_agent_last(rig);
-    rig_agent_says(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}");
+    rig_agent_writes(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"done\"}}");
     rig_agent_exits(rig, agent, false, 0);
     take_all(client);
     rig_text_clear(&agent->lines);
@@ -294,7 +294,7 @@ static void end_while_away(engine_rig *rig, unsigned count, uint64_t *one)
     take_all(client);
     rig_drop(rig, client);
     for (unsigned at = 0; at < count; at++) {
-        rig_agent_says(rig, &rig->agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_writes(rig, &rig->agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
         rig_agent_exits(rig, &rig->agents[at], false, 0);
     }
     assert_int_equal(kept(rig, ARCP__KEPT_JOBS), count);

@@ -75,7 +75,7 @@ static void a_line_too_large_for_the_memory_ends_its_job(void **state)
     memset(line + head, 'x', SMALL_BYTES);
     (void)snprintf(line + head + SMALL_BYTES, 8, "\"}}");
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
-    rig_agent_says(&rig, rig_agent_last(&rig), line);
+    rig_agent_writes(&rig, rig_agent_last(&rig), line);
     assert_true(failing_alloc_disarm());
     assert_false(arcp__engine_has_failed(rig.engine));
     char *end = rig_take(alice);

@@ -41,9 +41,9 @@ static void submit(play *self)
     play_look(self);
     assert_int_equal(self->rig.agent_count, 1);
     if (play_one_in(self, 2)) {
-        rig_agent_says(&self->rig, &self->rig.agents[0],
-                       "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\","
-                       "\"wait\":true}}");
+        rig_agent_writes(&self->rig, &self->rig.agents[0],
+                         "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\","
+                         "\"wait\":true}}");
         play_look(self);
         assert_int_equal(self->rig.agent_count, 2);
     }
@@ -76,7 +76,7 @@ static void agent_ends(play *self)
     };
     unsigned choice = play_pick(self, 5);
     if (choice < 3) {
-        rig_agent_says(&self->rig, some_agent(self), words[choice]);
+        rig_agent_writes(&self->rig, some_agent(self), words[choice]);
     } else {
         rig_agent_exits(&self->rig, some_agent(self), choice == 4, (int)play_pick(self, 2));
     }

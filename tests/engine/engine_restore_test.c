@@ -100,13 +100,13 @@ static void run_job(scene *self, const char *id, bool ends)
     assert_non_null(agent);
     pass_over(self, "job.event");
     for (int line = 0; line < 3; line++) {
-        rig_agent_says(&self->rig, agent,
-                       "{\"type\":\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{"
-                       "\"text\":\"t\"}}}");
+        rig_agent_writes(&self->rig, agent,
+                         "{\"type\":\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{"
+                         "\"text\":\"t\"}}}");
         pass_over(self, "job.event");
     }
     if (ends) {
-        rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+        rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
         rig_agent_exits(&self->rig, agent, false, 0);
         pass_over(self, "job.result");
     }
@@ -406,7 +406,7 @@ static void the_start_removes_the_oldest_jobs_beyond_the_limit(void **state)
         run_job(self, "3", true);
         rig_clock(&self->rig, ARCP_NS_PER_SEC);
         rig_agent *agent = rig_agent_of(&self->rig, first);
-        rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
         rig_agent_exits(&self->rig, agent, false, 0);
         pass_over(self, "job.result");
         self->rig.settings.jobs_keep_terminal_max = 1;
@@ -435,7 +435,7 @@ static void a_removed_job_leaves_its_key(void **state)
     arcp__free(accepted);
     pass_over(self, "job.event");
     rig_agent *agent = rig_agent_last(&self->rig);
-    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent_exits(&self->rig, agent, false, 0);
     pass_over(self, "job.result");
     rig_clock(&self->rig, 6 * ARCP_NS_PER_SEC);

@@ -63,7 +63,7 @@ static void run_one_job(engine_rig *rig)
     rig_send(rig, client, HELLO);
     rig_send(rig, client, SUBMIT);
     rig_agent *agent = rig_agent_last(rig);
-    rig_agent_says(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    rig_agent_writes(rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
     rig_agent_exits(rig, agent, false, 0);
     pass_over(client, 4); /* welcome, accepted, running, result */
     rig_send(rig, client, FRAME("k", "session.ack", "{\"last_processed_seq\":2}"));
@@ -164,7 +164,7 @@ static void acknowledged_records_do_not_stay_in_memory(void **state)
         (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
                        at);
         rig_send(&rig, client, frame);
-        rig_agent_says(&rig, rig_agent_last(&rig), "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_writes(&rig, rig_agent_last(&rig), "{\"type\":\"job.result\",\"payload\":{}}");
         (void)snprintf(frame, sizeof(frame),
                        FRAME("k%u", "session.ack", "{\"last_processed_seq\":%u}"), at, 4 + 2 * at);
         rig_send(&rig, client, frame);
@@ -229,7 +229,7 @@ static void removed_jobs_leave_the_others_in_order(void **state)
     for (unsigned at = 1; at < 200; at++) {
         submit_numbered(&rig, client, at);
         rig_agent *agent = rig_agent_last(&rig);
-        rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_writes(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
         rig_agent_exits(&rig, agent, false, 0);
     }
     pass_over(client, 1 + 2 + 3 * 199);
@@ -266,7 +266,7 @@ static void a_grant_of_a_removed_job_is_ignored(void **state)
     rig_send(&rig, client, HELLO);
     for (unsigned at = 0; at < 2; at++) {
         submit_numbered(&rig, client, at);
-        rig_agent_says(&rig, &rig.agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_writes(&rig, &rig.agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
     }
     arcp__job *first = rig.agents[0].job;
     arcp__engine_agent_exited(rig.engine, rig.now, first, &clean);
@@ -356,7 +356,7 @@ static bool run_with_key(engine_rig *rig, rig_client *client, unsigned number)
     if (rig->agent_count == agents) {
         return false;
     }
-    rig_agent_says(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(rig, rig_agent_last(rig), "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent_exits(rig, rig_agent_last(rig), false, 0);
     return true;
 }

@@ -74,19 +74,19 @@ static void submit(rig_client *client, unsigned key, unsigned lease_bytes)
 }
 
 /* A job that writes so many bytes and ends. */
-static void run(rig_client *client, unsigned key, unsigned lease_bytes, unsigned said_bytes)
+static void run(rig_client *client, unsigned key, unsigned lease_bytes, unsigned log_bytes)
 {
     static char line[65536];
     submit(client, key, lease_bytes);
     rig_agent *agent = rig_agent_last(&rig);
     assert_non_null(agent);
-    assert_true(said_bytes < sizeof(line));
-    memset(line, 's', said_bytes);
-    line[said_bytes] = '\0';
-    if (said_bytes != 0) {
-        rig_agent_says(&rig, agent, line);
+    assert_true(log_bytes < sizeof(line));
+    memset(line, 's', log_bytes);
+    line[log_bytes] = '\0';
+    if (log_bytes != 0) {
+        rig_agent_writes(&rig, agent, line);
     }
-    rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent_exits(&rig, agent, false, 0);
     rig_text_clear(&agent->lines);
     rig.agent_count = 0; /* some of them exceed the limit */

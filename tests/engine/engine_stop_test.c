@@ -30,7 +30,7 @@ static void shut_down(scene *self)
 
 static void finish_job(scene *self)
 {
-    rig_agent_says(&self->rig, agent_of(self), "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(&self->rig, agent_of(self), "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent_exits(&self->rig, agent_of(self), false, 0);
 }
 
@@ -72,7 +72,7 @@ static void say_too_much(scene *self)
     assert_false(scene_takes(self, "nothing"));
     self->client->slow = true;
     for (unsigned at = 0; at < LINES; at++) {
-        rig_agent_says(&self->rig, agent_of(self), line);
+        rig_agent_writes(&self->rig, agent_of(self), line);
     }
 }
 

@@ -243,7 +243,7 @@ static void an_event_that_fits_no_frame_ends_its_job(void **state)
             "{\"type\":\"job.event\",\"payload\":{\"kind\":\"thought\",\"body\":{\"text\":\"");
         add_many('t', room - strlen("{\"text\":\"\"}") + over);
         add("\"}}}");
-        rig_agent_says(&rig, rig_agent_last(&rig), text);
+        rig_agent_writes(&rig, rig_agent_last(&rig), text);
         if (over == 0) {
             expect_last(client, "\"thought\"", "ttt");
         } else {
@@ -260,9 +260,9 @@ static void a_long_line_of_a_log_is_cut(void **state)
     submit(client, "a", 10);
     begin_text("");
     add_many('\t', SMALL); /* each needs two in JSON */
-    rig_agent_says(&rig, rig_agent_last(&rig), text);
+    rig_agent_writes(&rig, rig_agent_last(&rig), text);
     expect_last(client, "\"log\"", "\\t\\t\\t");
-    rig_agent_says(&rig, rig_agent_last(&rig), "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(&rig, rig_agent_last(&rig), "{\"type\":\"job.result\",\"payload\":{}}");
     expect_last(client, "\"job.result\"", "success");
     rig_stop(&rig);
 }
@@ -275,7 +275,7 @@ static void a_result_that_fits_no_frame_is_an_error(void **state)
     begin_text("{\"type\":\"job.result\",\"payload\":{\"result\":\"");
     add_many('r', SMALL);
     add("\"}}");
-    rig_agent_says(&rig, rig_agent_last(&rig), text);
+    rig_agent_writes(&rig, rig_agent_last(&rig), text);
     expect_last(client, "\"INTERNAL_ERROR\"", "{\"limit\":\"limits.frame_bytes\"}");
     rig_stop(&rig);
 }
@@ -290,7 +290,7 @@ static void an_error_that_fits_no_frame_keeps_its_code(void **state)
     add("\",\"details\":{\"more\":\"");
     add_many('d', 70000);
     add("\"}}}");
-    rig_agent_says(&rig, rig_agent_last(&rig), text);
+    rig_agent_writes(&rig, rig_agent_last(&rig), text);
     expect_last(client, "\"TIMEOUT\"", "{\"limit\":\"limits.frame_bytes\"}");
     rig_stop(&rig);
 }

@@ -81,7 +81,7 @@ static uint64_t bytes_of(const char *payload, const char *const *lines, size_t c
     begin();
     rig_agent *agent = submit_with(payload);
     for (size_t at = 0; at < count; at++) {
-        rig_agent_says(&rig, agent, lines[at]);
+        rig_agent_writes(&rig, agent, lines[at]);
     }
     const uint64_t bytes = agent->job->stream->bytes;
     rig_stop(&rig);
@@ -103,12 +103,12 @@ static void a_job_ends_at_the_first_record_beyond_the_limit(void **state)
         limit(three - missing);
         rig_agent *agent = submit();
         for (unsigned count = 0; count < 3 - missing; count++) {
-            rig_agent_says(&rig, agent, SAY_X);
+            rig_agent_writes(&rig, agent, SAY_X);
             assert_last("\"kind\":\"log\"");
         }
         assert_false(agent->cancelled);
         const uint64_t before = agent->job->stream->bytes;
-        rig_agent_says(&rig, agent, SAY_X);
+        rig_agent_writes(&rig, agent, SAY_X);
         assert_over();
         assert_true(agent->cancelled);
         assert_in_range(agent->job->stream->bytes, before + 1, before + 600); /* its end */
@@ -123,8 +123,8 @@ static void a_line_beyond_the_limit_gets_no_reply(void **state)
     begin();
     limit(one);
     rig_agent *agent = submit();
-    rig_agent_says(&rig, agent, SAY_X);
-    rig_agent_says(&rig, agent, SAY_X);
+    rig_agent_writes(&rig, agent, SAY_X);
+    rig_agent_writes(&rig, agent, SAY_X);
     unsigned replies = 0;
     for (char *line = rig_agent_take(agent); line != NULL; line = rig_agent_take(agent)) {
         replies += strstr(line, "\"type\":\"reply\"") != NULL ? 1 : 0;
@@ -143,7 +143,7 @@ static void it_ends_also_while_its_owner_is_disconnected(void **state)
     rig_agent *agent = submit();
     rig_drop(&rig, client);
     for (unsigned count = 0; count < 3; count++) {
-        rig_agent_says(&rig, agent, SAY_X);
+        rig_agent_writes(&rig, agent, SAY_X);
     }
     assert_true(arcp__job_has_ended(agent->job));
     assert_true(agent->cancelled);
@@ -160,7 +160,7 @@ static void plain_output_and_lines_that_are_no_json_are_counted(void **state)
     rig_agent *agent = submit();
     memset(text, 'x', sizeof(text) - 1);
     for (unsigned count = 0; count < 20 && !agent->cancelled; count++) {
-        rig_agent_says(&rig, agent, text);
+        rig_agent_writes(&rig, agent, text);
     }
     assert_over();
     assert_in_range(agent->job->stream->bytes, 60000, 65536 + 600);
@@ -184,7 +184,7 @@ static void a_result_is_counted_too(void **state)
         begin();
         limit(bytes - missing);
         rig_agent *agent = submit();
-        rig_agent_says(&rig, agent, DONE);
+        rig_agent_writes(&rig, agent, DONE);
         if (missing == 0) {
             assert_last("\"type\":\"job.result\"");
             assert_int_equal(agent->job->stream->bytes, bytes);
@@ -229,11 +229,12 @@ static void an_agents_own_error_is_counted_too(void **state)
     memcpy(line, head, sizeof(head) - 1);
     memcpy(line + sizeof(line) - 5, "\"}}", 4);
     rig_agent *agent = submit();
-    rig_agent_says(&rig, agent, line);
+    rig_agent_writes(&rig, agent, line);
     assert_over();
     agent = submit();
-    rig_agent_says(&rig, agent,
-                   "{\"type\":\"job.error\",\"payload\":{\"code\":\"TIMEOUT\",\"message\":\"m\"}}");
+    rig_agent_writes(
+        &rig, agent,
+        "{\"type\":\"job.error\",\"payload\":{\"code\":\"TIMEOUT\",\"message\":\"m\"}}");
     assert_last("\"code\":\"TIMEOUT\"");
     rig_stop(&rig);
 }
@@ -246,7 +247,7 @@ static void the_runtimes_terminal_record_always_fits(void **state)
     begin();
     limit(one);
     rig_agent *agent = submit_with("{\"agent\":\"echo\",\"max_runtime_sec\":5}");
-    rig_agent_says(&rig, agent, SAY_X);
+    rig_agent_writes(&rig, agent, SAY_X);
     assert_last("\"kind\":\"log\"");
     rig_clock(&rig, 5 * ARCP_NS_PER_SEC);
     assert_last("\"code\":\"TIMEOUT\"");
@@ -260,16 +261,16 @@ static void children_are_counted_on_their_own(void **state)
     limit(2000);
     rig_agent *parent =
         submit_with("{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"**\"]}}");
-    rig_agent_says(&rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     rig_agent *child = rig_agent_last(&rig);
     assert_ptr_not_equal(child, parent);
     const uint64_t before = parent->job->stream->bytes;
     for (unsigned count = 0; count < 20 && !child->cancelled; count++) {
-        rig_agent_says(&rig, child, SAY_X);
+        rig_agent_writes(&rig, child, SAY_X);
     }
     assert_over();
     assert_int_equal(parent->job->stream->bytes, before);
-    rig_agent_says(&rig, parent, SAY_X);
+    rig_agent_writes(&rig, parent, SAY_X);
     assert_last("\"kind\":\"log\"");
     rig_stop(&rig);
 }
@@ -281,13 +282,13 @@ static void a_parent_that_its_children_fill_ends(void **state)
     begin();
     rig_agent *parent = submit_with("{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":"
                                     "[\"**\"],\"cost.budget\":[\"USD:100\"]}}");
-    rig_agent_says(&rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     rig_agent *child = rig_agent_last(&rig);
     limit(parent->job->stream->bytes + 300);
     for (unsigned count = 0; count < 8 && !parent->cancelled; count++) {
-        rig_agent_says(&rig, child,
-                       "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
-                       "\"name\":\"cost.x\",\"value\":6,\"unit\":\"USD\"}}}");
+        rig_agent_writes(&rig, child,
+                         "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
+                         "\"name\":\"cost.x\",\"value\":6,\"unit\":\"USD\"}}}");
     }
     assert_true(arcp__job_has_ended(parent->job));
     assert_true(child->cancelled);
@@ -305,8 +306,8 @@ static void a_cancelled_job_that_exceeds_the_limit_is_cancelled(void **state)
     (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
                    agent->job_id);
     rig_send(&rig, client, frame);
-    rig_agent_says(&rig, agent, SAY_X);
-    rig_agent_says(&rig, agent, SAY_X);
+    rig_agent_writes(&rig, agent, SAY_X);
+    rig_agent_writes(&rig, agent, SAY_X);
     assert_last("\"code\":\"CANCELLED\"");
     rig_stop(&rig);
 }
@@ -329,8 +330,8 @@ static void the_jobs_of_a_principal_have_a_limit_together(void **state)
         rig_agent *first = submit();
         rig_agent *second = submit();
         for (unsigned count = 0; count < 2; count++) {
-            rig_agent_says(&rig, first, SAY_X);
-            rig_agent_says(&rig, second, SAY_X);
+            rig_agent_writes(&rig, first, SAY_X);
+            rig_agent_writes(&rig, second, SAY_X);
         }
         assert_false(first->cancelled);
         assert_int_equal(second->cancelled, missing == 1);
@@ -350,13 +351,13 @@ static void another_principal_has_its_own_limit(void **state)
     begin();
     share(two);
     rig_agent *first = submit();
-    rig_agent_says(&rig, first, SAY_X);
-    rig_agent_says(&rig, first, SAY_X);
+    rig_agent_writes(&rig, first, SAY_X);
+    rig_agent_writes(&rig, first, SAY_X);
     client = rig_connect(&rig, "b");
     rig_send(&rig, client, HELLO_OF("bob", ""));
     rig_agent *second = submit();
-    rig_agent_says(&rig, second, SAY_X);
-    rig_agent_says(&rig, second, SAY_X);
+    rig_agent_writes(&rig, second, SAY_X);
+    rig_agent_writes(&rig, second, SAY_X);
     assert_false(first->cancelled);
     assert_false(second->cancelled);
     rig_stop(&rig);
@@ -370,20 +371,20 @@ static void ended_jobs_are_removed_before_a_running_job_ends(void **state)
     share(2 * three);
     for (unsigned count = 0; count < 2; count++) {
         rig_agent *agent = submit();
-        rig_agent_says(&rig, agent, SAY_X);
-        rig_agent_says(&rig, agent, DONE);
+        rig_agent_writes(&rig, agent, SAY_X);
+        rig_agent_writes(&rig, agent, DONE);
         rig_agent_exits(&rig, agent, false, 0);
     }
     arcp__free(last_frame()); /* nothing waits for the client */
     rig_agent *agent = submit();
     for (unsigned count = 0; count < 3; count++) {
-        rig_agent_says(&rig, agent, SAY_X);
+        rig_agent_writes(&rig, agent, SAY_X);
         arcp__free(last_frame());
     }
     assert_false(agent->cancelled);
     assert_int_equal(HASH_COUNT(rig.engine->jobs.all), 2); /* the older of the two was removed */
     for (unsigned count = 0; count < 20 && !agent->cancelled; count++) {
-        rig_agent_says(&rig, agent, SAY_X);
+        rig_agent_writes(&rig, agent, SAY_X);
         assert_true(agent->job->principal->stored_bytes <= 2 * three + 600);
     }
     assert_last("\"details\":{\"limit\":\"limits.principal_bytes\"}");
@@ -397,8 +398,8 @@ static void submits_are_refused_while_running_jobs_fill_the_share(void **state)
     const uint64_t two = bytes_of_events(2);
     begin();
     rig_agent *agent = submit();
-    rig_agent_says(&rig, agent, SAY_X);
-    rig_agent_says(&rig, agent, SAY_X);
+    rig_agent_writes(&rig, agent, SAY_X);
+    rig_agent_writes(&rig, agent, SAY_X);
     share(two + 1);
     (void)submit();
     arcp__free(last_frame());
@@ -421,10 +422,10 @@ static void check_restart(bool acknowledged, bool catches_up)
 {
     begin();
     rig_agent *agent = submit();
-    rig_agent_says(&rig, agent, SAY_X);
+    rig_agent_writes(&rig, agent, SAY_X);
     for (unsigned count = 0; count < 10; count++) {
-        rig_agent_says(&rig, agent, SAY_X);
-        rig_agent_says(&rig, agent, "a line of another length");
+        rig_agent_writes(&rig, agent, SAY_X);
+        rig_agent_writes(&rig, agent, "a line of another length");
     }
     if (acknowledged) {
         rig_send(&rig, client, FRAME("k", "session.ack", "{\"last_processed_seq\":15}"));

@@ -82,7 +82,7 @@ static void an_end_names_its_code_and_what_the_agent_spent(void **state)
                        "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                        "\"name\":\"cost.x\",\"value\":%s}}}",
                        spends[at]);
-        rig_agent_says(&self->rig, agent, line);
+        rig_agent_writes(&self->rig, agent, line);
     }
     rig_agent_exits(&self->rig, agent, true, 9);
     check_has(ended, "\"status\":\"error\",\"code\":\"INTERNAL_ERROR\",\"duration_ms\":0,"
@@ -104,7 +104,7 @@ static void costs_in_the_line_are_bounded(void **state)
                        "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                        "\"name\":\"cost.x\",\"value\":1,\"unit\":\"c%d\"}}}",
                        at);
-        rig_agent_says(&self->rig, agent, line);
+        rig_agent_writes(&self->rig, agent, line);
     }
     rig_agent_exits(&self->rig, agent, false, 0);
     check_has(ended, "\"c8\":\"1\"}}");
@@ -119,7 +119,7 @@ static void spend_one(scene *self, rig_agent *agent, const char *unit)
                    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                    "\"name\":\"cost.x\",\"value\":1,\"unit\":\"%s\"}}}",
                    unit);
-    rig_agent_says(&self->rig, agent, line);
+    rig_agent_writes(&self->rig, agent, line);
 }
 
 static void a_currency_in_the_line_has_at_most_64_bytes(void **state)

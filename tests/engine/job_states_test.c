@@ -79,10 +79,10 @@ static void bring_to(job_state state)
         cancel();
         break;
     case WINDING_DOWN:
-        rig_agent_says(&rig, agent, RESULT);
+        rig_agent_writes(&rig, agent, RESULT);
         break;
     case ENDED:
-        rig_agent_says(&rig, agent, RESULT);
+        rig_agent_writes(&rig, agent, RESULT);
         rig_agent_exits(&rig, agent, false, 0);
         break;
     }
@@ -98,10 +98,10 @@ static void put_in(input what)
         report_start(ARCP_E_IO);
         break;
     case SAYS_RESULT:
-        rig_agent_says(&rig, agent, RESULT);
+        rig_agent_writes(&rig, agent, RESULT);
         break;
     case SAYS_ERROR:
-        rig_agent_says(&rig, agent, ERROR_LINE);
+        rig_agent_writes(&rig, agent, ERROR_LINE);
         break;
     case EXITS:
         rig_agent_exits(&rig, agent, false, 0);

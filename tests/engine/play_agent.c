@@ -224,12 +224,12 @@ static void callback_spends(play *self, rig_agent *agent)
 static void process_spends(play *self, rig_agent *agent)
 {
     if (!of(self, agent)->may_spend) {
-        rig_agent_says(&self->rig, agent, ask_line);
+        rig_agent_writes(&self->rig, agent, ask_line);
         return;
     }
     of(self, agent)->may_spend = false;
     self->spends++;
-    rig_agent_says(&self->rig, agent, metric_line);
+    rig_agent_writes(&self->rig, agent, metric_line);
     check_budget(self, agent);
 }
 
@@ -238,11 +238,11 @@ static void writes_a_lot(play *self, rig_agent *agent)
     static char text[16384];
     memset(text, 'x', sizeof(text) - 1);
     for (unsigned left = 1 + play_pick(self, 40); left > 0 && !agent->paused; left--) {
-        rig_agent_says(&self->rig, agent, text);
+        rig_agent_writes(&self->rig, agent, text);
     }
 }
 
-static void says(play *self, rig_agent *agent)
+static void write_anything(play *self, rig_agent *agent)
 {
     char text[1024];
     unsigned choice = play_pick(self, 24);
@@ -250,11 +250,11 @@ static void says(play *self, rig_agent *agent)
         rig_agent_exits(&self->rig, agent, play_one_in(self, 2), (int)play_pick(self, 3));
     } else if (choice == 1) {
         play_literal(self, text, sizeof(text));
-        rig_agent_says(&self->rig, agent, text);
+        rig_agent_writes(&self->rig, agent, text);
     } else if (choice == 2) {
         (void)snprintf(text, sizeof(text), "%s", lines[play_pick(self, LINES)]);
         play_mutate(self, text);
-        rig_agent_says(&self->rig, agent, text);
+        rig_agent_writes(&self->rig, agent, text);
     } else if (choice < 10 && of(self, agent)->is_callback) {
         callback_spends(self, agent);
     } else if (choice < 10) {
@@ -262,7 +262,7 @@ static void says(play *self, rig_agent *agent)
     } else if (choice < 12 && self->temper.bulky) {
         writes_a_lot(self, agent);
     } else {
-        rig_agent_says(&self->rig, agent, lines[play_pick(self, LINES)]);
+        rig_agent_writes(&self->rig, agent, lines[play_pick(self, LINES)]);
     }
 }
 
@@ -282,7 +282,7 @@ void play_agent_acts(play *self)
         /* Nothing of it is read, but it may end. */
         rig_agent_exits(&self->rig, agent, play_one_in(self, 2), (int)play_pick(self, 3));
     } else if (!agent->forgotten) {
-        says(self, agent);
+        write_anything(self, agent);
     }
 }
 

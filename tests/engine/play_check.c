@@ -14,7 +14,7 @@
 /* A job.error of the runtime's own. */
 #define END_BYTES_MAX 1024u
 
-/* ---- nothing is seen that is not written ---- */
+/* ---- nothing is sent that is not written ---- */
 
 static arcp_span id_after(arcp_span text, const char *mark)
 {
@@ -201,10 +201,10 @@ static void check_delivered(play *self)
         }
         const watch_session *session = &self->watch.sessions[self->clients[at].session];
         const disk_known *known = disk_find(&self->disk, arcp_span_cstr(session->id));
-        if (known != NULL && known->tip != session->seen) {
+        if (known != NULL && known->tip != session->last_seq) {
             char what[96];
             (void)snprintf(what, sizeof(what), "%llu messages are written, the client has %llu",
-                           (unsigned long long)known->tip, (unsigned long long)session->seen);
+                           (unsigned long long)known->tip, (unsigned long long)session->last_seq);
             watch_fail(&self->watch, what, session->id);
         }
     }

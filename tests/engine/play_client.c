@@ -60,7 +60,7 @@ static void say_resume(play *self, size_t at)
         return;
     }
     const watch_session *session = &self->watch.sessions[which];
-    uint64_t last = session->seen;
+    uint64_t last = session->last_seq;
     unsigned choice = play_pick(self, 6);
     if (choice == 0 && last > 0) {
         last -= 1 + play_pick(self, 5) % last;
@@ -94,9 +94,9 @@ void play_client_returns(play *self, size_t at)
     (void)snprintf(frame + size, sizeof(frame) - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
-                   session->id, session->token, (unsigned long long)session->seen);
+                   session->id, session->token, (unsigned long long)session->last_seq);
     self->clients[at].resuming = true;
-    self->clients[at].resume_from = session->seen;
+    self->clients[at].resume_from = session->last_seq;
     say(self, at, frame);
     play_look(self);
 }
@@ -203,7 +203,8 @@ static const char *unsubscribe(play *self, size_t session, char *payload, size_t
 static const char *ask(play *self, size_t at, char *payload, size_t size)
 {
     const watch_client *client = &self->clients[at];
-    uint64_t seen = client->session == WATCH_NONE ? 0 : self->watch.sessions[client->session].seen;
+    uint64_t seen =
+        client->session == WATCH_NONE ? 0 : self->watch.sessions[client->session].last_seq;
     switch (play_pick(self, 16)) {
     case 0:
     case 1:

@@ -59,8 +59,8 @@ static unsigned submit_jobs(rig_client *client, unsigned first, unsigned count)
         ask(client, first + at, "echo");
         if (rig.agent_count != before) {
             accepted++;
-            rig_agent_says(&rig, rig_agent_last(&rig),
-                           "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+            rig_agent_writes(&rig, rig_agent_last(&rig),
+                             "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
             rig_agent_exits(&rig, rig_agent_last(&rig), false, 0);
         }
     }

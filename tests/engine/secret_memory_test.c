@@ -146,12 +146,12 @@ static void look_at_jobs(fixture *f, const char *job_id)
 static void rotate(fixture *f, rig_agent *agent)
 {
     rig_clock(&f->rig, 61 * ARCP_NS_PER_SEC);
-    bool told = false;
+    bool is_notified = false;
     for (const char *frame = next(f, "a"); frame[0] != '\0'; frame = next(f, "a")) {
-        told = told || (strstr(frame, "credential_rotated") != NULL &&
-                        strstr(frame, "\"value\":\"" UPSTREAM_VALUE_PREFIX) != NULL);
+        is_notified = is_notified || (strstr(frame, "credential_rotated") != NULL &&
+                                      strstr(frame, "\"value\":\"" UPSTREAM_VALUE_PREFIX) != NULL);
     }
-    assert_true(told);
+    assert_true(is_notified);
     check_has(next_line(f, agent), "job.credentials");
 }
 

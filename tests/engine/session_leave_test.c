@@ -20,13 +20,13 @@ static scene *begin_waiting(const char *hello, const arcp_settings *settings)
 
 static void say(scene *self, const char *line)
 {
-    rig_agent_says(&self->rig, rig_agent_last(&self->rig), line);
+    rig_agent_writes(&self->rig, rig_agent_last(&self->rig), line);
 }
 
 static void finish_job(scene *self)
 {
     rig_agent *agent = rig_agent_last(&self->rig);
-    rig_agent_says(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
+    rig_agent_writes(&self->rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
     rig_agent_exits(&self->rig, agent, false, 0);
 }
 
@@ -151,10 +151,10 @@ static void children_of_the_job_are_started_and_waited_for(void **state)
     say(self, "{\"type\":\"delegate\",\"id\":\"d\",\"payload\":{\"agent\":\"work\",\"input\":1}}");
     rig_agent *child = rig_agent_last(&self->rig);
     assert_ptr_not_equal(child, parent);
-    rig_agent_says(&self->rig, child, "{\"type\":\"job.result\",\"payload\":{\"result\":7}}");
+    rig_agent_writes(&self->rig, child, "{\"type\":\"job.result\",\"payload\":{\"result\":7}}");
     rig_agent_exits(&self->rig, child, false, 0);
     assert_non_null(self->client->link);
-    rig_agent_says(&self->rig, parent, "{\"type\":\"job.result\",\"payload\":{\"result\":8}}");
+    rig_agent_writes(&self->rig, parent, "{\"type\":\"job.result\",\"payload\":{\"result\":8}}");
     rig_agent_exits(&self->rig, parent, false, 0);
     assert_int_equal(scene_takes(self, "\"job.result\""), 2);
     assert_left(self);

@@ -113,7 +113,7 @@ static void a_submit_s_trace_has_session_job_and_child_below_the_caller(void **s
     submit_in(f, "1", CONTEXT,
               "{\"agent\":\"echo\",\"lease_request\":{\"agent.delegate\":[\"work@*\"]}}");
     rig_agent *parent = rig_agent_last(&f->rig);
-    rig_agent_says(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     rig_agent *child = rig_agent_last(&f->rig);
     assert_ptr_not_equal(parent, child);
     char *start_of_child = rig_agent_take(child);
@@ -149,11 +149,11 @@ static void a_job_span_has_its_lease_and_its_remaining_budget(void **state)
               "\"cost.budget\":[\"USD:5.00\"]},\"lease_constraints\":{\"expires_at\":"
               "\"2026-01-01T01:00:00Z\"}}");
     rig_agent *agent = rig_agent_last(&f->rig);
-    rig_agent_says(&f->rig, agent,
-                   "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
-                   "\"cost.x\",\"value\":1.25,\"unit\":\"USD\"}}}");
+    rig_agent_writes(&f->rig, agent,
+                     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
+                     "\"cost.x\",\"value\":1.25,\"unit\":\"USD\"}}}");
     rig_clock(&f->rig, 3 * ARCP_NS_PER_SEC);
-    rig_agent_says(&f->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"hush\"}}");
+    rig_agent_writes(&f->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"hush\"}}");
     ids job = find(f, "arcp.job", 0);
     check_has(job.text, "{\"key\":\"arcp.session_id\",\"value\":{\"stringValue\":\"sess_");
     check_has(job.text, "{\"key\":\"arcp.job_id\",\"value\":{\"stringValue\":\"job_");
@@ -177,9 +177,9 @@ static void an_error_is_marked_without_the_agents_text(void **state)
     fixture *f = *state;
     open_rig(f, false);
     submit_in(f, "1", CONTEXT, "{\"agent\":\"echo\"}");
-    rig_agent_says(&f->rig, rig_agent_last(&f->rig),
-                   "{\"type\":\"job.error\",\"payload\":{\"code\":\"PERMISSION_DENIED\","
-                   "\"message\":\"the key was hush-hush\"}}");
+    rig_agent_writes(&f->rig, rig_agent_last(&f->rig),
+                     "{\"type\":\"job.error\",\"payload\":{\"code\":\"PERMISSION_DENIED\","
+                     "\"message\":\"the key was hush-hush\"}}");
     for (unsigned at = 0; at < 2; at++) {
         ids span = find(f, at == 0 ? "arcp.job" : "arcp.session", 0);
         check_has(span.text, "\"status\":{\"code\":2,\"message\":\"PERMISSION_DENIED\"}");
@@ -213,7 +213,7 @@ static void a_trace_that_the_caller_does_not_sample_is_not_recorded(void **state
     assert_string_equal(f->up.traceparent, unsampled);
     rig_agent *parent = rig_agent_last(&f->rig);
     check_has(next_line(f, parent), unsampled);
-    rig_agent_says(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     check_has(next_line(f, rig_agent_last(&f->rig)), unsampled);
     ends(f, parent);
     assert_int_equal(count(f), 0);
@@ -242,7 +242,7 @@ static void without_spans_all_peers_get_the_callers_context(void **state)
     assert_string_equal(f->up.traceparent, CONTEXT);
     rig_agent *parent = rig_agent_last(&f->rig);
     check_has(next_line(f, parent), "\"traceparent\":\"" CONTEXT "\",\"tracestate\":\"v=1\"");
-    rig_agent_says(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     check_has(next_line(f, rig_agent_last(&f->rig)), "\"traceparent\":\"" CONTEXT "\"");
     ends(f, parent);
     assert_int_equal(count(f), 0);
@@ -259,7 +259,7 @@ static void without_a_context_all_of_a_trace_have_one_anchor(void **state)
     assert_non_null(found);
     (void)snprintf(part, sizeof(part), "%.71s", found);
     assert_string_equal(part + 67, "-01\"");
-    rig_agent_says(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
+    rig_agent_writes(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     check_has(next_line(f, rig_agent_last(&f->rig)), part);
     part[70] = '\0';
     assert_string_equal(f->up.traceparent, part + 15);

@@ -180,18 +180,18 @@ static void note_event(watch *self, watch_session *session, const char *type, co
         hash = hash_of(hash, arcp_json_raw(&self->json, member(self, ARCP_JSON_ROOT, "payload")));
     }
     bool is_number = arcp_json_u64(&self->json, ref, &seq);
-    if (is_number && seq > 0 && seq <= session->seen && is_answer(self, type)) {
+    if (is_number && seq > 0 && seq <= session->last_seq && is_answer(self, type)) {
         /* A request whose id came twice gets its response again, with the same number. */
         note_hash(self, session, seq, hash, frame);
         return;
     }
-    if (!is_number || seq != session->seen + 1) {
+    if (!is_number || seq != session->last_seq + 1) {
         char what[96];
         (void)snprintf(what, sizeof(what), "event_seq must be %llu",
-                       (unsigned long long)session->seen + 1);
+                       (unsigned long long)session->last_seq + 1);
         watch_fail(self, what, frame);
     }
-    session->seen = seq;
+    session->last_seq = seq;
     self->events++;
     note_hash(self, session, seq, hash, frame);
     note_job(self, session, type, seq, frame);
@@ -292,7 +292,7 @@ static void note_welcome(watch *self, watch_client *client, const char *session_
         self->session_count++;
         (void)snprintf(self->sessions[at].id, WATCH_ID_SIZE, "%s", session_id);
     } else {
-        self->sessions[at].seen = client->resume_from;
+        self->sessions[at].last_seq = client->resume_from;
     }
     copy_string(self, member(self, payload, "resume_token"), self->sessions[at].token,
                 sizeof(self->sessions[at].token));

@@ -34,9 +34,9 @@ typedef struct watch_session {
     char token[128];
     const void *holder; /* the client that has it; others may still read what they got before */
     bool is_bobs;
-    uint64_t seen;    /* the last event_seq its client got on the link of now */
-    uint64_t highest; /* ever */
-    uint64_t *hashes; /* of what each event_seq carried; [0] is number 1 */
+    uint64_t last_seq; /* the last event_seq that its client got on the present link */
+    uint64_t highest;  /* ever */
+    uint64_t *hashes;  /* of what each event_seq carried; [0] is number 1 */
     size_t hash_capacity;
     watch_end *ends;
 } watch_session;

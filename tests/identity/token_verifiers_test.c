@@ -17,17 +17,17 @@
 #include "support/failing_alloc.h"
 #include "support/jwt_maker.h"
 
-typedef struct heard {
+typedef struct verdict {
     unsigned count;
     arcp_status status;
     bool is_anonymous;
     char principal[300];
     char why[300];
-} heard;
+} verdict;
 
 static void on_answer(void *user, const arcp_token_answer *answer)
 {
-    heard *into = user;
+    verdict *into = user;
     into->count++;
     into->status = answer->status;
     into->is_anonymous = answer->is_anonymous;
@@ -36,9 +36,9 @@ static void on_answer(void *user, const arcp_token_answer *answer)
     (void)snprintf(into->why, sizeof(into->why), "%s", answer->why == NULL ? "" : answer->why);
 }
 
-static heard ask(arcp_token_verifier *verifier, arcp_span token)
+static verdict ask(arcp_token_verifier *verifier, arcp_span token)
 {
-    heard got = {0};
+    verdict got = {0};
     arcp_token_question *question =
         arcp__token_question_new(token, 1700000000 * ARCP_NS_PER_SEC, on_answer, &got);
     assert_non_null(question);
@@ -49,7 +49,7 @@ static heard ask(arcp_token_verifier *verifier, arcp_span token)
 
 static void expect(arcp_token_verifier *verifier, const char *token, const char *principal)
 {
-    heard got = ask(verifier, arcp_span_cstr(token));
+    verdict got = ask(verifier, arcp_span_cstr(token));
     assert_string_equal(got.principal, principal == NULL ? "" : principal);
     assert_int_equal(got.status, principal == NULL ? ARCP_E_UNAUTHENTICATED : ARCP_OK);
     assert_true(principal != NULL || got.why[0] != '\0');
@@ -151,8 +151,8 @@ static void every_anonymous_peer_gets_its_own_principal(void **state)
     arcp_error error = {0};
     (void)state;
     check_ok(arcp_token_verifier_new_anonymous(&verifier, &error), &error);
-    heard first = ask(verifier, arcp_span_make(NULL, 0));
-    heard second = ask(verifier, arcp_span_cstr("anything"));
+    verdict first = ask(verifier, arcp_span_make(NULL, 0));
+    verdict second = ask(verifier, arcp_span_cstr("anything"));
     assert_int_equal(first.status, ARCP_OK);
     assert_true(first.is_anonymous && second.is_anonymous);
     assert_memory_equal(first.principal, "anonymous-", 10);
@@ -292,7 +292,7 @@ static arcp_status make_and_ask(void *user, arcp_error *err)
     const arcp_token_row row = {"t1", "alice"};
     arcp_jwt_options options = arcp_jwt_options_init();
     arcp_token_verifier *verifiers[2] = {NULL, NULL};
-    heard got = {0};
+    verdict got = {0};
     options.key = ARCP_SPAN_LITERAL(JWT_SECRET);
     options.issuer = "i";
     options.key_id = NULL;

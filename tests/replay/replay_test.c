@@ -74,8 +74,8 @@ static arcp_span record_run(recording *r)
     rig_agent *first = rig_agent_last(&rig);
     rig_send(&rig, b, FRAME("1", "job.submit", "{\"agent\":\"echo\"}"));
     rig_agent *second = rig_agent_last(&rig);
-    rig_agent_says(&rig, first, LOG);
-    rig_agent_says(&rig, second, RESULT);
+    rig_agent_writes(&rig, first, LOG);
+    rig_agent_writes(&rig, second, RESULT);
     (void)snprintf(frame, sizeof frame, FRAME("2", "job.cancel", "{\"job_id\":\"%s\"}"),
                    first->job_id);
     rig_send(&rig, a, frame);

@@ -74,7 +74,7 @@ static void write_line(rig_agent *agent)
     char line[LINE_BYTES + 1];
     memset(line, 'x', LINE_BYTES);
     line[LINE_BYTES] = '\0';
-    rig_agent_says(&rig, agent, line);
+    rig_agent_writes(&rig, agent, line);
 }
 
 static unsigned write_until_paused(rig_agent *agent)
@@ -239,7 +239,7 @@ static void a_full_store_queue_pauses_all_agents(void **state)
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
     while (sent < 15 && !idle->paused) {
-        rig_agent_says(&rig, agents[sent], line);
+        rig_agent_writes(&rig, agents[sent], line);
         assert_true(agents[sent]->paused);
         sent++;
     }
@@ -263,7 +263,7 @@ static void closing_the_session_resumes_its_agent(void **state)
     rig_send(&rig, client,
              "{\"arcp\":\"1.1\",\"id\":\"b\",\"type\":\"session.bye\",\"payload\":{}}");
     assert_false(agent->paused);
-    rig_agent_says(&rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
+    rig_agent_writes(&rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":1}}");
     rig_agent_exits(&rig, agent, false, 0);
     assert_true(agent->forgotten);
     rig_stop(&rig);

@@ -153,7 +153,7 @@ rig_agent *rig_agent_of(engine_rig *rig, const char *job_id);
 rig_agent *rig_agent_last(engine_rig *rig);
 /* Reports the start of an agent (see hold_start). */
 void rig_agent_started(engine_rig *rig, rig_agent *agent);
-void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line);
+void rig_agent_writes(engine_rig *rig, rig_agent *agent, const char *line);
 char *rig_agent_take(rig_agent *agent);
 void rig_agent_exits(engine_rig *rig, rig_agent *agent, bool by_signal, int code);
 

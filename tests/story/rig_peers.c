@@ -144,7 +144,7 @@ void rig_agent_started(engine_rig *rig, rig_agent *agent)
     rig_run(rig);
 }
 
-void rig_agent_says(engine_rig *rig, rig_agent *agent, const char *line)
+void rig_agent_writes(engine_rig *rig, rig_agent *agent, const char *line)
 {
     if (!agent->forgotten && !rig->is_dead) {
         arcp__engine_agent_line(rig->engine, rig->now, agent->job, arcp_span_cstr(line));

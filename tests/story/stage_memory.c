@@ -131,7 +131,7 @@ static void set_wall(void *user, int64_t step_ns)
 
 static void agent_says(void *user, const char *job_id, const char *line)
 {
-    rig_agent_says(user, agent_of(user, job_id), line);
+    rig_agent_writes(user, agent_of(user, job_id), line);
 }
 
 static const char *agent_line_at(void *user, const char *job_id, unsigned index)

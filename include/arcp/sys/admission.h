@@ -1,7 +1,7 @@
-/* Bounds what peers take of whom nothing is known yet. A connection is pending from accept until
- * its owner admits it. Where one more would pass a limit the oldest pending connection, of that
- * address or of all, is closed: HTTP 503 before the upgrade, TRY_AGAIN after it. Listeners
- * may share one. */
+/* Limits on connections whose peer is not authenticated yet. A connection is pending from accept
+ * until its owner admits it. When another one would exceed a limit, the oldest pending connection,
+ * of that address or of all, is closed: with HTTP 503 before the upgrade, with TRY_AGAIN after it.
+ * Several listeners may share one arcp_admission. */
 #ifndef ARCP_SYS_ADMISSION_H
 #define ARCP_SYS_ADMISSION_H
 
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What 0 in the limits means. */
+/* The limits that 0 stands for. */
 #define ARCP_HANDSHAKE_TIMEOUT_MS_DEFAULT 10000u
 #define ARCP_PENDING_PER_ADDRESS_DEFAULT  256u
 #define ARCP_PENDING_DEFAULT              1024u
@@ -24,12 +24,12 @@ extern "C" {
 
 typedef struct arcp_admission arcp_admission;
 
-/* 0 means the default above; connections_max: none. */
+/* 0 means the default above; in connections_max, no limit. */
 typedef struct arcp_admission_limits {
     size_t struct_size;
     uint32_t pending_per_address_max; /* of one IPv4 address or one IPv6 /64 */
     uint32_t pending_max;             /* of all addresses */
-    size_t pending_bytes_max;         /* that all pending ones together have sent */
+    size_t pending_bytes_max;         /* received on all pending ones together */
     uint32_t pending_timeout_ms;      /* from accept to the upgrade, TLS included */
     uint32_t connections_max; /* pending and admitted; without a pending one to close, more are
                                  refused */
@@ -47,7 +47,7 @@ static inline arcp_admission_limits arcp_admission_limits_init(void)
  * ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_admission_new(const arcp_admission_limits *limits,
                                                         arcp_admission **out, arcp_error *err);
-/* For the connections that come from now on. */
+/* For connections that are accepted from now on. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_admission_set_limits(arcp_admission *admission,
                                                                const arcp_admission_limits *limits,
                                                                arcp_error *err);
@@ -58,7 +58,7 @@ typedef struct arcp_admission_stats {
     size_t connections; /* pending and admitted */
     size_t pending;
     size_t pending_bytes;
-    uint64_t evicted; /* pending ones that were closed for others */
+    uint64_t evicted; /* pending ones that were closed because of a limit */
 } arcp_admission_stats;
 
 static inline arcp_admission_stats arcp_admission_stats_init(void)
@@ -69,7 +69,7 @@ static inline arcp_admission_stats arcp_admission_stats_init(void)
     return stats;
 }
 
-/* Fills what the struct has room for. */
+/* Fills the members that the struct has. */
 ARCP_API void arcp_admission_get_stats(const arcp_admission *admission, arcp_admission_stats *out);
 
 #ifdef __cplusplus
