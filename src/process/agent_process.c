@@ -485,6 +485,9 @@ arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__pr
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     process->table = table;
+    for (int i = 0; i < 3; i++) {
+        process->theirs[i] = -1; /* zero is a descriptor of ours */
+    }
     process->directory = directory;
     process->callbacks = *callbacks;
     process->is_plain = spec->is_plain;

@@ -1,6 +1,7 @@
 /* One running program: how it ends, where it works, what it leaves behind. */
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -214,6 +215,28 @@ static void a_program_that_cannot_be_started_leaves_nothing(void **state)
     assert_int_equal(owner.exits, 0);
 }
 
+static void a_start_without_descriptors_for_its_pipes_closes_none_of_ours(void **state)
+{
+    (void)state;
+    const arcp__agent_process_callbacks callbacks = process_owner_callbacks(&owner);
+    const size_t descriptors = open_descriptors();
+    const int next = dup(STDERR_FILENO);
+    struct rlimit normal;
+    assert_true(next >= 0);
+    (void)close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &normal), 0);
+    for (rlim_t room = 0; room < 6; room++) {
+        const struct rlimit few = {.rlim_cur = (rlim_t)next + room, .rlim_max = normal.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        const arcp_status status = arcp__agent_process_start(rig.table, &rig.spec, &callbacks,
+                                                             &owner.process, &rig.error);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &normal), 0);
+        assert_int_equal(status, ARCP_E_IO);
+        assert_non_null(strstr(rig.error.message, "pipe"));
+        assert_int_equal(open_descriptors(), descriptors);
+    }
+}
+
 static void a_program_that_is_killed_or_freed_before_it_runs_ends_all_the_same(void **state)
 {
     (void)state;
@@ -410,6 +433,7 @@ int main(void)
         TEST(whether_it_has_ended_is_known_before_the_owner_is_notified),
         TEST(a_status_that_was_fetched_elsewhere_does_not_hang_it),
         TEST(a_program_that_cannot_be_started_leaves_nothing),
+        TEST(a_start_without_descriptors_for_its_pipes_closes_none_of_ours),
         TEST(a_program_that_is_killed_or_freed_before_it_runs_ends_all_the_same),
         TEST(a_table_that_is_freed_ends_what_is_being_started),
         TEST(its_directory_is_fresh_its_own_and_removed_afterwards),
