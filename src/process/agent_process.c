@@ -434,6 +434,15 @@ static arcp_status watch(arcp__agent_process *process, arcp__start *start)
     return ARCP_OK;
 }
 
+/* Before the owner is called, which may request the next start. */
+static void reap_if_due(arcp__process_table *table)
+{
+    if (table->reaps_later && !arcp__starter_is_busy(table->starter)) {
+        table->reaps_later = false;
+        arcp__process_table_reap(table);
+    }
+}
+
 void arcp__agent_process_started(arcp__start *start)
 {
     arcp__agent_process *process = start->owner;
@@ -445,32 +454,30 @@ void arcp__agent_process_started(arcp__start *start)
         DL_DELETE(table->processes, process);
         table->count--;
         arcp__cgroups_end(table->cgroups, process->cgroup);
+        reap_if_due(table);
         if (process->is_freed) {
             close_all(process);
         } else {
             process->is_reported = true;
             process->callbacks.started(process->callbacks.user, status, start->error.message);
         }
-    } else {
-        if (table->directory != NULL && process->process->pid > 0) {
-            arcp__work_directory_note(table->directory, process->process->pid);
-        }
-        if (process->is_killed) {
-            arcp__agent_process_kill(process);
-        } else if (process->is_terminating) {
-            process->is_terminating = false;
-            arcp__agent_process_terminate(process);
-        }
-        if (!process->is_freed) {
-            process->callbacks.started(process->callbacks.user, ARCP_OK, "");
-        }
-        /* Does nothing if the callback freed the process. */
-        arcp__agent_process_read(process);
+        return;
     }
-    if (table->reaps_later && !arcp__starter_is_busy(table->starter)) {
-        table->reaps_later = false;
-        arcp__process_table_reap(table);
+    if (table->directory != NULL && process->process->pid > 0) {
+        arcp__work_directory_note(table->directory, process->process->pid);
     }
+    if (process->is_killed) {
+        arcp__agent_process_kill(process);
+    } else if (process->is_terminating) {
+        process->is_terminating = false;
+        arcp__agent_process_terminate(process);
+    }
+    reap_if_due(table);
+    if (!process->is_freed) {
+        process->callbacks.started(process->callbacks.user, ARCP_OK, "");
+    }
+    /* Does nothing if the callback freed the process. */
+    arcp__agent_process_read(process);
 }
 
 arcp_status arcp__agent_process_start(arcp__process_table *table, const arcp__process_spec *spec,

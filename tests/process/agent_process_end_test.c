@@ -228,8 +228,8 @@ static void a_start_without_descriptors_for_its_pipes_closes_none_of_ours(void *
     for (rlim_t room = 0; room < 6; room++) {
         const struct rlimit few = {.rlim_cur = (rlim_t)next + room, .rlim_max = normal.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-        const arcp_status status = arcp__agent_process_start(rig.table, &rig.spec, &callbacks,
-                                                             &owner.process, &rig.error);
+        const arcp_status status =
+            arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &owner.process, &rig.error);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &normal), 0);
         assert_int_equal(status, ARCP_E_IO);
         assert_non_null(strstr(rig.error.message, "pipe"));
@@ -382,6 +382,41 @@ static void reaping_leaves_ours_to_their_owner(void **state)
     check_text(&owner.lines, "said\n");
 }
 
+/* As the jobs in the runtime's queue do. */
+static size_t starts_left;
+
+static void start_another(void *user, arcp_status status, const char *why)
+{
+    arcp__agent_process **process = user;
+    const arcp__agent_process_callbacks callbacks = {.started = start_another, .user = user};
+    (void)why;
+    assert_int_equal(status, ARCP_OK);
+    arcp__agent_process_free(*process);
+    if (--starts_left != 0) {
+        check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, process, &rig.error),
+                 &rig.error);
+    }
+}
+
+static void reaping_does_not_wait_until_no_program_is_to_be_started(void **state)
+{
+    (void)state;
+    arcp__agent_process *process = NULL;
+    const arcp__agent_process_callbacks callbacks = {.started = start_another, .user = &process};
+    starts_left = 20;
+    check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &process, &rig.error),
+             &rig.error);
+    const pid_t stranger = fork();
+    if (stranger == 0) {
+        _exit(0);
+    }
+    wait_for_end(stranger);
+    arcp__process_table_reap(rig.table);
+    run_until(&rig, starts_left < 10);
+    assert_int_equal(kill(stranger, 0), -1);
+    run_until(&rig, starts_left == 0);
+}
+
 static void a_thousand_processes_leave_nothing_behind(void **state)
 {
     (void)state;
@@ -440,6 +475,7 @@ int main(void)
         TEST(its_directory_can_get_another_name_while_it_works_there),
         TEST(an_orphan_of_a_job_that_is_over_is_found_and_ended),
         TEST(reaping_leaves_ours_to_their_owner),
+        TEST(reaping_does_not_wait_until_no_program_is_to_be_started),
         TEST(a_thousand_processes_leave_nothing_behind),
         TEST(freeing_the_table_ends_what_runs),
     };
