@@ -1,4 +1,4 @@
-/* The arcpd of this build in a folder and an environment of its own. */
+/* The arcpd of this build with its own folder and environment. */
 #ifndef ARCP_TESTS_ARCP_ARCPD_RUN_H
 #define ARCP_TESTS_ARCP_ARCPD_RUN_H
 
@@ -7,22 +7,23 @@
 typedef struct arcpd_run {
     char directory[64]; /* home, with state/ and the configuration in it */
     process daemon;
-    char url[128]; /* the first one that it said it listens at */
+    char url[128]; /* the first URL that it printed */
     unsigned short port;
 } arcpd_run;
 
-/* Makes the folder, and an environment for this process and its children without anything of
- * who runs the tests. */
+/* Creates the folder, and sets an environment for this process and its children without settings of
+ * the user who runs the tests. */
 void arcpd_run_begin(arcpd_run *run);
 void arcpd_run_configure(const arcpd_run *run, const char *yaml);
-/* Starts it with the configuration and more words, at any port or at this one; waits until it is
+/* Starts it with the configuration and more arguments, at this port (0: any), and waits until it is
  * ready. */
 void arcpd_run_start(arcpd_run *run, unsigned port, const char *const *words);
-/* Ends it with a signal and frees the process; returns its exit status. Says what it wrote when
- * that is not the one that is wanted. */
+/* Ends it with a signal and frees the process; returns its exit status. Prints its output if the
+ * status is not the expected one. */
 int arcpd_run_stop(arcpd_run *run, int signal_number, int wanted);
-/* SIGTERM where it runs, and removes the folder. 0 when both went well, as cmocka's teardown has
- * it. */
+/* Ends it with SIGTERM if it is running, and removes the folder. 0 on success, as for cmocka's
+ * teardown.
+ */
 int arcpd_run_end(arcpd_run *run);
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -1,9 +1,9 @@
-/* `arcp audit` where a file, or who reads what it prints, is not there. */
+/* `arcp audit` when a file, or the reader of its output, is missing. */
 #include "support/check.h"
 
 #include "store/temp_dir.h"
 
-/* More than a pipe holds. */
+/* More than a pipe can hold. */
 enum { LINES = 3000 };
 
 static void write_log(const char *path)
@@ -17,14 +17,14 @@ static void write_log(const char *path)
     assert_int_equal(fclose(file), 0);
 }
 
-/* What the line says to standard error; its exit status. `arcp` stands for ours. */
+/* Runs the shell line: its standard error, and its exit status. `arcp` is that of this build. */
 static int run(const char *line, const char *path, char *errors, size_t size)
 {
     char command[1024];
     (void)snprintf(command, sizeof(command),
                    "arcp() { " ARCP_BINARY_DIR "/bin/arcp \"$@\"; }; LOG=%s; { %s; } 2>&1", path,
                    line);
-    FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): words of this file */
+    FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): constant arguments */
     assert_non_null(pipe);
     size_t used = fread(errors, 1, size - 1, pipe);
     errors[used] = '\0';
@@ -46,10 +46,10 @@ static const struct row {
      "--help\n"},
     {"a full disk", "arcp audit grep $LOG >/dev/full", 1,
      "error: standard output: No space left on device\n"},
-    {"who reads no more needs no message", "arcp audit grep $LOG | :", 0, ""},
+    {"no message if the reader has closed", "arcp audit grep $LOG | :", 0, ""},
 };
 
-static void each_is_told_once_or_not_at_all(void **state)
+static void each_error_is_printed_at_most_once(void **state)
 {
     char errors[4096];
     temp_dir *dir = temp_dir_new();
@@ -67,6 +67,6 @@ static void each_is_told_once_or_not_at_all(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_told_once_or_not_at_all)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_error_is_printed_at_most_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,8 @@ static void bench_counts_jobs_events_and_sessions(void **state)
     assert_int_equal(number_of(&p, "idle_lost"), 0);
     assert_int_equal(number_of(&p, "idle_sessions"), 40);
     assert_int_equal(number_of(&p, "samples"), number_of(&p, "jobs"));
-    /* Each job says status, 20 lines, a chunk and its end; a few more may be under way. */
+    /* Each job has a status event, 20 log events, a chunk and its end; a few more jobs may be in
+     * flight. */
     double events = number_of(&p, "events");
     assert_true(events >= 50 * 23 && events <= 57 * 23);
     assert_true(number_of(&p, "result_bytes") >= 50000);
@@ -39,7 +40,8 @@ static void bench_counts_jobs_events_and_sessions(void **state)
 
 static void bench_holds_idle_sessions_without_a_job(void **state)
 {
-    static const char *const durations[] = {"1ms", "50ms"}; /* none is shorter than the first */
+    static const char *const durations[] = {"1ms",
+                                            "50ms"}; /* the first one is the shortest possible */
     for (size_t at = 0; at < sizeof(durations) / sizeof(durations[0]); at++) {
         process p;
         world_run(*state, &p, 0,
@@ -55,7 +57,7 @@ static void bench_holds_idle_sessions_without_a_job(void **state)
     }
 }
 
-static void bench_that_never_sleeps_counts_and_ends_like_any_other(void **state)
+static void a_busy_polling_bench_counts_and_ends_like_others(void **state)
 {
     process p;
     world_run(*state, &p, 0,
@@ -68,7 +70,7 @@ static void bench_that_never_sleeps_counts_and_ends_like_any_other(void **state)
     process_fini(&p);
 }
 
-static void bench_that_fails_says_with_what(void **state)
+static void a_failing_bench_prints_the_reason(void **state)
 {
     process p;
     world_run(*state, &p, 1, WORDS("bench", "--agent", "nobody", "--jobs", "5"));
@@ -83,7 +85,7 @@ static void bench_that_fails_says_with_what(void **state)
     process_fini(&p);
 }
 
-static void ctrl_c_ends_a_bench_with_what_it_has(void **state)
+static void ctrl_c_ends_a_bench_with_the_results_so_far(void **state)
 {
     process p;
     world_start_on_terminal(*state, &p, WORDS("bench", "--duration", "1h", "--warmup", "0"),
@@ -101,9 +103,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bench_counts_jobs_events_and_sessions),
         cmocka_unit_test(bench_holds_idle_sessions_without_a_job),
-        cmocka_unit_test(bench_that_never_sleeps_counts_and_ends_like_any_other),
-        cmocka_unit_test(bench_that_fails_says_with_what),
-        cmocka_unit_test(ctrl_c_ends_a_bench_with_what_it_has),
+        cmocka_unit_test(a_busy_polling_bench_counts_and_ends_like_others),
+        cmocka_unit_test(a_failing_bench_prints_the_reason),
+        cmocka_unit_test(ctrl_c_ends_a_bench_with_the_results_so_far),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

@@ -1,5 +1,4 @@
-/* `arcp` against a real arcpd: jobs that are cancelled or left, and the sessions that stay behind.
- */
+/* `arcp` against a real arcpd: jobs that are cancelled or detached, and their saved sessions. */
 #include "arcp/world.h"
 
 #include <dirent.h>
@@ -65,7 +64,7 @@ static void spoil_session_files(const world *w)
     assert_int_equal(each_session_file(w, spoil_file), 1);
 }
 
-static void ctrl_c_once_asks_for_the_cancellation(void **state)
+static void ctrl_c_once_requests_the_cancellation(void **state)
 {
     process p;
     world_start(*state, &p, WORDS("submit", "wait"));
@@ -78,7 +77,7 @@ static void ctrl_c_once_asks_for_the_cancellation(void **state)
     assert_int_equal(count_session_files(*state), 0);
 }
 
-static void ctrl_c_leaves_a_watch_and_the_job_goes_on(void **state)
+static void ctrl_c_detaches_a_watch_and_the_job_goes_on(void **state)
 {
     process submitter;
     process watcher;
@@ -97,7 +96,7 @@ static void ctrl_c_leaves_a_watch_and_the_job_goes_on(void **state)
     process_fini(&submitter);
 }
 
-static void ctrl_c_twice_leaves(void **state)
+static void ctrl_c_twice_detaches(void **state)
 {
     process p;
     world_start(*state, &p, WORDS("submit", "stubborn"));
@@ -111,9 +110,9 @@ static void ctrl_c_twice_leaves(void **state)
     assert_int_equal(remove_session_files(*state), 1);
 }
 
-/* A saved session that the runtime no longer knows is of no use; then the runtime says who may
- * cancel. */
-static void a_cancel_without_the_session_is_the_runtimes_to_refuse(void **state)
+/* Without a saved session that the runtime knows, a new session is used, and the runtime decides
+ * who may cancel. */
+static void a_cancel_without_the_session_is_refused_by_the_runtime(void **state)
 {
     process p;
     char job[64];
@@ -130,7 +129,7 @@ static void a_cancel_without_the_session_is_the_runtimes_to_refuse(void **state)
     process_fini(&p);
 }
 
-static void a_cancel_of_another_process_borrows_the_session(void **state)
+static void a_cancel_in_another_process_uses_the_saved_session(void **state)
 {
     process submitter;
     process canceller;
@@ -173,7 +172,7 @@ static void a_detached_job_is_watched_listed_and_cancelled(void **state)
     process_fini(&p);
 }
 
-/* The session's file is there; the token is another principal's, or nobody's. */
+/* The session file exists; the token is another principal's, or invalid. */
 static void a_cancel_with_another_token_is_denied(void **state)
 {
     process p;
@@ -196,7 +195,7 @@ static void a_cancel_with_another_token_is_denied(void **state)
     process_fini(&p);
 }
 
-/* A daemon that knows two principals. */
+/* A daemon with two principals. */
 static int begin_with_two(void **state)
 {
     static const char agent[] = "wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/wait.sh";
@@ -214,11 +213,11 @@ static int begin_with_two(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ctrl_c_once_asks_for_the_cancellation),
-        cmocka_unit_test(ctrl_c_leaves_a_watch_and_the_job_goes_on),
-        cmocka_unit_test(ctrl_c_twice_leaves),
-        cmocka_unit_test(a_cancel_without_the_session_is_the_runtimes_to_refuse),
-        cmocka_unit_test(a_cancel_of_another_process_borrows_the_session),
+        cmocka_unit_test(ctrl_c_once_requests_the_cancellation),
+        cmocka_unit_test(ctrl_c_detaches_a_watch_and_the_job_goes_on),
+        cmocka_unit_test(ctrl_c_twice_detaches),
+        cmocka_unit_test(a_cancel_without_the_session_is_refused_by_the_runtime),
+        cmocka_unit_test(a_cancel_in_another_process_uses_the_saved_session),
         cmocka_unit_test(a_detached_job_is_watched_listed_and_cancelled),
     };
     const struct CMUnitTest with_two[] = {

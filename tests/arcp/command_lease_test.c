@@ -1,4 +1,4 @@
-/* `arcp lease`: what it prints and how it ends. */
+/* `arcp lease`: output and exit status. */
 #include "support/check.h"
 
 #include <fcntl.h>
@@ -9,14 +9,14 @@
 
 enum { WORDS_MAX = 8 };
 
-/* What a run printed, and its status. */
+/* Output and status of a run. */
 typedef struct run_result {
     int status;
     char out[8192];
     char err[4096];
 } run_result;
 
-/* Sends a stream into an unnamed file; returns the descriptor that puts it back. */
+/* Redirects a stream into an unnamed file; returns the descriptor that restores it. */
 static int redirect(FILE *stream, FILE **file)
 {
     *file = tmpfile();
@@ -182,11 +182,11 @@ static const command_row rows[] = {
      {"lint", "{\"net.fetch\":[\"https://**\"]}"},
      0,
      "broad: net.fetch[0] \"https://**\": grants every host\n"},
-    {"lint of nothing odd", {"lint", "{\"fs.read\":[\"/a\"]}"}, 0, ""},
+    {"lint without findings", {"lint", "{\"fs.read\":[\"/a\"]}"}, 0, ""},
     {"lint as JSON", {"lint", "{\"fs.read\":[\"/a\"]}", "--json"}, 0, "[]\n"},
 };
 
-static void each_subcommand_prints_and_ends_as_promised(void **state)
+static void each_subcommand_has_its_output_and_exit_status(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -226,11 +226,11 @@ static const command_row failures[] = {
      "--cwd can be given only once\n"},
     {"a short option", {"-x", "lint", "{}"}, 2, "unknown option -x\n"},
     {"an option without its value", {"lint", "{}", "--at"}, 2, "--at needs a value: TIME\n"},
-    {"a time that is none",
+    {"an invalid time",
      {"lint", "{}", "--at", "noon"},
      2,
      "--at must be RFC 3339 in UTC, such as 2026-05-13T19:42:13Z: noon\n"},
-    {"a lease that is no JSON", {"lint", "{fs.read}"}, 1, "LEASE: "},
+    {"a lease that is not JSON", {"lint", "{fs.read}"}, 1, "LEASE: "},
     {"a lease that is malformed",
      {"check", "{\"fs.read\":\"/a\"}", "fs.read", "/a"},
      1,
@@ -254,7 +254,7 @@ static const command_row failures[] = {
      "expires_at"},
 };
 
-static void what_cannot_be_done_is_said_on_stderr(void **state)
+static void errors_are_printed_on_stderr(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
@@ -269,7 +269,7 @@ static void what_cannot_be_done_is_said_on_stderr(void **state)
     }
 }
 
-static void with_json_a_lease_that_cannot_be_read_is_an_object(void **state)
+static void with_json_the_error_for_an_unreadable_lease_is_an_object(void **state)
 {
     (void)state;
     const char *const words[WORDS_MAX] = {"lint", "{\"fs.read\":\"/a\"}", "--json"};
@@ -283,7 +283,7 @@ static void with_json_a_lease_that_cannot_be_read_is_an_object(void **state)
     assert_string_equal(run(usage).out, ""); /* as for every command */
 }
 
-static void what_cannot_be_written_is_an_error(void **state)
+static void failed_output_is_an_error(void **state)
 {
     (void)state;
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -351,7 +351,7 @@ static void a_lease_may_be_larger_than_a_runtime_accepts(void **state)
     free(text);
 }
 
-static void help_says_how_it_is_used(void **state)
+static void help_has_the_usage(void **state)
 {
     (void)state;
     static const char *const asked[] = {"--help", "-h"};
@@ -378,13 +378,13 @@ static void help_says_how_it_is_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_subcommand_prints_and_ends_as_promised),
-        cmocka_unit_test(what_cannot_be_done_is_said_on_stderr),
-        cmocka_unit_test(with_json_a_lease_that_cannot_be_read_is_an_object),
-        cmocka_unit_test(what_cannot_be_written_is_an_error),
+        cmocka_unit_test(each_subcommand_has_its_output_and_exit_status),
+        cmocka_unit_test(errors_are_printed_on_stderr),
+        cmocka_unit_test(with_json_the_error_for_an_unreadable_lease_is_an_object),
+        cmocka_unit_test(failed_output_is_an_error),
         cmocka_unit_test(a_lease_may_come_from_a_file_or_from_stdin),
         cmocka_unit_test(a_lease_may_be_larger_than_a_runtime_accepts),
-        cmocka_unit_test(help_says_how_it_is_used),
+        cmocka_unit_test(help_has_the_usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

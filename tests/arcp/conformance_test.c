@@ -1,6 +1,6 @@
-/* arcp conformance: our own runtime passes every case, and each kind of fault is named with its
- * section and its frame. The faulty runtimes are ours, with one text of their frames put in
- * another's place. */
+/* arcp conformance: arcpd passes every case, and each kind of fault is reported with its section
+ * and its frame. The faulty runtimes are arcpd behind a proxy that replaces one text in its frames.
+ */
 #include "arcp/world.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void check_has(const process *p, const char *name, const char *text)
     }
 }
 
-/* ---- our own ---- */
+/* ---- arcpd ---- */
 
 static void our_runtime_passes_every_case(void **state)
 {
@@ -57,7 +57,7 @@ static void our_runtime_passes_every_case(void **state)
     process_fini(&p);
 }
 
-static void a_case_that_cannot_be_played_is_skipped_with_the_reason(void **state)
+static void a_case_that_cannot_run_is_skipped_with_the_reason(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -83,7 +83,7 @@ static void a_stdio_command_gets_the_cases_that_need_one_connection(void **state
     process_fini(&p);
 }
 
-static void json_has_a_line_for_each_case_and_one_for_all(void **state)
+static void json_has_a_line_for_each_case_and_a_summary(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -97,7 +97,7 @@ static void json_has_a_line_for_each_case_and_one_for_all(void **state)
     process_fini(&p);
 }
 
-/* ---- others ---- */
+/* ---- faulty runtimes ---- */
 
 static const struct fault {
     const char *name;
@@ -109,7 +109,7 @@ static const struct fault {
      "\"type\":\"session.pang\"",
      {"fail  6.4   a pong has the nonce",
       "the next message is \"session.pang\", must be session.pong", "\"type\":\"session.pang\""}},
-    {"a pong that never comes",
+    {"a pong that is not sent",
      "\"type\":\"session.pong\"",
      "\"type\":\"x-vendr.pong\"",
      {"fail  6.4   a pong has the nonce", "waiting for session.pong: timed out after 2000 ms"}},
@@ -177,7 +177,7 @@ static const struct fault {
       " 0 failed"}},
 };
 
-/* Asks our runtime with `to` in the place of `from`; the options follow the URL. */
+/* Runs the suite against arcpd with `from` replaced by `to`; the options follow the URL. */
 static void run_edited(const fixture *f, process *p, int exit_status, const char *from,
                        const char *to, const char *const *options)
 {
@@ -199,7 +199,7 @@ static void each_kind_of_fault_is_named_with_its_section(void **state)
         const struct fault *fault = &faults[row];
         process p;
         bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
-        /* The case about a deadline is the only one that comes to it. */
+        /* The case about a deadline is the only one that reaches it. */
         bool waits = strstr(fault->says[1], "2000 ms") != NULL;
         bool needs_long = strstr(fault->says[0], " 7.4 ") != NULL ||
                           strstr(fault->says[0], " 7.6 ") != NULL ||
@@ -214,8 +214,9 @@ static void each_kind_of_fault_is_named_with_its_section(void **state)
     }
 }
 
-/* Only where the case itself fails: a frame that breaks another section is no other form. */
-static void what_the_draft_leaves_open_is_a_member(void **state)
+/* Only if the case itself fails: a frame that violates another section does not count as a variant.
+ */
+static void json_has_what_the_draft_leaves_open(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -233,7 +234,7 @@ static void what_the_draft_leaves_open_is_a_member(void **state)
     process_fini(&p);
 }
 
-static void no_secret_is_shown(void **state)
+static void no_secret_is_printed(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -245,7 +246,7 @@ static void no_secret_is_shown(void **state)
     process_fini(&p);
 }
 
-/* ---- where nothing can be asked ---- */
+/* ---- no usable runtime ---- */
 
 static void a_runtime_without_a_welcome_fails_and_the_others_exit_with_3(void **state)
 {
@@ -284,7 +285,7 @@ static const struct wrong {
     {{"conformance", "gopher://x"}, "arcp conformance: connecting: \"gopher://x\": expected ws://"},
 };
 
-static void wrong_usage_is_said(void **state)
+static void usage_errors_are_printed(void **state)
 {
     for (size_t row = 0; row < sizeof(wrongs) / sizeof(wrongs[0]); row++) {
         process p;
@@ -300,15 +301,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_runtime_passes_every_case),
-        cmocka_unit_test(a_case_that_cannot_be_played_is_skipped_with_the_reason),
+        cmocka_unit_test(a_case_that_cannot_run_is_skipped_with_the_reason),
         cmocka_unit_test(a_stdio_command_gets_the_cases_that_need_one_connection),
-        cmocka_unit_test(json_has_a_line_for_each_case_and_one_for_all),
+        cmocka_unit_test(json_has_a_line_for_each_case_and_a_summary),
         cmocka_unit_test(each_kind_of_fault_is_named_with_its_section),
-        cmocka_unit_test(what_the_draft_leaves_open_is_a_member),
-        cmocka_unit_test(no_secret_is_shown),
+        cmocka_unit_test(json_has_what_the_draft_leaves_open),
+        cmocka_unit_test(no_secret_is_printed),
         cmocka_unit_test(a_runtime_without_a_welcome_fails_and_the_others_exit_with_3),
         cmocka_unit_test(a_peer_that_only_pings_is_given_up),
-        cmocka_unit_test(wrong_usage_is_said),
+        cmocka_unit_test(usage_errors_are_printed),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

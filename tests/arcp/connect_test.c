@@ -1,4 +1,4 @@
-/* Which runtime `arcp` turns to, as whom, and that the token stays hidden. */
+/* Which runtime `arcp` connects to, with which token, and that the token stays hidden. */
 #include "arcp/world.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* The daemon's own token, as a person would keep it for another machine. */
+/* Stores the daemon's token as a user would for another machine. */
 static void keep_token(const world *w, const char *name, char path[96])
 {
     char from[96];
@@ -29,7 +29,7 @@ static void keep_token(const world *w, const char *name, char path[96])
     write_file(path, token);
 }
 
-static void profiles_say_where_and_who(void **state)
+static void profiles_have_url_and_token(void **state)
 {
     world *w = *state;
     process p;
@@ -49,7 +49,7 @@ static void profiles_say_where_and_who(void **state)
              w->url, token, w->url, token, w->url, token);
     write_file(path, text);
     assert_int_equal(unsetenv("ARCP_URL"), 0);
-    /* Where the daemon has not left its token for its user. */
+    /* A state directory without the token of the daemon. */
     char other[128];
     snprintf(other, sizeof(other), "XDG_STATE_HOME=%s/other", w->directory);
     const char *const elsewhere[] = {other, NULL};
@@ -69,8 +69,8 @@ static void profiles_say_where_and_who(void **state)
     assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
-/* The daemon stands for anybody's runtime that a copied command names. */
-static void the_files_token_is_not_sent_to_another_runtime(void **state)
+/* Here the daemon plays the runtime of somebody else, named in a copied command. */
+static void the_token_of_the_file_is_not_sent_to_another_runtime(void **state)
 {
     world *w = *state;
     process p;
@@ -109,7 +109,7 @@ static void a_runtime_can_be_a_command(void **state)
     process_fini(&p);
 }
 
-static void a_token_is_not_seen_among_the_processes(void **state)
+static void a_token_is_not_visible_in_the_process_list(void **state)
 {
     world *w = *state;
     process p;
@@ -139,10 +139,10 @@ static void a_token_is_not_seen_among_the_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles_say_where_and_who),
-        cmocka_unit_test(the_files_token_is_not_sent_to_another_runtime),
+        cmocka_unit_test(profiles_have_url_and_token),
+        cmocka_unit_test(the_token_of_the_file_is_not_sent_to_another_runtime),
         cmocka_unit_test(a_runtime_can_be_a_command),
-        cmocka_unit_test(a_token_is_not_seen_among_the_processes),
+        cmocka_unit_test(a_token_is_not_visible_in_the_process_list),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

@@ -1,5 +1,5 @@
-/* `arcp` over connections that break, to a real arcpd that is killed and comes back: nothing is
- * lost, and nothing doubled. */
+/* `arcp` over connections that are lost, with an arcpd that is killed and restarted: nothing is
+ * lost or repeated. */
 #include "arcp/world.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include "arcp/cutting_proxy.h"
 
 /* [arcp:7.7-2] */
-static void a_runtime_that_is_killed_and_comes_back_is_resumed(void **state)
+static void after_a_restart_of_the_runtime_the_session_is_resumed(void **state)
 {
     world *w = *state;
     world other = {0};
@@ -35,7 +35,7 @@ static void a_runtime_that_is_killed_and_comes_back_is_resumed(void **state)
     assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
-static void a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing(void **state)
+static void repeated_cuts_lose_and_repeat_nothing(void **state)
 {
     world *w = *state;
     cutting_proxy proxy;
@@ -59,7 +59,7 @@ static void a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing(v
     process_fini(&p);
 }
 
-static void a_stream_over_a_bad_network_is_whole(void **state)
+static void a_stream_over_a_bad_network_is_complete(void **state)
 {
     world *w = *state;
     cutting_proxy proxy;
@@ -75,9 +75,9 @@ static void a_stream_over_a_bad_network_is_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_runtime_that_is_killed_and_comes_back_is_resumed),
-        cmocka_unit_test(a_connection_that_is_cut_again_and_again_loses_and_doubles_nothing),
-        cmocka_unit_test(a_stream_over_a_bad_network_is_whole),
+        cmocka_unit_test(after_a_restart_of_the_runtime_the_session_is_resumed),
+        cmocka_unit_test(repeated_cuts_lose_and_repeat_nothing),
+        cmocka_unit_test(a_stream_over_a_bad_network_is_complete),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

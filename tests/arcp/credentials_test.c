@@ -1,4 +1,4 @@
-/* `arcp credentials` on a store as arcpd leaves it. */
+/* `arcp credentials` on a store as written by arcpd. */
 #include "support/check.h"
 
 #include <unistd.h>
@@ -22,14 +22,14 @@ static void make_store(const char *path)
                      "VALUES('cred_1','" LIVE "'),('cred_2','" STUCK "')");
 }
 
-/* What `arcp credentials WORDS` prints to the streams that are kept (2>&1, or 2>/dev/null); its
- * exit status. */
+/* Runs `arcp credentials WORDS`: what it prints to the streams that are kept (2>&1, or
+ * 2>/dev/null), and its exit status. */
 static int run_keeping(const char *streams, const char *words, char *out, size_t size)
 {
     char command[1024];
     (void)snprintf(command, sizeof(command), ARCP_BINARY_DIR "/bin/arcp credentials %s %s", words,
                    streams);
-    FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): words of this file */
+    FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): constant arguments */
     assert_non_null(pipe);
     size_t used = fread(out, 1, size - 1, pipe);
     out[used] = '\0';
@@ -42,7 +42,7 @@ static int run(const char *words, char *out, size_t size)
 }
 
 /* [arcp:14-15] */
-static void what_is_outstanding_and_what_is_stuck_is_listed(void **state)
+static void outstanding_and_failed_credentials_are_listed(void **state)
 {
     char out[4096];
     char words[512];
@@ -58,7 +58,7 @@ static void what_is_outstanding_and_what_is_stuck_is_listed(void **state)
     temp_dir_free(dir);
 }
 
-static void as_json_it_is_the_rows_without_what_is_sealed(void **state)
+static void json_has_the_rows_without_sealed_values(void **state)
 {
     char out[4096];
     char words[512];
@@ -73,7 +73,7 @@ static void as_json_it_is_the_rows_without_what_is_sealed(void **state)
     temp_dir_free(dir);
 }
 
-static void a_store_that_is_not_there_is_an_error_that_names_it(void **state)
+static void a_missing_store_is_an_error_that_names_it(void **state)
 {
     char out[4096];
     char words[512];
@@ -83,7 +83,7 @@ static void a_store_that_is_not_there_is_an_error_that_names_it(void **state)
     (void)snprintf(words, sizeof(words), "--store %s", path);
     assert_int_equal(run(words, out, sizeof(out)), 1);
     assert_non_null(strstr(out, path));
-    assert_int_equal(access(path, F_OK), -1); /* and it is not made */
+    assert_int_equal(access(path, F_OK), -1); /* it was not created */
     (void)snprintf(words, sizeof(words), "--json --store %s", path);
     assert_int_equal(run_keeping("2>/dev/null", words, out, sizeof(out)), 1);
     assert_int_equal(strncmp(out, "{\"code\":\"IO\",\"message\":\"", 24), 0);
@@ -92,7 +92,7 @@ static void a_store_that_is_not_there_is_an_error_that_names_it(void **state)
     temp_dir_free(dir);
 }
 
-static void a_row_that_is_damaged_is_an_error_among_the_others(void **state)
+static void a_damaged_row_is_an_error_among_the_others(void **state)
 {
     char out[4096];
     char words[512];
@@ -109,11 +109,11 @@ static void a_row_that_is_damaged_is_an_error_among_the_others(void **state)
     temp_dir_free(dir);
 }
 
-static void where_there_is_no_state_directory_that_is_said(void **state)
+static void without_a_state_directory_there_is_an_error(void **state)
 {
     char out[4096];
     (void)state;
-    FILE *pipe = popen("env -i " ARCP_BINARY_DIR /* NOLINT(cert-env33-c): words of this file */
+    FILE *pipe = popen("env -i " ARCP_BINARY_DIR /* NOLINT(cert-env33-c): constant arguments */
                        "/bin/arcp credentials --json 2>/dev/null",
                        "re");
     assert_non_null(pipe);
@@ -124,8 +124,8 @@ static void where_there_is_no_state_directory_that_is_said(void **state)
                              "specify --store PATH\",\"retryable\":false}\n");
 }
 
-/* Runs it on a file with this SQL or text in it; what it says ends with `says` behind the path, as
- * a line for people and as an object. */
+/* Runs it on a file with this SQL or text; its message, plain and in JSON, must end with the path
+ * and `says`. */
 static void check_refusal(const char *sql, const char *text, const char *says)
 {
     char out[4096];
@@ -154,7 +154,7 @@ static void check_refusal(const char *sql, const char *text, const char *says)
     temp_dir_free(dir);
 }
 
-static void a_file_that_is_no_store_of_arcpds_is_named(void **state)
+static void a_file_that_is_not_a_store_is_named(void **state)
 {
     (void)state;
     check_refusal(NULL, "listen: []\n",
@@ -166,12 +166,12 @@ static void a_file_that_is_no_store_of_arcpds_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_outstanding_and_what_is_stuck_is_listed),
-        cmocka_unit_test(as_json_it_is_the_rows_without_what_is_sealed),
-        cmocka_unit_test(a_store_that_is_not_there_is_an_error_that_names_it),
-        cmocka_unit_test(a_row_that_is_damaged_is_an_error_among_the_others),
-        cmocka_unit_test(where_there_is_no_state_directory_that_is_said),
-        cmocka_unit_test(a_file_that_is_no_store_of_arcpds_is_named),
+        cmocka_unit_test(outstanding_and_failed_credentials_are_listed),
+        cmocka_unit_test(json_has_the_rows_without_sealed_values),
+        cmocka_unit_test(a_missing_store_is_an_error_that_names_it),
+        cmocka_unit_test(a_damaged_row_is_an_error_among_the_others),
+        cmocka_unit_test(without_a_state_directory_there_is_an_error),
+        cmocka_unit_test(a_file_that_is_not_a_store_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Closes with a reset, so that what is on the way is lost. */
+/* Closes with a reset, so that data in transit is lost. */
 static void cut(int fd)
 {
     const struct linger now = {.l_onoff = 1, .l_linger = 0};
@@ -14,7 +14,7 @@ static void cut(int fd)
     (void)close(fd);
 }
 
-/* Forwards both ways until the budget is used up or somebody closes. True: go on. */
+/* Forwards in both directions until the budget is used up or a peer closes. True: continue. */
 static bool forward(cutting_proxy *proxy, int client, int server, unsigned long budget)
 {
     char bytes[2048];

@@ -1,5 +1,4 @@
-/* A TCP proxy that cuts connections after some bytes, in a thread of its own: the network on a
- * bad day. */
+/* A TCP proxy in its own thread that cuts connections after some bytes, like a bad network. */
 #ifndef ARCP_TESTS_ARCP_CUTTING_PROXY_H
 #define ARCP_TESTS_ARCP_CUTTING_PROXY_H
 
@@ -10,12 +9,12 @@
 typedef struct cutting_proxy {
     tcp_proxy tcp;
     atomic_uint cuts; /* so far */
-    /* its own */
-    unsigned long bytes_min, bytes_max; /* towards the client, per connection */
+    /* internal */
+    unsigned long bytes_min, bytes_max; /* to the client, per connection */
     unsigned long random;
 } cutting_proxy;
 
-/* Forwards to the port; each connection is cut after bytes_min to bytes_max bytes from there. */
+/* Forwards to the port; each connection is cut after it has sent bytes_min to bytes_max bytes. */
 void cutting_proxy_start(cutting_proxy *proxy, unsigned short target, unsigned long bytes_min,
                          unsigned long bytes_max);
 void cutting_proxy_stop(cutting_proxy *proxy);

@@ -11,7 +11,7 @@
 #define TEXT_MAX   64
 #define FDS_BEFORE 2 /* the pipe and the listener */
 
-/* A client and its way to the server. */
+/* A connection pair. */
 typedef struct pair {
     int client, server; /* -1: free */
     char held[TEXT_MAX];
@@ -25,7 +25,7 @@ static void hang_up(pair *p)
     *p = (pair){.client = -1, .server = -1};
 }
 
-/* How many bytes at the end may be the beginning of what is looked for. */
+/* The number of bytes at the end that may be the beginning of `from`. */
 static size_t may_go_on(const editing_proxy *proxy, const char *bytes, size_t size)
 {
     size_t most = size < proxy->size - 1 ? size : proxy->size - 1;

@@ -1,4 +1,4 @@
-/* Every exit status of the contract, and what `arcp` says with it. */
+/* Every documented exit status, and the message that goes with it. */
 #include "arcp/world.h"
 
 static const struct ending {
@@ -11,16 +11,16 @@ static const struct ending {
      {"submit", "fail", "--input", "{\"code\":\"JOB_NOT_FOUND\"}"},
      1,
      "JOB_NOT_FOUND: as asked"},
-    {"an agent nobody has", {"submit", "nobody"}, 1, "AGENT_NOT_AVAILABLE"},
+    {"an unknown agent", {"submit", "nobody"}, 1, "AGENT_NOT_AVAILABLE"},
     {"no agent", {"submit"}, 2, "AGENT is missing"},
     {"an unknown option", {"submit", "hello", "--gant", "a=b"}, 2, "did you mean --grant?"},
-    {"an input that is no JSON", {"submit", "hello", "--input", "{oops"}, 2, "--input: "},
-    {"a lease that is none", {"submit", "hello", "--grant", "fs.raed=/x"}, 2, "fs.raed"},
-    {"a number that is none",
+    {"an input that is not JSON", {"submit", "hello", "--input", "{oops"}, 2, "--input: "},
+    {"an invalid lease", {"submit", "hello", "--grant", "fs.raed=/x"}, 2, "fs.raed"},
+    {"an invalid number",
      {"submit", "hello", "--max-runtime", "soon"},
      2,
      "--max-runtime: 'soon' is not a number"},
-    {"an output that cannot be",
+    {"an output file that cannot be created",
      {"submit", "hello", "--output", "/nonexistent/x"},
      2,
      "/nonexistent/x"},
@@ -67,9 +67,9 @@ static const struct ending {
     {"an invalid count", {"bench", "--sessions", "x"}, 2, "x is not a number from 0 to"},
     {"a load that is not a number", {"bench", "--jobs", "1x"}, 2, "--jobs 1x is not a number"},
     {"jobs for a time", {"bench", "--jobs", "1", "--duration", "1s"}, 2, "together"},
-    {"a duration that is none", {"bench", "--duration", "soon"}, 2, "--duration: "},
+    {"an invalid duration", {"bench", "--duration", "soon"}, 2, "--duration: "},
     {"no time at all", {"bench", "--duration", "0"}, 2, "--duration 0 must be 1ms or more"},
-    {"no time at all, said otherwise", {"bench", "--duration", "0ms"}, 2, "--duration 0ms must be"},
+    {"no time at all, with a unit", {"bench", "--duration", "0ms"}, 2, "--duration 0ms must be"},
     {"no command", {"--json"}, 2, "no command given"},
     {"a lease that allows",
      {"lease", "check", "{\"fs.read\":[\"/a/**\"]}", "fs.read", "/a/b"},

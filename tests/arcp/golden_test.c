@@ -1,4 +1,4 @@
-/* What the commands print in a pipe, to the byte, and with --json. */
+/* The exact output of the commands in a pipe, plain and with --json. */
 #include "arcp/world.h"
 
 #define STATUS_LINE "{\"kind\":\"status\",\"ts\":\"TIME\",\"body\":{\"phase\":\"running\"}}\n"
@@ -11,7 +11,7 @@
     "{\"final_status\":\"cancelled\",\"code\":\"CANCELLED\",\"message\":\"the job was cancelled\"" \
     ",\"retryable\":false,\"completed_at\":\"TIME\",\"job_id\":\"job_...\"}\n"
 
-/* Rows share one runtime, in their order; JOB stands for the last id that was printed. */
+/* The rows run in order with one runtime; JOB stands for the last printed job id. */
 static const struct golden {
     const char *name;
     const char *words[8];
@@ -40,8 +40,8 @@ static const struct golden {
      "{\"code\":\"AGENT_NOT_AVAILABLE\",\"message\":\"there is no agent \\\"nobody\\\"\","
      "\"retryable\":false}\n",
      "error: AGENT_NOT_AVAILABLE: there is no agent \"nobody\"\n"},
-    {"watch what has ended", {"watch", "JOB"}, 0, "hello\n", ""},
-    {"submit and leave", {"submit", "hello", "--detach", "--quiet"}, 0, "job_...\n", ""},
+    {"watch an ended job", {"watch", "JOB"}, 0, "hello\n", ""},
+    {"submit and detach", {"submit", "hello", "--detach", "--quiet"}, 0, "job_...\n", ""},
     {"watch from the start",
      {"watch", "JOB", "--from-start"},
      0,
@@ -52,8 +52,8 @@ static const struct golden {
      0,
      STATUS_LINE LOG_LINE RESULT_LINE,
      ""},
-    {"watch what has ended as JSON", {"watch", "JOB", "--json"}, 0, RESULT_LINE, ""},
-    {"submit and leave, as JSON",
+    {"watch an ended job as JSON", {"watch", "JOB", "--json"}, 0, RESULT_LINE, ""},
+    {"submit and detach, as JSON",
      {"submit", "wait", "--detach", "--quiet", "--json"},
      0,
      "{\"request_id\":\"msg_...\",\"reply_to\":\"msg_...\",\"job_id\":\"job_...\","
@@ -64,7 +64,7 @@ static const struct golden {
      0,
      "{\"job_id\":\"job_...\",\"cancelled\":true}\n",
      ""},
-    {"watch what was cancelled",
+    {"watch a cancelled job",
      {"watch", "JOB", "--json"},
      5,
      CANCELLED_LINE,
@@ -75,7 +75,7 @@ static const struct golden {
      "JOB                            STATUS    CREATED                  AGENT\n"
      "job_... cancelled TIME wait\n",
      ""},
-    {"submit without a word", {"submit", "bench", "--quiet"}, 0, "0\n", ""},
+    {"submit without output", {"submit", "bench", "--quiet"}, 0, "0\n", ""},
     {"jobs as JSON",
      {"jobs", "--agent", "bench", "--status", "success", "--json"},
      0,
@@ -84,7 +84,7 @@ static const struct golden {
      "\"trace_id\":\"TRACE\",\"last_event_seq\":2}\n",
      ""},
     {"no jobs", {"jobs", "--agent", "count"}, 0, "", ""},
-    {"submit and leave again", {"submit", "wait", "--detach", "--quiet"}, 0, "job_...\n", ""},
+    {"submit and detach again", {"submit", "wait", "--detach", "--quiet"}, 0, "job_...\n", ""},
     {"cancel", {"cancel", "JOB", "--reason", "enough"}, 0, "", "cancelling job_...\n"},
     {"cancel nobody's",
      {"cancel", "job_x"},
@@ -97,7 +97,7 @@ static const struct golden {
      "{\"code\":\"JOB_NOT_FOUND\",\"message\":\"there is no job \\\"job_x\\\"\","
      "\"retryable\":false,\"details\":{\"job_id\":\"job_x\"}}\n",
      "error: JOB_NOT_FOUND: there is no job \"job_x\"\n"},
-    {"nobody there",
+    {"no runtime",
      {"jobs", "--url", "ws://127.0.0.1:1/arcp", "--json"},
      3,
      "{\"code\":\"IO\",\"message\":\"cannot connect to 127.0.0.1:1: connection refused\","
@@ -119,7 +119,7 @@ static void note_job(const process *p, char job[64])
     }
 }
 
-static void the_pipe_and_json_forms_are_as_they_were(void **state)
+static void the_pipe_and_json_output_is_unchanged(void **state)
 {
     char job[64] = "";
     for (size_t row = 0; row < sizeof(goldens) / sizeof(goldens[0]); row++) {
@@ -141,7 +141,7 @@ static void the_pipe_and_json_forms_are_as_they_were(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_pipe_and_json_forms_are_as_they_were),
+        cmocka_unit_test(the_pipe_and_json_output_is_unchanged),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

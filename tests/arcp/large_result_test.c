@@ -1,6 +1,6 @@
 /* The largest result that the default limits allow, streamed into a file while the connection is
- * cut and resumed: whole to the byte, and neither program holds it. The peaks of memory are
- * printed. */
+ * cut and resumed: it must be complete, and neither program may hold it in memory. Prints the
+ * memory peaks. */
 #include "arcp/world.h"
 
 #include <signal.h>
@@ -11,12 +11,12 @@
 #define SMALL_BYTES  ((size_t)32 * 1024 * 1024)
 #define LARGE_BYTES  ((size_t)256 * 1024 * 1024)
 #define RECORD_BYTES 32
-/* Bounded queues (16 MiB unread in the client; 8 MiB unsent and 16 MiB unstored in the daemon, and
- * pages of what is replayed), however much goes through; holding the result would take 256 MiB. */
+/* Limited queues (16 MiB unread in the client; 8 MiB unsent and 16 MiB unstored in the daemon, and
+ * pages of replayed events), whatever the size of the result; holding it would take 256 MiB. */
 #define CLIENT_MAX_KIB (64L * 1024)
 #define DAEMON_MAX_KIB (128L * 1024)
 
-/* The most memory that a running program has had. */
+/* The peak memory of a running program. */
 static long peak_kib(pid_t pid)
 {
     char path[64];
@@ -36,7 +36,7 @@ static long peak_kib(pid_t pid)
     return peak;
 }
 
-/* What the agent writes: records that are their own offset (bench_agent.c). */
+/* The agent writes records that contain their own offset (bench_agent.c). */
 static void write_record(size_t offset, char *out)
 {
     for (int digit = RECORD_BYTES - 2; digit >= 0; digit--) {
@@ -59,7 +59,7 @@ static void check_file(const char *path, size_t size)
         for (size_t at = 0; at < got; at += RECORD_BYTES, offset += RECORD_BYTES) {
             write_record(offset, record);
             if (memcmp(record, bytes + at, RECORD_BYTES) != 0) {
-                fail_msg("at byte %zu stands %.32s", offset, bytes + at);
+                fail_msg("found at byte %zu: %.32s", offset, bytes + at);
             }
         }
         got = fread(bytes, 1, sizeof(bytes), file);
@@ -85,7 +85,7 @@ static long fetch(const world *w, const char *url, size_t size)
     return peak;
 }
 
-static void a_quarter_of_a_gibibyte_passes_through_and_is_held_by_nobody(void **state)
+static void a_result_of_256_mib_is_streamed_without_being_held_in_memory(void **state)
 {
     world *w = *state;
     cutting_proxy proxy;
@@ -101,7 +101,7 @@ static void a_quarter_of_a_gibibyte_passes_through_and_is_held_by_nobody(void **
                   "then %ld KiB; the connection was cut %u times\n",
                   small, large, daemon_small, daemon_large, cuts);
     assert_true(cuts >= 2);
-    /* Sanitizers keep what is freed. */
+    /* Sanitizers keep freed memory. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     assert_true(large < CLIENT_MAX_KIB);
     assert_true(daemon_large < DAEMON_MAX_KIB);
@@ -111,7 +111,7 @@ static void a_quarter_of_a_gibibyte_passes_through_and_is_held_by_nobody(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_quarter_of_a_gibibyte_passes_through_and_is_held_by_nobody),
+        cmocka_unit_test(a_result_of_256_mib_is_streamed_without_being_held_in_memory),
     };
     return cmocka_run_group_tests(tests, world_begin_durable, world_end);
 }

@@ -1,4 +1,4 @@
-/* The examples of the lease guides are run: what the pages show is what is printed. */
+/* Runs the examples of the lease guides and compares the output with that in the pages. */
 #include "support/check.h"
 
 #include <unistd.h>
@@ -27,7 +27,7 @@ static int split(char *line, char *words[WORDS_MAX])
     return count;
 }
 
-/* Runs a command line; both streams and the status end up in `out` as the pages show them. */
+/* Runs a command line; appends both streams and the status to `out` in the form of the pages. */
 static void run(char *line, char out[TEXT_MAX])
 {
     char *words[WORDS_MAX + 2] = {(char *)"arcp", (char *)"lease"};
@@ -56,7 +56,7 @@ static void run(char *line, char out[TEXT_MAX])
     }
 }
 
-/* Reads what follows a command, up to the next one, an empty line or the block's end. */
+/* Reads the text after a command, up to the next one, an empty line or the end of the block. */
 static void read_expected(FILE *page, char want[TEXT_MAX])
 {
     char line[TEXT_MAX];
@@ -96,13 +96,13 @@ static void check_page(const char *name, int least)
     assert_true(examples >= least);
 }
 
-static void the_guide_shows_what_is_printed(void **state)
+static void the_output_in_the_guide_is_correct(void **state)
 {
     (void)state;
     check_page("leases.md", 20);
 }
 
-static void the_page_about_threats_shows_what_is_printed(void **state)
+static void the_output_in_the_page_about_threats_is_correct(void **state)
 {
     (void)state;
     check_page("lease-threats.md", 5);
@@ -111,8 +111,8 @@ static void the_page_about_threats_shows_what_is_printed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_guide_shows_what_is_printed),
-        cmocka_unit_test(the_page_about_threats_shows_what_is_printed),
+        cmocka_unit_test(the_output_in_the_guide_is_correct),
+        cmocka_unit_test(the_output_in_the_page_about_threats_is_correct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ typedef struct request {
     const char *grants[3];
     const char *budgets[3];
     const char *want_lease, *want_constraints;
-    const char *says; /* a fault */
+    const char *says; /* an error */
 } request;
 
 static const request requests[] = {
@@ -110,7 +110,7 @@ static size_t count_of(const char *const texts[3])
     return count;
 }
 
-static void leases_are_put_together_or_refused(void **state)
+static void leases_are_assembled_or_refused(void **state)
 {
     for (size_t row = 0; row < sizeof(requests) / sizeof(requests[0]); row++) {
         request r = requests[row];
@@ -128,7 +128,7 @@ static void leases_are_put_together_or_refused(void **state)
         if (r.says != NULL) {
             assert_int_equal(status, ARCP_E_USAGE);
             if (strstr(err.message, r.says) == NULL) {
-                fail_msg("said: %s", err.message);
+                fail_msg("message: %s", err.message);
             }
         } else {
             check_ok(status, &err);
@@ -180,7 +180,7 @@ static void durations_are_numbers_with_a_unit(void **state)
     }
 }
 
-static void seconds_begin_at_one(void **state)
+static void seconds_start_at_one(void **state)
 {
     uint64_t seconds = 0;
     assert_int_equal(arcp__seconds_parse("max-runtime", "1", &seconds, NULL), ARCP_OK);
@@ -193,7 +193,7 @@ static void seconds_begin_at_one(void **state)
     }
 }
 
-static void since_looks_back(void **state)
+static void since_accepts_times_and_durations(void **state)
 {
     char room[ARCP__TIMESTAMP_SIZE];
     arcp_span text;
@@ -212,10 +212,10 @@ static void since_looks_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leases_are_put_together_or_refused),
+        cmocka_unit_test(leases_are_assembled_or_refused),
         cmocka_unit_test(durations_are_numbers_with_a_unit),
-        cmocka_unit_test(seconds_begin_at_one),
-        cmocka_unit_test(since_looks_back),
+        cmocka_unit_test(seconds_start_at_one),
+        cmocka_unit_test(since_accepts_times_and_durations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,14 +31,14 @@ static void set_environment(const char *const *environment)
 
 #define ERRORS_BYTES 1048576
 
-/* The pointers are not written through. */
+/* The pointed-to data is not modified. */
 static void execute(const char *const *words)
 {
     (void)execv(words[0], (char *const *)(const void *)words);
     _exit(127);
 }
 
-/* A file with the text, to be read from its start. */
+/* Descriptor of a file with the text, positioned at its start. */
 static int input_file(const char *text)
 {
     char path[] = "/tmp/arcp-input-XXXXXX";
@@ -58,7 +58,7 @@ void process_start(process *p, const char *const *words, const char *const *envi
     int in = input_file(input == NULL ? "" : input);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
-    /* A daemon drops lines of its log when nobody reads them for long. */
+    /* A daemon drops log lines that are not read for long. */
     (void)fcntl(err[1], F_SETPIPE_SZ, ERRORS_BYTES);
     *p = (process){.output = out[0], .errors = err[0]};
     p->pid = fork();
@@ -97,7 +97,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Takes what is there; the descriptor becomes -1 at its end. */
+/* Reads what is available; sets the descriptor to -1 at its end. */
 static void take(int *fd, arcp_buf *to)
 {
     char bytes[4096];
@@ -105,9 +105,9 @@ static void take(int *fd, arcp_buf *to)
     if (got > 0) {
         arcp_buf_append(to, arcp_span_make(bytes, (size_t)got));
         assert_true(arcp_buf_reserve(to, 1));
-        to->data[to->size] = '\0'; /* so that tests may look into it as text */
+        to->data[to->size] = '\0'; /* so that tests can read it as text */
     } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-        close(*fd); /* a terminal whose other side is gone says EIO */
+        close(*fd); /* a terminal whose other side has closed returns EIO */
         *fd = -1;
     }
 }
@@ -117,7 +117,7 @@ static const char *text_of(const arcp_buf *read)
     return read->size == 0 ? "" : read->data;
 }
 
-/* Waits for more of either; false at the end of both. */
+/* Waits for more output of either; false at the end of both. */
 static bool read_more(process *p, int64_t until_ms)
 {
     struct pollfd fds[2] = {{.fd = p->output, .events = POLLIN},
@@ -128,7 +128,7 @@ static bool read_more(process *p, int64_t until_ms)
     int64_t left = until_ms - now_ms();
     int ready = left <= 0 ? 0 : poll(fds, 2, (int)left);
     if (ready == 0) {
-        fail_msg("too slow; so far:\n%s\n%s", text_of(&p->out), text_of(&p->err));
+        fail_msg("timed out; so far:\n%s\n%s", text_of(&p->out), text_of(&p->err));
     }
     if (p->output >= 0 && fds[0].revents != 0) {
         take(&p->output, &p->out);
@@ -150,7 +150,7 @@ void process_await(process *p, bool in_errors, const char *text)
     const arcp_buf *where = in_errors ? &p->err : &p->out;
     while (!contains(where, text)) {
         if (!read_more(p, until_ms)) {
-            fail_msg("\"%s\" never came:\n%s\n%s", text, text_of(&p->out), text_of(&p->err));
+            fail_msg("\"%s\" was not printed:\n%s\n%s", text, text_of(&p->out), text_of(&p->err));
         }
     }
 }

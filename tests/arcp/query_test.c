@@ -1,9 +1,9 @@
-/* `arcp watch`, `jobs`, `agents` and `ping`: what a real arcpd says when it is asked. */
+/* `arcp watch`, `jobs`, `agents` and `ping` with a real arcpd. */
 #include "arcp/world.h"
 
 #include <stdlib.h>
 
-static void a_finished_job_is_shown_from_its_start_or_its_end_only(void **state)
+static void a_finished_job_is_printed_from_its_start_or_only_its_end(void **state)
 {
     process p;
     char job[64];
@@ -61,7 +61,7 @@ static void ping_names_the_runtime_and_the_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_finished_job_is_shown_from_its_start_or_its_end_only),
+        cmocka_unit_test(a_finished_job_is_printed_from_its_start_or_only_its_end),
         cmocka_unit_test(agents_and_jobs_are_listed),
         cmocka_unit_test(ping_names_the_runtime_and_the_time),
     };

@@ -1,4 +1,5 @@
-/* What people see: one line per event, bars, and nothing that an event could do to a terminal. */
+/* Output for terminals: one line per event, progress bars, and no control characters from events.
+ */
 #include "support/check.h"
 
 #include <fcntl.h>
@@ -8,7 +9,7 @@
 #include "cli/cli.h"
 #include "client/client_job.h"
 
-/* An event as the client gives it; freed with arcp__client_item_free. */
+/* An event as the client delivers it; free its item with arcp__client_item_free. */
 static arcp__client_item *event_of(const char *kind, const char *body)
 {
     arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_EVENT, NULL, 0);
@@ -24,7 +25,7 @@ static const struct line_row {
     const char *kind;
     const char *body;
     const char *line;
-    const char *colored; /* NULL: not looked at */
+    const char *colored; /* NULL: not checked */
 } line_rows[] = {
     {"log", "{\"level\":\"info\",\"message\":\"reading 3 files\"}", "log       reading 3 files",
      "log       reading 3 files"},
@@ -81,7 +82,7 @@ static arcp_job *job_with_budget(void)
     return job;
 }
 
-static void every_kind_has_its_line(void **state)
+static void every_kind_has_a_line(void **state)
 {
     arcp_job *job = job_with_budget();
     for (size_t row = 0; row < sizeof(line_rows) / sizeof(line_rows[0]); row++) {
@@ -114,7 +115,7 @@ static void chunks_have_no_line(void **state)
     arcp__client_item_free(item);
 }
 
-static void times_and_depth_stand_in_front(void **state)
+static void lines_begin_with_time_and_depth(void **state)
 {
     arcp__client_item *item = event_of("log", "{\"level\":\"info\",\"message\":\"m\"}");
     arcp__line_style style = {.has_times = true, .depth = 2};
@@ -125,7 +126,7 @@ static void times_and_depth_stand_in_front(void **state)
     arcp__client_item_free(item);
 }
 
-static void long_texts_are_cut_at_a_character(void **state)
+static void long_texts_are_cut_between_characters(void **state)
 {
     arcp_buf out = arcp_buf_init();
     arcp__append_safe(&out, ARCP_SPAN_LITERAL("abc\xc3\xa4xyz"), 4);
@@ -136,7 +137,7 @@ static void long_texts_are_cut_at_a_character(void **state)
     arcp_buf_fini(&out);
 }
 
-static void what_turns_or_hides_text_is_shown_as_what_it_is(void **state)
+static void characters_that_reverse_or_hide_text_are_escaped(void **state)
 {
     arcp_buf out = arcp_buf_init();
     arcp__append_safe(&out,
@@ -148,7 +149,7 @@ static void what_turns_or_hides_text_is_shown_as_what_it_is(void **state)
     arcp_buf_fini(&out);
 }
 
-/* What `line` is on standard output when that is a terminal. */
+/* `line` as printed on standard output if that is a terminal. */
 static void print_on_terminal(const char *line, char *seen, size_t size)
 {
     arcp__program program = {.is_quiet = true};
@@ -421,11 +422,11 @@ static void final_statuses_decide_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_has_its_line),
+        cmocka_unit_test(every_kind_has_a_line),
         cmocka_unit_test(chunks_have_no_line),
-        cmocka_unit_test(times_and_depth_stand_in_front),
-        cmocka_unit_test(long_texts_are_cut_at_a_character),
-        cmocka_unit_test(what_turns_or_hides_text_is_shown_as_what_it_is),
+        cmocka_unit_test(lines_begin_with_time_and_depth),
+        cmocka_unit_test(long_texts_are_cut_between_characters),
+        cmocka_unit_test(characters_that_reverse_or_hide_text_are_escaped),
         cmocka_unit_test(a_line_cannot_control_the_terminal),
         cmocka_unit_test(a_result_cannot_control_the_terminal),
         cmocka_unit_test(a_job_without_progress_spins),

@@ -1,4 +1,4 @@
-/* The files that let `arcp cancel` find a session: private, whole at any moment, and used by
+/* The files with which `arcp cancel` finds a session: private, complete at any time, and used by
  * one process at a time. */
 #include "support/check.h"
 
@@ -48,7 +48,7 @@ static void add_job(arcp__session_file *file, const char *job)
     check_ok(arcp__session_file_add_job(file, arcp_span_cstr(job), &err), &err);
 }
 
-/* Names in the folder that end so; the last one's path goes to `path`. */
+/* Counts the names in the folder with this ending; writes the path of the last one to `path`. */
 static unsigned count_files(const char *suffix, char *path, size_t room)
 {
     char folder[96];

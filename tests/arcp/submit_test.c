@@ -1,5 +1,6 @@
-/* `arcp submit` against a real arcpd: what reaches the agent, what is printed, and where the result
- * goes. */
+/* `arcp submit` with a real arcpd: what the agent gets, what is printed, and where the result is
+ * written.
+ */
 #include "arcp/world.h"
 
 #include <sys/stat.h>
@@ -45,7 +46,7 @@ static void json_is_one_payload_per_line_and_the_end_last(void **state)
     process_fini(&p);
 }
 
-/* A file for the input, in the world's directory; `option` is what names it on the command line. */
+/* Creates an input file in the directory of the world; `option` names it on the command line. */
 static FILE *input_open(const world *w, const char *name, char option[100])
 {
     snprintf(option, 100, "@%s/%s", w->directory, name);
@@ -137,7 +138,7 @@ static void results_go_to_a_file_and_replace_what_was_there(void **state)
     assert_int_equal(fread(bytes, 1, sizeof(bytes), file), 5);
     assert_memory_equal(bytes, "hello", 5);
     fclose(file);
-    /* A job that fails leaves the file alone. */
+    /* A failed job does not change the file. */
     world_run(w, &p, 1, WORDS("submit", "nobody", "--quiet", "--output", path));
     process_fini(&p);
     struct stat about;

@@ -1,7 +1,8 @@
-/* `arcp` on a pseudo-terminal, compared with what a person should see: tests/arcp/transcripts.
- * Ids, times and the frames of spinners are replaced.
+/* `arcp` on a pseudo-terminal, compared with the expected screens in tests/arcp/transcripts. Ids,
+ * times and the frames of spinners are replaced.
  *
- *   ARCP_RENEW_TRANSCRIPTS=1    writes the transcripts instead of comparing: then look at them */
+ *   ARCP_RENEW_TRANSCRIPTS=1    writes the transcripts instead of comparing; check them afterwards
+ */
 #include "arcp/world.h"
 
 #include <ctype.h>
@@ -16,7 +17,7 @@ static const char *const colored[] = {"TERM=xterm", "LC_ALL=C", NULL};
 
 /* ---- comparing ---- */
 
-/* What differs from run to run in a row with a spinner: its frame, and how long it turned. */
+/* Replaces what differs between runs in a row with a spinner: its frame, and its time. */
 static void mask_row(const char *row, size_t size, arcp_buf *out)
 {
     static const char *const frames[] = {"| ", "/ ", "- ", "\\ "};
@@ -109,7 +110,7 @@ static void await_screen(process *p, const char *text, const char *name)
     check_screen_at(p, (size_t)(found - p->out.data) + strlen(text), name);
 }
 
-/* The last rows only: where bars are. */
+/* Only the last rows, which have the bars. */
 static void await_area(process *p, const char *text, unsigned rows, const char *name)
 {
     arcp_buf all = arcp_buf_init();
@@ -144,13 +145,13 @@ static void run(const world *w, const char *const *environment, int exit_status,
     process_fini(&p);
 }
 
-/* As a person presses it. */
+/* Like the key press. */
 static void press_ctrl_c(process *p)
 {
     assert_int_equal(write(p->output, "\003", 1), 1);
 }
 
-/* The job's id stands in its first line. */
+/* The job's id is in its first line. */
 static void job_of(const process *p, char job[64])
 {
     const char *at = memmem(p->out.data, p->out.size, "job_", 4);
@@ -180,12 +181,12 @@ static void submit_shows_times_on_demand(void **state)
     run(*state, plain, 0, "submit-timestamps", WORDS("submit", "hello", "--timestamps"));
 }
 
-static void submit_says_why_it_was_refused(void **state)
+static void submit_prints_why_it_was_refused(void **state)
 {
     run(*state, colored, 1, "submit-refused", WORDS("submit", "nobody"));
 }
 
-static void a_bar_stands_below_the_lines_and_goes_with_the_job(void **state)
+static void a_bar_is_below_the_lines_until_the_job_ends(void **state)
 {
     process p;
     start(*state, &p, plain, WORDS("submit", "progress"));
@@ -196,7 +197,7 @@ static void a_bar_stands_below_the_lines_and_goes_with_the_job(void **state)
     process_fini(&p);
 }
 
-static void bars_are_finer_where_the_terminal_knows_more_characters(void **state)
+static void bars_are_finer_with_utf8(void **state)
 {
     process p;
     start(*state, &p, (const char *const[]){"TERM=xterm", "LC_ALL=C.UTF-8", NULL},
@@ -207,7 +208,7 @@ static void bars_are_finer_where_the_terminal_knows_more_characters(void **state
     process_fini(&p);
 }
 
-static void several_jobs_have_a_bar_each_below_their_parent(void **state)
+static void each_child_has_a_bar_below_its_parent(void **state)
 {
     process p;
     start(*state, &p, plain, WORDS("submit", "family", "--grant", "agent.delegate=progress"));
@@ -221,7 +222,7 @@ static void several_jobs_have_a_bar_each_below_their_parent(void **state)
     process_fini(&p);
 }
 
-static void a_spinner_turns_while_nothing_is_known(void **state)
+static void a_spinner_turns_without_progress_events(void **state)
 {
     static const char *const frames[] = {"| wait ", "/ wait ", "- wait ", "\\ wait "};
     process p;
@@ -236,7 +237,7 @@ static void a_spinner_turns_while_nothing_is_known(void **state)
     process_fini(&p);
 }
 
-static void ctrl_c_twice_leaves_and_says_how_to_come_back(void **state)
+static void ctrl_c_twice_detaches_and_prints_how_to_attach_again(void **state)
 {
     process p;
     start(*state, &p, plain, WORDS("submit", "stubborn"));
@@ -281,7 +282,7 @@ static void jobs_are_a_table(void **state)
     run(*state, plain, 1, "cancel-unknown", WORDS("cancel", "job_nowhere"));
 }
 
-static void a_cancel_from_elsewhere_is_seen_by_the_submit(void **state)
+static void a_cancel_in_another_process_is_seen_by_the_submit(void **state)
 {
     process submitter;
     char job[64];
@@ -296,7 +297,7 @@ static void a_cancel_from_elsewhere_is_seen_by_the_submit(void **state)
 
 /* ---- the rest ---- */
 
-static void wrong_usage_is_explained_in_two_lines(void **state)
+static void usage_errors_have_two_lines(void **state)
 {
     run(*state, plain, 2, "usage", WORDS("submit", "hello", "--imput", "1"));
     run(*state, plain, 3, "not-connected", WORDS("ping", "--url", "ws://127.0.0.1:1/arcp"));
@@ -310,16 +311,16 @@ int main(void)
         cmocka_unit_test(submit_shows_events_in_colours_by_kind),
         cmocka_unit_test(submit_without_colour_has_none),
         cmocka_unit_test(submit_shows_times_on_demand),
-        cmocka_unit_test(submit_says_why_it_was_refused),
-        cmocka_unit_test(a_bar_stands_below_the_lines_and_goes_with_the_job),
-        cmocka_unit_test(bars_are_finer_where_the_terminal_knows_more_characters),
-        cmocka_unit_test(several_jobs_have_a_bar_each_below_their_parent),
-        cmocka_unit_test(a_spinner_turns_while_nothing_is_known),
-        cmocka_unit_test(ctrl_c_twice_leaves_and_says_how_to_come_back),
+        cmocka_unit_test(submit_prints_why_it_was_refused),
+        cmocka_unit_test(a_bar_is_below_the_lines_until_the_job_ends),
+        cmocka_unit_test(bars_are_finer_with_utf8),
+        cmocka_unit_test(each_child_has_a_bar_below_its_parent),
+        cmocka_unit_test(a_spinner_turns_without_progress_events),
+        cmocka_unit_test(ctrl_c_twice_detaches_and_prints_how_to_attach_again),
         cmocka_unit_test(watch_shows_a_job_from_its_start),
         cmocka_unit_test(jobs_are_a_table),
-        cmocka_unit_test(a_cancel_from_elsewhere_is_seen_by_the_submit),
-        cmocka_unit_test(wrong_usage_is_explained_in_two_lines),
+        cmocka_unit_test(a_cancel_in_another_process_is_seen_by_the_submit),
+        cmocka_unit_test(usage_errors_have_two_lines),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }

@@ -1,6 +1,6 @@
-/* `arcp NAME` runs arcp-NAME, which stands beside it or in libexec, for the commands that are not
- * built in, and nothing else. The `arcp` here is a copy in a folder of the test's own; the programs
- * it finds are scripts. */
+/* `arcp NAME` runs arcp-NAME, from its own folder or libexec, for the commands that are not built
+ * in, and for no others. Here `arcp` is a copy in a folder of the test, and the programs are
+ * scripts. */
 #include "support/check.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static int end(void **state)
     return temp_tree_remove(f->directory);
 }
 
-/* Runs the copy with these words behind its name; the exit status. */
+/* Runs the copy with these arguments; returns the exit status. */
 static int run(const fixture *f, process *p, const char *const *words)
 {
     const char *all[16] = {f->arcp};
@@ -99,7 +99,7 @@ static void a_program_gets_all_arguments_but_its_name(void **state)
     process_fini(&p);
 }
 
-static void beside_comes_before_libexec(void **state)
+static void the_own_folder_comes_before_libexec(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -116,7 +116,7 @@ static void beside_comes_before_libexec(void **state)
     process_fini(&p);
 }
 
-static void neither_path_nor_the_current_directory_is_looked_at(void **state)
+static void path_and_the_current_directory_are_not_searched(void **state)
 {
     const fixture *f = *state;
     static const char *const names[] = {"other", "../elsewhere/arcp-other", "/bin/true", ""};
@@ -138,8 +138,8 @@ static void neither_path_nor_the_current_directory_is_looked_at(void **state)
     assert_int_equal(chdir(here), 0);
 }
 
-/* Helpers of arcpd and agents stand in the same places. */
-static void a_program_that_is_no_command_is_not_run(void **state)
+/* Helpers of arcpd and agents are in the same folders. */
+static void a_helper_program_is_not_a_command(void **state)
 {
     const fixture *f = *state;
     static const char *const names[] = {"agent-exec", "bench-agent", "survey"};
@@ -157,7 +157,7 @@ static void a_program_that_is_no_command_is_not_run(void **state)
     }
 }
 
-static void what_is_built_in_stays_so(void **state)
+static void built_in_commands_are_not_replaced(void **state)
 {
     const fixture *f = *state;
     process p;
@@ -168,12 +168,12 @@ static void what_is_built_in_stays_so(void **state)
     process_fini(&p);
 }
 
-static void a_program_that_is_missing_or_broken_is_named(void **state)
+static void a_missing_or_broken_program_is_named(void **state)
 {
     const fixture *f = *state;
     char said[256];
     process p;
-    if (access(ARCP_LIBEXEC_DIRECTORY "/arcp-bench", X_OK) != 0) { /* else it is not missing */
+    if (access(ARCP_LIBEXEC_DIRECTORY "/arcp-bench", X_OK) != 0) { /* otherwise it is not missing */
         assert_int_equal(run(f, &p, WORDS("bench", "--jobs", "1")), 1);
         snprintf(said, sizeof(said),
                  "arcp bench: the program arcp-bench is not installed; searched "
@@ -200,13 +200,13 @@ static void help_needs_no_program(void **state)
     process_fini(&p);
 }
 
-/* The programs of this build, by the names that people type. */
-static void what_was_asked_before_the_name_counts(void **state)
+/* The programs of this build, by the names that users type. */
+static void options_before_the_command_name_are_passed_on(void **state)
 {
     static const struct {
         const char *words[5];
         int exit_status;
-        const char *out, *err; /* what each begins with */
+        const char *out, *err; /* how each output begins */
     } rows[] = {
         {{"bench", "--help"}, 0, "usage: arcp bench ", ""},
         {{"--help", "bench"}, 0, "usage: arcp bench ", ""},
@@ -241,13 +241,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_gets_all_arguments_but_its_name),
-        cmocka_unit_test(beside_comes_before_libexec),
-        cmocka_unit_test(neither_path_nor_the_current_directory_is_looked_at),
-        cmocka_unit_test(a_program_that_is_no_command_is_not_run),
-        cmocka_unit_test(what_is_built_in_stays_so),
-        cmocka_unit_test(a_program_that_is_missing_or_broken_is_named),
+        cmocka_unit_test(the_own_folder_comes_before_libexec),
+        cmocka_unit_test(path_and_the_current_directory_are_not_searched),
+        cmocka_unit_test(a_helper_program_is_not_a_command),
+        cmocka_unit_test(built_in_commands_are_not_replaced),
+        cmocka_unit_test(a_missing_or_broken_program_is_named),
         cmocka_unit_test(help_needs_no_program),
-        cmocka_unit_test(what_was_asked_before_the_name_counts),
+        cmocka_unit_test(options_before_the_command_name_are_passed_on),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -13,7 +13,7 @@ typedef struct tty {
     cell cells[ROWS_MAX][COLUMNS_MAX];
     unsigned columns;
     unsigned row, column; /* of the cursor */
-    unsigned rows;        /* that were reached */
+    unsigned rows;        /* reached so far */
     unsigned char color;
 } tty;
 
@@ -33,7 +33,7 @@ static size_t put(tty *t, arcp_span rest)
 {
     size_t size = character_size((unsigned char)rest.data[0]);
     size = size < rest.size ? size : rest.size;
-    if (t->column == t->columns) { /* terminals wrap when the next character comes */
+    if (t->column == t->columns) { /* terminals wrap at the next character */
         t->column = 0;
         go_down(t);
     }
@@ -51,7 +51,7 @@ static void erase_to_end(tty *t)
     }
 }
 
-/* \033[ number letter; returns its size, 0 when it is not whole. */
+/* Parses \033[ number letter; returns its size, 0 if it is incomplete. */
 static size_t escape(tty *t, arcp_span rest)
 {
     unsigned number = 0;
@@ -76,7 +76,7 @@ static size_t escape(tty *t, arcp_span rest)
         t->row--;
         break;
     default:
-        fail_msg("the sequence ESC%.*s", (int)at, rest.data + 1);
+        fail_msg("unexpected sequence ESC%.*s", (int)at, rest.data + 1);
     }
     return at + 1;
 }

@@ -1,4 +1,4 @@
-/* Help, completions and the manual say the same, because they come from one table. */
+/* Help, completions and the manual agree, because they are generated from one table. */
 #include "support/check.h"
 
 #include <sys/wait.h>
@@ -14,7 +14,7 @@ static void check_contains(const arcp_buf *text, const char *part)
     }
 }
 
-static void the_synopsis_of_submit_is_the_contracts(void **state)
+static void the_synopsis_of_submit_is_as_documented(void **state)
 {
     arcp_buf text = arcp_buf_init();
     arcp__usage_synopsis(ARCP__COMMAND_SUBMIT, &text);
@@ -27,7 +27,7 @@ static void the_synopsis_of_submit_is_the_contracts(void **state)
     arcp_buf_fini(&text);
 }
 
-static void every_option_is_explained_where_it_belongs(void **state)
+static void every_option_is_in_the_help_of_its_command(void **state)
 {
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         arcp_buf text = arcp_buf_init();
@@ -40,7 +40,7 @@ static void every_option_is_explained_where_it_belongs(void **state)
     }
 }
 
-static void a_command_that_asks_no_runtime_has_no_options_about_one(void **state)
+static void a_command_without_a_runtime_has_no_connection_options(void **state)
 {
     static const char *const options[] = {"--url",    "--token",      "--profile",
                                           "--config", "--timestamps", "--quiet"};
@@ -90,7 +90,7 @@ static void every_completion_offers_every_option_and_command(void **state)
     assert_int_equal(none.size, 0);
 }
 
-/* Runs a shell on the script with more lines after it; the exit status. */
+/* Runs a shell on the script followed by more lines; returns the exit status. */
 static int run_bash(arcp_span script, const char *more)
 {
     int ends[2];
@@ -162,7 +162,7 @@ static void read_manual(arcp_buf *page)
     fclose(file);
 }
 
-static void the_manual_page_has_the_tables_options(void **state)
+static void the_manual_page_has_the_options_of_the_table(void **state)
 {
     arcp_buf generated = arcp_buf_init();
     arcp_buf page = arcp_buf_init();
@@ -233,14 +233,14 @@ static void audit_grep_offers_every_event(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_synopsis_of_submit_is_the_contracts),
-        cmocka_unit_test(every_option_is_explained_where_it_belongs),
-        cmocka_unit_test(a_command_that_asks_no_runtime_has_no_options_about_one),
+        cmocka_unit_test(the_synopsis_of_submit_is_as_documented),
+        cmocka_unit_test(every_option_is_in_the_help_of_its_command),
+        cmocka_unit_test(a_command_without_a_runtime_has_no_connection_options),
         cmocka_unit_test(the_overview_names_every_command),
         cmocka_unit_test(every_completion_offers_every_option_and_command),
         cmocka_unit_test(audit_grep_offers_every_event),
         cmocka_unit_test(bash_completes),
-        cmocka_unit_test(the_manual_page_has_the_tables_options),
+        cmocka_unit_test(the_manual_page_has_the_options_of_the_table),
         cmocka_unit_test(the_manuals_synopsis_has_every_command_and_option),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@ static const char *const agents[] = {"hello", "events",   "count",  "stream",   
                                      "echo",  "progress", "parent", "stubborn", "family"};
 #define AGENT_COUNT (sizeof(agents) / sizeof(agents[0]))
 
-/* Nobody here waits for half a minute until an agent gives in. */
+/* No test waits half a minute for an agent to end. */
 static const char config[] = "jobs: {cancel_grace_ms: 2000}\nshutdown: {grace_sec: 3}\n";
 
 void world_start_daemon(world *w, const char *store, unsigned port)
@@ -135,7 +135,7 @@ static bool is_hex(const char *text, size_t size, size_t digits)
     return size > digits && !isxdigit((unsigned char)text[digits]);
 }
 
-/* How many bytes here are an id or a time, and what stands for them. */
+/* The size of the id or time at the start, if any, and its replacement. */
 static size_t changing(const char *text, size_t size, const char **mask)
 {
     static const char *const prefixes[] = {"job_", "msg_", "res_"};

@@ -13,13 +13,13 @@ static const struct percentile_row {
 } percentile_rows[] = {
     {"none", 0, 500, 0},
     {"the median of one", 1, 500, 1},
-    {"the most of one", 1, 1000, 1},
+    {"the maximum of one", 1, 1000, 1},
     {"the median of two is the lower", 2, 500, 1},
     {"the median of three", 3, 500, 2},
     {"90 % of ten", 10, 900, 9},
     {"99 % of ten", 10, 990, 10},
     {"99 % of a hundred", 100, 990, 99},
-    {"the most of a hundred", 100, 1000, 100},
+    {"the maximum of a hundred", 100, 1000, 100},
     {"99 % of a hundred and one", 101, 990, 100},
     {"the median of many", 5001, 500, 2501},
     {"99 % of many", 5001, 990, 4951},
@@ -111,8 +111,8 @@ static void json_is_for_scripts(void **state)
     arcp__load_result_fini(&result);
 }
 
-/* Such latencies are not to be taken for others. */
-static void a_report_says_that_the_program_never_slept(void **state)
+/* These latencies must not be compared with others. */
+static void a_report_mentions_busy_polling(void **state)
 {
     arcp__load_result result;
     arcp__load_options polling = options;
@@ -138,7 +138,7 @@ int main(void)
         cmocka_unit_test(percentiles_are_ranks_rounded_up),
         cmocka_unit_test(the_table_is_for_people),
         cmocka_unit_test(json_is_for_scripts),
-        cmocka_unit_test(a_report_says_that_the_program_never_slept),
+        cmocka_unit_test(a_report_mentions_busy_polling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

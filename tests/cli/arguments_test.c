@@ -1,11 +1,11 @@
-/* The command line: what is understood, and what is said about what is not. */
+/* The command line: valid lines, and the errors for invalid ones. */
 #include "support/check.h"
 
 #include "cli/cli.h"
 
 #define WORDS_MAX 12
 
-/* argv of its own, because a token in it is overwritten. */
+/* A copy of argv, because a token in it is overwritten. */
 typedef struct line {
     char room[512];
     char *argv[WORDS_MAX + 1];
@@ -23,7 +23,7 @@ static void split(line *l, const char *text)
     l->argv[l->argc] = NULL;
 }
 
-/* Parses a line that has to be understood; the caller frees the arguments. */
+/* Parses a line that must be valid; the caller frees the arguments. */
 static void parse(arcp__arguments *arguments, arcp__command command, line *l, const char *text)
 {
     arcp_error err = {0};
@@ -31,7 +31,7 @@ static void parse(arcp__arguments *arguments, arcp__command command, line *l, co
     check_ok(arcp__arguments_parse(arguments, command, l->argc, l->argv, &err), &err);
 }
 
-/* Parses a line that has to be refused, and returns why it was. */
+/* Parses a line that must be refused, and returns the message. */
 static arcp_error refuse(arcp__command command, const char *text)
 {
     arcp__arguments arguments;
@@ -76,7 +76,7 @@ static const struct good {
     {"", ARCP__COMMAND_ANY, ARCP__OPTION_HELP, NULL, 0},
 };
 
-static void lines_are_understood(void **state)
+static void valid_command_lines_are_parsed(void **state)
 {
     for (size_t row = 0; row < sizeof(good_lines) / sizeof(good_lines[0]); row++) {
         const struct good *good = &good_lines[row];
@@ -118,13 +118,13 @@ static const struct bad {
     {"completion", "bash|zsh|fish is missing"},
 };
 
-static void what_is_not_understood_is_said(void **state)
+static void invalid_command_lines_are_reported(void **state)
 {
     for (size_t row = 0; row < sizeof(bad_lines) / sizeof(bad_lines[0]); row++) {
         print_message("  arcp %s\n", bad_lines[row].line);
         const arcp_error err = refuse(ARCP__COMMAND_ANY, bad_lines[row].line);
         if (strstr(err.message, bad_lines[row].says) == NULL) {
-            fail_msg("said: %s", err.message);
+            fail_msg("message: %s", err.message);
         }
     }
 }
@@ -141,7 +141,7 @@ static void repeated_options_keep_their_order(void **state)
     arcp__arguments_fini(&arguments);
 }
 
-static void a_token_leaves_the_command_line(void **state)
+static void a_token_is_erased_from_the_command_line(void **state)
 {
     static const char *const lines[] = {"--token s3cret ping", "--token=s3cret ping",
                                         "ping --token s3cret"};
@@ -157,7 +157,7 @@ static void a_token_leaves_the_command_line(void **state)
     }
 }
 
-static void after_its_subcommand_lease_takes_words_that_begin_with_one_dash(void **state)
+static void after_its_subcommand_lease_accepts_words_with_one_dash(void **state)
 {
     arcp__arguments arguments;
     line l;
@@ -173,7 +173,7 @@ static void after_its_subcommand_lease_takes_words_that_begin_with_one_dash(void
     assert_string_equal(refuse(ARCP__COMMAND_ANY, "watch job -x").message, "unknown option -x");
 }
 
-static void a_program_of_one_command_needs_no_name_of_it(void **state)
+static void a_program_of_one_command_needs_no_command_name(void **state)
 {
     arcp__arguments arguments;
     line l;
@@ -203,7 +203,7 @@ static void the_word_that_names_the_command_is_found(void **state)
         {"--json", 0},
         {"--url", 0},
         {"--profile help bench", 3},
-        {"--sessions 3 bench", 0}, /* an option of the command's */
+        {"--sessions 3 bench", 0}, /* an option of the command */
         {"--dance bench", 0},
         {"--json=yes bench", 0},
         {"-x bench", 0},
@@ -221,12 +221,12 @@ static void the_word_that_names_the_command_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_understood),
-        cmocka_unit_test(what_is_not_understood_is_said),
+        cmocka_unit_test(valid_command_lines_are_parsed),
+        cmocka_unit_test(invalid_command_lines_are_reported),
         cmocka_unit_test(repeated_options_keep_their_order),
-        cmocka_unit_test(a_token_leaves_the_command_line),
-        cmocka_unit_test(after_its_subcommand_lease_takes_words_that_begin_with_one_dash),
-        cmocka_unit_test(a_program_of_one_command_needs_no_name_of_it),
+        cmocka_unit_test(a_token_is_erased_from_the_command_line),
+        cmocka_unit_test(after_its_subcommand_lease_accepts_words_with_one_dash),
+        cmocka_unit_test(a_program_of_one_command_needs_no_command_name),
         cmocka_unit_test(the_word_that_names_the_command_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Where the runtime is and who one is: which source wins, and faults with file, line and key. */
+/* URL and token of the runtime: precedence of the sources, and errors with file, line and key. */
 #include "support/check.h"
 
 #include <signal.h>
@@ -21,7 +21,7 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A home of its own and an environment without ARCP_*. */
+/* A temporary home, and an environment without ARCP_*. */
 static int set_up(void **state)
 {
     static place p;
@@ -81,7 +81,7 @@ static void check_target(const char *url, char *token, const char *profile, cons
     arcp__target_fini(&target);
 }
 
-static void without_anything_the_daemon_of_this_machine_is_asked(void **state)
+static void by_default_the_local_daemon_is_used(void **state)
 {
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, NULL);
 }
@@ -112,17 +112,17 @@ static void the_daemons_token_is_found_in_its_state_directory(void **state)
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-system");
     check_target("ws://localhost:9/arcp", NULL, NULL, "ws://localhost:9/arcp", "from-system");
     check_target("stdio:arcpd --stdio", NULL, NULL, "stdio:arcpd --stdio", "from-system");
-    /* It is nobody else's business. */
+    /* Other users must not be able to read it. */
     check_target("wss://example.org/arcp", NULL, NULL, "wss://example.org/arcp", NULL);
 
-    /* As arcpd has it: a path that is relative is none. */
+    /* As in arcpd, a relative path is ignored. */
     setenv("STATE_DIRECTORY", "sys", 1);
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-xdg");
     setenv("XDG_STATE_HOME", "xdg", 1);
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-home");
 }
 
-static void environment_beats_file_and_options_beat_both(void **state)
+static void options_override_the_environment_which_overrides_the_file(void **state)
 {
     place *p = *state;
     char token[] = "from-option";
@@ -137,7 +137,7 @@ static void environment_beats_file_and_options_beat_both(void **state)
     check_target(NULL, NULL, NULL, "ws://file", "from-file");
 }
 
-static void profiles_win_over_the_files_own_keys(void **state)
+static void profiles_override_the_top_level_keys(void **state)
 {
     place *p = *state;
     write_text(p->config, "url: ws://file\ntoken: top\nprofile: test\nprofiles:\n"
@@ -152,8 +152,9 @@ static void profiles_win_over_the_files_own_keys(void **state)
     check_target(NULL, NULL, NULL, "ws://file", "other");
 }
 
-/* Anybody may name a URL: a copied command, a .env file. The token stays with its own. */
-static void a_token_of_the_file_goes_to_the_url_beside_it_only(void **state)
+/* A URL may come from anywhere: a copied command, a .env file. The token is only for its own URL.
+ */
+static void a_token_of_the_file_is_only_for_the_url_beside_it(void **state)
 {
     place *p = *state;
     char token[] = "given";
@@ -172,7 +173,7 @@ static void a_token_of_the_file_goes_to_the_url_beside_it_only(void **state)
     check_target(NULL, NULL, NULL, "ws://evil.example/arcp", "named");
 }
 
-static void a_token_beside_no_url_is_for_the_default_one(void **state)
+static void a_token_without_a_url_is_for_the_default_url(void **state)
 {
     place *p = *state;
     write_text(p->config, "token: secret\n");
@@ -180,7 +181,7 @@ static void a_token_beside_no_url_is_for_the_default_one(void **state)
     check_target("ws://evil.example/arcp", NULL, NULL, "ws://evil.example/arcp", NULL);
 }
 
-static void where_no_token_is_it_is_said_why(void **state)
+static void a_missing_token_is_explained(void **state)
 {
     place *p = *state;
     arcp__target target;
@@ -217,7 +218,7 @@ static const struct runtime_row {
     {"a name and its address", "ws://localhost:1/", "ws://127.0.0.1:1/", false},
     {"one command", "stdio:arcpd --stdio", "stdio:arcpd --stdio", true},
     {"another command", "stdio:arcpd --stdio", "stdio:evil --stdio", false},
-    {"what is no URL", "h", "i", false},
+    {"an invalid URL", "h", "i", false},
 };
 
 static void a_runtime_is_a_scheme_a_host_and_a_port(void **state)
@@ -246,7 +247,7 @@ static void tokens_come_from_files_and_commands(void **state)
 
 #define TOKEN_BYTES_MAX 65536 /* src/cli/config.c */
 
-static void the_longest_token_is_taken(void **state)
+static void the_longest_token_is_accepted(void **state)
 {
     static char token[TOKEN_BYTES_MAX + 1];
     place *p = *state;
@@ -272,12 +273,13 @@ static const struct fault {
     {"a string for a list", "token_command: pass show\n", ":1: token_command: must be a list"},
     {"an empty list", "token_command: []\n", ":1: token_command: must be a list"},
     {"a program without a name", "token_command: ['', x]\n", ":1: token_command: must be a list"},
-    {"profiles that are no map", "profiles: [a]\n", ":1: profiles: must be a map"},
-    {"a profile that is no map", "profiles:\n  a: b\n", ":2: profiles.a: must be a map"},
-    {"a profile of nothing", "profiles:\n  a:\n", ":2: profiles.a: must be a map"},
+    {"profiles that are not a map", "profiles: [a]\n", ":1: profiles: must be a map"},
+    {"a profile that is not a map", "profiles:\n  a: b\n", ":2: profiles.a: must be a map"},
+    {"an empty profile", "profiles:\n  a:\n", ":2: profiles.a: must be a map"},
     {"a path that is empty", "ca_file: ''\n", ":1: ca_file: must be a string"},
-    {"a word that is none", "token_command: [a, [b]]\n", ":1: token_command[1]: must be a string"},
-    {"a file that is no map", "- a\n", ":1: must be a map"},
+    {"a word that is not a string", "token_command: [a, [b]]\n",
+     ":1: token_command[1]: must be a string"},
+    {"a file that is not a map", "- a\n", ":1: must be a map"},
     {"no YAML", "url: 'a\n", ":2: found unexpected end of stream"},
     {"a profile that is not there", "profile: x\n", ": there is no profile x"},
     {"a token file that is not there", "token_file: /nonexistent/token\n",
@@ -285,21 +287,21 @@ static const struct fault {
     {"a command that fails", "token_command: [sh, -c, 'exit 3']\n", "sh failed (status 3)"},
     {"a token file that is a folder", "token_file: /tmp\n",
      "the token file /tmp cannot be read: Is a directory"},
-    {"a token file that is none", "token_file: /dev/zero\n",
+    {"a token file that is a device", "token_file: /dev/zero\n",
      "the token file /dev/zero cannot be read: it is longer than 65536 bytes"},
     {"a command that is not there", "token_command: [/nonexistent/pass]\n",
      "token_command: /nonexistent/pass failed"}, /* (status 127, ...) under valgrind */
     {"a command that finds no program", "token_command: [sh, -c, /nonexistent/pass]\n",
      "token_command: sh failed (status 127, the program was not found)"},
-    {"a command that says too much", "token_command: [head, -c, '65537', /dev/zero]\n",
+    {"a command with too much output", "token_command: [head, -c, '65537', /dev/zero]\n",
      "token_command: cannot read the output of head: it is longer than 65536 bytes"},
-    /* Not what we ignore ourselves. */
+    /* It must not inherit our ignored signals. */
     {"a command that a closed pipe ends", "token_command: [sh, -c, 'kill -s PIPE $$; echo t']\n",
      "sh failed (signal 13)"},
-    {"a command that says nothing", "token_command: ['true']\n", "true provided no token"},
+    {"a command without output", "token_command: ['true']\n", "true provided no token"},
 };
 
-static void faults_name_file_line_and_key(void **state)
+static void errors_name_file_line_and_key(void **state)
 {
     place *p = *state;
     for (size_t row = 0; row < sizeof(faults) / sizeof(faults[0]); row++) {
@@ -309,7 +311,7 @@ static void faults_name_file_line_and_key(void **state)
         write_text(p->config, faults[row].text);
         assert_int_equal(find(NULL, NULL, NULL, &target, &err), ARCP_E_USAGE);
         if (strstr(err.message, faults[row].says) == NULL) {
-            fail_msg("said: %s", err.message);
+            fail_msg("message: %s", err.message);
         }
         if (faults[row].says[0] == ':') {
             assert_non_null(strstr(err.message, "config.yaml:"));
@@ -331,7 +333,7 @@ static void a_file_that_was_named_must_exist(void **state)
                      ARCP_E_USAGE);
 }
 
-static void an_empty_file_says_nothing(void **state)
+static void an_empty_file_sets_nothing(void **state)
 {
     place *p = *state;
     write_text(p->config, "# nothing yet\n");
@@ -378,24 +380,23 @@ int main(void)
 {
     (void)signal(SIGPIPE, SIG_IGN); /* as arcp does */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_anything_the_daemon_of_this_machine_is_asked,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(by_default_the_local_daemon_is_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_daemons_token_is_found_in_its_state_directory, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(environment_beats_file_and_options_beat_both, set_up,
+        cmocka_unit_test_setup_teardown(options_override_the_environment_which_overrides_the_file,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(profiles_override_the_top_level_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_token_of_the_file_is_only_for_the_url_beside_it, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(profiles_win_over_the_files_own_keys, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_token_of_the_file_goes_to_the_url_beside_it_only, set_up,
+        cmocka_unit_test_setup_teardown(a_token_without_a_url_is_for_the_default_url, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_token_beside_no_url_is_for_the_default_one, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(where_no_token_is_it_is_said_why, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_token_is_explained, set_up, tear_down),
         cmocka_unit_test(a_runtime_is_a_scheme_a_host_and_a_port),
         cmocka_unit_test_setup_teardown(tokens_come_from_files_and_commands, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_longest_token_is_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(faults_name_file_line_and_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_longest_token_is_accepted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_file_line_and_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_was_named_must_exist, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_file_says_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_file_sets_nothing, set_up, tear_down),
         cmocka_unit_test(only_this_machine_is_local),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Files that hold secrets: which of them are read, and what a write leaves. */
+/* Files with secrets: which files are accepted, and the state after a write. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -59,7 +59,7 @@ static void check_refused(arcp_status status, const char *words)
     }
 }
 
-static void what_is_written_is_its_owners_alone(void **state)
+static void a_written_file_is_private_to_its_owner(void **state)
 {
     (void)state;
     struct stat about;
@@ -71,11 +71,11 @@ static void what_is_written_is_its_owners_alone(void **state)
         check_read(is_there ? "later" : "before");
     }
     (void)unlink(file.path);
-    assert_int_equal(rmdir(dir->path), 0); /* nothing stands beside it */
+    assert_int_equal(rmdir(dir->path), 0); /* no other file remains */
 }
 
-/* Of two programs that start at once neither must go on with a secret that the other replaced. */
-static void what_is_made_replaces_nothing(void **state)
+/* When two programs start at once, both must use the same secret. */
+static void creating_replaces_nothing(void **state)
 {
     (void)state;
     struct stat about;
@@ -97,13 +97,13 @@ static void what_is_made_replaces_nothing(void **state)
     check_span(arcp_buf_span(&text), "fourth");
     check_read("fourth");
     assert_int_equal(unlink(file.path), 0);
-    assert_int_equal(rmdir(dir->path), 0); /* nothing stands beside it */
+    assert_int_equal(rmdir(dir->path), 0); /* no other file remains */
 }
 
-static void a_write_that_fails_leaves_what_was_there(void **state)
+static void a_failed_write_keeps_the_old_file(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir(file.path, 0700), 0); /* no file gets over it */
+    assert_int_equal(mkdir(file.path, 0700), 0); /* no file can replace it */
     assert_int_equal(arcp__private_file_replace(&file, ARCP_SPAN_LITERAL("x"), &error), ARCP_E_IO);
     assert_non_null(strstr(error.message, file.path));
     assert_int_equal(rmdir(file.path), 0);
@@ -111,7 +111,7 @@ static void a_write_that_fails_leaves_what_was_there(void **state)
     assert_int_equal(arcp__private_file_replace(&file, ARCP_SPAN_LITERAL("x"), &error), ARCP_E_IO);
 }
 
-static void a_full_disk_leaves_what_was_there_and_nothing_beside_it(void **state)
+static void a_full_disk_keeps_the_old_file_and_leaves_no_temporary_one(void **state)
 {
     struct rlimit before;
     (void)state;
@@ -133,14 +133,14 @@ static void a_full_disk_leaves_what_was_there_and_nothing_beside_it(void **state
     assert_int_equal(rmdir(dir->path), 0);
 }
 
-static void a_path_may_be_as_long_as_the_name_beside_it_allows(void **state)
+static void a_path_may_be_so_long_that_the_temporary_name_just_fits(void **state)
 {
     char path[4200];
     char suffix[32];
     (void)state;
     memset(path, '/', sizeof(path)); /* many slashes are one */
     memcpy(path, dir->path, strlen(dir->path));
-    /* With what is appended to it and the end of string it has to fit 4096 bytes. */
+    /* With the suffix of the temporary name and the NUL it must fit into 4096 bytes. */
     const int more = snprintf(suffix, sizeof(suffix), ".new%ld", (long)getpid());
     for (size_t over = 0; over <= 1; over++) {
         const size_t size = 4095 - (size_t)more + over;
@@ -155,7 +155,7 @@ static void a_path_may_be_as_long_as_the_name_beside_it_allows(void **state)
     assert_string_equal(error.message, "the key file: the path is too long");
 }
 
-static void a_link_in_place_of_the_new_file_is_not_followed(void **state)
+static void a_link_at_the_temporary_name_is_not_followed(void **state)
 {
     (void)state;
     char fresh[600];
@@ -210,7 +210,7 @@ static void a_file_that_others_may_use_is_refused(void **state)
     }
 }
 
-static void a_file_of_another_user_is_refused_where_it_must_be_ours(void **state)
+static void a_file_of_another_user_is_refused_if_it_must_be_ours(void **state)
 {
     (void)state;
     write_text("x");
@@ -224,7 +224,7 @@ static void a_file_of_another_user_is_refused_where_it_must_be_ours(void **state
     }
 }
 
-static void what_is_no_file_is_refused_and_not_waited_for(void **state)
+static void anything_but_a_regular_file_is_refused_without_waiting(void **state)
 {
     (void)state;
     check_refused(ARCP_E_NOT_FOUND, strerror(ENOENT));
@@ -235,7 +235,7 @@ static void what_is_no_file_is_refused_and_not_waited_for(void **state)
     check_refused(ARCP_E_USAGE, "is not a regular file");
 }
 
-static void a_link_is_followed_only_where_it_may_be_one(void **state)
+static void a_link_is_followed_only_if_allowed(void **state)
 {
     (void)state;
     const char *path = file.path;
@@ -252,17 +252,17 @@ static void a_link_is_followed_only_where_it_may_be_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_written_is_its_owners_alone),
-        TEST(what_is_made_replaces_nothing),
-        TEST(a_write_that_fails_leaves_what_was_there),
-        TEST(a_full_disk_leaves_what_was_there_and_nothing_beside_it),
-        TEST(a_path_may_be_as_long_as_the_name_beside_it_allows),
-        TEST(a_link_in_place_of_the_new_file_is_not_followed),
+        TEST(a_written_file_is_private_to_its_owner),
+        TEST(creating_replaces_nothing),
+        TEST(a_failed_write_keeps_the_old_file),
+        TEST(a_full_disk_keeps_the_old_file_and_leaves_no_temporary_one),
+        TEST(a_path_may_be_so_long_that_the_temporary_name_just_fits),
+        TEST(a_link_at_the_temporary_name_is_not_followed),
         TEST(reading_stops_at_the_limit),
         TEST(a_file_that_others_may_use_is_refused),
-        TEST(a_file_of_another_user_is_refused_where_it_must_be_ours),
-        TEST(what_is_no_file_is_refused_and_not_waited_for),
-        TEST(a_link_is_followed_only_where_it_may_be_one),
+        TEST(a_file_of_another_user_is_refused_if_it_must_be_ours),
+        TEST(anything_but_a_regular_file_is_refused_without_waiting),
+        TEST(a_link_is_followed_only_if_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* TLS over a lower stream that the test plays, with a peer of OpenSSL's own: what a peer that does
- * not read, or that sends faster than its records are taken, makes the stream keep. */
+/* TLS over a lower stream that the test implements, with an OpenSSL peer: how much the stream keeps
+ * for a peer that does not read, or that sends faster than its records are read. */
 #include "transport/loop_support.h"
 #include "transport/tls_files.h"
 
@@ -18,9 +18,9 @@ typedef struct world {
     SSL_CTX *peer_context;
     SSL *peer;
     bool is_wanted;     /* the TLS stream reads from the lower one */
-    bool is_stuck;      /* the lower stream takes nothing at once */
+    bool is_stuck;      /* the lower stream writes nothing immediately */
     bool is_broken;     /* the lower stream cannot be written */
-    arcp_buf kept;      /* what it has not written yet */
+    arcp_buf kept;      /* not written yet */
     bool stops_on_read; /* the owner, at each piece */
     size_t received;
     size_t written;
@@ -61,7 +61,7 @@ static bool lower_write(arcp__stream *lower, arcp_buf *bytes, size_t *written)
     return true;
 }
 
-/* What it kept leaves. */
+/* Writes what was kept. */
 static void lower_drain(world *w)
 {
     const size_t size = w->kept.size;
@@ -115,7 +115,7 @@ static bool owner_write(world *w, const char *text)
 
 /* ---- the peer ---- */
 
-/* Hands on what the peer wrote. */
+/* Delivers what the peer wrote. */
 static void from_peer(world *w)
 {
     char *data = NULL;
@@ -198,7 +198,7 @@ static void send_client_hello(world *w, uint16_t number)
                           arcp_span_make((const char *)record, sizeof(record)));
 }
 
-/* ---- the world ---- */
+/* ---- fixture ---- */
 
 static void world_open(world *w, int version)
 {
@@ -241,9 +241,9 @@ static void world_close(world *w)
     test_loop_fini(&w->test);
 }
 
-/* ---- peers that let OpenSSL answer ---- */
+/* ---- peers that make OpenSSL respond ---- */
 
-static void an_answer_of_tls_itself_does_not_count_as_what_was_written(void **state)
+static void bytes_that_tls_sends_itself_do_not_count_as_written(void **state)
 {
     world w;
     world_open(&w, TLS1_2_VERSION);
@@ -251,7 +251,7 @@ static void an_answer_of_tls_itself_does_not_count_as_what_was_written(void **st
     assert_true(owner_write(&w, "first"));
     assert_int_equal(w.written, 0);
     send_client_hello(&w, 1);
-    lower_drain(&w); /* the answer comes behind it, and is kept in its turn */
+    lower_drain(&w); /* the response follows, and is kept in turn */
     assert_int_equal(w.written, strlen("first"));
     assert_true(w.kept.size > 0);
     assert_true(owner_write(&w, "second")); /* the owner was notified that it may */
@@ -262,7 +262,7 @@ static void an_answer_of_tls_itself_does_not_count_as_what_was_written(void **st
     world_close(&w);
 }
 
-static void a_peer_that_lets_tls_answer_and_does_not_read_is_dropped(void **state)
+static void a_peer_that_makes_tls_respond_and_does_not_read_is_dropped(void **state)
 {
     world w;
     uint16_t count = 0;
@@ -274,11 +274,11 @@ static void a_peer_that_lets_tls_answer_and_does_not_read_is_dropped(void **stat
     }
     assert_int_equal(w.ended, 1);
     assert_string_equal(w.why.message, "TLS: the peer does not read");
-    assert_true(count > 1000); /* one that is only slow is not */
+    assert_true(count > 1000); /* a peer that is only slow is not dropped */
     world_close(&w);
 }
 
-static void one_that_reads_may_let_tls_answer_as_often_as_it_likes(void **state)
+static void a_peer_that_reads_may_make_tls_respond_without_limit(void **state)
 {
     world w;
     world_open(&w, TLS1_3_VERSION);
@@ -295,7 +295,7 @@ static void one_that_reads_may_let_tls_answer_as_often_as_it_likes(void **state)
 
 /* ---- peers that send faster than they are read ---- */
 
-static void nothing_more_is_read_while_records_wait_to_be_taken(void **state)
+static void nothing_more_is_read_while_received_records_wait(void **state)
 {
     world w;
     world_open(&w, TLS1_3_VERSION);
@@ -307,7 +307,7 @@ static void nothing_more_is_read_while_records_wait_to_be_taken(void **state)
     while (w.received < 100) {
         const size_t before = w.received;
         w.tls->ops->start(w.tls);
-        assert_false(w.is_wanted); /* the records that are here come first */
+        assert_false(w.is_wanted); /* records already received come first */
         run_until(&w.test, w.received > before);
         assert_int_equal(w.received, before + 1);
         assert_false(w.is_wanted);
@@ -317,7 +317,7 @@ static void nothing_more_is_read_while_records_wait_to_be_taken(void **state)
     world_close(&w);
 }
 
-static void nothing_more_is_read_behind_the_end(void **state)
+static void nothing_is_read_after_the_end(void **state)
 {
     world w;
     world_open(&w, TLS1_3_VERSION);
@@ -333,7 +333,7 @@ static void nothing_more_is_read_behind_the_end(void **state)
 
 /* ---- writes that fail ---- */
 
-static void each_write_behind_one_that_failed_fails_too(void **state)
+static void after_a_failed_write_all_writes_fail(void **state)
 {
     world w;
     world_open(&w, TLS1_3_VERSION);
@@ -349,12 +349,12 @@ static void each_write_behind_one_that_failed_fails_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_of_tls_itself_does_not_count_as_what_was_written),
-        cmocka_unit_test(a_peer_that_lets_tls_answer_and_does_not_read_is_dropped),
-        cmocka_unit_test(one_that_reads_may_let_tls_answer_as_often_as_it_likes),
-        cmocka_unit_test(nothing_more_is_read_while_records_wait_to_be_taken),
-        cmocka_unit_test(nothing_more_is_read_behind_the_end),
-        cmocka_unit_test(each_write_behind_one_that_failed_fails_too),
+        cmocka_unit_test(bytes_that_tls_sends_itself_do_not_count_as_written),
+        cmocka_unit_test(a_peer_that_makes_tls_respond_and_does_not_read_is_dropped),
+        cmocka_unit_test(a_peer_that_reads_may_make_tls_respond_without_limit),
+        cmocka_unit_test(nothing_more_is_read_while_received_records_wait),
+        cmocka_unit_test(nothing_is_read_after_the_end),
+        cmocka_unit_test(after_a_failed_write_all_writes_fail),
     };
     return cmocka_run_group_tests(tests, tls_files_setup, tls_files_teardown);
 }

@@ -1,5 +1,5 @@
-/* Names with several addresses, some of which lead nowhere. The program is linked so that the
- * resolver is ours (CMakeLists.txt). */
+/* Names with several addresses, some of them unreachable. The program is linked with a resolver of
+ * the test (CMakeLists.txt). */
 #include "transport/dial.h"
 #include "transport/raw_peer.h"
 #include "transport/server.h"
@@ -89,7 +89,7 @@ static unsigned port_of(const char *url)
     return (unsigned)strtoul(strrchr(url, ':') + 1, NULL, 10);
 }
 
-/* A port where nobody listens. */
+/* A port without a listener. */
 static unsigned refusing_port(void)
 {
     char url[64];
@@ -97,7 +97,7 @@ static unsigned refusing_port(void)
     return port_of(url);
 }
 
-/* A port that answers nothing: its queue is full. */
+/* A port that does not respond: its backlog is full. */
 typedef struct silent {
     int listener;
     int fillers[8];
@@ -143,7 +143,7 @@ static void open_server(server *s)
     server_open(s, NULL, options);
 }
 
-static void the_address_behind_one_that_refuses_is_tried(void **state)
+static void after_a_refused_connection_the_next_address_is_tried(void **state)
 {
     server s;
     dial d;
@@ -158,7 +158,7 @@ static void the_address_behind_one_that_refuses_is_tried(void **state)
     server_fini(&s);
 }
 
-static void the_address_behind_one_that_is_silent_is_tried(void **state)
+static void after_a_silent_address_the_next_one_is_tried(void **state)
 {
     server s;
     dial d;
@@ -166,7 +166,8 @@ static void the_address_behind_one_that_is_silent_is_tried(void **state)
     open_server(&s);
     add_address("127.0.0.1", silent_open(&first));
     add_address("127.0.0.1", port_of(s.url));
-    arcp_connect_options options = within(2 * TEST_PATIENCE_MS); /* it gets 2 s of them */
+    arcp_connect_options options =
+        within(2 * TEST_PATIENCE_MS); /* the silent address gets 2 s of it */
     dial_begin(&d, &s.test, "ws://several.example/arcp", &options);
     dial_wait(&d, &s.test);
     assert_true(d.connected);
@@ -175,7 +176,7 @@ static void the_address_behind_one_that_is_silent_is_tried(void **state)
     server_fini(&s);
 }
 
-static void the_last_failure_is_told(void **state)
+static void the_last_error_is_reported(void **state)
 {
     test_loop test;
     dial d;
@@ -191,7 +192,7 @@ static void the_last_failure_is_told(void **state)
     test_loop_fini(&test);
 }
 
-static void silence_everywhere_runs_into_the_deadline(void **state)
+static void with_only_silent_addresses_connecting_times_out(void **state)
 {
     test_loop test;
     dial d;
@@ -211,7 +212,7 @@ static void silence_everywhere_runs_into_the_deadline(void **state)
     test_loop_fini(&test);
 }
 
-static void a_name_without_an_address_is_told(void **state)
+static void a_name_without_an_address_is_an_error(void **state)
 {
     test_loop test;
     dial d;
@@ -233,7 +234,7 @@ static void a_look_up_can_be_cancelled(void **state)
     add_address("127.0.0.1", refusing_port());
     arcp_connect_options options = within(2 * TEST_PATIENCE_MS);
     dial_begin(&d, &test, "ws://several.example/arcp", &options);
-    uv_run(&test.loop, UV_RUN_NOWAIT); /* asked, not answered yet */
+    uv_run(&test.loop, UV_RUN_NOWAIT); /* the lookup has started and not completed */
     arcp_connector_cancel(d.connector);
     test_loop_fini(&test);
     assert_false(d.connected || d.failed);
@@ -243,11 +244,11 @@ static void a_look_up_can_be_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_address_behind_one_that_refuses_is_tried),
-        cmocka_unit_test(the_address_behind_one_that_is_silent_is_tried),
-        cmocka_unit_test(the_last_failure_is_told),
-        cmocka_unit_test(silence_everywhere_runs_into_the_deadline),
-        cmocka_unit_test(a_name_without_an_address_is_told),
+        cmocka_unit_test(after_a_refused_connection_the_next_address_is_tried),
+        cmocka_unit_test(after_a_silent_address_the_next_one_is_tried),
+        cmocka_unit_test(the_last_error_is_reported),
+        cmocka_unit_test(with_only_silent_addresses_connecting_times_out),
+        cmocka_unit_test(a_name_without_an_address_is_an_error),
         cmocka_unit_test(a_look_up_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Peers of whom nothing is known yet: how many there may be, what they may send, and that it is
- * the oldest of them that goes. */
+/* Pending peers, which are not authenticated: how many there may be, how much they may send, and
+ * that the oldest one is closed above a limit. */
 #include "transport/raw_peer.h"
 #include "transport/server.h"
 #include "transport/websocket_frames.h"
@@ -71,16 +71,16 @@ static size_t pending(const crowd *c)
     return stats.pending;
 }
 
-/* ---- how many ---- */
+/* ---- number of peers ---- */
 
-static void past_the_limit_of_an_address_its_oldest_is_answered_503(void **state)
+static void above_the_limit_of_an_address_its_oldest_peer_gets_503(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){.pending_per_address_max = 3});
     for (size_t i = 0; i < 3; i++) {
         join(&c);
     }
-    assert_int_equal(c.s.refused, 0); /* at the limit nobody goes */
+    assert_int_equal(c.s.refused, 0); /* at the limit nothing is closed */
     raw_peer *late = join(&c);
     raw_peer_expect(&c.peers[0], "HTTP/1.1 503 ");
     raw_peer_expect_end(&c.peers[0]);
@@ -88,13 +88,13 @@ static void past_the_limit_of_an_address_its_oldest_is_answered_503(void **state
     assert_int_equal(c.s.refused_status, 503);
     assert_string_equal(c.s.refused_why, "too many pending connections from this address");
     assert_int_equal(pending(&c), 3);
-    raw_peer_upgrade(late); /* the newcomer is served */
+    raw_peer_upgrade(late); /* the new one is served */
     raw_peer_upgrade(&c.peers[1]);
     assert_int_equal(c.s.accepted, 2);
     crowd_fini(&c);
 }
 
-static void past_the_limit_of_all_the_oldest_goes(void **state)
+static void above_the_total_limit_the_oldest_is_closed(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){.pending_max = 2});
@@ -128,7 +128,7 @@ static void join_from_elsewhere(crowd *c)
     test_loop_settle(&c->s.test);
 }
 
-static void one_address_takes_no_place_of_another(void **state)
+static void peers_of_one_address_do_not_evict_those_of_another(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){.pending_per_address_max = 2});
@@ -164,18 +164,18 @@ static void an_upgraded_connection_is_pending_until_it_is_admitted(void **state)
     assert_int_equal(pending(&c), 0);
     join(&c);
     test_loop_settle(&c.s.test);
-    assert_false(c.s.owners[1].closed); /* the admitted one takes nobody's place */
+    assert_false(c.s.owners[1].closed); /* an admitted one does not count */
     crowd_fini(&c);
 }
 
-static void a_refused_peer_that_stays_goes_first(void **state)
+static void a_refused_peer_that_stays_is_closed_first(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){.pending_max = 1});
     raw_peer_send_text(join(&c), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     raw_peer_expect(&c.peers[0], "HTTP/1.1 404 ");
     join_and_upgrade(&c);
-    assert_int_equal(c.s.refused, 1); /* it was told once */
+    assert_int_equal(c.s.refused, 1); /* it was refused once */
     assert_int_equal(pending(&c), 1);
     crowd_fini(&c);
 }
@@ -220,9 +220,9 @@ static void a_listener_may_be_closed_when_one_is_evicted(void **state)
     crowd_fini(&c);
 }
 
-/* ---- how much ---- */
+/* ---- bytes ---- */
 
-/* A masked text frame of 4 096 bytes is announced, and so much of it sent. */
+/* Announces a masked text frame of 4 096 bytes, and sends `size` bytes of it. */
 static void send_part(crowd *c, raw_peer *peer, size_t size)
 {
     char frame[8 + 4096] = "\x81\xfe\x10\x00mask";
@@ -231,7 +231,7 @@ static void send_part(crowd *c, raw_peer *peer, size_t size)
     test_loop_settle(&c->s.test);
 }
 
-static void past_the_bytes_of_all_the_oldest_that_sent_some_goes(void **state)
+static void above_the_total_byte_limit_the_oldest_sender_is_closed(void **state)
 {
     const size_t head = strlen(raw_upgrade);
     crowd c;
@@ -241,7 +241,7 @@ static void past_the_bytes_of_all_the_oldest_that_sent_some_goes(void **state)
     raw_peer *second = join_and_upgrade(&c);
     send_part(&c, first, 1000);
     send_part(&c, second, 1000);
-    assert_false(c.s.owners[0].closed); /* at the limit nobody goes */
+    assert_false(c.s.owners[0].closed); /* at the limit nothing is closed */
     arcp_admission_stats stats = arcp_admission_stats_init();
     arcp_admission_get_stats(c.admission, &stats);
     assert_int_equal(stats.pending_bytes, 2 * head + 2000);
@@ -254,7 +254,7 @@ static void past_the_bytes_of_all_the_oldest_that_sent_some_goes(void **state)
     crowd_fini(&c);
 }
 
-static void one_that_sends_too_much_alone_goes_itself(void **state)
+static void a_peer_that_exceeds_the_byte_limit_alone_is_closed_itself(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){.pending_bytes_max = strlen(raw_upgrade) + 500});
@@ -263,7 +263,7 @@ static void one_that_sends_too_much_alone_goes_itself(void **state)
     run_until(&c.s.test, c.s.owners[0].closed);
     raw_peer_expect_end(peer);
 
-    raw_peer *head = join(&c); /* and before its upgrade */
+    raw_peer *head = join(&c); /* also before its upgrade */
     char text[1024];
     memset(text, 'x', sizeof(text));
     raw_peer_send_text(head, "GET /arcp HTTP/1.1\r\nX: ");
@@ -273,8 +273,7 @@ static void one_that_sends_too_much_alone_goes_itself(void **state)
     crowd_fini(&c);
 }
 
-/* It holds nothing of that. */
-static void what_a_refused_peer_still_sends_takes_nobodys_place(void **state)
+static void bytes_from_a_refused_peer_evict_no_other_peer(void **state)
 {
     crowd c;
     char text[4096];
@@ -291,7 +290,7 @@ static void what_a_refused_peer_still_sends_takes_nobodys_place(void **state)
     crowd_fini(&c);
 }
 
-static void an_admitted_connection_may_send_what_it_likes(void **state)
+static void an_admitted_connection_has_no_byte_limit(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){.pending_bytes_max = strlen(raw_upgrade) + 500});
@@ -304,7 +303,7 @@ static void an_admitted_connection_may_send_what_it_likes(void **state)
 
 /* ---- all connections ---- */
 
-static void past_all_connections_a_pending_one_goes_or_the_newcomer_is_refused(void **state)
+static void at_the_connection_limit_a_pending_one_is_closed_or_the_new_one_refused(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){.connections_max = 2});
@@ -325,14 +324,14 @@ static void past_all_connections_a_pending_one_goes_or_the_newcomer_is_refused(v
     assert_false(c.s.owners[0].closed);
     assert_false(c.s.owners[1].closed);
 
-    owner_release(&c.s.owners[0]); /* one that leaves makes room */
+    owner_release(&c.s.owners[0]); /* a closed one makes room */
     join_and_upgrade(&c);
     crowd_fini(&c);
 }
 
 /* ---- time ---- */
 
-static void a_connection_says_how_long_its_handshake_took(void **state)
+static void the_duration_of_the_handshake_is_reported(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){0});
@@ -348,7 +347,7 @@ static void a_connection_says_how_long_its_handshake_took(void **state)
     crowd_fini(&c);
 }
 
-static void new_limits_are_for_those_who_come_then(void **state)
+static void new_limits_apply_to_new_connections(void **state)
 {
     crowd c;
     crowd_open(&c, (arcp_admission_limits){.pending_max = 3});
@@ -367,7 +366,7 @@ static void new_limits_are_for_those_who_come_then(void **state)
     crowd_fini(&c);
 }
 
-/* Its listener is closed, and the test's reference is gone: only the connection has one. */
+/* The listener is closed and the test's reference released: only the connection has a reference. */
 static void the_last_of_a_closed_listener_can_be_evicted(void **state)
 {
     crowd c;
@@ -387,21 +386,21 @@ static void the_last_of_a_closed_listener_can_be_evicted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(past_the_limit_of_an_address_its_oldest_is_answered_503),
-        cmocka_unit_test(past_the_limit_of_all_the_oldest_goes),
-        cmocka_unit_test(one_address_takes_no_place_of_another),
+        cmocka_unit_test(above_the_limit_of_an_address_its_oldest_peer_gets_503),
+        cmocka_unit_test(above_the_total_limit_the_oldest_is_closed),
+        cmocka_unit_test(peers_of_one_address_do_not_evict_those_of_another),
         cmocka_unit_test(an_upgraded_connection_is_pending_until_it_is_admitted),
-        cmocka_unit_test(a_refused_peer_that_stays_goes_first),
+        cmocka_unit_test(a_refused_peer_that_stays_is_closed_first),
         cmocka_unit_test(listeners_may_share_the_limits),
         cmocka_unit_test(a_listener_may_be_closed_when_one_is_evicted),
-        cmocka_unit_test(past_the_bytes_of_all_the_oldest_that_sent_some_goes),
+        cmocka_unit_test(above_the_total_byte_limit_the_oldest_sender_is_closed),
         cmocka_unit_test(the_last_of_a_closed_listener_can_be_evicted),
-        cmocka_unit_test(one_that_sends_too_much_alone_goes_itself),
-        cmocka_unit_test(what_a_refused_peer_still_sends_takes_nobodys_place),
-        cmocka_unit_test(an_admitted_connection_may_send_what_it_likes),
-        cmocka_unit_test(past_all_connections_a_pending_one_goes_or_the_newcomer_is_refused),
-        cmocka_unit_test(a_connection_says_how_long_its_handshake_took),
-        cmocka_unit_test(new_limits_are_for_those_who_come_then),
+        cmocka_unit_test(a_peer_that_exceeds_the_byte_limit_alone_is_closed_itself),
+        cmocka_unit_test(bytes_from_a_refused_peer_evict_no_other_peer),
+        cmocka_unit_test(an_admitted_connection_has_no_byte_limit),
+        cmocka_unit_test(at_the_connection_limit_a_pending_one_is_closed_or_the_new_one_refused),
+        cmocka_unit_test(the_duration_of_the_handshake_is_reported),
+        cmocka_unit_test(new_limits_apply_to_new_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Programs behind pipes: how they start, speak, end, and do not outlive us. */
+/* Child programs connected by pipes: how they start, exchange frames and end, and that none
+ * remains. */
 #include "transport/dial.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static void child_close(child *c)
 
 #define LONG (2 * TEST_PATIENCE_MS)
 
-/* The program's first line, once it came, is a process id. */
+/* Waits for the first line of the program, which is a process id. */
 static pid_t logged_pid(child *c)
 {
     arcp_buf_append_byte(&c->owner.log, '\0');
@@ -55,11 +56,11 @@ static void wait_until_gone(child *c, pid_t pid)
 {
     while (kill(pid, 0) == 0 || errno != ESRCH) {
         test_loop_settle(&c->test);
-        usleep(1000); /* another process's doing: nothing of ours tells of it */
+        usleep(1000); /* another process does it: the loop is not notified */
     }
 }
 
-static void a_program_is_spoken_with_and_ends_with_us(void **state)
+static void a_program_exchanges_frames_and_ends_when_we_close(void **state)
 {
     child c;
     child_open(&c, "cat", LONG);
@@ -77,7 +78,7 @@ static void a_program_is_spoken_with_and_ends_with_us(void **state)
     child_close(&c);
 }
 
-static void large_frames_pass_both_ways(void **state)
+static void large_frames_are_sent_in_both_directions(void **state)
 {
     child c;
     enum { COUNT = 16, SIZE = 1 << 20 };
@@ -97,7 +98,7 @@ static void large_frames_pass_both_ways(void **state)
     child_close(&c);
 }
 
-static void the_words_of_the_command_reach_the_program(void **state)
+static void the_arguments_of_the_command_reach_the_program(void **state)
 {
     child c;
     child_open(&c, "printf '%s\\n' 'a b' \"c d\" e\\ f '$HOME'", LONG);
@@ -107,7 +108,7 @@ static void the_words_of_the_command_reach_the_program(void **state)
     child_close(&c);
 }
 
-static void a_program_that_ends_well_closed_in_order(void **state)
+static void a_program_that_exits_with_0_closes_normally(void **state)
 {
     child c;
     child_open(&c, "sh -c 'echo one; echo two; exit 0'", LONG);
@@ -117,7 +118,7 @@ static void a_program_that_ends_well_closed_in_order(void **state)
     child_close(&c);
 }
 
-static void a_program_that_fails_says_so(void **state)
+static void a_program_that_fails_is_reported_with_its_exit_status(void **state)
 {
     child c;
     child_open(&c, "sh -c 'echo last words; exit 3'", LONG);
@@ -128,7 +129,7 @@ static void a_program_that_fails_says_so(void **state)
     child_close(&c);
 }
 
-static void a_program_that_is_killed_says_so(void **state)
+static void a_program_that_is_killed_is_reported_with_its_signal(void **state)
 {
     child c;
     child_open(&c, "sh -c 'kill -KILL $$'", LONG);
@@ -138,8 +139,8 @@ static void a_program_that_is_killed_says_so(void **state)
     child_close(&c);
 }
 
-/* Not "broken pipe": that would hide what went wrong. */
-static void a_program_that_fails_while_we_write_says_its_status(void **state)
+/* Not as "broken pipe", which would hide the reason. */
+static void a_program_that_fails_while_we_write_is_reported_with_its_exit_status(void **state)
 {
     child c;
     child_open(&c, "sh -c 'exec <&-; exit 4'", LONG);
@@ -157,7 +158,7 @@ static void a_program_that_fails_while_we_write_says_its_status(void **state)
     child_close(&c);
 }
 
-static void a_bad_exit_after_our_close_is_not_our_concern(void **state)
+static void a_failed_exit_after_our_close_is_ignored(void **state)
 {
     child c;
     child_open(&c, "sh -c 'echo ready; cat >/dev/null; exit 5'", LONG);
@@ -168,7 +169,7 @@ static void a_bad_exit_after_our_close_is_not_our_concern(void **state)
     child_close(&c);
 }
 
-static void a_program_that_stays_is_killed_with_all_it_started(void **state)
+static void a_program_that_does_not_end_is_killed_with_its_children(void **state)
 {
     child c;
     child_open(&c, "sh -c 'trap \"\" TERM HUP; sleep 1000 & echo $!; wait'", 50);
@@ -202,8 +203,8 @@ static void abort_kills_at_once(void **state)
     child_close(&c);
 }
 
-/* What a program leaves behind may hold its output open for ever. */
-static void an_output_that_outlives_the_program_is_not_waited_for(void **state)
+/* A child of the program may hold its output open for ever. */
+static void output_held_open_by_a_child_is_not_waited_for(void **state)
 {
     child c;
     child_open(&c, "sh -c 'sleep 1000 & echo $!; exit 0'", 50);
@@ -214,8 +215,8 @@ static void an_output_that_outlives_the_program_is_not_waited_for(void **state)
     child_close(&c);
 }
 
-/* It does not listen any more: there is nothing to go on sending for. */
-static void the_end_of_a_programs_output_is_the_end_for_every_owner(void **state)
+/* The program does not read any more, so sending makes no sense. */
+static void the_end_of_the_output_of_a_program_closes_the_connection(void **state)
 {
     child c;
     memset(&c, 0, sizeof(c));
@@ -228,7 +229,7 @@ static void the_end_of_a_programs_output_is_the_end_for_every_owner(void **state
     child_close(&c);
 }
 
-static void a_program_that_does_not_exist_is_named_at_once(void **state)
+static void a_program_that_does_not_exist_is_reported_at_once(void **state)
 {
     test_loop test;
     test_loop_init(&test);
@@ -244,7 +245,7 @@ static void a_program_that_does_not_exist_is_named_at_once(void **state)
     test_loop_fini(&test);
 }
 
-static void a_stdio_url_connects_later_like_any_other(void **state)
+static void a_stdio_url_connects_asynchronously_like_others(void **state)
 {
     test_loop test;
     dial d;
@@ -267,28 +268,28 @@ static void a_cancelled_stdio_connector_leaves_no_program(void **state)
     dial_begin(&d, &test, "stdio:sleep 1000", NULL);
     arcp_connector_cancel(d.connector);
     dial_fini(&d);
-    test_loop_fini(&test); /* returns when the program is gone */
+    test_loop_fini(&test); /* returns when the program has ended */
     assert_false(d.connected || d.failed);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_is_spoken_with_and_ends_with_us),
-        cmocka_unit_test(large_frames_pass_both_ways),
-        cmocka_unit_test(the_words_of_the_command_reach_the_program),
-        cmocka_unit_test(a_program_that_ends_well_closed_in_order),
-        cmocka_unit_test(a_program_that_fails_says_so),
-        cmocka_unit_test(a_program_that_is_killed_says_so),
-        cmocka_unit_test(a_program_that_fails_while_we_write_says_its_status),
-        cmocka_unit_test(a_bad_exit_after_our_close_is_not_our_concern),
-        cmocka_unit_test(a_program_that_stays_is_killed_with_all_it_started),
+        cmocka_unit_test(a_program_exchanges_frames_and_ends_when_we_close),
+        cmocka_unit_test(large_frames_are_sent_in_both_directions),
+        cmocka_unit_test(the_arguments_of_the_command_reach_the_program),
+        cmocka_unit_test(a_program_that_exits_with_0_closes_normally),
+        cmocka_unit_test(a_program_that_fails_is_reported_with_its_exit_status),
+        cmocka_unit_test(a_program_that_is_killed_is_reported_with_its_signal),
+        cmocka_unit_test(a_program_that_fails_while_we_write_is_reported_with_its_exit_status),
+        cmocka_unit_test(a_failed_exit_after_our_close_is_ignored),
+        cmocka_unit_test(a_program_that_does_not_end_is_killed_with_its_children),
         cmocka_unit_test(release_kills_at_once),
         cmocka_unit_test(abort_kills_at_once),
-        cmocka_unit_test(an_output_that_outlives_the_program_is_not_waited_for),
-        cmocka_unit_test(the_end_of_a_programs_output_is_the_end_for_every_owner),
-        cmocka_unit_test(a_program_that_does_not_exist_is_named_at_once),
-        cmocka_unit_test(a_stdio_url_connects_later_like_any_other),
+        cmocka_unit_test(output_held_open_by_a_child_is_not_waited_for),
+        cmocka_unit_test(the_end_of_the_output_of_a_program_closes_the_connection),
+        cmocka_unit_test(a_program_that_does_not_exist_is_reported_at_once),
+        cmocka_unit_test(a_stdio_url_connects_asynchronously_like_others),
         cmocka_unit_test(a_cancelled_stdio_connector_leaves_no_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The table of what holds for every transport. */
+/* Test cases for every transport. */
 #ifndef ARCP_TESTS_CONFORMANCE_H
 #define ARCP_TESTS_CONFORMANCE_H
 
@@ -10,7 +10,7 @@ typedef struct conformance_case {
     uint32_t close_timeout_ms;
 } conformance_case;
 
-/* Most closes must not need the timeout: theirs is longer than the test's patience. */
+/* Longer than TEST_PATIENCE_MS, for closes that must not need the timeout. */
 #define CASE(function) CASE_WITH_TIMEOUT(function, 2 * TEST_PATIENCE_MS)
 #define CASE_WITH_TIMEOUT(function, after)                                                         \
     {                                                                                              \

@@ -1,8 +1,8 @@
-/* What every transport promises about ends. */
+/* What every transport guarantees about closing. */
 #include "transport/conformance.h"
 
-/* Over lines an end has no code: the other side sees the end of its input, which is an
- * orderly close. */
+/* The lines transport has no close codes: the other side sees the end of its input, which is a
+ * normal close. */
 static arcp_close_code as_seen(const pair *p, arcp_close_code code)
 {
     return pair_has_codes(p) ? code : ARCP_CLOSE_NORMAL;
@@ -101,7 +101,7 @@ static void a_close_behind_unread_frames_comes_after_them(pair *p)
     run_until(&p->test, p->a.closed);
 }
 
-/* More than the buffers between the ends take. */
+/* More than the buffers between the ends can hold. */
 static void send_more_than_fits(pair *p)
 {
     static char data[64 * 1024];

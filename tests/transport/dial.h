@@ -1,4 +1,4 @@
-/* One arcp_connect under test, and what came of it. */
+/* One arcp_connect under test, and its outcome. */
 #ifndef ARCP_TESTS_DIAL_H
 #define ARCP_TESTS_DIAL_H
 
@@ -13,9 +13,9 @@ typedef struct dial {
     arcp_error err;
 } dial;
 
-/* Begins; fails the test when the call itself fails. */
+/* Starts it; fails the test if the call fails. */
 void dial_begin(dial *d, test_loop *test, const char *url, const arcp_connect_options *options);
-/* Runs the loop until it has an answer. */
+/* Runs the loop until it has connected or failed. */
 void dial_wait(dial *d, test_loop *test);
 /* Waits for a failure whose message has this text. */
 void dial_expect_failure(dial *d, test_loop *test, arcp_status status, const char *message);

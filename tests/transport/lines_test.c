@@ -1,4 +1,4 @@
-/* Lines, command words, and what waits to be sent: the parts that need no loop. */
+/* Lines, command words and the send queue: the parts that need no event loop. */
 #include "support/check.h"
 
 #include "base/alloc.h"
@@ -26,17 +26,17 @@ static const line_row line_rows[] = {
     {"blank lines", "\n\n  \n\t\r\n\r\na\n\n", "a|"},
     {"a last line that is blank", "a\n  ", "a|"},
     {"blanks around stay", " a \n", " a |"},
-    {"a line at the cap", "0123456789\na\n", "0123456789|a|"},
-    {"a line at the cap with a carriage return", "0123456789\r\na\n", "0123456789|a|"},
-    {"a last line at the cap", "0123456789", "0123456789|"},
-    {"a line above the cap", "a\n0123456789x\nnever\n", "a|!"},
-    {"a line above the cap with a carriage return", "0123456789x\r\n", "!"},
-    {"a last line above the cap", "0123456789x", "!"},
-    {"a line far above the cap", "0123456789012345678901234567890123456789\nnever\n", "!"},
-    {"a line of blanks above the cap", "             \nnever\n", "!"},
+    {"a line at the limit", "0123456789\na\n", "0123456789|a|"},
+    {"a line at the limit with a carriage return", "0123456789\r\na\n", "0123456789|a|"},
+    {"a last line at the limit", "0123456789", "0123456789|"},
+    {"a line above the limit", "a\n0123456789x\nnever\n", "a|!"},
+    {"a line above the limit with a carriage return", "0123456789x\r\n", "!"},
+    {"a last line above the limit", "0123456789x", "!"},
+    {"a line far above the limit", "0123456789012345678901234567890123456789\nnever\n", "!"},
+    {"a line of blanks above the limit", "             \nnever\n", "!"},
 };
 
-/* False when reading is over. */
+/* False at the end of reading. */
 static bool note(arcp__line_event event, arcp_span line, arcp_buf *log)
 {
     switch (event) {
@@ -70,7 +70,7 @@ static void read_lines(arcp_span text, size_t piece, arcp_buf *log)
     arcp__line_reader_fini(&reader);
 }
 
-static void lines_are_read_however_they_arrive(void **state)
+static void lines_are_read_in_any_split(void **state)
 {
     for (size_t i = 0; i < sizeof(line_rows) / sizeof(line_rows[0]); i++) {
         for (size_t piece = 1; piece < 50; piece++) {
@@ -85,7 +85,7 @@ static void lines_are_read_however_they_arrive(void **state)
     }
 }
 
-static void a_line_reader_at_rest_holds_no_memory(void **state)
+static void an_idle_line_reader_holds_no_memory(void **state)
 {
     arcp__line_reader reader = {.line_bytes_max = 1000};
     arcp_span line = {NULL, 0};
@@ -163,8 +163,8 @@ static void a_command_has_no_nul(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_read_however_they_arrive),
-        cmocka_unit_test(a_line_reader_at_rest_holds_no_memory),
+        cmocka_unit_test(lines_are_read_in_any_split),
+        cmocka_unit_test(an_idle_line_reader_holds_no_memory),
         cmocka_unit_test(commands_are_split_as_a_shell_does),
         cmocka_unit_test(a_command_has_no_nul),
     };

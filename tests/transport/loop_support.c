@@ -38,7 +38,7 @@ void test_loop_init(test_loop *test)
 {
     signal(SIGPIPE, SIG_IGN);
     memset(test, 0, sizeof(*test));
-    /* The first loop of a process leaves descriptors of libuv's own behind. */
+    /* After the first loop of a process, libuv keeps some descriptors open. */
     assert_int_equal(uv_loop_init(&test->loop), 0);
     assert_int_equal(uv_loop_close(&test->loop), 0);
     test->fds_before = open_fd_count();
@@ -57,7 +57,7 @@ void test_loop_step(test_loop *test, const char *what)
     uv_unref((uv_handle_t *)&test->watchdog);
     uv_timer_stop(&test->watchdog);
     if (test->late) {
-        fail_msg("it did not happen: %s", what);
+        fail_msg("timed out waiting for: %s", what);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Running a libuv loop in a test: until something has happened, and not for ever. */
+/* Runs a libuv loop in a test until a condition holds, with a time limit. */
 #ifndef ARCP_TESTS_LOOP_SUPPORT_H
 #define ARCP_TESTS_LOOP_SUPPORT_H
 
@@ -6,7 +6,7 @@
 
 #include <uv.h>
 
-#define TEST_PATIENCE_MS 60000 /* for a machine under valgrind with other things to do */
+#define TEST_PATIENCE_MS 60000 /* enough for valgrind on a busy machine */
 
 typedef struct test_loop {
     uv_loop_t loop;
@@ -17,13 +17,13 @@ typedef struct test_loop {
 
 void test_loop_init(test_loop *test);
 
-/* One round of the loop; fails the test when it waited too long for `what`. */
+/* Runs the loop once; fails the test if `what` was waited for too long. */
 void test_loop_step(test_loop *test, const char *what);
 
-/* As many rounds as it takes until nothing is due without waiting. */
+/* Runs the loop until nothing is left to do without waiting. */
 void test_loop_settle(test_loop *test);
 
-/* Lets everything end, and fails the test when a handle or a descriptor is left. */
+/* Runs the loop to its end; fails the test if a handle or a descriptor is left open. */
 void test_loop_fini(test_loop *test);
 
 #define run_until(test, condition)                                                                 \
@@ -33,10 +33,10 @@ void test_loop_fini(test_loop *test);
         }                                                                                          \
     } while (0)
 
-/* A file without a name that holds the text, at its beginning. */
+/* Descriptor of an unnamed file with this text, positioned at its start. */
 int open_temporary(const char *text);
 
-/* How many descriptors this process has open. */
+/* The number of open descriptors of this process. */
 int open_fd_count(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What only the memory transport can do: cuts, and the same twice. */
+/* Properties of the memory transport only: cuts, and repeatable behaviour. */
 #include "transport/pair.h"
 
 static void memory_open(pair *p)
@@ -16,7 +16,7 @@ static void a_frame_arrives_in_the_turn_after_its_flush(void **state)
 {
     pair p;
     memory_open(&p);
-    turn(&p); /* both begin to read */
+    turn(&p); /* both start reading */
     turn(&p);
     owner_send_text(&p.a, "one");
     owner_flush(&p.a);
@@ -26,7 +26,7 @@ static void a_frame_arrives_in_the_turn_after_its_flush(void **state)
     pair_close(&p);
 }
 
-static void a_pair_that_waits_costs_no_turns(void **state)
+static void an_idle_pair_does_not_wake_the_loop(void **state)
 {
     pair p;
     memory_open(&p);
@@ -34,11 +34,11 @@ static void a_pair_that_waits_costs_no_turns(void **state)
     owner_send_text(&p.a, "one");
     test_loop_settle(&p.test);
     assert_int_equal(owner_unsent(&p.a), 3);
-    assert_int_equal(uv_loop_alive(&p.test.loop), 0); /* nothing to wake up for */
+    assert_int_equal(uv_loop_alive(&p.test.loop), 0); /* nothing keeps the loop alive */
     pair_close(&p);
 }
 
-static void a_cut_loses_what_is_on_the_way(void **state)
+static void a_cut_loses_frames_in_transit(void **state)
 {
     pair p;
     memory_open(&p);
@@ -56,7 +56,7 @@ static void a_cut_loses_what_is_on_the_way(void **state)
     pair_close(&p);
 }
 
-static void a_cut_twice_is_as_once(void **state)
+static void a_second_cut_has_no_effect(void **state)
 {
     pair p;
     memory_open(&p);
@@ -68,7 +68,7 @@ static void a_cut_twice_is_as_once(void **state)
     pair_close(&p);
 }
 
-static void an_empty_frame_is_a_frame(void **state)
+static void an_empty_frame_is_delivered(void **state)
 {
     pair p;
     memory_open(&p);
@@ -78,7 +78,7 @@ static void an_empty_frame_is_a_frame(void **state)
     pair_close(&p);
 }
 
-/* What arrives in which turn, for a fixed play with pauses. */
+/* What arrives in which turn, for a fixed sequence of calls with pauses. */
 static void play(arcp_buf *story)
 {
     pair p;
@@ -118,10 +118,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_arrives_in_the_turn_after_its_flush),
-        cmocka_unit_test(a_pair_that_waits_costs_no_turns),
-        cmocka_unit_test(a_cut_loses_what_is_on_the_way),
-        cmocka_unit_test(a_cut_twice_is_as_once),
-        cmocka_unit_test(an_empty_frame_is_a_frame),
+        cmocka_unit_test(an_idle_pair_does_not_wake_the_loop),
+        cmocka_unit_test(a_cut_loses_frames_in_transit),
+        cmocka_unit_test(a_second_cut_has_no_effect),
+        cmocka_unit_test(an_empty_frame_is_delivered),
         cmocka_unit_test(the_same_calls_have_the_same_outcome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

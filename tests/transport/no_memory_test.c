@@ -1,6 +1,6 @@
-/* Each allocation of a whole story fails once: setting up, frames both ways (small, large,
- * in pieces), pauses, the end. Whatever comes of it, somebody is told, nothing hangs, and
- * nothing is left behind: neither memory nor handles nor descriptors. */
+/* Each allocation of a complete run fails once: setting up, frames in both directions (small,
+ * large, in pieces), pauses, closing. Every failure must be reported to an owner, nothing may hang,
+ * and no memory, handle or descriptor may leak. */
 #include "support/failing_alloc.h"
 #include "transport/loop_support.h"
 #include "transport/owner.h"
@@ -14,13 +14,13 @@ typedef struct story {
     owner a;
     owner b;
     arcp_connector *connector;
-    bool over; /* it failed on the way, and somebody was told */
+    bool over; /* it failed, and the failure was reported */
 } story;
 
 static void on_accepted(void *user, arcp_connection *connection)
 {
     story *s = user;
-    if (s->a.connection != NULL) { /* the client that came before was given up */
+    if (s->a.connection != NULL) { /* the previous client was given up */
         owner_release(&s->a);
         s->a = (owner){0};
     }
@@ -43,7 +43,7 @@ static void on_failed(void *user, const arcp_error *err)
     s->over = true;
 }
 
-/* Either it worked, or the reason is memory. */
+/* True if it worked; otherwise the error must be about memory. */
 static bool worked(story *s, arcp_status status, const arcp_error *err)
 {
     if (status == ARCP_OK) {
@@ -128,7 +128,7 @@ static void begin_files(story *s)
     if (worked(s, arcp_open_stdio(&s->test.loop, input, output, NULL, &connection, &err), &err)) {
         owner_take(&s->a, connection);
         run_until(&s->test, s->a.messages == 2 || s->a.closed);
-        s->over = true; /* there is nobody at the other end */
+        s->over = true; /* there is no peer */
     } else {
         close(input);
         close(output);
@@ -160,7 +160,7 @@ static void begin_memory(story *s)
     }
 }
 
-/* Sends what can be sent; returns how many frames that were. */
+/* Sends frames; returns how many were accepted. */
 static size_t send_some(owner *from)
 {
     static char big[200 * 1024];
@@ -219,7 +219,7 @@ static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
     return count;
 }
 
-/* Once with each allocation failing alone, and once with all from it on. */
+/* Runs once with each single allocation failing, and once with all failing from there on. */
 static void sweep(void (*begin)(story *s))
 {
     size_t count = tell(begin, 0, false);
@@ -230,7 +230,7 @@ static void sweep(void (*begin)(story *s))
     }
 }
 
-static void a_frame_without_memory_is_refused_and_the_next_one_goes(void **state)
+static void out_of_memory_a_frame_is_refused_and_the_next_one_is_sent(void **state)
 {
     static char big[200 * 1024];
     void (*const begins[])(story * s) = {begin_memory, begin_stdio};
@@ -280,8 +280,8 @@ static void memory_survives_each_failure(void **state)
     sweep(begin_memory);
 }
 
-/* libuv waits with everybody else until the peer at hand is taken. */
-static void a_peer_turned_away_does_not_block_the_next(void **state)
+/* libuv accepts no further peer before the current one is taken. */
+static void a_peer_refused_out_of_memory_does_not_block_the_next(void **state)
 {
     story s;
     memset(&s, 0, sizeof(s));
@@ -316,12 +316,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ws_survives_each_failure),
         cmocka_unit_test(wss_survives_each_failure),
-        cmocka_unit_test(a_frame_without_memory_is_refused_and_the_next_one_goes),
+        cmocka_unit_test(out_of_memory_a_frame_is_refused_and_the_next_one_is_sent),
         cmocka_unit_test(stdio_survives_each_failure),
         cmocka_unit_test(files_survive_each_failure),
         cmocka_unit_test(programs_survive_each_failure),
         cmocka_unit_test(memory_survives_each_failure),
-        cmocka_unit_test(a_peer_turned_away_does_not_block_the_next),
+        cmocka_unit_test(a_peer_refused_out_of_memory_does_not_block_the_next),
     };
     return cmocka_run_group_tests(tests, tls_files_setup, tls_files_teardown);
 }

@@ -1,6 +1,5 @@
-/* An owner of a connection that keeps what it is told, and checks on the way what every
- * transport promises: no callback from inside a call, nothing after `closed`, and the
- * accounts of `drained`. */
+/* An owner of a connection that records its callbacks, and checks what every transport guarantees:
+ * no callback inside a call, none after `closed`, and the byte counts of `drained`. */
 #ifndef ARCP_TESTS_OWNER_H
 #define ARCP_TESTS_OWNER_H
 
@@ -18,7 +17,7 @@ struct owner {
     size_t message_bytes;
     size_t last_size;
     uint32_t sum;    /* over all frames, in order */
-    size_t accepted; /* bytes that send took */
+    size_t accepted; /* bytes accepted by send */
     size_t written;
     size_t drains;
     bool closed;
@@ -28,7 +27,7 @@ struct owner {
     bool wants_input_over; /* set before owner_take */
     size_t input_overs;
     bool in_call;
-    /* What to do in a callback; may be NULL. */
+    /* Called in the callbacks; may be NULL. */
     void (*on_message)(owner *self, arcp_span frame);
     void (*on_drained)(owner *self);
     void (*on_closed)(owner *self);

@@ -1,4 +1,4 @@
-/* Two connected ends over any of the transports, for tests that hold for all of them. */
+/* Two connected ends over any of the transports, for tests of all transports. */
 #ifndef ARCP_TESTS_PAIR_H
 #define ARCP_TESTS_PAIR_H
 
@@ -34,7 +34,7 @@ typedef struct pair_limits {
 void pair_open(pair *p, pair_kind kind, pair_limits limits);
 void pair_close(pair *p);
 
-/* Whether closes travel with a code (over lines there are only ends). */
+/* Whether a close has a code (the lines transport has none). */
 bool pair_has_codes(const pair *p);
 
 #endif

@@ -53,7 +53,7 @@ int raw_listen(char url[64])
     return fd;
 }
 
-/* Runs the loop, or waits for the descriptor, whichever has something. */
+/* Runs the loop, or waits for the descriptor, whichever is ready first. */
 static void wait_for(test_loop *test, int fd, short events)
 {
     uv_run(&test->loop, UV_RUN_NOWAIT);
@@ -68,7 +68,7 @@ static void wait_for(test_loop *test, int fd, short events)
     int ready = poll(fds, 2, timeout);
     assert_true(ready >= 0);
     if (ready == 0 && timeout == TEST_PATIENCE_MS) {
-        fail_msg("nothing came");
+        fail_msg("nothing was received");
     }
     uv_run(&test->loop, UV_RUN_NOWAIT);
 }
@@ -89,7 +89,7 @@ void raw_peer_send(raw_peer *peer, arcp_span bytes)
     while (bytes.size > 0) {
         ssize_t sent = send(peer->fd, bytes.data, bytes.size, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN) {
-            peer->ended = true; /* the other side does not want to hear more */
+            peer->ended = true; /* the other side has closed */
             return;
         }
         if (sent < 0) {

@@ -1,4 +1,4 @@
-/* A WebSocket listener of ours under test, with the owners of what it accepts. */
+/* A WebSocket listener under test, with the owners of the connections that it accepts. */
 #ifndef ARCP_TESTS_SERVER_H
 #define ARCP_TESTS_SERVER_H
 
@@ -20,8 +20,8 @@ typedef struct server {
     bool closes_when_accepted;
 } server;
 
-/* What bounds pending connections, for the options of server_open, which takes the reference over.
- * A limit that is 0 is as usual, but for the timeout, which is beyond a test's patience. */
+/* Limits for pending connections, for the options of server_open, which takes ownership. A limit of
+ * 0 is the default, except the timeout, which is then longer than TEST_PATIENCE_MS. */
 arcp_admission *server_admission(arcp_admission_limits limits);
 
 /* Listens at `url` (NULL: ws://127.0.0.1:0/arcp). */

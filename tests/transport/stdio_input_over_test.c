@@ -1,4 +1,4 @@
-/* The end of standard input: what it lets out, who is told, and when. */
+/* The end of standard input: what is still written, and when the owner is notified. */
 #include "transport/stdio_ends.h"
 
 #include <sys/socket.h>
@@ -8,7 +8,7 @@ static void reply(owner *self, arcp_span frame)
     assert_int_equal(owner_send(self, ARCP_SPAN_LITERAL("reply")), ARCP_OK);
 }
 
-static void the_end_of_the_input_lets_the_output_out(void **state)
+static void at_the_end_of_the_input_queued_output_is_written(void **state)
 {
     stdio s;
     stdio_open(&s);
@@ -22,7 +22,7 @@ static void the_end_of_the_input_lets_the_output_out(void **state)
     stdio_close(&s);
 }
 
-static void an_owner_that_is_told_of_the_end_of_the_input_goes_on_sending(void **state)
+static void an_owner_notified_of_the_end_of_the_input_may_go_on_sending(void **state)
 {
     stdio s;
     stdio_open_for(&s, true);
@@ -46,7 +46,7 @@ static void an_owner_that_is_told_of_the_end_of_the_input_goes_on_sending(void *
     stdio_close(&s);
 }
 
-static void the_end_of_the_input_is_told_once_and_after_a_pause(void **state)
+static void the_end_of_the_input_is_reported_once_and_after_a_pause(void **state)
 {
     stdio s;
     stdio_open_for(&s, true);
@@ -66,7 +66,7 @@ static void the_end_of_the_input_is_told_once_and_after_a_pause(void **state)
     stdio_close(&s);
 }
 
-static void a_reader_that_goes_after_the_end_of_the_input_is_abnormal(void **state)
+static void a_reader_that_closes_after_the_end_of_the_input_is_abnormal(void **state)
 {
     stdio s;
     stdio_open_for(&s, true);
@@ -79,7 +79,7 @@ static void a_reader_that_goes_after_the_end_of_the_input_is_abnormal(void **sta
     stdio_close(&s);
 }
 
-static void a_line_above_the_cap_at_the_end_of_the_input_ends_the_connection(void **state)
+static void a_line_above_the_limit_at_the_end_of_the_input_closes_the_connection(void **state)
 {
     stdio s;
     stdio_open_for(&s, true);
@@ -94,7 +94,7 @@ static void a_line_above_the_cap_at_the_end_of_the_input_ends_the_connection(voi
     stdio_close(&s);
 }
 
-static void half_a_socket_can_be_written(void **state)
+static void a_half_closed_socket_can_be_written(void **state)
 {
     stdio s;
     int ends[2];
@@ -114,7 +114,7 @@ static void half_a_socket_can_be_written(void **state)
     stdio_close(&s);
 }
 
-static void an_end_while_paused_waits_for_the_lines_before_it(void **state)
+static void an_end_while_paused_is_reported_after_the_lines_before_it(void **state)
 {
     stdio s;
     stdio_open(&s);
@@ -133,13 +133,13 @@ static void an_end_while_paused_waits_for_the_lines_before_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_end_of_the_input_lets_the_output_out),
-        cmocka_unit_test(an_owner_that_is_told_of_the_end_of_the_input_goes_on_sending),
-        cmocka_unit_test(the_end_of_the_input_is_told_once_and_after_a_pause),
-        cmocka_unit_test(a_reader_that_goes_after_the_end_of_the_input_is_abnormal),
-        cmocka_unit_test(a_line_above_the_cap_at_the_end_of_the_input_ends_the_connection),
-        cmocka_unit_test(half_a_socket_can_be_written),
-        cmocka_unit_test(an_end_while_paused_waits_for_the_lines_before_it),
+        cmocka_unit_test(at_the_end_of_the_input_queued_output_is_written),
+        cmocka_unit_test(an_owner_notified_of_the_end_of_the_input_may_go_on_sending),
+        cmocka_unit_test(the_end_of_the_input_is_reported_once_and_after_a_pause),
+        cmocka_unit_test(a_reader_that_closes_after_the_end_of_the_input_is_abnormal),
+        cmocka_unit_test(a_line_above_the_limit_at_the_end_of_the_input_closes_the_connection),
+        cmocka_unit_test(a_half_closed_socket_can_be_written),
+        cmocka_unit_test(an_end_while_paused_is_reported_after_the_lines_before_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Lines over whatever a shell may put at standard input and output. */
+/* Lines over every kind of descriptor that a shell may connect to standard input and output. */
 #include "transport/raw_peer.h"
 #include "transport/stdio_ends.h"
 
@@ -32,7 +32,7 @@ static void each_frame_is_a_line(void **state)
     stdio_close(&s);
 }
 
-static void a_frame_that_would_not_be_one_line_is_refused(void **state)
+static void a_frame_with_a_line_feed_is_refused(void **state)
 {
     stdio s;
     stdio_open(&s);
@@ -58,7 +58,7 @@ static void a_last_line_without_an_end_is_a_frame(void **state)
     stdio_close(&s);
 }
 
-static void a_line_above_the_cap_ends_the_connection(void **state)
+static void a_line_above_the_limit_closes_the_connection(void **state)
 {
     stdio s;
     stdio_open(&s);
@@ -106,7 +106,7 @@ static void a_line_of_a_mebibyte_works_by_default(void **state)
     stdio_close(&s);
 }
 
-static void a_reader_that_is_gone_is_abnormal(void **state)
+static void a_reader_that_has_closed_is_abnormal(void **state)
 {
     stdio s;
     stdio_open(&s);
@@ -118,7 +118,7 @@ static void a_reader_that_is_gone_is_abnormal(void **state)
     stdio_close(&s);
 }
 
-/* ---- what descriptors can be ---- */
+/* ---- kinds of descriptors ---- */
 
 static void echo(owner *self, arcp_span frame)
 {
@@ -143,7 +143,7 @@ static void files_can_be_read_and_written(void **state)
     stdio_close(&s);
 }
 
-static void a_file_can_be_paused_and_left(void **state)
+static void a_connection_to_a_file_can_be_paused_and_released(void **state)
 {
     stdio s;
     stdio_init(&s);
@@ -158,7 +158,7 @@ static void a_file_can_be_paused_and_left(void **state)
     stdio_close(&s);
 }
 
-/* The thread pool, held until the test lets it go. */
+/* Blocks the thread pool until the test releases it. */
 #define POOL_THREADS 4 /* libuv's default */
 
 static uv_sem_t pool_gate;
@@ -172,7 +172,7 @@ static void passed_gate(uv_work_t *work, int status)
 {
 }
 
-static void what_a_file_gave_while_paused_comes_at_resume(void **state)
+static void data_of_a_file_read_while_paused_is_delivered_at_resume(void **state)
 {
     stdio s;
     uv_work_t work[POOL_THREADS];
@@ -182,7 +182,7 @@ static void what_a_file_gave_while_paused_comes_at_resume(void **state)
         assert_int_equal(uv_queue_work(&s.test.loop, &work[i], wait_at_gate, passed_gate), 0);
     }
     stdio_open_over(&s, open_temporary("one\n"), open_temporary(""), 100);
-    uv_run(&s.test.loop, UV_RUN_NOWAIT); /* reading has begun, behind the gate */
+    uv_run(&s.test.loop, UV_RUN_NOWAIT); /* reading has started, and is blocked */
     owner_pause(&s.owner);
     for (size_t i = 0; i < POOL_THREADS; i++) {
         uv_sem_post(&pool_gate);
@@ -198,7 +198,7 @@ static void what_a_file_gave_while_paused_comes_at_resume(void **state)
     stdio_close(&s);
 }
 
-static void dev_null_is_an_end_at_once(void **state)
+static void dev_null_ends_at_once(void **state)
 {
     stdio s;
     stdio_init(&s);
@@ -210,7 +210,7 @@ static void dev_null_is_an_end_at_once(void **state)
     stdio_close(&s);
 }
 
-static void a_disk_that_is_full_is_abnormal(void **state)
+static void a_full_disk_is_abnormal(void **state)
 {
     stdio s;
     int in[2];
@@ -267,7 +267,7 @@ static void a_tcp_socket_can_be_used(void **state)
     stdio_close(&s);
 }
 
-static void what_cannot_be_read_or_written_is_named(void **state)
+static void descriptors_that_cannot_be_used_are_reported(void **state)
 {
     test_loop test;
     test_loop_init(&test);
@@ -294,14 +294,14 @@ static void what_cannot_be_read_or_written_is_named(void **state)
     assert_non_null(strstr(err.message, "is not a pipe, socket, terminal or file"));
     close(datagrams);
     assert_null(connection);
-    /* They are still the caller's. */
+    /* The caller still owns them. */
     assert_int_equal(close(pair[0]), 0);
     assert_int_equal(close(pair[1]), 0);
     test_loop_fini(&test);
 }
 
-/* Others may share what our descriptors stand for: a terminal, a log. */
-static void file_status_flags_are_put_back(void **state)
+/* Other processes may share the open file: a terminal, a log. */
+static void file_status_flags_are_restored(void **state)
 {
     stdio s;
     stdio_init(&s);
@@ -359,20 +359,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_line_is_a_frame),
         cmocka_unit_test(each_frame_is_a_line),
-        cmocka_unit_test(a_frame_that_would_not_be_one_line_is_refused),
+        cmocka_unit_test(a_frame_with_a_line_feed_is_refused),
         cmocka_unit_test(a_last_line_without_an_end_is_a_frame),
-        cmocka_unit_test(a_line_above_the_cap_ends_the_connection),
+        cmocka_unit_test(a_line_above_the_limit_closes_the_connection),
         cmocka_unit_test(a_line_of_a_mebibyte_works_by_default),
-        cmocka_unit_test(a_reader_that_is_gone_is_abnormal),
+        cmocka_unit_test(a_reader_that_has_closed_is_abnormal),
         cmocka_unit_test(files_can_be_read_and_written),
-        cmocka_unit_test(a_file_can_be_paused_and_left),
-        cmocka_unit_test(what_a_file_gave_while_paused_comes_at_resume),
+        cmocka_unit_test(a_connection_to_a_file_can_be_paused_and_released),
+        cmocka_unit_test(data_of_a_file_read_while_paused_is_delivered_at_resume),
         cmocka_unit_test(a_tcp_socket_can_be_used),
-        cmocka_unit_test(dev_null_is_an_end_at_once),
-        cmocka_unit_test(a_disk_that_is_full_is_abnormal),
+        cmocka_unit_test(dev_null_ends_at_once),
+        cmocka_unit_test(a_full_disk_is_abnormal),
         cmocka_unit_test(a_terminal_can_be_used),
-        cmocka_unit_test(what_cannot_be_read_or_written_is_named),
-        cmocka_unit_test(file_status_flags_are_put_back),
+        cmocka_unit_test(descriptors_that_cannot_be_used_are_reported),
+        cmocka_unit_test(file_status_flags_are_restored),
         cmocka_unit_test(standard_input_and_output_stay_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Certificates for tests, made when they are needed. */
+/* Certificates for tests, created in a temporary folder. */
 #ifndef ARCP_TESTS_TLS_FILES_H
 #define ARCP_TESTS_TLS_FILES_H
 
@@ -17,7 +17,7 @@ typedef struct tls_files {
 void tls_files_make(tls_files *files);
 void tls_files_remove(tls_files *files);
 
-/* Replaces certificate and key by new ones; `serial` tells them apart. */
+/* Replaces certificate and key by new ones with this serial number. */
 void tls_files_renew(tls_files *files, long serial);
 
 /* One set for all tests of a program, with its group setup and teardown for cmocka. */

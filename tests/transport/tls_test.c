@@ -1,4 +1,5 @@
-/* wss://: who is believed, what is refused, and new certificates without a restart. */
+/* wss://: which certificates are trusted, what is refused, and new certificates without a restart.
+ */
 #include "transport/dial.h"
 #include "transport/raw_peer.h"
 #include "transport/server.h"
@@ -29,18 +30,18 @@ static arcp_connect_options trusting(const char *ca_file)
     return options;
 }
 
-/* ---- who is believed ---- */
+/* ---- trusted certificates ---- */
 
 typedef struct trust_row {
     const char *name;
     const char *certificate;
     const char *key;
     const char *ca;      /* NULL: the system's */
-    const char *host;    /* what the client asks for */
+    const char *host;    /* in the URL of the client */
     const char *message; /* NULL: it connects */
 } trust_row;
 
-static void only_a_certificate_for_the_host_from_a_trusted_authority_will_do(void **state)
+static void only_a_certificate_for_the_host_from_a_trusted_authority_is_accepted(void **state)
 {
     const trust_row rows[] = {
         {"by address", test_tls_files.certificate, test_tls_files.key, test_tls_files.ca,
@@ -73,7 +74,7 @@ static void only_a_certificate_for_the_host_from_a_trusted_authority_will_do(voi
             }
         } else {
             dial_expect_failure(&d, &s.test, ARCP_E_IO, rows[i].message);
-            run_until(&s.test, s.refused == 1); /* the server hears why, too */
+            run_until(&s.test, s.refused == 1); /* the server gets the reason, too */
             assert_int_equal(s.accepted, 0);
         }
         dial_fini(&d);
@@ -81,7 +82,7 @@ static void only_a_certificate_for_the_host_from_a_trusted_authority_will_do(voi
     }
 }
 
-static void a_plain_server_is_not_taken_for_a_secure_one(void **state)
+static void a_plain_server_is_refused_by_a_tls_client(void **state)
 {
     server s;
     dial d;
@@ -95,7 +96,7 @@ static void a_plain_server_is_not_taken_for_a_secure_one(void **state)
     server_fini(&s);
 }
 
-static void a_plain_client_gets_nothing_from_a_secure_server(void **state)
+static void a_plain_client_gets_nothing_from_a_tls_server(void **state)
 {
     server s;
     raw_peer peer;
@@ -114,7 +115,7 @@ static void a_plain_client_gets_nothing_from_a_secure_server(void **state)
     server_fini(&s);
 }
 
-static void a_peer_that_says_nothing_is_dropped_here_too(void **state)
+static void a_silent_peer_is_dropped_over_tls_too(void **state)
 {
     server s;
     raw_peer peer;
@@ -131,7 +132,7 @@ static void a_peer_that_says_nothing_is_dropped_here_too(void **state)
 
 /* ---- versions ---- */
 
-/* A TLS client of OpenSSL alone, with the highest version it may speak. */
+/* A plain OpenSSL client with a highest TLS version. */
 static int handshake_as(server *s, int highest, const char *ciphers, char *version, size_t size)
 {
     raw_peer peer;
@@ -192,7 +193,7 @@ static void tls_1_2_has_modern_cipher_suites_only(void **state)
     server_fini(&s);
 }
 
-static void only_tls_1_2_and_newer_is_spoken(void **state)
+static void only_tls_1_2_and_newer_are_accepted(void **state)
 {
     server s;
     char version[32];
@@ -219,7 +220,7 @@ static void expect_no_context(const char *certificate, const char *key, const ch
     }
 }
 
-static void files_that_cannot_be_used_are_named(void **state)
+static void unusable_files_are_named(void **state)
 {
     char other[128];
     snprintf(other, sizeof(other), "%s/encrypted.key", test_tls_files.directory);
@@ -273,7 +274,7 @@ static long serial_of_peer(server *s)
     return serial;
 }
 
-static void a_reload_is_for_new_connections_and_keeps_the_old_ones(void **state)
+static void a_reload_applies_to_new_connections_and_keeps_old_ones(void **state)
 {
     server s;
     dial d;
@@ -296,7 +297,7 @@ static void a_reload_is_for_new_connections_and_keeps_the_old_ones(void **state)
     server_fini(&s);
 }
 
-static void a_reload_that_fails_keeps_what_was(void **state)
+static void a_failed_reload_keeps_the_old_certificate(void **state)
 {
     server s;
     arcp_error err = {0};
@@ -313,7 +314,7 @@ static void a_reload_that_fails_keeps_what_was(void **state)
     server_fini(&s);
 }
 
-static void a_reload_without_tls_is_nothing(void **state)
+static void a_reload_without_tls_does_nothing(void **state)
 {
     server s;
     arcp_error err = {0};
@@ -325,16 +326,16 @@ static void a_reload_without_tls_is_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_certificate_for_the_host_from_a_trusted_authority_will_do),
-        cmocka_unit_test(a_plain_server_is_not_taken_for_a_secure_one),
-        cmocka_unit_test(a_plain_client_gets_nothing_from_a_secure_server),
-        cmocka_unit_test(a_peer_that_says_nothing_is_dropped_here_too),
-        cmocka_unit_test(only_tls_1_2_and_newer_is_spoken),
+        cmocka_unit_test(only_a_certificate_for_the_host_from_a_trusted_authority_is_accepted),
+        cmocka_unit_test(a_plain_server_is_refused_by_a_tls_client),
+        cmocka_unit_test(a_plain_client_gets_nothing_from_a_tls_server),
+        cmocka_unit_test(a_silent_peer_is_dropped_over_tls_too),
+        cmocka_unit_test(only_tls_1_2_and_newer_are_accepted),
         cmocka_unit_test(tls_1_2_has_modern_cipher_suites_only),
-        cmocka_unit_test(files_that_cannot_be_used_are_named),
-        cmocka_unit_test(a_reload_is_for_new_connections_and_keeps_the_old_ones),
-        cmocka_unit_test(a_reload_that_fails_keeps_what_was),
-        cmocka_unit_test(a_reload_without_tls_is_nothing),
+        cmocka_unit_test(unusable_files_are_named),
+        cmocka_unit_test(a_reload_applies_to_new_connections_and_keeps_old_ones),
+        cmocka_unit_test(a_failed_reload_keeps_the_old_certificate),
+        cmocka_unit_test(a_reload_without_tls_does_nothing),
     };
     return cmocka_run_group_tests(tests, tls_files_setup, tls_files_teardown);
 }

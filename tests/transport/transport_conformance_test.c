@@ -1,5 +1,5 @@
-/* What every transport promises (include/arcp/sys/transport.h), run over all of them. The
- * tests are in two files because there are many; this one is about frames. */
+/* What every transport guarantees (include/arcp/sys/transport.h), tested with all of them. This
+ * file has the tests about frames; conformance_close.c has those about closing. */
 #include "transport/pair.h"
 
 #include "transport/conformance.h"
@@ -113,7 +113,7 @@ static void a_frame_above_the_cap_ends_the_connection_as_too_big(pair *p)
     if (pair_has_codes(p)) {
         assert_int_equal(p->a.code, ARCP_CLOSE_TOO_BIG);
         assert_true(p->a.closed_by_peer);
-        assert_false(p->b.closed_by_peer); /* it closed for what it was sent */
+        assert_false(p->b.closed_by_peer); /* it closed because of what it received */
     }
 }
 
@@ -145,7 +145,7 @@ static void an_answer_from_inside_a_message_goes_out(pair *p)
     assert_int_equal(p->b.messages, 301);
 }
 
-/* ---- accounts ---- */
+/* ---- counting bytes ---- */
 
 static void what_has_left_is_told_once_and_adds_up(pair *p)
 {
@@ -240,7 +240,7 @@ static void resume_delivers_later_not_from_inside_the_call(pair *p)
     owner_send_text(&p->a, "one");
     owner_flush(&p->a);
     test_loop_settle(&p->test);
-    owner_resume(&p->b); /* the owner checks that nothing comes from inside */
+    owner_resume(&p->b); /* the owner checks that no callback is made inside the call */
     assert_int_equal(p->b.messages, 0);
     run_until(&p->test, p->b.messages == 1);
 }

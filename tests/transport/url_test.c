@@ -9,7 +9,7 @@
 
 typedef struct authority_row {
     const char *text;
-    const char *want; /* as written again; NULL: refused */
+    const char *want; /* formatted again; NULL: refused */
     bool loopback;
 } authority_row;
 
@@ -34,7 +34,7 @@ static const authority_row authorities[] = {
     {"[::]", "[::]", false},
     {"localhost.evil.com", "localhost.evil.com", false},
     {"127.0.0.1.nip.io", "127.0.0.1.nip.io", false},
-    {"127.1", "127.1", false},           /* an address to browsers, a name to us */
+    {"127.1", "127.1", false},           /* browsers read it as an address; here it is a name */
     {"2130706433", "2130706433", false}, /* likewise */
     {"0x7f.0.0.1", "0x7f.0.0.1", false}, /* likewise */
     {"0127.0.0.1", "0127.0.0.1", false}, /* likewise */
@@ -78,14 +78,14 @@ static const authority_row authorities[] = {
      NULL, false},
 };
 
-static void hosts_are_read_and_written_in_one_spelling(void **state)
+static void hosts_are_normalised(void **state)
 {
     for (size_t i = 0; i < sizeof(authorities) / sizeof(authorities[0]); i++) {
         const authority_row *row = &authorities[i];
         arcp__authority authority;
         bool valid = arcp__authority_parse(arcp_span_cstr(row->text), false, &authority);
         if (valid != (row->want != NULL)) {
-            fail_msg("\"%s\" is %s", row->text, valid ? "taken" : "refused");
+            fail_msg("\"%s\" is %s", row->text, valid ? "accepted" : "refused");
         }
         if (!valid) {
             continue;
@@ -99,7 +99,7 @@ static void hosts_are_read_and_written_in_one_spelling(void **state)
     }
 }
 
-static void names_have_the_length_that_dns_allows(void **state)
+static void names_are_limited_to_the_length_of_dns(void **state)
 {
     char label[80];
     arcp__authority authority;
@@ -116,7 +116,7 @@ static void names_have_the_length_that_dns_allows(void **state)
         arcp__authority_parse(arcp_span_make(name, ARCP__HOST_MAX + 1), false, &authority));
 }
 
-static void port_zero_is_for_listeners(void **state)
+static void port_zero_is_only_for_listeners(void **state)
 {
     arcp__authority authority;
     assert_true(arcp__authority_parse(ARCP_SPAN_LITERAL("localhost:0"), true, &authority));
@@ -129,7 +129,7 @@ static void port_zero_is_for_listeners(void **state)
 typedef struct url_row {
     const char *text;
     arcp__url_scheme scheme;
-    const char *want; /* written again, or what comes behind the scheme; NULL: refused */
+    const char *want; /* formatted again, or what follows the scheme; NULL: refused */
     const char *message;
 } url_row;
 
@@ -160,7 +160,7 @@ static const url_row urls[] = {
     {"ws://localhost/\r\nHost: evil", ARCP__URL_WS, NULL, "printable ASCII"},
 };
 
-static void urls_are_read_and_written(void **state)
+static void urls_are_parsed_and_formatted(void **state)
 {
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
         const url_row *row = &urls[i];
@@ -168,7 +168,7 @@ static void urls_are_read_and_written(void **state)
         arcp_error err = {0};
         arcp_status status = arcp__url_parse(arcp_span_cstr(row->text), &url, &err);
         if ((status == ARCP_OK) != (row->want != NULL)) {
-            fail_msg("\"%s\" is %s", row->text, status == ARCP_OK ? "taken" : "refused");
+            fail_msg("\"%s\" is %s", row->text, status == ARCP_OK ? "accepted" : "refused");
         }
         if (status != ARCP_OK) {
             assert_int_equal(status, ARCP_E_USAGE);
@@ -230,7 +230,7 @@ static struct sockaddr_storage address(const char *text)
     return storage;
 }
 
-static void socket_addresses_are_written_as_people_know_them(void **state)
+static void socket_addresses_are_formatted(void **state)
 {
     static const char *const rows[][2] = {
         {"127.0.0.1", "127.0.0.1:7777"},
@@ -276,13 +276,13 @@ static void a_peer_is_an_ipv4_address_or_an_ipv6_network(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_are_read_and_written_in_one_spelling),
-        cmocka_unit_test(names_have_the_length_that_dns_allows),
-        cmocka_unit_test(port_zero_is_for_listeners),
-        cmocka_unit_test(urls_are_read_and_written),
+        cmocka_unit_test(hosts_are_normalised),
+        cmocka_unit_test(names_are_limited_to_the_length_of_dns),
+        cmocka_unit_test(port_zero_is_only_for_listeners),
+        cmocka_unit_test(urls_are_parsed_and_formatted),
         cmocka_unit_test(credentials_in_a_url_are_refused_and_not_repeated),
         cmocka_unit_test(paths_have_a_limit),
-        cmocka_unit_test(socket_addresses_are_written_as_people_know_them),
+        cmocka_unit_test(socket_addresses_are_formatted),
         cmocka_unit_test(a_peer_is_an_ipv4_address_or_an_ipv6_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

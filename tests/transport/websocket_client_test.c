@@ -1,5 +1,5 @@
-/* The WebSocket client against servers that are not there, are no WebSocket servers, or
- * break the rules. */
+/* The WebSocket client with servers that are unreachable, are not WebSocket servers, or violate the
+ * protocol. */
 #include "transport/dial.h"
 #include "transport/raw_peer.h"
 #include "transport/server.h"
@@ -19,9 +19,9 @@ static arcp_connect_options patient(void)
     return options;
 }
 
-/* ---- what fails at once ---- */
+/* ---- errors of the call ---- */
 
-static void what_cannot_be_connected_to_is_named_at_once(void **state)
+static void an_unusable_url_is_reported_at_once(void **state)
 {
     static const struct {
         const char *url;
@@ -49,7 +49,7 @@ static void what_cannot_be_connected_to_is_named_at_once(void **state)
     test_loop_fini(&test);
 }
 
-static void a_wrong_header_is_refused_without_repeating_it(void **state)
+static void an_invalid_header_is_refused_without_repeating_it(void **state)
 {
     test_loop test;
     test_loop_init(&test);
@@ -67,7 +67,7 @@ static void a_wrong_header_is_refused_without_repeating_it(void **state)
     test_loop_fini(&test);
 }
 
-/* ---- what fails later ---- */
+/* ---- errors while connecting ---- */
 
 static void a_port_without_a_listener_is_refused(void **state)
 {
@@ -86,7 +86,7 @@ static void a_port_without_a_listener_is_refused(void **state)
     test_loop_fini(&test);
 }
 
-static void a_name_that_does_not_exist_is_named(void **state)
+static void a_name_that_does_not_exist_is_reported(void **state)
 {
     test_loop test;
     test_loop_init(&test);
@@ -134,7 +134,7 @@ static const struct {
     {"\x15\x03\x01\x00\x02\x02\x50", "the server does not speak HTTP"},
 };
 
-static void a_server_that_is_no_websocket_server_is_named(void **state)
+static void a_server_that_is_not_a_websocket_server_is_reported(void **state)
 {
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         fake f;
@@ -148,8 +148,8 @@ static void a_server_that_is_no_websocket_server_is_named(void **state)
     }
 }
 
-/* What stands behind the question mark may be a secret. */
-static void a_query_is_not_in_what_is_said(void **state)
+/* A query may have secrets. */
+static void the_query_is_not_in_messages(void **state)
 {
     char url[64];
     char asked[96];
@@ -192,7 +192,7 @@ static void a_long_path_is_cut_before_the_reason(void **state)
     }
 }
 
-static void a_server_that_hangs_up_is_named(void **state)
+static void a_server_that_closes_during_the_handshake_is_reported(void **state)
 {
     fake f;
     fake_open(&f, patient());
@@ -202,7 +202,7 @@ static void a_server_that_hangs_up_is_named(void **state)
     fake_close(&f);
 }
 
-static void a_server_that_talks_without_end_is_cut(void **state)
+static void an_endless_response_is_cut(void **state)
 {
     fake f;
     fake_open(&f, patient());
@@ -217,7 +217,7 @@ static void a_server_that_talks_without_end_is_cut(void **state)
     fake_close(&f);
 }
 
-static void a_server_that_says_nothing_runs_into_the_deadline(void **state)
+static void a_silent_server_times_out(void **state)
 {
     arcp_connect_options options = patient();
     options.timeout_ms = 40;
@@ -227,7 +227,7 @@ static void a_server_that_says_nothing_runs_into_the_deadline(void **state)
     fake_close(&f);
 }
 
-static void a_cancelled_connector_says_nothing(void **state)
+static void a_cancelled_connector_makes_no_callback(void **state)
 {
     for (int stage = 0; stage < 3; stage++) {
         test_loop test;
@@ -254,9 +254,9 @@ static void a_cancelled_connector_says_nothing(void **state)
     }
 }
 
-/* ---- what works ---- */
+/* ---- connections ---- */
 
-/* Answers the client's request as a server must. */
+/* Responds to the request of the client as a server must. */
 static void fake_upgrade(fake *f)
 {
     raw_peer_expect(&f->server, "\r\n\r\n");
@@ -279,7 +279,7 @@ static void fake_upgrade(fake *f)
     assert_true(f->d.connected);
 }
 
-static void a_frame_behind_the_answer_is_not_lost(void **state)
+static void a_frame_sent_right_after_the_response_is_not_lost(void **state)
 {
     fake f;
     fake_open(&f, patient());
@@ -289,7 +289,7 @@ static void a_frame_behind_the_answer_is_not_lost(void **state)
     fake_close(&f);
 }
 
-static void a_client_masks_what_it_sends(void **state)
+static void a_client_masks_its_frames(void **state)
 {
     fake f;
     fake_open(&f, patient());
@@ -308,7 +308,7 @@ static void a_client_masks_what_it_sends(void **state)
     fake_close(&f);
 }
 
-static void a_masked_frame_of_a_server_is_a_protocol_error(void **state)
+static void a_masked_frame_from_a_server_is_a_protocol_error(void **state)
 {
     fake f;
     fake_open(&f, patient());
@@ -326,7 +326,7 @@ static void a_masked_frame_of_a_server_is_a_protocol_error(void **state)
     fake_close(&f);
 }
 
-static void a_client_lets_the_server_end_tcp(void **state)
+static void a_client_lets_the_server_close_tcp_first(void **state)
 {
     fake f;
     fake_open(&f, patient());
@@ -335,7 +335,7 @@ static void a_client_lets_the_server_end_tcp(void **state)
     put_close(&bytes, false, 1001, "restart");
     raw_peer_send(&f.server, arcp_buf_span(&bytes));
     arcp_buf_fini(&bytes);
-    raw_peer_receive(&f.server, 6 + 2 + 7); /* its close */
+    raw_peer_receive(&f.server, 6 + 2 + 7); /* the close of the client */
     test_loop_settle(&f.test);
     assert_false(f.d.owner.closed);
     raw_peer_poll(&f.server);
@@ -347,7 +347,7 @@ static void a_client_lets_the_server_end_tcp(void **state)
     fake_close(&f);
 }
 
-static void headers_of_the_caller_reach_the_server(void **state)
+static void headers_of_the_caller_are_sent(void **state)
 {
     const char *const headers[] = {"X-One: 1", "Authorization: Bearer t"};
     arcp_connect_options options = patient();
@@ -360,13 +360,13 @@ static void headers_of_the_caller_reach_the_server(void **state)
     fake_close(&f);
 }
 
-static void a_name_with_several_addresses_is_tried_to_the_end(void **state)
+static void all_addresses_of_a_name_are_tried(void **state)
 {
     server s;
     dial d;
     server_open(&s, "ws://127.0.0.1:0/arcp", arcp_listen_options_init());
     char url[128];
-    /* localhost may be ::1 first, where nobody listens. */
+    /* localhost may be ::1 first, where there is no listener. */
     snprintf(url, sizeof(url), "ws://localhost:%s", strrchr(s.url, ':') + 1);
     arcp_connect_options options = patient();
     dial_begin(&d, &s.test, url, &options);
@@ -395,7 +395,7 @@ static void ipv6_works_end_to_end(void **state)
     server_fini(&s);
 }
 
-static void the_servers_refusal_is_told_in_its_words(void **state)
+static void the_message_has_the_refusal_of_the_server(void **state)
 {
     server s;
     dial d;
@@ -412,25 +412,25 @@ static void the_servers_refusal_is_told_in_its_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_connected_to_is_named_at_once),
-        cmocka_unit_test(a_wrong_header_is_refused_without_repeating_it),
+        cmocka_unit_test(an_unusable_url_is_reported_at_once),
+        cmocka_unit_test(an_invalid_header_is_refused_without_repeating_it),
         cmocka_unit_test(a_port_without_a_listener_is_refused),
-        cmocka_unit_test(a_name_that_does_not_exist_is_named),
-        cmocka_unit_test(a_server_that_is_no_websocket_server_is_named),
-        cmocka_unit_test(a_query_is_not_in_what_is_said),
+        cmocka_unit_test(a_name_that_does_not_exist_is_reported),
+        cmocka_unit_test(a_server_that_is_not_a_websocket_server_is_reported),
+        cmocka_unit_test(the_query_is_not_in_messages),
         cmocka_unit_test(a_long_path_is_cut_before_the_reason),
-        cmocka_unit_test(a_server_that_hangs_up_is_named),
-        cmocka_unit_test(a_server_that_talks_without_end_is_cut),
-        cmocka_unit_test(a_server_that_says_nothing_runs_into_the_deadline),
-        cmocka_unit_test(a_cancelled_connector_says_nothing),
-        cmocka_unit_test(a_frame_behind_the_answer_is_not_lost),
-        cmocka_unit_test(a_client_masks_what_it_sends),
-        cmocka_unit_test(a_masked_frame_of_a_server_is_a_protocol_error),
-        cmocka_unit_test(a_client_lets_the_server_end_tcp),
-        cmocka_unit_test(headers_of_the_caller_reach_the_server),
-        cmocka_unit_test(a_name_with_several_addresses_is_tried_to_the_end),
+        cmocka_unit_test(a_server_that_closes_during_the_handshake_is_reported),
+        cmocka_unit_test(an_endless_response_is_cut),
+        cmocka_unit_test(a_silent_server_times_out),
+        cmocka_unit_test(a_cancelled_connector_makes_no_callback),
+        cmocka_unit_test(a_frame_sent_right_after_the_response_is_not_lost),
+        cmocka_unit_test(a_client_masks_its_frames),
+        cmocka_unit_test(a_masked_frame_from_a_server_is_a_protocol_error),
+        cmocka_unit_test(a_client_lets_the_server_close_tcp_first),
+        cmocka_unit_test(headers_of_the_caller_are_sent),
+        cmocka_unit_test(all_addresses_of_a_name_are_tried),
         cmocka_unit_test(ipv6_works_end_to_end),
-        cmocka_unit_test(the_servers_refusal_is_told_in_its_words),
+        cmocka_unit_test(the_message_has_the_refusal_of_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

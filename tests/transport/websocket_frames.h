@@ -1,5 +1,5 @@
-/* Frames of a WebSocket peer, right or wrong, as bytes: for tests of those who read them.
- * Written by hand here, so that encoder and decoder are not their own witnesses. */
+/* Valid and invalid WebSocket frames as bytes, for tests of readers. Encoded independently of the
+ * library's encoder, so that its encoder and decoder are not only tested against each other. */
 #ifndef ARCP_TESTS_WEBSOCKET_FRAMES_H
 #define ARCP_TESTS_WEBSOCKET_FRAMES_H
 
@@ -20,7 +20,7 @@ enum { /* the first byte of a frame */
        PONG = 0xa
 };
 
-/* Appends a frame with the shortest length form, masked as a client's when `masked`. */
+/* Appends a frame with the shortest length form; `masked`: as from a client. */
 void put_frame(arcp_buf *out, unsigned first, bool masked, arcp_span payload);
 void put_text(arcp_buf *out, unsigned first, bool masked, const char *payload);
 /* A close frame with code and reason. */

@@ -1,11 +1,11 @@
-/* The upgrade, without a socket: who is let in, and what the others are told. */
+/* The upgrade, without a socket: which requests are accepted, and how others are refused. */
 #include "support/check.h"
 
 #include "transport/websocket_handshake.h"
 #include "web/feed.h"
 #include "web/server.h"
 
-/* ---- who may ask: Host and Origin ---- */
+/* ---- allowed peers: Host and Origin ---- */
 
 typedef struct names_row {
     const char *bound; /* HOST:PORT of the listener */
@@ -76,7 +76,7 @@ static const names_row host_rows[] = {
     {SECURE, {"b.example", NULL, NULL}, NONE, "arcp.example.org:8443", true},
 };
 
-static void hosts_are_let_in_by_name(void **state)
+static void hosts_are_allowed_by_name(void **state)
 {
     for (size_t i = 0; i < sizeof(host_rows) / sizeof(host_rows[0]); i++) {
         arcp__web_names names;
@@ -121,7 +121,7 @@ static const names_row origin_rows[] = {
     {SECURE, NONE, NONE, "http://arcp.example.org:8443", false},
 };
 
-static void origins_are_let_in_by_name(void **state)
+static void origins_are_allowed_by_name(void **state)
 {
     for (size_t i = 0; i < sizeof(origin_rows) / sizeof(origin_rows[0]); i++) {
         arcp__web_names names;
@@ -134,7 +134,7 @@ static void origins_are_let_in_by_name(void **state)
     }
 }
 
-static void a_wrong_entry_in_a_list_is_named(void **state)
+static void an_invalid_list_entry_is_reported(void **state)
 {
     arcp__web_names names;
     arcp_error err = {0};
@@ -162,7 +162,7 @@ typedef struct request_row {
 } request_row;
 
 static const request_row requests[] = {
-    {"all is well", LINE HOST UP VER KEY END, 101},
+    {"valid", LINE HOST UP VER KEY END, 101},
     {"header names and tokens in other case",
      LINE "hOST: LocalHost\r\nUPGRADE: WebSocket\r\nconnection: keep-alive, upgrade\r\n"
           "sec-websocket-version: 13\r\nsec-websocket-key:dGhlIHNhbXBsZSBub25jZQ==  \r\n" END,
@@ -172,7 +172,7 @@ static const request_row requests[] = {
      101},
     {"an extension is offered",
      LINE HOST UP VER KEY "Sec-WebSocket-Extensions: permessage-deflate\r\n" END, 101},
-    {"our own page", LINE HOST UP VER KEY "Origin: http://localhost:7777\r\n" END, 101},
+    {"an allowed Origin", LINE HOST UP VER KEY "Origin: http://localhost:7777\r\n" END, 101},
     {"Upgrade names several",
      LINE HOST "Upgrade: h2c, websocket\r\nConnection: Upgrade\r\n" VER KEY END, 101},
     {"Content-Length: 0", LINE HOST UP VER KEY "Content-Length: 0\r\n" END, 101},
@@ -181,11 +181,11 @@ static const request_row requests[] = {
     {"two Hosts", LINE HOST "Host: evil.com\r\n" UP VER KEY END, 400},
     {"a malformed Host", LINE "Host: [::1\r\n" UP VER KEY END, 400},
     {"an empty Host", LINE "Host:\r\n" UP VER KEY END, 400},
-    {"a strange Host", LINE "Host: evil.com\r\n" UP VER KEY END, 403},
-    {"a strange Host and a wrong path", "GET /x HTTP/1.1\r\nHost: evil.com\r\n" UP VER KEY END,
-     403},
-    {"a strange page", LINE HOST UP VER KEY "Origin: http://evil.com\r\n" END, 403},
-    {"a strange page and a wrong path",
+    {"a Host that is not allowed", LINE "Host: evil.com\r\n" UP VER KEY END, 403},
+    {"a Host that is not allowed and a wrong path",
+     "GET /x HTTP/1.1\r\nHost: evil.com\r\n" UP VER KEY END, 403},
+    {"an Origin that is not allowed", LINE HOST UP VER KEY "Origin: http://evil.com\r\n" END, 403},
+    {"an Origin that is not allowed and a wrong path",
      "GET /x HTTP/1.1\r\n" HOST UP VER KEY "Origin: http://evil.com\r\n" END, 403},
     {"a sandboxed page", LINE HOST UP VER KEY "Origin: null\r\n" END, 403},
     {"two Origins",
@@ -231,7 +231,7 @@ static const request_row requests[] = {
 
 static const names_row here = {LOCAL, NONE, NONE, NULL, true};
 
-/* As the listener does it: by the route of its path, then as an upgrade. Status 101: it is one. */
+/* Like the listener: finds the route of the path, then checks the upgrade. Status 101: accepted. */
 static arcp__web_response check(const arcp__web_head *head, const arcp__web_names *names)
 {
     static const arcp__web_route route = {.path = "/arcp", .methods = "GET"};
@@ -247,7 +247,7 @@ static arcp__web_response check(const arcp__web_head *head, const arcp__web_name
     return response;
 }
 
-static void requests_are_upgraded_or_told_why_not(void **state)
+static void requests_are_upgraded_or_refused_with_a_reason(void **state)
 {
     static const size_t pieces[] = {100000, 1, 7};
     arcp__web_names names;
@@ -275,7 +275,7 @@ static void requests_are_upgraded_or_told_why_not(void **state)
 
 /* ---- the response ---- */
 
-static void the_accept_of_the_rfc_is_computed(void **state)
+static void the_accept_value_of_the_rfc_is_computed(void **state)
 {
     char accept[ARCP__WEBSOCKET_ACCEPT_SIZE];
     arcp__websocket_accept("dGhlIHNhbXBsZSBub25jZQ==", accept); /* RFC 6455 §1.3 */
@@ -294,7 +294,7 @@ static void an_upgrade_chooses_no_subprotocol_and_no_extension(void **state)
     arcp_buf_fini(&out);
 }
 
-static void a_refusal_says_what_would_be_right(void **state)
+static void a_refusal_has_the_headers_that_its_status_requires(void **state)
 {
     static const struct {
         const char *request, *line, *header;
@@ -332,9 +332,9 @@ static void a_refusal_says_what_would_be_right(void **state)
     arcp__web_names_fini(&names);
 }
 
-/* ---- the client's side ---- */
+/* ---- the client ---- */
 
-static void a_request_of_ours_is_taken_by_our_server(void **state)
+static void our_client_request_is_accepted_by_our_server(void **state)
 {
     arcp__url url;
     arcp_error err = {0};
@@ -367,7 +367,7 @@ static void a_request_of_ours_is_taken_by_our_server(void **state)
     arcp_buf_fini(&out);
 }
 
-static void the_usual_port_is_not_in_the_host_header(void **state)
+static void the_default_port_is_not_in_the_host_header(void **state)
 {
     static const char *const rows[][2] = {{"ws://h", "\r\nHost: h\r\n"},
                                           {"wss://h", "\r\nHost: h\r\n"},
@@ -385,7 +385,7 @@ static void the_usual_port_is_not_in_the_host_header(void **state)
     }
 }
 
-static void headers_that_would_break_the_request_are_refused(void **state)
+static void invalid_headers_are_refused(void **state)
 {
     static const struct {
         const char *header;
@@ -423,9 +423,9 @@ static void headers_that_would_break_the_request_are_refused(void **state)
 static const struct {
     const char *name;
     const char *text;
-    const char *message; /* NULL: taken */
+    const char *message; /* NULL: accepted */
 } responses[] = {
-    {"all is well", OK_LINE UP ACCEPT END, NULL},
+    {"valid", OK_LINE UP ACCEPT END, NULL},
     {"other case", OK_LINE "upgrade: WebSocket\r\nCONNECTION: upgrade\r\n" ACCEPT END, NULL},
     {"without a status text", "HTTP/1.1 101\r\n" UP ACCEPT END, NULL},
     {"not found", "HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n" END,
@@ -441,7 +441,7 @@ static const struct {
     {"an extension", OK_LINE UP ACCEPT "Sec-WebSocket-Extensions: x\r\n" END, "not offered"},
 };
 
-static void responses_are_taken_or_named(void **state)
+static void responses_are_accepted_or_refused_with_a_reason(void **state)
 {
     for (size_t i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
         arcp__web_head head;
@@ -466,17 +466,17 @@ static void responses_are_taken_or_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_are_let_in_by_name),
-        cmocka_unit_test(origins_are_let_in_by_name),
-        cmocka_unit_test(a_wrong_entry_in_a_list_is_named),
-        cmocka_unit_test(requests_are_upgraded_or_told_why_not),
-        cmocka_unit_test(the_accept_of_the_rfc_is_computed),
+        cmocka_unit_test(hosts_are_allowed_by_name),
+        cmocka_unit_test(origins_are_allowed_by_name),
+        cmocka_unit_test(an_invalid_list_entry_is_reported),
+        cmocka_unit_test(requests_are_upgraded_or_refused_with_a_reason),
+        cmocka_unit_test(the_accept_value_of_the_rfc_is_computed),
         cmocka_unit_test(an_upgrade_chooses_no_subprotocol_and_no_extension),
-        cmocka_unit_test(a_refusal_says_what_would_be_right),
-        cmocka_unit_test(a_request_of_ours_is_taken_by_our_server),
-        cmocka_unit_test(the_usual_port_is_not_in_the_host_header),
-        cmocka_unit_test(headers_that_would_break_the_request_are_refused),
-        cmocka_unit_test(responses_are_taken_or_named),
+        cmocka_unit_test(a_refusal_has_the_headers_that_its_status_requires),
+        cmocka_unit_test(our_client_request_is_accepted_by_our_server),
+        cmocka_unit_test(the_default_port_is_not_in_the_host_header),
+        cmocka_unit_test(invalid_headers_are_refused),
+        cmocka_unit_test(responses_are_accepted_or_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Listening and the way to the upgrade, over sockets: limits on peers that are slow or silent
- * (admission_test: or too many), and what operators are told. */
+/* Listening and handshakes over sockets: limits for slow and silent peers (admission_test: for too
+ * many peers), and what is reported to operators. */
 #include "transport/raw_peer.h"
 #include "transport/server.h"
 #include "transport/websocket_frames.h"
@@ -16,7 +16,7 @@ static arcp_listen_options patient(void)
 
 /* ---- listening ---- */
 
-static void port_zero_picks_one_and_the_url_tells_which(void **state)
+static void port_zero_picks_a_port_that_the_url_has(void **state)
 {
     static const char *const rows[][2] = {
         {"ws://127.0.0.1:0/arcp", "ws://127.0.0.1:"}, {"ws://127.0.0.1:0", "ws://127.0.0.1:"},
@@ -56,7 +56,7 @@ static void check_refused(const char *url, arcp_listen_options *options, arcp_st
     test_loop_fini(&test);
 }
 
-static void what_cannot_be_listened_at_is_named(void **state)
+static void an_unusable_listen_url_is_reported(void **state)
 {
     check_refused("http://127.0.0.1:0/", NULL, ARCP_E_USAGE, "expected ws://");
     check_refused("stdio:x", NULL, ARCP_E_USAGE, "can listen at ws:// and wss:// only");
@@ -78,7 +78,7 @@ static void what_cannot_be_listened_at_is_named(void **state)
     check_refused("ws://127.0.0.1:0/arcp", &options, ARCP_E_USAGE, "struct_size");
 }
 
-static void a_port_in_use_is_named(void **state)
+static void a_port_in_use_is_reported(void **state)
 {
     char url[64];
     int fd = raw_listen(url);
@@ -89,7 +89,7 @@ static void a_port_in_use_is_named(void **state)
     close(fd);
 }
 
-static void after_close_the_system_refuses_new_peers_and_connections_stay(void **state)
+static void after_close_new_peers_are_refused_and_connections_stay(void **state)
 {
     server s;
     server_open(&s, NULL, patient());
@@ -122,7 +122,8 @@ typedef struct answer_row {
 } answer_row;
 
 static const answer_row answers[] = {
-    {"a strange host", "GET /arcp HTTP/1.1\r\nHost: evil.com\r\n\r\n", "HTTP/1.1 403 ", 403},
+    {"a host that is not allowed", "GET /arcp HTTP/1.1\r\nHost: evil.com\r\n\r\n", "HTTP/1.1 403 ",
+     403},
     {"a wrong path", "GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 404 ", 404},
     {"a wrong method", "PUT /arcp HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 405 ", 405},
     {"no upgrade", "GET /arcp HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 426 ", 426},
@@ -150,7 +151,7 @@ static void refusals_reach_the_peer_and_the_log(void **state)
     }
 }
 
-static void frames_behind_the_request_are_not_lost(void **state)
+static void frames_sent_right_after_the_request_are_not_lost(void **state)
 {
     server s;
     raw_peer peer;
@@ -168,7 +169,7 @@ static void frames_behind_the_request_are_not_lost(void **state)
     server_fini(&s);
 }
 
-static void a_request_may_come_byte_by_byte(void **state)
+static void a_request_may_arrive_byte_by_byte(void **state)
 {
     server s;
     raw_peer peer;
@@ -192,7 +193,7 @@ static void a_head_above_the_limit_is_431(void **state)
     options.handshake_bytes_max = strlen(raw_upgrade);
     server_open(&s, NULL, options);
     raw_peer_connect(&peer, &s.test, s.url);
-    raw_peer_upgrade(&peer); /* just fits */
+    raw_peer_upgrade(&peer); /* exactly at the limit */
     raw_peer_fini(&peer);
     raw_peer_connect(&peer, &s.test, s.url);
     raw_peer_send_text(&peer, "GET /arcp HTTP/1.1\r\nX: x\r\n");
@@ -221,9 +222,9 @@ static void a_head_without_end_is_431_at_the_default_limit(void **state)
     server_fini(&s);
 }
 
-/* ---- slow, silent, many ---- */
+/* ---- slow and silent peers ---- */
 
-/* A server that does not wait long for a handshake, and who is to make one. */
+/* A server with a short handshake timeout, and a connected peer. */
 static void open_hasty(server *s, raw_peer *peer)
 {
     arcp_listen_options options = patient();
@@ -233,7 +234,7 @@ static void open_hasty(server *s, raw_peer *peer)
     raw_peer_connect(peer, &s->test, s->url);
 }
 
-static void a_peer_that_says_nothing_is_dropped(void **state)
+static void a_silent_peer_is_dropped(void **state)
 {
     server s;
     raw_peer peer;
@@ -247,13 +248,13 @@ static void a_peer_that_says_nothing_is_dropped(void **state)
     server_fini(&s);
 }
 
-static void a_peer_that_trickles_is_dropped_all_the_same(void **state)
+static void a_slow_peer_is_dropped_too(void **state)
 {
     server s;
     raw_peer peer;
     open_hasty(&s, &peer);
     raw_peer_send_text(&peer, "GET /arcp HTTP/1.1\r\nHost: localhost\r\nX: ");
-    while (!peer.ended) { /* every byte comes well in time; all of them together do not */
+    while (!peer.ended) { /* each byte is fast enough; all together are not */
         raw_peer_send_text(&peer, "x");
         uv_run(&s.test.loop, UV_RUN_NOWAIT);
         raw_peer_poll(&peer);
@@ -273,17 +274,17 @@ static void a_refused_peer_that_stays_is_dropped(void **state)
     raw_peer_connect(&peer, &s.test, s.url);
     raw_peer_send_text(&peer, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     raw_peer_expect(&peer, "HTTP/1.1 404 ");
-    raw_peer_expect_end(&peer); /* the server's half; ours stays open */
+    raw_peer_expect_end(&peer); /* the server has closed its half; ours is still open */
     int fds = open_fd_count();
     while (open_fd_count() == fds) {
         test_loop_step(&s.test, "the server lets go of it");
     }
-    assert_int_equal(s.refused, 1); /* told once */
+    assert_int_equal(s.refused, 1); /* reported once */
     raw_peer_fini(&peer);
     server_fini(&s);
 }
 
-static void a_peer_that_leaves_early_is_told_to_the_log(void **state)
+static void a_peer_that_disconnects_early_is_reported(void **state)
 {
     server s;
     raw_peer peer;
@@ -331,19 +332,19 @@ static void the_listener_may_be_closed_from_inside_its_callbacks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(port_zero_picks_one_and_the_url_tells_which),
-        cmocka_unit_test(what_cannot_be_listened_at_is_named),
-        cmocka_unit_test(a_port_in_use_is_named),
-        cmocka_unit_test(after_close_the_system_refuses_new_peers_and_connections_stay),
+        cmocka_unit_test(port_zero_picks_a_port_that_the_url_has),
+        cmocka_unit_test(an_unusable_listen_url_is_reported),
+        cmocka_unit_test(a_port_in_use_is_reported),
+        cmocka_unit_test(after_close_new_peers_are_refused_and_connections_stay),
         cmocka_unit_test(refusals_reach_the_peer_and_the_log),
-        cmocka_unit_test(frames_behind_the_request_are_not_lost),
-        cmocka_unit_test(a_request_may_come_byte_by_byte),
+        cmocka_unit_test(frames_sent_right_after_the_request_are_not_lost),
+        cmocka_unit_test(a_request_may_arrive_byte_by_byte),
         cmocka_unit_test(a_head_above_the_limit_is_431),
         cmocka_unit_test(a_head_without_end_is_431_at_the_default_limit),
-        cmocka_unit_test(a_peer_that_says_nothing_is_dropped),
-        cmocka_unit_test(a_peer_that_trickles_is_dropped_all_the_same),
+        cmocka_unit_test(a_silent_peer_is_dropped),
+        cmocka_unit_test(a_slow_peer_is_dropped_too),
         cmocka_unit_test(a_refused_peer_that_stays_is_dropped),
-        cmocka_unit_test(a_peer_that_leaves_early_is_told_to_the_log),
+        cmocka_unit_test(a_peer_that_disconnects_early_is_reported),
         cmocka_unit_test(closing_the_listener_drops_unfinished_handshakes),
         cmocka_unit_test(the_listener_may_be_closed_from_inside_its_callbacks),
     };

@@ -1,6 +1,5 @@
-/* RFC 6455 §5 to §8 as a reader sees them: what a peer may send, and what each thing it
- * must not send is called. Every row is fed in one piece, byte by byte, and in pieces of
- * seven. */
+/* RFC 6455 §5 to §8 for a reader: what a peer may send, and the close code for what it must not
+ * send. Every row is fed in one piece, byte by byte, and in pieces of seven bytes. */
 #include "transport/websocket_frames.h"
 
 #include "transport/websocket_frame.h"
@@ -11,7 +10,7 @@ typedef struct frame {
     unsigned first;   /* FIN, RSV and opcode */
     const char *text; /* the payload; NULL: `xs` times "x" */
     unsigned xs;
-    bool other_mask; /* masked where it must not be, or not masked where it must */
+    bool other_mask; /* masked although it must not be, or the opposite */
 } frame;
 
 typedef struct row {
@@ -118,15 +117,15 @@ static void check_rows(arcp__websocket_role role, const row *rows, size_t count)
 #define W(first, text)                                                                             \
     {                                                                                              \
         (first), (text), 0, true                                                                   \
-    } /* the wrong way round */
+    } /* the opposite masking */
 
 static const row server_rows[] = {
     {"a text", {F(FIN | TEXT, "hello")}, "m(hello) "},
     {"an empty text", {F(FIN | TEXT, "")}, "m() "},
     {"two texts", {F(FIN | TEXT, "a"), F(FIN | TEXT, "b")}, "m(a) m(b) "},
     {"a text with a 16-bit length", {X(FIN | TEXT, 126)}, "m(126 bytes) "},
-    {"a text at the cap", {X(FIN | TEXT, CAP)}, "m(300 bytes) "},
-    {"a text above the cap", {X(FIN | TEXT, CAP + 1)}, "w(1009) "},
+    {"a text at the limit", {X(FIN | TEXT, CAP)}, "m(300 bytes) "},
+    {"a text above the limit", {X(FIN | TEXT, CAP + 1)}, "w(1009) "},
     {"a text in three fragments",
      {F(TEXT, "ab"), F(CONTINUATION, "cd"), F(FIN | CONTINUATION, "ef")},
      "m(abcdef) "},
@@ -153,11 +152,11 @@ static const row server_rows[] = {
     {"fragments without end",
      {X(TEXT, 100), X(CONTINUATION, 100), X(CONTINUATION, 100), F(CONTINUATION, "x")},
      "w(1009) "},
-    {"a ping with all it may have", {X(FIN | PING, 125)}, "p(125 bytes) "},
-    {"a ping with more", {X(FIN | PING, 126)}, "w(1002) "},
+    {"a ping of the maximum size", {X(FIN | PING, 125)}, "p(125 bytes) "},
+    {"a ping above the maximum size", {X(FIN | PING, 126)}, "w(1002) "},
     {"a fragmented ping", {F(PING, "x")}, "w(1002) "},
     {"a fragmented close", {F(CLOSE, "")}, "w(1002) "},
-    {"a pong nobody asked for", {F(FIN | PONG, "x")}, "o(x) "},
+    {"an unsolicited pong", {F(FIN | PONG, "x")}, "o(x) "},
     {"RSV1", {F(FIN | RSV1 | TEXT, "x")}, "w(1002) "},
     {"RSV2", {F(FIN | RSV2 | TEXT, "x")}, "w(1002) "},
     {"RSV3", {F(FIN | RSV3 | TEXT, "x")}, "w(1002) "},
@@ -202,7 +201,7 @@ static const row server_rows[] = {
      "c(1000,) "},
 };
 
-static void what_a_client_sends_is_told_or_refused(void **state)
+static void frames_from_a_client_are_delivered_or_refused(void **state)
 {
     check_rows(ARCP__WEBSOCKET_SERVER, server_rows, sizeof(server_rows) / sizeof(server_rows[0]));
 }
@@ -215,15 +214,15 @@ static const row client_rows[] = {
     {"a masked text", {W(FIN | TEXT, "x")}, "w(1002) "},
     {"a masked close", {W(FIN | CLOSE, "\x03\xe8")}, "w(1002) "},
     {"a close with a private code", {F(FIN | CLOSE, "\x0f\xa0ours")}, "c(4000,ours) "},
-    {"a text above the cap", {X(FIN | TEXT, CAP + 1)}, "w(1009) "},
+    {"a text above the limit", {X(FIN | TEXT, CAP + 1)}, "w(1009) "},
 };
 
-static void what_a_server_sends_is_told_or_refused(void **state)
+static void frames_from_a_server_are_delivered_or_refused(void **state)
 {
     check_rows(ARCP__WEBSOCKET_CLIENT, client_rows, sizeof(client_rows) / sizeof(client_rows[0]));
 }
 
-static void lengths_are_in_their_shortest_form(void **state)
+static void lengths_must_have_the_shortest_form(void **state)
 {
     static const struct {
         const char *name;
@@ -253,8 +252,8 @@ static void a_close_reason_may_fill_the_control_frame(void **state)
     arcp_buf_fini(&log);
 }
 
-/* Autobahn's 7.7 and 7.9, and the registry. */
-static void close_codes_are_those_that_may_be_sent(void **state)
+/* Cases 7.7 and 7.9 of Autobahn, and the IANA registry. */
+static void only_close_codes_that_may_be_sent_are_valid(void **state)
 {
     static const struct {
         unsigned from, to;
@@ -272,8 +271,8 @@ static void close_codes_are_those_that_may_be_sent(void **state)
     }
 }
 
-/* Idle connections hold nothing: neither a decoder nor a buffer. */
-static void a_reader_at_rest_holds_no_memory(void **state)
+/* Idle connections have neither a decoder nor a buffer. */
+static void an_idle_reader_holds_no_memory(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     arcp__websocket_reader reader;
@@ -295,8 +294,8 @@ static void a_reader_at_rest_holds_no_memory(void **state)
     arcp__websocket_pool_unref(pool);
 }
 
-/* A reader that stops between two messages goes on with the second one. */
-static void messages_come_one_at_a_time(void **state)
+/* A reader that is stopped between two messages continues with the second one. */
+static void messages_are_read_one_at_a_time(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     arcp__websocket_reader reader;
@@ -318,7 +317,7 @@ static void messages_come_one_at_a_time(void **state)
     arcp__websocket_pool_unref(pool);
 }
 
-static void a_reader_may_go_in_the_middle_of_a_frame(void **state)
+static void a_reader_may_be_freed_in_the_middle_of_a_frame(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     arcp_buf bytes = arcp_buf_init();
@@ -330,7 +329,7 @@ static void a_reader_may_go_in_the_middle_of_a_frame(void **state)
         (void)arcp__websocket_reader_next(&reader, &input);
         arcp__websocket_reader_fini(&reader);
     }
-    /* And the next reader of the pool is not disturbed by what it left. */
+    /* The next reader from the pool starts clean. */
     arcp_buf log = arcp_buf_init();
     arcp__websocket_reader reader;
     arcp__websocket_reader_init(&reader, pool, CAP, 0);
@@ -346,7 +345,7 @@ static void a_reader_may_go_in_the_middle_of_a_frame(void **state)
 
 /* ---- the encoder ---- */
 
-static void an_encoded_frame_is_what_the_rfc_shows(void **state)
+static void an_encoded_frame_matches_the_examples_of_the_rfc(void **state)
 {
     arcp__websocket_pool *pool = arcp__websocket_pool_new(ARCP__WEBSOCKET_SERVER);
     static const size_t sizes[] = {0, 1, 125, 126, 127, 65535, 65536, 100000};
@@ -393,15 +392,15 @@ static void a_client_masks_each_frame_with_another_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_client_sends_is_told_or_refused),
-        cmocka_unit_test(what_a_server_sends_is_told_or_refused),
-        cmocka_unit_test(lengths_are_in_their_shortest_form),
+        cmocka_unit_test(frames_from_a_client_are_delivered_or_refused),
+        cmocka_unit_test(frames_from_a_server_are_delivered_or_refused),
+        cmocka_unit_test(lengths_must_have_the_shortest_form),
         cmocka_unit_test(a_close_reason_may_fill_the_control_frame),
-        cmocka_unit_test(close_codes_are_those_that_may_be_sent),
-        cmocka_unit_test(a_reader_at_rest_holds_no_memory),
-        cmocka_unit_test(messages_come_one_at_a_time),
-        cmocka_unit_test(a_reader_may_go_in_the_middle_of_a_frame),
-        cmocka_unit_test(an_encoded_frame_is_what_the_rfc_shows),
+        cmocka_unit_test(only_close_codes_that_may_be_sent_are_valid),
+        cmocka_unit_test(an_idle_reader_holds_no_memory),
+        cmocka_unit_test(messages_are_read_one_at_a_time),
+        cmocka_unit_test(a_reader_may_be_freed_in_the_middle_of_a_frame),
+        cmocka_unit_test(an_encoded_frame_matches_the_examples_of_the_rfc),
         cmocka_unit_test(a_client_masks_each_frame_with_another_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

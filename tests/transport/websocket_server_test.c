@@ -1,4 +1,4 @@
-/* The WebSocket server against peers that break the rules (RFC 6455). */
+/* The WebSocket server with peers that violate the protocol (RFC 6455). */
 #include "transport/raw_peer.h"
 #include "transport/server.h"
 #include "transport/websocket_frames.h"
@@ -7,7 +7,7 @@ static arcp_listen_options plain(void)
 {
     arcp_listen_options options = arcp_listen_options_init();
     options.frame_bytes_max = 1000;
-    options.close_timeout_ms = 2 * TEST_PATIENCE_MS; /* no test may need it unsaid */
+    options.close_timeout_ms = 2 * TEST_PATIENCE_MS; /* tests that need it set it */
     options.admission = server_admission((arcp_admission_limits){0});
     return options;
 }
@@ -42,7 +42,7 @@ static void send_frame(session *t, unsigned first, const char *payload)
     arcp_buf_fini(&bytes);
 }
 
-/* What the server sends next is exactly this frame. */
+/* The next frame from the server must be exactly this one. */
 static void expect_frame(session *t, unsigned first, arcp_span payload)
 {
     arcp_buf want = arcp_buf_init();
@@ -90,7 +90,7 @@ static const struct {
     {"close code 2999", FIN | CLOSE, "\x0b\xb7", false, 1002},
     {"a close reason that is not UTF-8", FIN | CLOSE, "\x03\xe8\xff", false, 1007},
     {"a binary message", FIN | BINARY, "x", false, 1003},
-    {"a message above the cap", FIN | TEXT, NULL, false, 1009},
+    {"a message above the limit", FIN | TEXT, NULL, false, 1009},
 };
 
 static void each_violation_has_its_close_code(void **state)
@@ -107,7 +107,7 @@ static void each_violation_has_its_close_code(void **state)
         raw_peer_send(&t.peer, arcp_buf_span(&bytes));
         arcp_buf_fini(&bytes);
         expect_close(&t, violations[i].code);
-        raw_peer_expect_end(&t.peer); /* the server's half */
+        raw_peer_expect_end(&t.peer); /* the server has closed its half */
         assert_int_equal(t.peer.received.size, 0);
         raw_peer_half_close(&t.peer);
         run_until(&t.s.test, t.owner->closed);
@@ -118,7 +118,7 @@ static void each_violation_has_its_close_code(void **state)
     }
 }
 
-static void a_peer_at_fault_that_stays_is_cut_and_its_fault_is_told(void **state)
+static void a_violating_peer_that_stays_is_cut_and_its_violation_reported(void **state)
 {
     session t;
     arcp_listen_options options = plain();
@@ -141,7 +141,7 @@ static void end_with_too_long(session *t, const char *part)
     session_close(t);
 }
 
-static void a_message_at_the_cap_is_taken_in_fragments_too(void **state)
+static void a_message_at_the_limit_may_be_fragmented(void **state)
 {
     session t;
     session_open(&t, plain());
@@ -156,8 +156,8 @@ static void a_message_at_the_cap_is_taken_in_fragments_too(void **state)
     end_with_too_long(&t, part);
 }
 
-/* Nobody knows yet who sends it, and what is not whole is kept. */
-static void a_stranger_s_first_message_may_have_a_cap_of_its_own(void **state)
+/* Its sender is not authenticated yet, and an incomplete message takes memory. */
+static void the_first_message_may_have_a_separate_limit(void **state)
 {
     (void)state;
     char part[501] = "";
@@ -183,7 +183,7 @@ static void a_stranger_s_first_message_may_have_a_cap_of_its_own(void **state)
     end_with_too_long(&t, part);
 }
 
-static void a_frame_is_read_however_slowly_it_comes(void **state)
+static void a_frame_may_arrive_slowly(void **state)
 {
     session t;
     session_open(&t, plain());
@@ -214,14 +214,14 @@ static void pings_are_answered_in_order(void **state)
         snprintf(text, sizeof(text), "p%d", i);
         expect_frame(&t, FIN | PONG, arcp_span_cstr(text));
     }
-    send_frame(&t, FIN | PONG, "nobody asked"); /* and is not answered */
+    send_frame(&t, FIN | PONG, "unsolicited"); /* gets no response */
     send_frame(&t, FIN | PING, "");
     expect_frame(&t, FIN | PONG, ARCP_SPAN_LITERAL(""));
     session_close(&t);
 }
 
-/* A peer that pings and reads nothing costs one pong, not a queue of them. */
-static void pongs_do_not_pile_up_before_a_peer_that_does_not_read(void **state)
+/* For a peer that pings and reads nothing only one pong is kept. */
+static void pongs_do_not_accumulate_for_a_peer_that_does_not_read(void **state)
 {
     session t;
     session_open(&t, plain());
@@ -243,7 +243,7 @@ static void pongs_do_not_pile_up_before_a_peer_that_does_not_read(void **state)
     test_loop_settle(&t.s.test);
     assert_int_equal(owner_unsent(t.owner), unsent);
     raw_peer_receive(&t.peer, t.owner->accepted + t.owner->accepted / 1000 * 4 + 2 + 4);
-    /* All the texts, and behind what was on its way the newest ping's answer. */
+    /* All texts, then the pong for the latest ping. */
     assert_int_equal(t.peer.received.size, t.owner->accepted + t.owner->accepted / 1000 * 4 + 6);
     assert_non_null(memmem(t.peer.received.data, t.peer.received.size,
                            "\x8a\x04"
@@ -284,7 +284,7 @@ static void a_close_without_a_code_is_answered_without_one(void **state)
     session_close(&t);
 }
 
-static void what_was_sent_before_the_peers_close_still_goes_out(void **state)
+static void frames_sent_before_the_close_of_the_peer_are_still_written(void **state)
 {
     session t;
     session_open(&t, plain());
@@ -388,7 +388,7 @@ static void bad_text_can_be_closed_by_the_owner(void **state)
     session t;
     session_open(&t, plain());
     send_frame(&t, FIN | TEXT, "\xff");
-    run_until(&t.s.test, t.owner->messages == 1); /* the transport does not look into it */
+    run_until(&t.s.test, t.owner->messages == 1); /* the transport does not validate it */
     owner_close(t.owner, ARCP_CLOSE_BAD_DATA, "not UTF-8");
     expect_close(&t, 1007);
     session_close(&t);
@@ -410,7 +410,7 @@ static void a_close_reason_is_cut_to_what_a_frame_holds(void **state)
     session_close(&t);
 }
 
-static void a_code_that_may_not_be_sent_becomes_1011(void **state)
+static void a_code_that_must_not_be_sent_becomes_1011(void **state)
 {
     session t;
     session_open(&t, plain());
@@ -421,7 +421,7 @@ static void a_code_that_may_not_be_sent_becomes_1011(void **state)
 
 /* ---- writing ---- */
 
-static void a_turns_frames_are_one_run_of_bytes(void **state)
+static void frames_of_one_turn_are_written_together(void **state)
 {
     session t;
     session_open(&t, plain());
@@ -443,15 +443,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_violation_has_its_close_code),
-        cmocka_unit_test(a_peer_at_fault_that_stays_is_cut_and_its_fault_is_told),
-        cmocka_unit_test(a_message_at_the_cap_is_taken_in_fragments_too),
-        cmocka_unit_test(a_stranger_s_first_message_may_have_a_cap_of_its_own),
-        cmocka_unit_test(a_frame_is_read_however_slowly_it_comes),
+        cmocka_unit_test(a_violating_peer_that_stays_is_cut_and_its_violation_reported),
+        cmocka_unit_test(a_message_at_the_limit_may_be_fragmented),
+        cmocka_unit_test(the_first_message_may_have_a_separate_limit),
+        cmocka_unit_test(a_frame_may_arrive_slowly),
         cmocka_unit_test(pings_are_answered_in_order),
-        cmocka_unit_test(pongs_do_not_pile_up_before_a_peer_that_does_not_read),
+        cmocka_unit_test(pongs_do_not_accumulate_for_a_peer_that_does_not_read),
         cmocka_unit_test(a_close_is_answered_with_its_code),
         cmocka_unit_test(a_close_without_a_code_is_answered_without_one),
-        cmocka_unit_test(what_was_sent_before_the_peers_close_still_goes_out),
+        cmocka_unit_test(frames_sent_before_the_close_of_the_peer_are_still_written),
         cmocka_unit_test(our_close_waits_for_the_peers),
         cmocka_unit_test(a_peer_that_does_not_answer_our_close_is_cut),
         cmocka_unit_test(an_end_without_a_close_is_abnormal),
@@ -460,8 +460,8 @@ int main(void)
         cmocka_unit_test(a_reset_under_load_is_abnormal_once),
         cmocka_unit_test(bad_text_can_be_closed_by_the_owner),
         cmocka_unit_test(a_close_reason_is_cut_to_what_a_frame_holds),
-        cmocka_unit_test(a_code_that_may_not_be_sent_becomes_1011),
-        cmocka_unit_test(a_turns_frames_are_one_run_of_bytes),
+        cmocka_unit_test(a_code_that_must_not_be_sent_becomes_1011),
+        cmocka_unit_test(frames_of_one_turn_are_written_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

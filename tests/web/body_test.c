@@ -1,4 +1,4 @@
-/* Bodies, whole and in pieces, on both sides of each limit. */
+/* Bodies, in one piece and in several, at and above each limit. */
 #include "support/check.h"
 
 #include "web/feed.h"
@@ -38,7 +38,7 @@ static void read_body(reading *out, const char *head, arcp_span bytes, size_t si
 
 static const size_t sizes[] = {100000, 1, 3};
 
-static void bodies_are_read_as_their_heads_say(void **state)
+static void bodies_are_read_as_their_heads_announce(void **state)
 {
     static const struct {
         const char *head, *bytes, *data;
@@ -76,7 +76,7 @@ static void bodies_are_read_as_their_heads_say(void **state)
     }
 }
 
-static void what_another_reader_could_see_otherwise_is_invalid(void **state)
+static void ambiguous_bodies_are_invalid(void **state)
 {
     static const char *const rows[] = {
         "\r\n",
@@ -105,7 +105,7 @@ static void what_another_reader_could_see_otherwise_is_invalid(void **state)
         reading got;
         read_body(&got, CHUNKED, arcp_span_cstr(rows[i / 3]), sizes[i % 3], 64);
         if (got.result != ARCP__WEB_INVALID) {
-            fail_msg("in pieces of %zu, \"%s\" is taken", sizes[i % 3], rows[i / 3]);
+            fail_msg("in pieces of %zu, \"%s\" was accepted", sizes[i % 3], rows[i / 3]);
         }
         assert_false(got.ends);
         arcp_buf_fini(&got.data);
@@ -132,7 +132,7 @@ static void expect_limit(const char *head, const char *bytes, uint64_t size)
     }
 }
 
-static void a_body_may_be_as_long_as_the_limit(void **state)
+static void a_body_may_have_the_maximum_size(void **state)
 {
     expect_limit(LENGTH, "hello", 5);
     expect_limit(OPEN, "hello", 5);
@@ -141,7 +141,7 @@ static void a_body_may_be_as_long_as_the_limit(void **state)
     read_body(&got, CHUNKED, ARCP_SPAN_LITERAL("ffffffffffffffff\r\n"), 1, UINT64_MAX - 1);
     assert_int_equal(got.result, ARCP__WEB_TOO_BIG);
     arcp_buf_fini(&got.data);
-    /* A length is refused before anything of the body is there. */
+    /* A length is refused before any byte of the body was received. */
     read_body(&got, LENGTH, arcp_span_make(NULL, 0), 1, 4);
     assert_int_equal(got.result, ARCP__WEB_TOO_BIG);
     arcp_buf_fini(&got.data);
@@ -190,9 +190,9 @@ static void a_response_to_head_has_no_body(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bodies_are_read_as_their_heads_say),
-        cmocka_unit_test(what_another_reader_could_see_otherwise_is_invalid),
-        cmocka_unit_test(a_body_may_be_as_long_as_the_limit),
+        cmocka_unit_test(bodies_are_read_as_their_heads_announce),
+        cmocka_unit_test(ambiguous_bodies_are_invalid),
+        cmocka_unit_test(a_body_may_have_the_maximum_size),
         cmocka_unit_test(extensions_and_trailers_have_limits),
         cmocka_unit_test(a_response_to_head_has_no_body),
     };

@@ -1,4 +1,4 @@
-/* Reading HTTP piece by piece, for the tests and fuzzers of what stands on src/web. */
+/* Reads HTTP in pieces, for tests and fuzzers of src/web. */
 #ifndef ARCP_TESTS_WEB_FEED_H
 #define ARCP_TESTS_WEB_FEED_H
 
@@ -6,8 +6,8 @@
 
 #include "web/body.h"
 
-/* Feeds a head in pieces of at most so many bytes, up to its end or the end of the bytes; *rest is
- * what is left of these. Ends the program when input is left over although more is wanted. */
+/* Feeds a head in pieces of at most `piece` bytes, up to its end or the end of the bytes; *rest is
+ * what remains. Aborts if input remains although the reader wants more. */
 static inline arcp__web_result web_feed_head(arcp__web_head *head, arcp_span bytes, size_t piece,
                                              arcp_span *rest)
 {
@@ -25,8 +25,7 @@ static inline arcp__web_result web_feed_head(arcp__web_head *head, arcp_span byt
     return result;
 }
 
-/* The same of a body, whose bytes are appended to *data. A body that is empty ends without input.
- */
+/* The same for a body, whose bytes are appended to *data. An empty body ends without input. */
 static inline arcp__web_result web_feed_body(arcp__web_body *body, arcp_span bytes, size_t piece,
                                              arcp_buf *data, arcp_span *rest)
 {

@@ -1,5 +1,5 @@
-/* Heads of requests and responses, read whole and in pieces, on both sides of each limit; and
- * responses as they are written. */
+/* Heads of requests and responses, read in one piece and in several, at and above each limit; and
+ * formatted responses. */
 #include "support/check.h"
 
 #include "web/feed.h"
@@ -9,9 +9,9 @@
 
 static const size_t pieces[] = {100000, 1, 7};
 
-/* ---- what is taken, and how much ---- */
+/* ---- validity and limits ---- */
 
-static void what_is_not_http_is_invalid(void **state)
+static void input_other_than_http_is_invalid(void **state)
 {
     static const char *const rows[] = {
         "\x16\x03\x01\x02", /* a TLS hello */
@@ -45,13 +45,13 @@ static void what_is_not_http_is_invalid(void **state)
         arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
         if (web_feed_head(&head, arcp_span_cstr(rows[i / 3]), pieces[i % 3], &rest) !=
             ARCP__WEB_INVALID) {
-            fail_msg("in pieces of %zu, \"%s\" is taken", pieces[i % 3], rows[i / 3]);
+            fail_msg("in pieces of %zu, \"%s\" was accepted", pieces[i % 3], rows[i / 3]);
         }
         arcp__web_head_fini(&head);
     }
 }
 
-static void a_head_may_be_as_long_as_the_limit(void **state)
+static void a_head_may_have_the_maximum_size(void **state)
 {
     const char *text = REQUEST;
     size_t size = strlen(text);
@@ -86,13 +86,13 @@ static arcp__web_result feed_headers(int count)
     return result;
 }
 
-static void a_head_may_have_as_many_headers_as_the_limit(void **state)
+static void a_head_may_have_the_maximum_number_of_headers(void **state)
 {
     assert_int_equal(feed_headers(ARCP__WEB_HEADERS_MAX), ARCP__WEB_COMPLETE);
     assert_int_equal(feed_headers(ARCP__WEB_HEADERS_MAX + 1), ARCP__WEB_TOO_BIG);
 }
 
-static void bytes_behind_the_head_are_left_alone(void **state)
+static void bytes_after_the_head_are_not_read(void **state)
 {
     arcp__web_head head;
     arcp_span rest;
@@ -103,9 +103,9 @@ static void bytes_behind_the_head_are_left_alone(void **state)
     arcp__web_head_fini(&head);
 }
 
-/* ---- what a head means ---- */
+/* ---- meaning ---- */
 
-/* One after the other, as on a connection that is kept. */
+/* One after the other, as on a persistent connection. */
 static bool is_read(arcp__web_head *head, const char *text, size_t piece)
 {
     arcp_span rest;
@@ -113,7 +113,7 @@ static bool is_read(arcp__web_head *head, const char *text, size_t piece)
     return web_feed_head(head, arcp_span_cstr(text), piece, &rest) == ARCP__WEB_COMPLETE;
 }
 
-static void a_request_says_what_it_asks_for_and_what_follows_it(void **state)
+static void a_request_has_its_target_and_framing(void **state)
 {
     static const struct {
         const char *text;
@@ -157,7 +157,7 @@ static void a_request_says_what_it_asks_for_and_what_follows_it(void **state)
     arcp__web_head_fini(&head);
 }
 
-static void a_response_says_its_status_and_whether_another_may_come(void **state)
+static void a_response_has_its_status_and_whether_the_connection_is_kept(void **state)
 {
     static const struct {
         const char *text;
@@ -189,7 +189,7 @@ static void a_response_says_its_status_and_whether_another_may_come(void **state
     arcp__web_head_fini(&head);
 }
 
-static void a_reset_keeps_the_limit_and_nothing_else(void **state)
+static void a_reset_keeps_only_the_limits(void **state)
 {
     arcp__web_head head;
     arcp_span rest;
@@ -220,7 +220,7 @@ static void a_reset_keeps_the_limit_and_nothing_else(void **state)
     arcp__web_head_reset(&head);
     arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "GET / HTTP/1.1\r\nX: ");
-    while (text.size < size - 3) { /* with the end, one byte more than the limit */
+    while (text.size < size - 3) { /* with its end, one byte above the limit */
         arcp_buf_append_byte(&text, 'x');
     }
     arcp_buf_append_cstr(&text, "\r\n\r\n");
@@ -231,7 +231,7 @@ static void a_reset_keeps_the_limit_and_nothing_else(void **state)
 
 /* ---- responses ---- */
 
-static void a_response_is_written_as_a_whole(void **state)
+static void a_response_is_formatted(void **state)
 {
     static const struct {
         arcp__web_response response;
@@ -272,7 +272,7 @@ static void a_response_is_written_as_a_whole(void **state)
         const arcp__web_head request = {.method = rows[i].method, .minor = 1};
         arcp__web_respond(&rows[i].response, &request, rows[i].keeps_alive, &out);
         check_span(arcp_buf_span(&out), rows[i].text);
-        /* And our own reader takes it. */
+        /* The library's reader accepts it. */
         arcp__web_head_init(&head, ARCP__WEB_RESPONSE, out.size);
         assert_int_equal(web_feed_head(&head, arcp_buf_span(&out), 1, &rest), ARCP__WEB_COMPLETE);
         assert_int_equal(head.status, rows[i].response.status);
@@ -287,14 +287,14 @@ static void a_response_is_written_as_a_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_http_is_invalid),
-        cmocka_unit_test(a_head_may_be_as_long_as_the_limit),
-        cmocka_unit_test(a_head_may_have_as_many_headers_as_the_limit),
-        cmocka_unit_test(bytes_behind_the_head_are_left_alone),
-        cmocka_unit_test(a_request_says_what_it_asks_for_and_what_follows_it),
-        cmocka_unit_test(a_response_says_its_status_and_whether_another_may_come),
-        cmocka_unit_test(a_reset_keeps_the_limit_and_nothing_else),
-        cmocka_unit_test(a_response_is_written_as_a_whole),
+        cmocka_unit_test(input_other_than_http_is_invalid),
+        cmocka_unit_test(a_head_may_have_the_maximum_size),
+        cmocka_unit_test(a_head_may_have_the_maximum_number_of_headers),
+        cmocka_unit_test(bytes_after_the_head_are_not_read),
+        cmocka_unit_test(a_request_has_its_target_and_framing),
+        cmocka_unit_test(a_response_has_its_status_and_whether_the_connection_is_kept),
+        cmocka_unit_test(a_reset_keeps_only_the_limits),
+        cmocka_unit_test(a_response_is_formatted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
