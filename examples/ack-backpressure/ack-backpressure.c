@@ -1,12 +1,12 @@
-/* Acknowledges events itself. When more than session.ack_lag_events of them (here: 5) are not
- * acknowledged, the job gets one status event back_pressure, until the lag has been below that.
+/* Acknowledges events manually. Whenever the number of unacknowledged events exceeds
+ * session.ack_lag_events (here: 5), the job gets one status event back_pressure.
  * cc -o ack-backpressure ack-backpressure.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <arcp/client.h>
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -24,7 +24,7 @@ int main(void)
     arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
-    options.manual_ack = true; /* else by count and time, see ack_events and ack_ms */
+    options.manual_ack = true; /* otherwise automatic, see ack_events and ack_ms */
     arcp_client *client = NULL;
     arcp_error err = {0};
     if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {
@@ -48,7 +48,7 @@ int main(void)
                 arcp_span_equal_cstr(body->status.phase, "back_pressure");
     }
     printf("%u logs, back_pressure %u times\n", logs, told);
-    /* The runtime may now discard the events that it kept for a resume. */
+    /* The runtime may now delete these events, which it kept for a resume. */
     if (arcp_client_ack(client, last, &err) == ARCP_OK) {
         printf("acknowledged\n");
     }

@@ -1,5 +1,5 @@
-/* Lists the agents that the runtime has, with their versions, and asks for one by name,
- * by version, and by a version that is not there.
+/* Lists the agents of the runtime with their versions, and submits to one by name, by version, and
+ * with a version that does not exist.
  * cc -o agent-versions agent-versions.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* An agent in C: says how far it is, asks before it reads, calls a tool, returns a result.
- * It is a program of its own that reads and writes lines; libarcp reads the JSON for it.
+/* An agent in C: reports progress, asks before it reads, calls a tool, returns a result. It is a
+ * program that reads and writes lines; it uses libarcp to read JSON.
  * cc -o hello hello.c $(pkg-config --cflags --libs libarcp) */
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include <arcp/json.h>
 
-/* A span's two arguments for %.*s. */
+/* The two arguments of %.*s for a span. */
 #define TEXT(span) (int)(span).size, (span).data
 
 static char line[65536];
@@ -16,7 +16,7 @@ static arcp_json *json;
 static void say(const char *text)
 {
     (void)puts(text);
-    (void)fflush(stdout); /* else the line stays in the buffer until the program exits */
+    (void)fflush(stdout); /* otherwise it is sent only at exit */
 }
 
 static arcp_json_ref member(arcp_json_ref object, const char *name)
@@ -24,7 +24,7 @@ static arcp_json_ref member(arcp_json_ref object, const char *name)
     return arcp_json_member(json, object, arcp_span_cstr(name));
 }
 
-/* The next line, scanned; leaves when there is none. */
+/* Reads and scans the next line; exits at the end of input. */
 static void read_line(void)
 {
     if (fgets(line, sizeof(line), stdin) == NULL ||
@@ -33,7 +33,7 @@ static void read_line(void)
     }
 }
 
-/* Waits for the answer to a line; true when it is no error. */
+/* Waits for the response to a line; true unless it is an error. */
 static bool is_granted(const char *id)
 {
     for (;;) {
@@ -77,7 +77,7 @@ int main(void)
         return 0;
     }
 
-    arcp_buf greeting = arcp_buf_init(); /* as JSON, so that any name is right */
+    arcp_buf greeting = arcp_buf_init(); /* as JSON, so that any name is escaped correctly */
     arcp_buf plain = arcp_buf_init();
     arcp_buf quoted = arcp_buf_init();
     arcp_buf_append_format(&plain, "hello, %s", name);

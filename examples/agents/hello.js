@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// An agent in JavaScript: says how far it is, asks before it reads, calls a tool, returns a result.
+// An agent in JavaScript: reports progress, asks before it reads, calls a tool, returns a result.
 'use strict';
 const lines = require('readline').createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
@@ -13,7 +13,7 @@ async function read() {
   return JSON.parse(value);
 }
 
-// Says a line and waits for its answer.
+// Sends a line and waits for the response.
 async function ask(type, payload, id) {
   say(type, payload, id);
   for (;;) {

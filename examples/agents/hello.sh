@@ -1,9 +1,9 @@
 #!/bin/sh
-# An agent in sh: says how far it is, asks before it reads, calls a tool, returns a result.
+# An agent in sh: reports progress, asks before it reads, calls a tool, returns a result.
 # (printf, not echo: echo of some shells changes backslashes, and JSON has those.)
 say() { printf '%s\n' "$1"; }
 
-# Waits for the answer to line $1, kept in $answer; true when it is no error.
+# Waits for the response to line $1, and keeps it in $answer; true unless it is an error.
 answer_to() {
     while read -r answer; do
         case $answer in

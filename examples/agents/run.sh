@@ -1,5 +1,5 @@
 #!/bin/sh
-# Gives the same job to the same agent in C, sh, Python and Node: they all say the same.
+# Submits the same job to the same agent in C, sh, Python and Node: all print the same.
 set -eu
 submit() {
     arcp --json submit "hello-$1" --input '{"name":"world"}' --grant fs.read=/srv/hello.txt --grant "$2" |

@@ -1,14 +1,14 @@
-/* The agent that `arcp bench` drives: it says as much as its input asks for, and ends as it asks
- * (arcp-agent(7)). Everything it says can be foreseen, so that who reads it can check it.
+/* The agent of `arcp bench` (arcp-agent(7)): its input says what it sends and how it ends. All of
+ * its output is predictable, so that the receiver can check it.
  *
  *   events        log events, numbered from 0: "N ......" (default 0)
  *   event_bytes   bytes of each event's message (default 64)
- *   result_bytes  a streamed result of so many bytes: records of 32 bytes, each its own offset in
+ *   result_bytes  a streamed result of this size: records of 32 bytes, each with its own offset in
  *                 31 digits and a full stop; the last one is cut (default 0: no stream)
  *   chunk_bytes   bytes of each piece of the stream (default 262144)
- *   result        the result when nothing is streamed (default: how many events there were)
+ *   result        the result when nothing is streamed (default: the number of events)
  *   error         the code of an error to end with instead
- *   exit          the status to exit with instead, without a last word */
+ *   exit          the status to exit with instead, without a final line */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 typedef struct plan {
     uint64_t events, event_bytes, result_bytes, chunk_bytes, exit_status;
-    arcp_span result; /* JSON; empty: none was given */
+    arcp_span result; /* JSON; empty: not given */
     arcp_span error;
 } plan;
 
@@ -41,10 +41,10 @@ static void read_number(const arcp_json *json, arcp_json_ref input, const char *
     }
 }
 
-/* Reads the first line, job.start; false when there is none. */
+/* Reads the first line, job.start; false at the end of input. */
 static bool read_plan(arcp_json *json, plan *out)
 {
-    static char *line; /* what the plan points into; kept to the end */
+    static char *line; /* the plan points into it; never freed */
     size_t capacity = 0;
     ssize_t size = getline(&line, &capacity, stdin);
     if (size <= 0 ||
@@ -83,7 +83,7 @@ static void say_events(const plan *p)
     free(padding);
 }
 
-/* The record that stands at `offset`, a multiple of its size. */
+/* The record at `offset`, which is a multiple of its size. */
 static void write_record(uint64_t offset, char *out)
 {
     for (size_t digit = RECORD_BYTES - 1; digit-- > 0;) {

@@ -1,5 +1,5 @@
-/* Cancels a job. The agent gets the reason and the time that it has to wind down; here it exits
- * by itself. An agent that does not is ended by SIGTERM after that time, then by SIGKILL.
+/* Cancels a job. The agent gets the reason and a time limit; here it ends by itself. An agent that
+ * does not end in time gets SIGTERM, then SIGKILL.
  * cc -o cancel cancel.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;

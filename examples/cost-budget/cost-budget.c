@@ -1,5 +1,5 @@
-/* Gives a job one dollar to spend. What it reports is taken from that, exactly; when it is
- * used up, every operation that asks the gate is denied: BUDGET_EXHAUSTED.
+/* Gives a job a budget of one dollar. Reported costs are subtracted exactly; when the budget is
+ * used up, the gate denies every operation with BUDGET_EXHAUSTED.
  * cc -o cost-budget cost-budget.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -34,7 +34,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
     return job;
 }
 
-/* As far as the client has heard, which may be ahead of the events that were read. */
+/* As of the last frame received, which may be ahead of the events read so far. */
 static void print_budget(arcp_job *job)
 {
     arcp_job_budget budget;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Calls a tool that costs 40 cents, three times over; the fourth call is denied.
+# Calls a tool that costs 40 cents three times; the fourth call is denied.
 for i in 1 2 3 4; do
     echo "{\"type\":\"job.event\",\"id\":\"$i\",\"payload\":{\"kind\":\"tool_call\",\"body\":{\"tool\":\"search\",\"call_id\":\"c$i\",\"args\":{}}}}"
     while read -r line; do

@@ -1,5 +1,6 @@
-/* An embedded runtime that decides by itself whose a token is: here "NAME:sesame" is NAME.
- * A verifier may answer later (it asks a directory, say); what is unclear is a refusal.
+/* An embedded runtime with its own token verifier: here "NAME:sesame" authenticates NAME. A
+ * verifier may answer later (for example after a directory lookup); without a clear answer the
+ * token is refused.
  * cc -o custom-auth custom-auth.c \
  *   $(pkg-config --cflags --libs libarcp-runtime libarcp-client libuv) */
 #include <stdio.h>
@@ -10,8 +11,8 @@
 #include <arcp/client.h>
 #include <arcp/runtime.h>
 
-/* Knows one word. The token is a secret: it is compared without a hint by time, and neither
- * logged nor kept. */
+/* Accepts one password. The token is a secret: it is compared in constant time, and neither logged
+ * nor kept. */
 static void ask(arcp_token_verifier *verifier, arcp_token_question *question)
 {
     (void)verifier;
@@ -46,7 +47,7 @@ static void on_stopped(void *user)
     arcp_runtime_free(user);
 }
 
-/* Two guests, one after the other; `url` is where they come. */
+/* Two clients connect to `url`, one after the other. */
 typedef struct door {
     arcp_runtime *runtime;
     const char *url;

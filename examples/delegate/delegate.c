@@ -1,5 +1,5 @@
-/* An agent gives parts of its work to another agent, with a lease within its own.
- * Asking for more than it has itself is refused: LEASE_SUBSET_VIOLATION.
+/* An agent delegates parts of its work to another agent, with a lease that is a subset of its own.
+ * A request for more is refused: LEASE_SUBSET_VIOLATION.
  * cc -o delegate delegate.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -34,7 +34,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
     return job;
 }
 
-/* Prints what the job says until it has ended. */
+/* Prints the job's events until it ends. */
 static void follow(arcp_job *job)
 {
     const arcp_client_event *event = NULL;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reads a file, if the lease allows it.
+# Reads the file of its input, if that is allowed.
 echo '{"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/srv/report.txt"}}'
 while read -r line; do
     case $line in

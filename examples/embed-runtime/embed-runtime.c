@@ -1,5 +1,5 @@
-/* A whole runtime in one program: an agent that is a C function, and a client, both on one
- * libuv loop and connected in memory. No daemon, no port, no process.
+/* A complete runtime in one program: an agent that is a C function, and a client, both on one
+ * libuv loop and connected in memory. No daemon, no port, no other process.
  * cc -o embed-runtime embed-runtime.c \
  *   $(pkg-config --cflags --libs libarcp-runtime libarcp-client libuv) */
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <arcp/client.h>
 #include <arcp/runtime.h>
 
-/* The agent; it runs on a thread of the runtime's, and may take its time. */
+/* The agent; it runs on its own thread of the runtime, and may block. */
 static void read_reports(arcp_agent_call *call, void *user)
 {
     (void)user;
@@ -55,7 +55,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
     }
 }
 
-/* How the client connects: one end for it, the other for the runtime, as "me". */
+/* Connects the client: one end of a pair for the client, the other for the runtime, as "me". */
 static struct arcp_connection *dial(void *user, struct uv_loop_s *loop, arcp_error *err)
 {
     const arcp_memory_options options = arcp_memory_options_init();

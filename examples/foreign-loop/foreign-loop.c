@@ -1,5 +1,5 @@
-/* The client on the program's own libuv loop: no thread, everything is a callback. A timer
- * of the program goes on beside it.
+/* The client on the program's own libuv loop: no thread, only callbacks. A timer of the program
+ * runs on the same loop.
  * cc -o foreign-loop foreign-loop.c $(pkg-config --cflags --libs libarcp-client libuv) */
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void on_tick(uv_timer_t *timer)
     self->tick_count++;
 }
 
-/* The answer to the submit. */
+/* The reply to the submit. */
 static void on_submitted(void *user, arcp_client *client, const arcp_reply *reply)
 {
     program *self = user;
@@ -32,7 +32,7 @@ static void on_submitted(void *user, arcp_client *client, const arcp_reply *repl
         return;
     }
     printf("accepted by %s\n", arcp_job_agent(reply->job).data);
-    arcp_job_unref(reply->job); /* its events come to on_event all the same */
+    arcp_job_unref(reply->job); /* on_event still gets its events */
 }
 
 static void on_event(void *user, arcp_client *client, const arcp_client_event *event)

@@ -1,12 +1,12 @@
-/* Heartbeats keep a quiet connection alive. Here the interval is two seconds, and a job works
- * for five seconds without an event; two silent intervals would have ended the connection.
+/* Heartbeats keep a quiet connection alive. Here the interval is two seconds, and a job works for
+ * five seconds without sending; without pings, two silent intervals would end the connection.
  * cc -o heartbeat heartbeat.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <arcp/client.h>
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -24,7 +24,7 @@ int main(void)
     arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(url != NULL ? url : "ws://127.0.0.1:7777/arcp");
     options.token = ARCP_SPAN_LITERAL("example");
-    options.observe_all = true; /* tell us when the connection is lost */
+    options.observe_all = true; /* also report a lost connection */
     arcp_client *client = NULL;
     arcp_error err = {0};
     if (arcp_client_connect(&options, &client, &err) != ARCP_OK) {

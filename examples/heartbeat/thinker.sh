@@ -1,3 +1,3 @@
 #!/bin/sh
-# Says nothing for longer than two heartbeat intervals.
+# Sends nothing for longer than two heartbeat intervals.
 sleep 5

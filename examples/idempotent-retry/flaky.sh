@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fails the first time, and leaves a note beside itself.
+# Fails the first time, and marks that with a file beside itself.
 note=$(dirname "$0")/flaky.note
 if [ -e "$note" ]; then
     rm "$note"

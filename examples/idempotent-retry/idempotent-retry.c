@@ -1,7 +1,6 @@
-/* Submits under an idempotency key: however often it is sent, there is one job. Then lets
- * arcp_client_submit_with_retry do the whole loop: submit, follow, and again when it failed
- * retryably. cc -o idempotent-retry idempotent-retry.c $(pkg-config --cflags --libs libarcp-client)
- */
+/* Submits with an idempotency key: however often it is sent, there is one job. Then
+ * arcp_client_submit_with_retry submits, follows, and retries if the error is retryable.
+ * cc -o idempotent-retry idempotent-retry.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,14 +42,15 @@ int main(void)
                                            ? "the same job"
                                            : "another job");
 
-    /* The key stands for exactly this request. */
+    /* The key identifies exactly this request. */
     arcp_job *other = NULL;
     submit.input = ARCP_SPAN_LITERAL("{\"order\":18}");
     if (arcp_client_submit(client, &submit, ARCP_WAIT_DEFAULT, &other, &err) != ARCP_OK) {
         printf("the same key, other input: %s\n", err.code);
     }
 
-    /* No key of ours: the loop makes one for each job, and retries what may be retried. */
+    /* Without a key of the program, the function generates one for each job, and retries retryable
+     * errors. */
     arcp_job *flaky = NULL;
     arcp_submit_options retried = arcp_submit_options_init();
     arcp_retry_options retry = arcp_retry_options_init();

@@ -1,3 +1,3 @@
 #!/bin/sh
-# What must not happen twice.
+# Must not run twice for one order.
 echo '{"type":"job.result","payload":{"result":"sent"}}'

@@ -1,5 +1,5 @@
-/* Gives a job a lease that ends three seconds from now. When it has, the job is ended with
- * LEASE_EXPIRED (or, with lease.on_expiry: deny, each of its operations is refused).
+/* Gives a job a lease that expires after three seconds. Then the job is ended with LEASE_EXPIRED
+ * (or, with lease.on_expiry: deny, each of its operations is refused).
  * cc -o lease-expires-at lease-expires-at.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits for job.cancel, and exits.
+# Waits for the cancellation, and ends.
 while read -r line; do
     case $line in
     *'"type":"job.cancel"'*'"lease_expired"'*) exit 0 ;;

@@ -1,5 +1,5 @@
-/* Gives a job a lease, and shows what happens outside of it: the operation is denied,
- * everybody sees that in the job's events, and the agent may end with the same error.
+/* Gives a job a lease, and shows operations that the lease does not cover: they are denied, the
+ * denial is an event of the job, and the agent may end with the same error.
  * cc -o lease-violation lease-violation.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -34,7 +34,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
     return job;
 }
 
-/* Prints what the job says until it has ended. */
+/* Prints the job's events until it ends. */
 static void follow(arcp_job *job)
 {
     const arcp_client_event *event = NULL;
@@ -69,7 +69,7 @@ int main(void)
 {
     arcp_client *client = connect_or_exit();
     show(client, ARCP_SPAN_LITERAL("{\"fs.read\":[\"/srv/**\"],\"tool.call\":[\"text.*\"]}"));
-    /* Without fs.read the first thing that the agent needs is denied: it gives up. */
+    /* Without fs.read the first operation of the agent is denied, so it gives up. */
     show(client, ARCP_SPAN_LITERAL("{\"tool.call\":[\"text.*\"]}"));
     arcp_client_close(client);
     arcp_client_free(client);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Asks before it acts. Without its input file it cannot work; the rest it can do without.
+# Asks before it acts. Its input file is necessary; the other operations are optional.
 say() { printf '%s\n' "$1"; }
 
-# The answer to the line whose id is $1, in $answer; true when it is no error.
+# Waits for the response to the line with id $1, and keeps it in $answer; true unless it is an error.
 answer_to() {
     while read -r answer; do
         case $answer in
@@ -21,7 +21,7 @@ fi
 say 'may read /srv/a.txt'
 say '{"type":"authorize","id":"2","payload":{"capability":"fs.read","target":"/srv/../etc/shadow"}}'
 answer_to 2 || say 'may not read /srv/../etc/shadow'
-# A tool_call asks by itself; when it is denied the runtime says so in a tool_result.
+# A tool_call asks implicitly; if it is denied, the runtime sends a tool_result with the error.
 say '{"type":"job.event","id":"3","payload":{"kind":"tool_call","body":{"tool":"shell.run","call_id":"c1","args":{"command":"ls"}}}}'
 answer_to 3 || say 'may not call shell.run'
 say '{"type":"job.result","payload":{"result":"read what I may"}}'

@@ -1,3 +1,3 @@
 #!/bin/sh
-# Ends badly: any other exit status is INTERNAL_ERROR.
+# Fails: any exit status other than 0 is INTERNAL_ERROR.
 exit 3

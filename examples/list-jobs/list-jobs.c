@@ -1,5 +1,5 @@
-/* Runs three jobs and lists them, two to a page, then only the failed ones.
- * A listing shows the jobs of the client's principal, from all its sessions.
+/* Runs three jobs and lists them, two to a page, then only the failed ones. A listing has the jobs
+ * of the client's principal, from all of its sessions.
  * cc -o list-jobs list-jobs.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -62,7 +62,7 @@ static void list(arcp_client *client, arcp_list_options *options)
             arcp_job_row row = arcp_job_page_row(page, at);
             printf("%s %s %s\n", row.job_id.data, row.agent.data, row.status_text.data);
         }
-        options->cursor = arcp_job_page_next_cursor(page); /* lives with the page */
+        options->cursor = arcp_job_page_next_cursor(page); /* valid as long as the page */
         arcp_job_page_free(before);
         before = page;
     } while (options->cursor.size > 0);

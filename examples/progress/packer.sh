@@ -1,5 +1,5 @@
 #!/bin/sh
-# First looks how much there is, then packs it.
+# First counts the files, then packs them.
 progress() {
     echo "{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{$1}}}"
 }

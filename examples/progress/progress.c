@@ -1,5 +1,5 @@
-/* Draws a bar from progress events. An event view reads bodies by the draft's names;
- * an agent that does not know how much there is leaves the total out.
+/* Draws a bar from progress events. arcp_client_event_body has their members; an agent that does
+ * not know the total amount omits `total`.
  * cc -o progress progress.c $(pkg-config --cflags --libs libarcp-client) */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;

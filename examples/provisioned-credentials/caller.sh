@@ -1,5 +1,5 @@
 #!/bin/sh
-# Looks whether it has a credential; a real one would call the endpoint with it.
+# Reports whether it got a credential; a real agent would call the endpoint with it.
 read -r start
 case $start in
 *'"credentials":['*'"value":"'*) echo '{"type":"job.result","payload":{"result":"has a credential"}}' ;;

@@ -1,5 +1,5 @@
-/* A job gets a credential of its own for an upstream, from a pool of arcpd. Only
- * the submitter sees it, once, and the agent in its job.start. It is returned at the end.
+/* Each job gets its own credential for an upstream, from a pool of arcpd. Only the submitter
+ * (once) and the agent (in job.start) get its value. It is revoked when the job ends.
  * cc -o provisioned-credentials provisioned-credentials.c \
  *   $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
@@ -23,7 +23,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -38,7 +38,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
 static void show(void *user, const arcp_credential *credential)
 {
     (void)user;
-    /* Hand the value to what needs it; do not print or keep it. */
+    /* Pass the value on; do not print or store it. */
     printf("a %zu byte credential for %s\n", credential->value.size, credential->endpoint.data);
 }
 

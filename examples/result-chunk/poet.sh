@@ -1,5 +1,5 @@
 #!/bin/sh
-# Streams its result: text, and one piece in base64 as for bytes that are no text. (printf
+# Streams its result: text, and one piece in base64, as for binary data. (printf
 # '%s', not echo: echo of some shells changes the backslashes of JSON.)
 chunk() {
     printf '{"type":"result.chunk","payload":{"data":"%s","encoding":"%s","more":%s}}\n' "$1" "$2" "$3"

@@ -1,5 +1,5 @@
-/* Takes a streamed result piece by piece, so that it never has to be in memory as a whole.
- * The client checks that no piece is missing and decodes them.
+/* Receives a streamed result piece by piece, so that it is never completely in memory. The client
+ * decodes the pieces and checks that none is missing.
  * cc -o result-chunk result-chunk.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;

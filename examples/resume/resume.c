@@ -1,5 +1,5 @@
-/* Loses its connection in the middle of a job and takes the session up again with what it
- * kept: nothing is missing and nothing comes twice. Another process could do the same.
+/* Loses its connection in the middle of a job, and resumes the session from the saved state: no
+ * event is missing or repeated. Another process could resume it, too.
  * cc -o resume resume.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static arcp_client *connect_or_exit(const arcp_session_state *state)
     return client;
 }
 
-/* Prints logs until there were `most` of them, or the job has ended. */
+/* Prints up to `most` log events, or until the job ends. */
 static void read_logs(arcp_client *client, int most)
 {
     const arcp_client_event *event = NULL;
@@ -61,7 +61,7 @@ int main(void)
         return 1;
     }
     arcp_job_unref(job);
-    arcp_client_free(client); /* without close: the runtime sees a connection that broke */
+    arcp_client_free(client); /* without close: for the runtime the connection is lost */
     printf("-- the connection is gone --\n");
 
     client = connect_or_exit(&state);

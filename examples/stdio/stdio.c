@@ -1,12 +1,12 @@
-/* Starts an arcpd of its own as a child, and speaks to it over pipes: no port, no token.
- * It is gone with the connection.
+/* Starts an arcpd as a child process and connects to it over pipes: no port, no token. The arcpd
+ * ends with the connection.
  * cc -o stdio stdio.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <arcp/client.h>
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -18,7 +18,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
     return job;
 }
 
-/* Prints what the job says until it has ended. */
+/* Prints the job's events until it ends. */
 static void follow(arcp_job *job)
 {
     const arcp_client_event *event = NULL;

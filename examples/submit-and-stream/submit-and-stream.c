@@ -1,5 +1,5 @@
-/* Submits a job, prints each event when it comes, then the result.
- * Events are sent while the job works; they and the result use one connection.
+/* Submits a job, prints each event as it arrives, then the result. Events and result arrive on the
+ * same connection.
  * cc -o submit-and-stream submit-and-stream.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -52,7 +52,7 @@ int main(void)
             break;
         }
     }
-    const arcp_outcome *outcome = arcp_job_outcome(job); /* NULL if the connection is gone */
+    const arcp_outcome *outcome = arcp_job_outcome(job); /* NULL if the connection was lost */
     const int is_good = outcome != NULL && outcome->status == ARCP_OK;
     if (is_good) {
         printf("result %s\n", outcome->result.data);

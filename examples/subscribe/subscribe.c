@@ -1,5 +1,5 @@
-/* A second session of the same principal attaches to a running job and sees its history,
- * then what follows. Only the session that submitted the job may cancel it.
+/* A second session of the same principal attaches to a running job and gets its history, then its
+ * new events. Only the session that submitted the job may cancel it.
  * cc -o subscribe subscribe.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;

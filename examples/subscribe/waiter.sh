@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says something and waits until it is cancelled.
+# Sends an event and waits until it is cancelled.
 echo 'here I am'
 echo '{"type":"job.event","payload":{"kind":"progress","body":{"current":1,"total":2}}}'
 while read -r line; do

@@ -1,8 +1,8 @@
 /* survey: an agent that reads a directory tree and writes a report about it.
  *
  * A program becomes an agent by reading lines from standard input and writing lines to
- * standard output (arcp-agent(7)). This one asks before it opens a file, says how far it
- * is, what it spent, and streams its report. Input: {"directory": "/path"}. */
+ * standard output (arcp-agent(7)). This one asks before it opens a file, reports its
+ * progress and costs, and streams its report. Input: {"directory": "/path"}. */
 #include <errno.h>
 #include <fts.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void say(const char *format, ...)
     (void)fflush(stdout);
 }
 
-/* A JSON string on the heap; this short-lived program does not give it back. */
+/* A JSON string on the heap, which this short-lived program does not free. */
 static const char *quoted(const char *text)
 {
     arcp_buf out = arcp_buf_init();
@@ -141,7 +141,7 @@ static void read_file(survey *s, const char *path)
     }
 }
 
-/* Files below the directory, in order; what tools keep for themselves is left out. */
+/* The files below the directory, sorted; without files of tools such as .git. */
 static size_t list_files(const survey *s, char **paths, size_t most)
 {
     char *roots[2] = {(char *)s->directory, NULL};
@@ -247,7 +247,7 @@ int main(void)
                 at + 1, count);
         }
     }
-    /* Something the lease does not cover: the gate says no, and so do we. */
+    /* An operation that the lease does not cover: the gate denies it. */
     if (!may_read(&s, "/etc/shadow")) {
         s.refused++;
         say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":\"warn\","

@@ -1,4 +1,4 @@
 #!/bin/sh
-# What a tracing library in an agent reads.
+# Prints the variables that a tracing library in an agent reads.
 echo "trace $ARCP_TRACE_ID"
 echo "parent $TRACEPARENT"

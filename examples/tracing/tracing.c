@@ -1,5 +1,5 @@
-/* Hands a W3C trace context to a job. The agent gets one that continues the trace, for the
- * requests it makes; the job and everything that is listed about it carry the trace id.
+/* Passes a W3C trace context to a job. The agent gets a context that continues the trace, for its
+ * own requests; the job's frames and its entry in listings have the trace id.
  * cc -o tracing tracing.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -34,7 +34,7 @@ static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *
     return job;
 }
 
-/* Prints what the job says until it has ended. */
+/* Prints the job's events until it ends. */
 static void follow(arcp_job *job)
 {
     const arcp_client_event *event = NULL;
@@ -52,7 +52,7 @@ int main(void)
     arcp_client *client = connect_or_exit();
     arcp_submit_options submit = arcp_submit_options_init();
     submit.agent = ARCP_SPAN_LITERAL("tracer");
-    /* Usually what your tracing library says of the span you are in. */
+    /* Usually the current span of your tracing library. */
     submit.traceparent =
         ARCP_SPAN_LITERAL("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
     arcp_job *job = submit_or_exit(client, &submit);

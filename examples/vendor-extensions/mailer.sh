@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sends (here: says that it sent) two mails, if it may.
+# Sends (here: only reports) two mails, if they are allowed.
 for to in ann@acme.example bob@elsewhere.example; do
     echo "{\"type\":\"authorize\",\"id\":\"$to\",\"payload\":{\"capability\":\"x-vendor.acme.mail.send\",\"target\":\"$to\"}}"
     while read -r line; do

@@ -1,5 +1,5 @@
-/* Capabilities and events of one's own: x-vendor.* names pass through every runtime.
- * The gate decides vendor capabilities like any other; bodies may hold what they like.
+/* Vendor capabilities and events: every runtime accepts x-vendor.* names. The gate checks vendor
+ * capabilities like any other; event bodies may have any content.
  * cc -o vendor-extensions vendor-extensions.c $(pkg-config --cflags --libs libarcp-client) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static arcp_client *connect_or_exit(void)
     return client;
 }
 
-/* Submits, and leaves when that is refused. */
+/* Submits a job; exits if it is refused. */
 static arcp_job *submit_or_exit(arcp_client *client, const arcp_submit_options *submit)
 {
     arcp_job *job = NULL;
@@ -41,9 +41,10 @@ static void print_mail(arcp_span body)
 {
     arcp_json *json = arcp_json_new();
     arcp_buf scratch = arcp_buf_init();
-    if (json != NULL && arcp_json_scan(json, body, NULL, NULL) == ARCP_OK) {
-        const arcp_json_ref to = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("to"));
-        const arcp_span name = arcp_json_string(json, to, &scratch); /* a piece of the body */
+    const arcp_json_limits limits = arcp_json_limits_init();
+    if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
+        const arcp_json_ref to = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("to"));
+        const arcp_span name = arcp_json_string(&json, to, &scratch); /* points into the body */
         printf("mail sent to %.*s\n", (int)name.size, name.data);
     }
     arcp_buf_fini(&scratch);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# First the lease alone, without any runtime; then a job that has it.
+# First the lease alone, without a runtime; then a job with this lease.
 set -eu
 arcp lease lint @lease.json || exit 1
 arcp lease check @lease.json x-vendor.acme.email.send ann@acme.example

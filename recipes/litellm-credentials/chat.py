@@ -33,5 +33,5 @@ try:
     while True:
         print("gpt-4o-mini:", ask("gpt-4o-mini"), flush=True)
 except urllib.error.HTTPError as error:
-    # arcpd knows from its configuration what this error of the gateway's means.
+    # The configuration of arcpd maps this error of the gateway to a code.
     say("job.error", {"code": "LLM_ERROR", "message": error.read().decode()})

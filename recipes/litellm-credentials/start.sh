@@ -1,6 +1,6 @@
 # Sourced before arcpd is started: `. ./start.sh`. Starts the stand-in for a LiteLLM proxy and
-# makes arcpd.yaml of arcpd.yaml.in, with its address. With a real one: put its URL there, export
-# its master key, and start nothing.
+# creates arcpd.yaml from arcpd.yaml.in with its address. With a real proxy: put its URL there, export
+# its master key, and do not source this file.
 # shellcheck shell=sh
 LITELLM_MASTER_KEY=sk-master-of-the-stand-in
 export LITELLM_MASTER_KEY

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The librarian may read public notes. What it tried, and what came of it.
+# The librarian may read public notes. Prints its calls and their results.
 set -eu
 arcp --json submit librarian --grant tool.call=notes.read --grant 'fs.read=/notes/public/**' >events
 sed -n 's/.*"kind":"log".*"message":"\(.*\)".*/\1/p' events

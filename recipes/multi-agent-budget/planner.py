@@ -33,8 +33,8 @@ def hand_on(part, share):
 
 
 sys.stdin.readline()  # job.start
-# Two shares of a dollar out of 2.50. The first worker spends 0.80 of its one, so 1.70 is left
-# for the next, who spends 0.80 too: 0.90.
+# Two shares of one dollar out of 2.50. Each worker spends 0.80 of its share, so 1.70 and then 0.90 are
+# left.
 for name, money in (("north", "1.00"), ("south", "1.00"), ("east", "1.00"), ("west", "0.50"),
                     ("rest", None)):
     print(hand_on(name, money), flush=True)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reads the first two lines of a streamed result, is killed, and gets all of it from another process.
+# Kills a reader after two lines of a streamed result; another process then gets the complete result.
 set -eu
 rm -f go part
 mkfifo go part

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Streams four lines. After the second it waits until another process opens the pipe `go` in its folder.
+# Streams four lines. After the second it waits until the named pipe `go` in its folder is opened.
 chunk() {
     printf '{"type":"result.chunk","payload":{"data":"%s\\n","encoding":"utf8","more":%s}}\n' "$1" "$2"
 }

@@ -28,7 +28,7 @@ g> session.hello #2 {"auth":{"scheme":"bearer","token":"t-bob"}}
 g< job.error {"id":"2","payload":{"code":"INVALID_REQUEST","request_id":"2"}}
 g> session.ping #3 {"nonce":"p1"}
 g< session.pong {"payload":{"ping_nonce":"p1","received_at":"$_"}}
-# Silence is closed when the hello timeout passes.
+# A silent transport is closed at the hello timeout.
 h> session.hello #1 {"auth":{"scheme":"bearer","token":"t-alice"}}
 h< session.welcome
 clock +11s

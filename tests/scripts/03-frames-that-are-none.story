@@ -1,4 +1,4 @@
-# docs/protocol.md, Envelope: a frame that is not an envelope ends the transport, the session stays resumable.
+# docs/protocol.md, Envelope: an invalid envelope closes the transport; the session stays resumable.
 # [arcp:5-1] [arcp:EG-7]
 hello a alice
 a> not json

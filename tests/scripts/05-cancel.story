@@ -19,10 +19,10 @@ a< job.cancelled {"id":"4","event_seq":"$absent","job_id":"$job",
     "payload":{"job_id":"$job","reason":"enough","request_id":"4"}}
 agent $job< {"type":"job.start"}
 agent $job< {"type":"job.cancel","payload":{"reason":"client","grace_ms":30000}}
-# Asked again during the grace: acknowledged again.
+# A second cancel during the grace period is acknowledged again.
 a> {"arcp":"1.1","id":"5","type":"job.cancel","job_id":"$job","payload":{}}
 a< job.cancelled {"id":"5"}
-# Output of the agent during the grace period is still recorded.
+# Events during the grace period are still recorded.
 agent $job> bye
 a< job.event {"event_seq":4,"payload":{"kind":"log"}}
 agent $job exits 0
@@ -30,7 +30,7 @@ a< job.error {"event_seq":5,"payload":{"code":"CANCELLED","final_status":"cancel
     "retryable":false}}
 a> job.cancel #6 {"job_id":"$job"}
 a< job.error {"payload":{"code":"JOB_NOT_FOUND"}}
-# An agent that does not listen is killed when the grace is over.
+# An agent that ignores the cancellation is killed after the grace period.
 a> job.submit #7 {"agent":"echo"}
 a< job.accepted {"job_id":"$deaf"}
 a< job.event

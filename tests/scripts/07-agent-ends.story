@@ -1,4 +1,4 @@
-# The line protocol: how an agent's end becomes the job's.
+# The line protocol: how the end of an agent ends its job.
 # [arcp:EG-4] [arcp:EG-5] [arcp:EG-6]
 hello a alice
 a> job.submit #1 {"agent":"echo"}

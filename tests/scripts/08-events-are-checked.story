@@ -1,4 +1,4 @@
-# docs/protocol.md, Events: shapes of the ten kinds, and what only the runtime says.
+# docs/protocol.md, Events: bodies of the ten kinds, and events that only the runtime may send.
 # [arcp:8.2.1-2]
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"tool.call":["**"]}}

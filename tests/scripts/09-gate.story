@@ -1,4 +1,4 @@
-# §9.3: the gate on tool_call and on authorize; no client sees a denied call.
+# §9.3: the gate on tool_call and on authorize; a denied call is not sent to any client.
 # [arcp:9.1-1] [arcp:9.1-2] [arcp:9.3-1] [arcp:9.3-2] [arcp:9.3-3] [arcp:9.7-4] [arcp:LA-9]
 # [arcp:LA-12] [arcp:LA-14] [arcp:EG-10]
 hello a alice

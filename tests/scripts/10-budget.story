@@ -17,7 +17,7 @@ agent $j< {"re":"n","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"s",
     "payload":{"kind":"metric","body":{"name":"cost.llm","value":"5","unit":"USD"}}}
 agent $j< {"re":"s","payload":{"error":{"code":"INVALID_REQUEST"}}}
-# A line whose number is not JSON is not a line of the protocol: it becomes a log event and spends nothing.
+# A value that is not a JSON number makes the line invalid: it is logged and spends nothing.
 agent $j> {"type":"job.event","id":"x",
     "payload":{"kind":"metric","body":{"name":"cost.llm","value":NaN,"unit":"USD"}}}
 a< {"payload":{"kind":"log","body":{"level":"error"}}}
@@ -37,12 +37,12 @@ a< {"payload":{"body":{"name":"cost.llm"}}}
 a< {"payload":{"body":{"name":"cost.budget.remaining","value":0}}}
 agent $j> {"type":"job.event","payload":{"kind":"tool_call","body":{"tool":"t","call_id":"c"}}}
 a< {"payload":{"kind":"tool_result","body":{"error":{"code":"BUDGET_EXHAUSTED","retryable":false}}}}
-# The job is not killed by it.
+# The job goes on.
 agent $j> still here
 a< {"payload":{"kind":"log"}}
 agent $j> {"type":"job.result","payload":{"result":1}}
 a< job.result
-# A cost too large to be counted uses the budget up: it is not refused, for it was spent.
+# A cost too large to be counted uses up the budget. It is not refused, because it was spent.
 a> job.submit #2 {"agent":"echo","lease_request":{"tool.call":["**"],"cost.budget":["USD:5"]}}
 a< job.accepted {"job_id":"$k","payload":{"budget":{"USD":5}}}
 a< job.event

@@ -1,4 +1,4 @@
-# docs/protocol.md: a key is remembered for its time, longer than its job; a principal has as many as there is room left for.
+# docs/protocol.md: a key is kept for its lifetime, longer than its job; the number of keys of a principal is limited.
 setting jobs.keep_terminal_max 1
 setting jobs.idempotency_max 4
 setting jobs.idempotency_ttl_sec 3600
@@ -16,15 +16,15 @@ a< {"event_seq":3}
 agent $second> {"type":"job.result","payload":{}}
 agent $second exits 0
 a< job.result {"event_seq":4}
-# The first job is forgotten now, its key is not.
+# The first job is removed now; its key is kept.
 a> job.submit #3 {"agent":"echo","idempotency_key":"one"}
 a< job.accepted {"job_id":"$first"}
 a< job.error {"event_seq":5,"job_id":"$first"}
-# Two keys are used and two are left: no more for this principal, until its first one expires.
+# Two keys are used and two are free: this principal gets no more until its first one expires.
 a> job.submit #4 {"agent":"echo","idempotency_key":"three"}
 a< job.error {"event_seq":6,"payload":{"request_id":"4","code":"INTERNAL_ERROR","retryable":true,
     "details":{"limit":"jobs.idempotency_max","retry_after_ms":3599000}}}
-# What needs no key, or has one already, is served.
+# Submits without a key, or with a known key, are accepted.
 a> job.submit #5 {"agent":"echo","idempotency_key":"two"}
 a< job.accepted {"job_id":"$second"}
 a> job.submit #6 {"agent":"echo"}
@@ -33,7 +33,7 @@ a< {"event_seq":7}
 agent $third> {"type":"job.result","payload":{}}
 agent $third exits 0
 a< job.result {"event_seq":8}
-# Another one has room still; the first one's keys stay, over a restart too.
+# Another principal can still use keys; the keys of the first one are kept, also after a restart.
 hello b bob
 b> job.submit #1 {"agent":"echo","idempotency_key":"three"}
 b< job.accepted {"job_id":"$bobs"}

@@ -1,5 +1,5 @@
-# §6.6, §7.6: of a job that has ended, and that no agent has any more, the lease is shown as it was
-# granted, and what was left of its budget; of a child too, and after a restart. [arcp:7.6-6] [arcp:7.6-7]
+# §6.6, §7.6: for an ended job without an agent, the granted lease and the remaining budget are shown;
+# also for a child, and after a restart. [arcp:7.6-6] [arcp:7.6-7]
 hello a alice
 a> job.submit #1 {"agent":"work@2.0.0",
     "lease_request":{"cost.budget":["USD:5.00"],"tool.call":["web.*"],"agent.delegate":["*"]},

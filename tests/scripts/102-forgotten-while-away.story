@@ -1,5 +1,5 @@
-# docs/protocol.md, Sessions: a job that ended while its session was away is not forgotten before the session was
-# sent its end: the client may have to hear once more that it was accepted. Of others so many are kept as ever.
+# docs/protocol.md, Sessions: a job that ended while its session was disconnected is not removed before its end was
+# sent to the session, because the client may need its job.accepted again. The limit for other ended jobs is unchanged.
 setting jobs.keep_terminal_max 1
 hello a alice
 a> job.submit #1 {"agent":"echo"}

@@ -1,5 +1,5 @@
-# docs/protocol.md, Sessions: who submits with the key of a job that is kept no longer hears that it was accepted and
-# that its end is not kept. Both come again when the client asks again under the same id: its answer may be lost.
+# docs/protocol.md, Sessions: a submit with the key of a removed job gets job.accepted, and an error because its end is
+# not kept. Both are sent again if the client repeats the request with the same id: the response may have been lost.
 setting jobs.keep_terminal_max 1
 hello a alice
 a> job.submit #1 {"agent":"echo","idempotency_key":"one"}
@@ -20,7 +20,7 @@ b> job.submit #1 {"agent":"echo","idempotency_key":"one"}
 b< job.accepted {"job_id":"$first","payload":{"request_id":"1"}}
 b< job.error {"event_seq":1,"job_id":"$first","payload":{"code":"JOB_NOT_FOUND"}}
 drop b
-# As if b had got neither: after the replay it asks again.
+# b behaves as if it had received neither: after the replay it repeats the request.
 b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_b","resume_token":"$resume_b","last_event_seq":0}}
 b< session.welcome {"session_id":"$session_b"}

@@ -1,5 +1,5 @@
-# §6.2: job.start has the features that the job's own session has negotiated, in the draft's order,
-# independently of sessions whose jobs begin before and after it.
+# §6.2: an agent gets the features negotiated by the session of its job, in the order of the draft, and
+# not those of other sessions whose jobs begin before and after it.
 # [arcp:6.2-4]
 a> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["ack","progress"]}}

@@ -1,4 +1,4 @@
-# docs/protocol.md, Sessions: of what ended jobs said so much is kept at most; the newest job is kept whatever it said.
+# docs/protocol.md, Sessions: the total size of kept ended jobs is limited; the newest one is always kept.
 setting jobs.keep_terminal_bytes 0
 hello a alice
 a> job.submit #1 {"agent":"echo"}
@@ -11,7 +11,7 @@ agent $first> {"type":"job.result","payload":{}}
 agent $first exits 0
 a< job.result {"event_seq":3,"job_id":"$first"}
 clock +1s
-# What runs is not counted.
+# Running jobs are not counted.
 a> session.list_jobs #3
 a< session.jobs {"payload":{"jobs":[{"job_id":"$first","status":"success"},
     {"job_id":"$second","status":"running"}]}}
@@ -20,7 +20,7 @@ agent $second exits 0
 a< job.result {"event_seq":4,"job_id":"$second"}
 a> session.list_jobs #4
 a< session.jobs {"payload":{"jobs":[{"job_id":"$second","status":"success"}]}}
-# Nothing that it said is lost for its own session: that is replayed as before.
+# Its own session loses none of its events: they are replayed as before.
 drop a
 a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":0}}

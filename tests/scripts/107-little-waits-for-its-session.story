@@ -1,4 +1,4 @@
-# docs/protocol.md, Sessions: what jobs that wait for their sessions said is no more than what others did; one waits whatever it said.
+# docs/protocol.md, Sessions: the size limit for jobs that wait for their sessions is that for others; one job always waits.
 setting jobs.keep_terminal_bytes 0
 hello a alice
 a> job.submit #1 {"agent":"echo"}
@@ -23,7 +23,7 @@ clock +2s
 hello b alice
 b> session.list_jobs #1
 b< session.jobs {"payload":{"jobs":[{"job_id":"$first"},{"job_id":"$third"}]}}
-# The first one waits no longer when its session has what there is of it; the second one's end is there all the same.
+# The first job stops waiting when its session has all of its events; the end of the second job is still kept.
 a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":3}}
 a< session.welcome {"session_id":"$session_a"}

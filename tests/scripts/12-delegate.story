@@ -13,7 +13,7 @@ agent $p> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.x","value":3,"unit":"USD"}}}
 a< {"event_seq":2}
 a< {"event_seq":3,"payload":{"body":{"name":"cost.budget.remaining","value":2}}}
-# Wider patterns: refused with a witness, on the parent, and no child exists.
+# Wider patterns are refused with a witness, in the parent; no child is created.
 agent $p> {"type":"delegate","id":"d1",
     "payload":{"agent":"work","input":1,"lease_request":{"fs.read":["/srv/**","/etc/**"]},
     "delegate_id":"D1"}}
@@ -23,13 +23,13 @@ a< {"event_seq":4,"job_id":"$p",
     "error":{"code":"LEASE_SUBSET_VIOLATION",
     "details":{"capability":"fs.read","child_pattern":"/etc/**","witness":"$_"}}}}}
 agent $p< {"re":"d1","payload":{"error":{"code":"LEASE_SUBSET_VIOLATION"}}}
-# More than what remains.
+# More than the remaining budget.
 agent $p> {"type":"delegate","id":"d2",
     "payload":{"agent":"work","lease_request":{"cost.budget":["USD:2.000001"]}}}
 a< {"event_seq":5,"payload":{"body":{"error":{"code":"LEASE_SUBSET_VIOLATION",
     "details":{"capability":"cost.budget"}}}}}
 agent $p< {"re":"d2"}
-# Later than the parent.
+# An expiry later than the parent's.
 agent $p> {"type":"delegate","id":"d3",
     "payload":{"agent":"work","lease_constraints":{"expires_at":"2190-01-01T01:00:00.001Z"}}}
 a< {"event_seq":6,"payload":{"body":{"error":{"code":"LEASE_SUBSET_VIOLATION"}}}}
@@ -38,7 +38,7 @@ agent $p< {"re":"d3"}
 agent $p> {"type":"delegate","id":"d4","payload":{"agent":"echo"}}
 a< {"event_seq":7,"payload":{"body":{"error":{"code":"PERMISSION_DENIED"}}}}
 agent $p< {"re":"d4"}
-# A subset: accepted on the parent's session, with its trace and its expiry.
+# A subset is accepted in the parent's session, with the parent's trace and expiry.
 agent $p> {"type":"delegate","id":"d5",
     "payload":{"agent":"work","input":{"x":1},
     "lease_request":{"fs.read":["/srv/a/**"],"cost.budget":["USD:2"]},"delegate_id":"D5",
@@ -56,7 +56,7 @@ agent $c< {"type":"job.start","payload":{"parent_job_id":"$p","input":{"x":1},
     "trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}}
 agent $c> {"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/srv/b"}}
 agent $c< {"re":"1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
-# What the child spends is taken from its parent too.
+# Spending of the child is also subtracted from the parent's budget.
 agent $c> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.x","value":2,"unit":"USD"}}}
 a< {"job_id":"$c","payload":{"body":{"name":"cost.x"}}}

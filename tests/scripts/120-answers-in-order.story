@@ -1,6 +1,6 @@
-# docs/protocol.md, Sessions: 20 submits one behind the other, each fifth refused. All are answered in
-# the order in which they were asked, though refusals are numbered and acceptances are not. (The numbers
-# are not compared: a real arcpd, whose store is not held, may number what the first jobs say between them.)
+# docs/protocol.md, Sessions: 20 pipelined submits, every fifth one refused. The responses are in the order
+# of the submits, although refusals are numbered and acceptances are not. (The numbers are not compared: a
+# real arcpd, whose store is not held, may number events of the first jobs between them.)
 hello a alice
 store holds
 a> {"arcp":"1.1","id":"0","type":"job.submit","trace_id":"00000000000000000000000000000001",
@@ -69,5 +69,5 @@ a< job.accepted {"id":"17","trace_id":"00000000000000000000000000000012","job_id
 a< job.error {"id":"18","trace_id":"00000000000000000000000000000013","event_seq":"$e4",
     "payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"18"}}
 a< job.accepted {"id":"19","trace_id":"00000000000000000000000000000014","job_id":"$j19"}
-# The jobs begin behind all of it.
+# The jobs begin after all responses.
 a< job.event {"event_seq":"$e5","job_id":"$j0","payload":{"kind":"status","body":{"phase":"running"}}}

@@ -1,5 +1,6 @@
-# docs/protocol.md, Sessions and Peer profiles: in the form of every profile, answers to submits keep the
-# order of the submits, also those to a repeated key, a key that was used otherwise, and an envelope
+# id that was used before.
+# docs/protocol.md, Sessions and Peer profiles: in every profile, responses are in the order of the submits,
+# also those to a repeated key, a key used with other parameters, and a repeated envelope id.
 # id that was used before.
 profile ts-* * ts
 profile py-* * python

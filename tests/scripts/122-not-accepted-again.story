@@ -1,6 +1,6 @@
-# docs/protocol.md, Sessions: a session that did not negotiate x-vendor.arcpd.accepted_again gets no
-# job.accepted again after a resume: its client might take it for the response to its next submit. The
-# client repeats the submit with its key.
+# docs/protocol.md, Sessions: without x-vendor.arcpd.accepted_again, job.accepted is not sent again after a
+# resume: the client might take it for the response to its next submit. It repeats its submit with the
+# same key instead.
 hello_as a alice somebody-elses
 a> job.submit #1 {"agent":"echo","idempotency_key":"k"}
 drop a
@@ -19,7 +19,7 @@ a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$t2","last_event_seq":0}}
 a< session.welcome
 a< job.event {"event_seq":1,"job_id":"$j"}
-# A session that negotiated it is, also after a restart.
+# With it, job.accepted is sent again, also after a restart.
 hello b alice
 b> job.submit #1 {"agent":"echo"}
 b< job.accepted {"job_id":"$mine"}

@@ -1,13 +1,13 @@
-# docs/protocol.md, Peer profiles, `python`: a session.error makes its client give up all pending
-# requests. A submit is refused by one only when no other request is pending; else by a job.accepted
-# followed by a job.error.
+# docs/protocol.md, Peer profiles, `python`: at a session.error its client gives up all waiting requests. A
+# submit is refused with one only if nothing else is waiting; otherwise it gets a job.accepted followed by
+# a job.error.
 profile * bob python
 hello a bob
 a> job.submit #1 {"agent":"nobody"}
 later +1s
 a< session.error {"id":"1","event_seq":"$absent","job_id":"$absent",
     "payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"1"}}
-# Others that it asked together with it come a moment later.
+# Other requests sent together with it arrive a moment later.
 store holds
 a> job.submit #b1 {"agent":"nobody"}
 a> job.submit #b2 {"agent":"echo@@"}
@@ -29,13 +29,13 @@ a< job.accepted {"id":"3","job_id":"$none","event_seq":"$absent",
 a< job.error {"id":"3","event_seq":4,"job_id":"$none","trace_id":"0af7651916cd43dd8448eb211c80319c",
     "payload":{"code":"AGENT_NOT_AVAILABLE","final_status":"error","completed_at":"$_",
     "request_id":"3"}}
-# The job does not exist: it is not in listings, and requests for it are JOB_NOT_FOUND.
+# There is no such job: it is in no listing, and no request can name it.
 a> session.list_jobs #4
 a< session.jobs {"payload":{"jobs":[{"job_id":"$j"}]}}
 hello o bob
 o> job.subscribe #1 {"job_id":"$none"}
 o< session.error {"payload":{"code":"JOB_NOT_FOUND"}}
-# The same request again gets both again, and is not looked at anew.
+# The same request gets both again, and is not checked again.
 a> job.submit #3 {"agent":"echo"}
 a< job.accepted {"id":"3","job_id":"$none"}
 a< job.error {"id":"3","event_seq":5,"job_id":"$none","payload":{"code":"AGENT_NOT_AVAILABLE"}}
@@ -59,13 +59,13 @@ a< job.error {"id":"5","event_seq":6}
 a< job.error {"id":"6","event_seq":7}
 a< job.error {"id":"7","event_seq":8}
 a< job.error {"event_seq":9,"job_id":"$j","payload":{"code":"INTERNAL_ERROR"}}
-# When the last job has ended, refusals are a session.error again.
+# After the end of the last job, refusals are session.error again.
 a> session.list_jobs #8 {"cursor":"zzz"}
 a< session.error {"id":"8","event_seq":"$absent","payload":{"code":"INVALID_REQUEST"}}
 a> job.submit #9 {"agent":"nobody"}
 later +1s
 a< session.error {"id":"9","payload":{"code":"AGENT_NOT_AVAILABLE"}}
-# A subscription is something that it waits for, too.
+# A subscription counts as a waiting request, too.
 hello b bob
 hello p bob
 b> job.submit #1 {"agent":"echo"}

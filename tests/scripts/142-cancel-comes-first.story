@@ -1,5 +1,5 @@
-# §7.4: a cancel that was acknowledged is how the job ends. A deadline or the lease's expiry in the
-# grace stops the agent then; the code stays.
+# §7.4: after an acknowledged cancel the job ends as CANCELLED. A deadline or an expiry during the grace
+# period stops the agent, but does not change the code.
 # [arcp:7.4-1] [arcp:9.5-7]
 hello a alice
 # The deadline.
@@ -29,12 +29,12 @@ a< job.error {"job_id":"$e","payload":{"code":"CANCELLED","final_status":"cancel
     "retryable":false}}
 agent $e< {"type":"job.cancel","payload":{"reason":"client"}}
 agent $e killed
-# Without a cancel they are what they were.
+# Without a cancel they have their own codes.
 a> job.submit #5 {"agent":"echo","max_runtime_sec":2}
 a< job.accepted {"job_id":"$o"}
 a< job.event {"payload":{"kind":"status"}}
 clock +2s
 a< job.error {"job_id":"$o","payload":{"code":"TIMEOUT","final_status":"timed_out"}}
-# Asked after the end, there is nothing to cancel.
+# After the end there is nothing to cancel.
 a> job.cancel #6 {"job_id":"$o"}
 a< job.error {"payload":{"code":"JOB_NOT_FOUND"}}

@@ -1,5 +1,5 @@
-# What the canceller wrote reaches the agent, the audit log and everyone who watches; as one line, and
-# not without end.
+# The reason of a cancel is sent to the agent, the audit log and all observers, as one line of limited
+# size.
 # [arcp:7.4-1]
 hello a alice
 hello b alice
@@ -23,7 +23,7 @@ a< job.error {"payload":{"code":"CANCELLED",
     "message":"the job was cancelled: wrong branch?[2J?of \u00e4pples"}}
 b< job.error {"payload":{"code":"CANCELLED",
     "message":"the job was cancelled: wrong branch?[2J?of \u00e4pples"}}
-# Two hundred bytes of it, and no half character.
+# It is cut to 200 bytes, between characters.
 a> job.submit #4 {"agent":"echo"}
 a< job.accepted {"job_id":"$k"}
 a< job.event
@@ -33,7 +33,7 @@ a< job.cancelled
 agent $k< {"type":"job.cancel","payload":{"message":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}}
 agent $k exits 0
 a< job.error {"payload":{"code":"CANCELLED"}}
-# Without one there is none.
+# Without a reason there is no such member.
 a> job.submit #6 {"agent":"echo"}
 a< job.accepted {"job_id":"$l"}
 a< job.event

@@ -1,5 +1,5 @@
-# The audit log has refused requests, too: a cancel of another principal's job or of an unknown one,
-# and a resume, with the session that it named.
+# Refusals are in the audit log too: a cancel of another principal's job or of an unknown one, and a
+# resume, with the session that it named.
 # [arcp:14-3] [arcp:14-21]
 hello a alice
 hello b bob
@@ -14,20 +14,20 @@ b> job.cancel #2 {"job_id":"job_none"}
 b< job.error {"payload":{"code":"JOB_NOT_FOUND"}}
 audit< {"event":"cancel","decision":"denied","principal":"bob","session_id":"$session_b",
     "job_id":"$absent","target":"job_none","code":"JOB_NOT_FOUND"}
-# Alice's token from bob's hand.
+# Bob uses alice's resume token.
 drop a
 c> session.hello #r {"auth":{"scheme":"bearer","token":"t-bob"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":0}}
 c< session.error {"payload":{"code":"UNAUTHENTICATED"}}
 audit< {"event":"authentication","decision":"denied","principal":"bob","code":"UNAUTHENTICATED",
     "rule":"resume token","request":"session.resume","target":"$session_a"}
-# A session that a wrong token names.
+# A wrong token with the id of a session.
 d> session.hello #r {"auth":{"scheme":"bearer","token":"t-bob"},
     "resume":{"session_id":"sess_gone","resume_token":"nonsense","last_event_seq":0}}
 d< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}
 audit< {"event":"authentication","decision":"denied","principal":"bob",
     "code":"RESUME_WINDOW_EXPIRED","target":"sess_gone"}
-# The token alone names the session too, and is in no line.
+# The token alone identifies the session, and is in no line of the log.
 e> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"resume_token":"$resume_a","last_event_seq":1000}}
 e< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}

@@ -6,7 +6,7 @@ a> job.submit #1 {"agent":"echo","lease_request":{"agent.delegate":["**"]},
 a< job.accepted {"job_id":"$p","payload":{"lease_constraints":{"expires_at":"9999-12-31T23:59:58Z"}}}
 a< job.event {"payload":{"kind":"status"}}
 agent $p< {"type":"job.start"}
-# A child's may be as late, and no later.
+# The expiry of a child may be equal, but not later.
 agent $p> {"type":"delegate","id":"1",
     "payload":{"agent":"echo","lease_constraints":{"expires_at":"9999-12-31T23:59:58.0000000001Z"}}}
 a< job.event {"job_id":"$p","payload":{"kind":"tool_result",
@@ -23,7 +23,7 @@ a> session.list_jobs #2 {"filter":{"created_before":"9999-12-31T23:59:59Z"}}
 a< session.jobs {"payload":{"jobs":["$_","$_"]}}
 a> session.list_jobs #3 {"filter":{"created_after":"9999-12-31T23:59:59Z"}}
 a< session.jobs {"payload":{"jobs":[]}}
-# Before 1970 there is none.
+# Times before 1970 are invalid.
 a> job.submit #4 {"agent":"echo","lease_constraints":{"expires_at":"1969-12-31T23:59:59Z"}}
 a< job.error {"payload":{"code":"INVALID_REQUEST"}}
 # A restart reads it again.

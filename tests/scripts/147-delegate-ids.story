@@ -1,12 +1,12 @@
-# §10: a delegate_id names one child of a job; the same one again is refused, whatever became of the
-# first.
+# §10: a delegate_id identifies one child of a job; using it again is refused, whatever the state of the
+# first child.
 # [arcp:10-1]
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"agent.delegate":["**"]}}
 a< job.accepted {"job_id":"$p"}
 a< job.event
 agent $p< {"type":"job.start"}
-# One that was refused names nothing: it may be asked for again.
+# The id of a refused delegation may be used again.
 agent $p> {"type":"delegate","id":"1",
     "payload":{"agent":"echo","delegate_id":"D","lease_request":{"fs.read":["/**"]}}}
 a< job.event {"payload":{"kind":"tool_result",
@@ -17,7 +17,7 @@ a< job.accepted {"job_id":"$c","payload":{"delegate_id":"D"}}
 a< job.event {"job_id":"$p","payload":{"kind":"delegate","body":{"delegate_id":"D"}}}
 a< job.event {"job_id":"$c"}
 agent $p< {"re":"2","payload":{"job_id":"$c"}}
-# No tool_result says anything of the first one's call.
+# The first delegation gets no tool_result.
 agent $p> {"type":"delegate","id":"3","payload":{"agent":"echo","delegate_id":"D"}}
 agent $p< {"re":"3","payload":{"error":{"code":"INVALID_REQUEST",
     "message":"delegate_id \"D\" names another child of this job already"}}}
@@ -27,7 +27,7 @@ a< job.result {"job_id":"$c"}
 agent $p> {"type":"delegate","id":"4","payload":{"agent":"echo","delegate_id":"D"}}
 agent $p< {"re":"4","payload":{"error":{"code":"INVALID_REQUEST"}}}
 a< nothing
-# Another id, and none, are fine; and so is the id in another job.
+# Another id or none is accepted, and so is the same id in another job.
 agent $p> {"type":"delegate","id":"5",
     "payload":{"agent":"echo","delegate_id":"E","lease_request":{"agent.delegate":["**"]}}}
 a< job.accepted {"job_id":"$e","payload":{"delegate_id":"E"}}

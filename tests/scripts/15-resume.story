@@ -28,13 +28,13 @@ a< {"event_seq":4,"payload":{"body":{"message":"three"}}}
 a< {"event_seq":5,"payload":{"body":{"message":"four"}}}
 agent $j> five
 a< {"event_seq":6,"payload":{"body":{"message":"five"}}}
-# The old token is good until the new link has spoken.
+# The old token is valid until the first frame on the new link.
 a> session.ping #p
 a< session.pong
 b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":6}}
 b< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}
-# As a message of its own; at the exact tip; the old link is closed; cancel authority stays.
+# As a separate message; at the last number; the old link is closed; the right to cancel is kept.
 c> session.resume #r {"auth":{"scheme":"bearer","token":"t-alice"},"session_id":"$session_a",
     "resume_token":"$t2","last_event_seq":6}
 a< close 1000

@@ -20,7 +20,7 @@ clock +599s
 b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_b","resume_token":"$resume_b","last_event_seq":0}}
 b< session.welcome
-# The answer to a submit is not lost in a drop.
+# The response to a submit is not lost with a connection.
 b< job.accepted {"job_id":"$j"}
 b< {"event_seq":1}
 b< job.result {"event_seq":2}

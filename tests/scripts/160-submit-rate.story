@@ -1,4 +1,4 @@
-# Limits: submits of a principal have a token bucket; a refused submit says when there is room again.
+# Limits: submits of a principal have a token bucket; a refusal says when to try again.
 setting limits.submits_per_sec 1
 setting limits.submit_burst 2
 hello a alice
@@ -7,13 +7,13 @@ hello c bob
 a> job.submit #1 {"agent":"echo","idempotency_key":"k"}
 a< job.accepted {"job_id":"$j1"}
 a< {"event_seq":1}
-# A submit that names nothing takes a token, too, and so does one of another session.
+# An invalid submit takes a token, too, and so does one of another session.
 b> job.submit #1 {"agent":"nobody"}
 b< job.error {"payload":{"code":"AGENT_NOT_AVAILABLE"}}
 b> job.submit #2 {"agent":"echo"}
 b< job.error {"id":"2","payload":{"code":"INTERNAL_ERROR","retryable":true,
     "details":{"limit":"limits.submits_per_sec","retry_after_ms":1000}}}
-# A repeated one is answered with its job.
+# A repeated submit gets its job.
 a> job.submit #3 {"agent":"echo","idempotency_key":"k"}
 a< job.accepted {"job_id":"$j1"}
 # Another principal has its own.

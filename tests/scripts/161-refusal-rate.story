@@ -1,4 +1,4 @@
-# Limits: past the token bucket of refusals every request is still answered, but later.
+# Limits: above the rate of refusals every request still gets a response, but later.
 setting limits.refusals_per_sec 1
 setting limits.refusal_burst 2
 hello a alice

@@ -1,4 +1,4 @@
-# Issue: sessions, jobs and keys survive a restart; what ran ends as INTERNAL_ERROR, once.
+# Sessions, jobs and keys survive a restart; running jobs end as INTERNAL_ERROR, once.
 # [arcp:8.3-1]
 hello a alice
 a> job.submit #1 {"agent":"echo","idempotency_key":"k1","input":{"a":1}}
@@ -15,7 +15,7 @@ restart
 a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":1}}
 a< session.welcome {"session_id":"$session_a"}
-# A submit whose events the client cannot have seen is answered again.
+# job.accepted is sent again for a submit of which the client cannot have received an event.
 a< job.accepted {"job_id":"$k"}
 a< {"event_seq":2,"payload":{"body":{"message":"one"}}}
 a< {"event_seq":3}
@@ -27,7 +27,7 @@ a< job.accepted {"job_id":"$j","payload":{"accepted_at":"$when"}}
 a> session.list_jobs #4
 a< session.jobs {"payload":{"jobs":[{"job_id":"$j","status":"error","last_event_seq":5},
     {"job_id":"$k","status":"success"}],"next_cursor":null}}
-# Numbers go on where they were.
+# The numbering continues.
 a> job.submit #5 {"agent":"echo"}
 a< job.accepted
 a< {"event_seq":6}

@@ -28,7 +28,7 @@ b> job.submit #2 {"agent":"nobody","idempotency_key":"L"}
 b< job.error {"payload":{"code":"AGENT_NOT_AVAILABLE"}}
 b> job.submit #3 {"agent":"echo","idempotency_key":"L"}
 b< job.accepted
-# A retry from another session of the principal is attached, with history.
+# A retry in another session of the principal subscribes to the job, with history.
 hello c alice
 c> job.submit #1 {"agent":"work","input":{"x":1,"y":[2]},"idempotency_key":"K",
     "lease_request":{"cost.budget":["USD:5"]}}
@@ -38,7 +38,7 @@ c< {"event_seq":2,"payload":{"body":{"name":"cost.x"}}}
 c< {"event_seq":3}
 agent $j> {"type":"job.result","payload":{"result":1}}
 c< job.result {"event_seq":4}
-# The same envelope id twice is executed once; its answer is sent again.
+# A repeated envelope id is executed once; its response is sent again.
 c> job.submit #1 {"agent":"echo"}
 c< job.accepted {"job_id":"$j"}
 c< nothing

@@ -1,4 +1,4 @@
-# docs/protocol.md, Events: of what a job says, limits.job_bytes are kept; what is more is not stored, and ends the job.
+# docs/protocol.md, Events: the events of a job are limited to limits.job_bytes; exceeding it ends the job.
 setting limits.job_bytes 1024
 hello a alice
 a> job.submit #1 {"agent":"echo"}
@@ -13,7 +13,7 @@ agent $j> {"type":"job.event","payload":{"kind":"log",
 a< job.error {"job_id":"$j","payload":{"final_status":"error","code":"INTERNAL_ERROR",
     "retryable":true,"details":{"limit":"limits.job_bytes"}}}
 agent $j killed
-# A result counts, too, and a job's children count on their own.
+# A result counts, too; children have their own limit.
 a> job.submit #2 {"agent":"echo"}
 a< job.accepted {"job_id":"$k"}
 a< {"payload":{"kind":"status"}}

@@ -1,4 +1,4 @@
-# docs/protocol.md, Sessions: when too many ended jobs are kept, the principal that has most of them loses its oldest.
+# docs/protocol.md, Sessions: above the limit of kept ended jobs, the oldest one of the principal with the most is removed.
 setting jobs.keep_terminal_max 3
 hello b bob
 b> job.submit #1 {"agent":"echo","idempotency_key":"pay-once"}
@@ -29,7 +29,7 @@ agent $third> {"type":"job.result","payload":{}}
 agent $third exits 0
 a< job.result {"event_seq":6}
 clock +1s
-# Bob's ended before them, and is there.
+# Bob's job ended before them, and is still kept.
 a> session.list_jobs #4
 a< session.jobs {"payload":{"jobs":[{"job_id":"$second"},{"job_id":"$third"}]}}
 b> session.list_jobs #2

@@ -1,4 +1,4 @@
-# §7.6: the authority descriptor first, then history, then live, in the subscriber's numbers.
+# §7.6: first the authority descriptor, then history, then new events, in the subscriber's numbering.
 # [arcp:7.6-1] [arcp:7.6-9]
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"cost.budget":["USD:2"]}}
@@ -18,7 +18,7 @@ b< {"event_seq":1,"job_id":"$j","session_id":"$session_b","payload":{"body":{"me
 agent $j> three
 a< {"event_seq":4}
 b< {"event_seq":2,"payload":{"body":{"message":"three"}}}
-# Again: each event still once.
+# A repeated request: each event is still sent once.
 b> job.subscribe #2 {"job_id":"$j","history":true}
 b< job.subscribed {"payload":{"replayed":false}}
 b< nothing

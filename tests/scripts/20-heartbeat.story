@@ -1,4 +1,4 @@
-# §6.4: a ping after a quiet interval, the link is lost after two, jobs go on.
+# §6.4: a ping after an interval without frames; after two the link is lost, and jobs go on.
 # [arcp:6.4-1] [arcp:6.4-2] [arcp:6.4-5] [arcp:6.4-6] [arcp:6.4-7]
 hello a alice
 a> job.submit #1 {"agent":"echo"}

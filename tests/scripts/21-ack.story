@@ -1,4 +1,4 @@
-# §6.5: acknowledgements free, never go back, and cannot be ahead.
+# §6.5: acknowledgements free events, never decrease, and cannot exceed the last number.
 # [arcp:6.5-6]
 hello a alice
 a> job.submit #1 {"agent":"echo"}

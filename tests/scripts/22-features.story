@@ -21,7 +21,7 @@ a< job.accepted {"job_id":"$j"}
 a< {"event_seq":7}
 agent $j> {"type":"job.event","payload":{"kind":"progress","body":{"current":1}}}
 a< nothing
-# Chunks are assembled for a session that cannot have them.
+# Chunks are assembled for a session without the feature.
 agent $j> {"type":"result.chunk","payload":{"data":"ab","encoding":"utf8","more":true}}
 agent $j> {"type":"result.chunk","payload":{"data":"Yw==","encoding":"base64","more":false}}
 a< nothing

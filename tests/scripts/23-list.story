@@ -37,7 +37,7 @@ a> session.list_jobs #13 {"limit":1001}
 a< job.error {"payload":{"code":"INVALID_REQUEST"}}
 a> session.list_jobs #14 {"filter":{"created_after":"yesterday"}}
 a< job.error {"payload":{"code":"INVALID_REQUEST"}}
-# Ended jobs are forgotten after a day.
+# Ended jobs are removed after a day.
 drop a
 clock +25h
 hello b alice

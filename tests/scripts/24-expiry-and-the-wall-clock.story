@@ -1,4 +1,4 @@
-# §9.4, §9.5: setting the wall clock back lengthens no lease, a child's neither.
+# §9.4, §9.5: setting the wall clock back extends no lease, and not a child's either.
 # [arcp:14-4]
 setting lease.on_expiry deny
 hello a alice

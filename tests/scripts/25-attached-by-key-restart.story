@@ -10,7 +10,7 @@ b> job.submit #1 {"agent":"echo","idempotency_key":"K"}
 b< job.accepted {"job_id":"$j"}
 b< {"event_seq":1,"payload":{"kind":"status"}}
 b< {"event_seq":2,"payload":{"body":{"message":"one"}}}
-# A subscriber that asks with the key becomes a submitting session, and stays one.
+# A subscriber that submits with the key becomes a submitting session, and stays one.
 hello c alice
 c> job.subscribe #1 {"job_id":"$j","history":true}
 c< job.subscribed {"job_id":"$j"}
@@ -26,7 +26,7 @@ b< job.error {"event_seq":3,"job_id":"$j","payload":{"code":"INTERNAL_ERROR","re
 b> job.submit #2 {"agent":"echo","idempotency_key":"K"}
 b< job.accepted {"job_id":"$j"}
 b< nothing
-# c has seen nothing since the restart: it submitted this job, so it gets job.accepted again.
+# c has received nothing since its start, so its job.accepted is sent again.
 c> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_c","resume_token":"$resume_c","last_event_seq":0}}
 c< session.welcome {"session_id":"$session_c"}

@@ -1,5 +1,5 @@
-# Acknowledged, restarted, resumed: what was acknowledged is gone, the rest comes again under
-# its numbers, in each of the three ways to ask.
+# Acknowledged, restarted, resumed: acknowledged events are deleted, others are sent again with their
+# numbers, for each of the three ways to resume.
 # [arcp:6.5-7]
 hello a alice
 a> job.submit #1 {"agent":"echo"}
@@ -29,7 +29,7 @@ a< {"event_seq":4,"id":"$e4","payload":{"body":{"message":"three"}}}
 a< job.error {"event_seq":5,"id":"$e5","job_id":"$j",
     "payload":{"code":"INTERNAL_ERROR","retryable":true}}
 a< nothing
-# The old token is good until the new link has spoken, after another restart too.
+# The old token is valid until the first frame on the new link, also after another restart.
 restart
 a> session.hello #r3 {"auth":{"scheme":"bearer","token":"t-alice"},"session_id":"$session_a",
     "resume_token":"$resume_a","last_event_seq":3}
@@ -40,7 +40,7 @@ a< nothing
 a> session.ping #p2
 a< session.pong
 restart
-# As a message of its own; at the exact tip nothing comes again, and nothing ends twice.
+# As a separate message; at the last number nothing is sent again, and nothing ends twice.
 b> session.resume #r4 {"auth":{"scheme":"bearer","token":"t-bob"},"session_id":"$session_a",
     "resume_token":"$t3","last_event_seq":5}
 b< session.error {"payload":{"code":"UNAUTHENTICATED"}}
@@ -52,7 +52,7 @@ a> session.ack #3 {"last_processed_seq":5}
 a> session.list_jobs #4
 a< session.jobs {"payload":{"jobs":[{"job_id":"$j","status":"error","last_event_seq":5}],
     "next_cursor":null}}
-# Numbers go on where they were.
+# The numbering continues.
 a> job.submit #5 {"agent":"echo"}
 a< job.accepted
 a< {"event_seq":6}

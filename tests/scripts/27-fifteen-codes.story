@@ -1,5 +1,5 @@
-# §12: each of the fifteen codes comes of a real situation, with its payload in one shape: code, a
-# message, retryable, details where there are any.
+# §12: each of the fifteen codes in a real situation, with the same payload members: code, message,
+# retryable, and details if there are any.
 # [arcp:7.2-2] [arcp:12-1] [arcp:12-2] [arcp:EG-1]
 setting limits.jobs_per_session 3
 hello a alice
@@ -87,7 +87,7 @@ agent $i exits 3
 a< job.error {"job_id":"$i","payload":{"code":"INTERNAL_ERROR",
     "message":"the agent ended with exit status 3","retryable":true,"final_status":"error",
     "details":{"exit_status":3},"job_id":"$i"}}
-# INTERNAL_ERROR: too many jobs, with the limit's name; one fewer is taken.
+# INTERNAL_ERROR: too many jobs, with the name of the limit; one job fewer is accepted.
 a> job.submit #10 {"agent":"echo"}
 a< job.accepted
 a< {"payload":{"kind":"status"}}
@@ -101,7 +101,7 @@ a> job.submit #13 {"agent":"echo"}
 a< job.error {"payload":{"code":"INTERNAL_ERROR",
     "message":"too many running jobs (limits.jobs_per_session)","retryable":true,"request_id":"13",
     "details":{"limit":"limits.jobs_per_session"}}}
-# RESUME_WINDOW_EXPIRED: a token that was never issued.
+# RESUME_WINDOW_EXPIRED: an unknown token.
 y> session.resume #r {"auth":{"scheme":"bearer","token":"t-alice"},"session_id":"$session_a",
     "resume_token":"made up","last_event_seq":0}
 y< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED","message":"$_","retryable":false}}

@@ -6,7 +6,7 @@ a< job.accepted {"job_id":"$j"}
 a< {"payload":{"kind":"status"}}
 clock +30s
 a< session.ping
-# Pings keep their own time, up to 1/128 of an interval early: the second comes before the end.
+# Pings have their own timer, up to 1/128 of an interval early: the second is sent before the end.
 clock +30s
 a< session.ping
 a< session.error {"payload":{"code":"HEARTBEAT_LOST","message":"$_","retryable":true}}

@@ -1,17 +1,17 @@
-# What only the runtime says, said by an agent: refused, ignored, or told apart.
+# An agent sends what only the runtime may send: it is refused, ignored, or distinguishable.
 # [arcp:8.4-2]
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"tool.call":["ok.*"],"cost.budget":["USD:1"]}}
 a< job.accepted {"job_id":"$j"}
 a< job.event {"event_seq":1}
 agent $j< {"type":"job.start"}
-# Members that belong to the runtime are not believed, wherever they stand.
+# Members reserved for the runtime are ignored, wherever they are.
 agent $j> {"type":"job.event","event_seq":99,"job_id":"job_other","session_id":"sess_other",
     "arcp":"9","payload":{"kind":"log","event_seq":98,"ts":"2001-01-01T00:00:00.000Z",
     "job_id":"job_other","body":{"level":"info","message":"m"}}}
 a< job.event {"event_seq":2,"job_id":"$j","session_id":"$session_a","arcp":"1.1",
     "payload":{"kind":"log","event_seq":"$absent","job_id":"$absent"}}
-# A kind is a name: it cannot carry JSON into the record.
+# A kind is a name: it cannot inject JSON into the record.
 agent $j> {"type":"job.event","id":"k1",
     "payload":{"kind":"x-vendor.a\",\"ts\":\"x\",\"body\":{}},\"type\":\"job.result\",\"z\":\"",
     "body":{}}}
@@ -22,7 +22,7 @@ agent $j> {"type":"job.event","id":"k3","payload":{"kind":"x-vendor.","body":{}}
 agent $j< {"re":"k3","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"k4","payload":{"kind":"X-Vendor.a","body":{}}}
 agent $j< {"re":"k4","payload":{"error":{"code":"INVALID_REQUEST"}}}
-# Words of the runtime in another spelling are still its words.
+# Reserved words are also recognised in another spelling.
 agent $j> {"type":"job.event","id":"w1","payload":{"kind":"status","body":{"phase":"\u0072unning"}}}
 agent $j< {"re":"w1","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"w2",
@@ -41,7 +41,7 @@ agent $j> {"type":"job.cancelled","payload":{"job_id":"$j"}}
 agent $j> {"type":"session.error","payload":{"code":"UNAUTHENTICATED","message":"go away"}}
 agent $j> {"type":"session.welcome","payload":{}}
 a< nothing
-# A delegate event is the delegation itself: gated, and what the agent says of a child is not taken.
+# A delegate event is the delegation: it is gated, and the agent's data about the child is ignored.
 agent $j> {"type":"job.event","id":"d1",
     "payload":{"kind":"delegate",
     "body":{"agent":"work","delegate_id":"D","child_job_id":"job_made_up",
@@ -50,14 +50,14 @@ a< {"event_seq":3,"payload":{"kind":"tool_result",
     "body":{"call_id":"D",
     "error":{"code":"PERMISSION_DENIED","details":{"capability":"agent.delegate"}}}}}
 agent $j< {"re":"d1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
-# Two spellings of a tool in one call: the one that the gate checked is the one that is relayed.
+# Two spellings of a tool in one call: the one that the gate checked is sent.
 agent $j> {"type":"job.event","payload":{"kind":"tool_call",
     "body":{"tool":"ok.one","name":"rm","args":{"a":1},"arguments":{"a":2},"call_id":"c1",
     "tool_call_id":"c9"}}}
 a< {"event_seq":4,"payload":{"kind":"tool_call",
     "body":{"tool":"ok.one","args":{"a":1},"call_id":"c1","name":"$absent","arguments":"$absent",
     "tool_call_id":"$absent"}}}
-# A refused call has the runtime's answer; the agent cannot give it another.
+# A refused call has a result from the runtime; the agent cannot send another.
 agent $j> {"type":"job.event","payload":{"kind":"tool_call","body":{"tool":"rm","call_id":"c2"}}}
 a< {"event_seq":5,"payload":{"kind":"tool_result",
     "body":{"call_id":"c2","error":{"code":"PERMISSION_DENIED"}}}}
@@ -71,7 +71,7 @@ agent $j> {"type":"job.event","id":"r3",
     "payload":{"kind":"tool_result","body":{"call_id":"D","result":{"job_id":"job_made_up"}}}}
 agent $j< {"re":"r3","payload":{"error":{"code":"INVALID_REQUEST"}}}
 a< nothing
-# The same id for a call that passes is a new call.
+# The same id in an allowed call is a new call.
 agent $j> {"type":"job.event","payload":{"kind":"tool_call",
     "body":{"tool":"ok.two","call_id":"c2"}}}
 a< {"event_seq":6,"payload":{"kind":"tool_call"}}
@@ -84,7 +84,7 @@ a< {"event_seq":8,"payload":{"kind":"result_chunk","body":{"result_id":"$r","chu
 agent $j> {"type":"result.chunk",
     "payload":{"result_id":"res_mine","chunk_seq":0,"data":"y","encoding":"utf8","more":false}}
 a< {"event_seq":9,"payload":{"kind":"result_chunk","body":{"result_id":"$r","chunk_seq":1}}}
-# The end is the runtime's frame: status, size and time are not the agent's to say.
+# The terminal frame is the runtime's: the agent cannot set status, size and time.
 agent $j> {"type":"job.result","payload":{"final_status":"cancelled","result_id":"res_mine",
     "result_size":999,"job_id":"job_other","completed_at":"2001-01-01T00:00:00Z"}}
 a< job.result {"event_seq":10,"job_id":"$j",

@@ -10,8 +10,8 @@ policy {"principal":"carol","max_budget":["USD:7"],"max_lifetime_sec":100000}
 hello a alice
 hello b bob
 hello c carol
-# Within the ceiling stays, the rest falls away, and so does what the ceiling does not name; [] when
-# nothing is left; the budget is the smaller.
+# Patterns within the ceiling are kept; others are removed, and so are capabilities that the ceiling does
+# not name; [] if nothing is left; the smaller budget is used.
 a> job.submit #1 {"agent":"work","lease_request":{"fs.read":["/srv/a/**","/etc/**"],
     "tool.call":["rm"],"fs.write":["/tmp/x"],"net.fetch":["https://**"],"x-vendor.a.b":["**"],
     "cost.budget":["USD:9","EUR:1"]}}
@@ -31,11 +31,11 @@ agent $j< {"type":"job.start","payload":{"lease":{"fs.read":["/srv/a/**"],"tool.
     "budget":{"USD":5,"EUR":1}}}
 agent $j> {"type":"authorize","id":"1","payload":{"capability":"fs.read","target":"/etc/passwd"}}
 agent $j< {"re":"1","payload":{"error":{"code":"PERMISSION_DENIED"}}}
-# A currency that was not asked for is limited all the same.
+# A currency that was not requested is limited too.
 a> job.submit #2 {"agent":"work"}
 a< job.accepted {"payload":{"lease":{"cost.budget":["USD:5"]},"budget":{"USD":5}}}
 a< job.event {"payload":{"kind":"status"}}
-# A row is for its agent, and for its principal. One without max_lease leaves capabilities open.
+# A row applies to its agent and its principal. Without max_lease it restricts no capabilities.
 a> job.submit #3 {"agent":"echo","lease_request":{"fs.read":["/etc/**"],"net.fetch":["https://**"]}}
 a< job.accepted {"payload":{"lease":{"fs.read":["/etc/**"],
     "net.fetch":["https://api.example.com/**"]},"budget":"$absent"}}
@@ -43,7 +43,7 @@ a< job.event {"payload":{"kind":"status"}}
 c> job.submit #1 {"agent":"work","lease_request":{"fs.read":["/etc/**"]}}
 c< job.accepted {"payload":{"lease":{"fs.read":["/etc/**"],"cost.budget":["USD:7"]}}}
 c< job.event {"payload":{"kind":"status"}}
-# A lifetime becomes an expiry, and shortens one, never lengthens it.
+# A lifetime sets an expiry or shortens it, but never extends it.
 b> job.submit #1 {"agent":"work"}
 b< job.accepted {"job_id":"$l","payload":{"lease_constraints":{"expires_at":"$_"}}}
 b< job.event {"payload":{"kind":"status"}}
@@ -52,7 +52,7 @@ audit< {"decision":"narrowed","principal":"bob","rule":"policy[1]: principal bob
 b> job.submit #2 {"agent":"work","lease_constraints":{"expires_at":"$in_30s"}}
 b< job.accepted {"payload":{"lease_constraints":{"expires_at":"$in_30s"}}}
 b< job.event {"payload":{"kind":"status"}}
-# The ceiling of a child's agent narrows the child too.
+# The ceiling of its agent narrows a child, too.
 a> job.submit #4 {"agent":"echo","lease_request":{"fs.read":["/**"],"agent.delegate":["work"]}}
 a< job.accepted {"job_id":"$p"}
 a< job.event {"payload":{"kind":"status"}}
@@ -62,7 +62,7 @@ a< job.accepted {"payload":{"parent_job_id":"$p",
     "lease":{"fs.read":["/srv/x"],"cost.budget":["USD:5"]}}}
 a< job.event {"payload":{"kind":"delegate"}}
 a< job.event {"payload":{"kind":"status"}}
-# A request that asks for more than it may use of the protocol is looked at as it was written.
+# A request that needs features that were not negotiated is checked before it is narrowed.
 d> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},"capabilities":{"features":[]}}
 d< session.welcome
 d> job.submit #1 {"agent":"work","lease_request":{"cost.budget":[]}}

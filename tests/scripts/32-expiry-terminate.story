@@ -12,7 +12,7 @@ a< job.error {"job_id":"$j","payload":{"final_status":"error","code":"LEASE_EXPI
     "message":"the job's lease has expired","retryable":false,"job_id":"$j"}}
 agent $j killed
 audit< {"event":"expiry","decision":"ended","principal":"alice","job_id":"$j"}
-# Years ahead does not fire.
+# An expiry years ahead does not end the job.
 a> job.submit #2 {"agent":"echo","lease_constraints":{"expires_at":"2190-01-01T00:00:00Z"}}
 a< job.accepted {"job_id":"$k"}
 a< job.event
@@ -28,7 +28,7 @@ a> lease.refresh #5 {"job_id":"$m"}
 a< job.error {"payload":{"code":"INVALID_REQUEST","request_id":"5"}}
 a> lease.revoke #6 {"job_id":"$m"}
 a< job.error {"payload":{"code":"INVALID_REQUEST","request_id":"6"}}
-# Instants that are past, or no instants.
+# Times in the past, and invalid times.
 a> job.submit #7 {"agent":"echo","lease_constraints":{"expires_at":"2020-01-01T00:00:00Z"}}
 a< job.error {"payload":{"code":"INVALID_REQUEST",
     "message":"lease_constraints.expires_at is not in the future"}}

@@ -8,9 +8,9 @@ a< job.accepted {"job_id":"$j"}
 a< job.event
 agent $j< {"type":"job.start"}
 later +2s
-# The expiry is recorded although there was no request, and the job continues.
+# The expiry is logged although no operation was requested, and the job goes on.
 audit< {"event":"expiry","decision":"denied","principal":"alice","job_id":"$j"}
-# Expiry is reported before an exhausted budget.
+# An expired lease is reported before a used up budget.
 agent $j> {"type":"job.event","id":"1",
     "payload":{"kind":"tool_call","body":{"tool":"t","call_id":"c"}}}
 a< {"payload":{"kind":"tool_result",

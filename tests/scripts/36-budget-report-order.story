@@ -5,7 +5,7 @@ a> job.submit #1 {"agent":"echo","lease_request":{"tool.call":["**"],"cost.budge
 a< job.accepted {"job_id":"$j","payload":{"budget":{"USD":100}}}
 a< {"event_seq":1}
 agent $j< {"type":"job.start","payload":{"budget":{"USD":100}}}
-# The first decrement is reported, however small.
+# The first decrement is always reported.
 agent $j> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.llm","value":0.000000000000000001,"unit":"USD"}}}
 a< {"event_seq":2,"payload":{"body":{"name":"cost.llm"}}}
@@ -21,7 +21,7 @@ agent $j> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.llm","value":0.000000000000000001,"unit":"USD"}}}
 a< {"event_seq":6,"payload":{"body":{"name":"cost.llm"}}}
 a< {"event_seq":7,"payload":{"body":{"name":"cost.budget.remaining","value":94.999999999999999999}}}
-# Other units, other names, and what is zero spend nothing.
+# Other units, other names and zero amounts spend nothing.
 agent $j> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.llm","value":50,"unit":"EUR"}}}
 a< {"event_seq":8}
@@ -31,7 +31,7 @@ a< {"event_seq":9}
 agent $j> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.llm","value":-0,"unit":"USD"}}}
 a< {"event_seq":10}
-# Refused to the agent, and nothing is taken.
+# The agent gets an error, and nothing is subtracted.
 agent $j> {"type":"job.event","id":"n1",
     "payload":{"kind":"metric","body":{"name":"cost.llm","value":-1e-18,"unit":"USD"}}}
 agent $j< {"re":"n1","payload":{"error":{"code":"INVALID_REQUEST","retryable":false}}}
@@ -40,7 +40,7 @@ agent $j> {"type":"job.event","id":"n2",
 agent $j< {"re":"n2","payload":{"error":{"code":"INVALID_REQUEST"}}}
 a> job.subscribe #2 {"job_id":"$j"}
 a< job.subscribed {"payload":{"budget":{"USD":94.999999999999999999}}}
-# More than was left: the overspend is reported, and the gate denies.
+# More than the remaining budget: the overspending is reported, and the gate denies.
 agent $j> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.llm","value":100,"unit":"USD"}}}
 a< {"event_seq":11}
@@ -53,7 +53,7 @@ a< {"event_seq":13,"payload":{"kind":"tool_result",
     "error":{"code":"BUDGET_EXHAUSTED","retryable":false,
     "details":{"capability":"tool.call","target":"t","reason":"BUDGET","currency":"USD"}}}}}
 agent $j< {"re":"t","payload":{"error":{"code":"BUDGET_EXHAUSTED"}}}
-# What it was is known after a restart, exactly.
+# The exact amount is known after a restart.
 restart
 hello b alice
 b> job.subscribe #1 {"job_id":"$j"}

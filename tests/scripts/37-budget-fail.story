@@ -10,7 +10,7 @@ agent $j> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.llm","value":10,"unit":"USD"}}}
 a< {"event_seq":2}
 a< {"event_seq":3,"payload":{"body":{"name":"cost.budget.remaining","value":0}}}
-# At zero it may still talk; the smallest step below, which is not worth a report, ends it.
+# At zero it may still send events; the smallest amount below zero ends it, even without a report.
 agent $j> still here
 a< {"event_seq":4,"payload":{"kind":"log"}}
 agent $j> {"type":"job.event","payload":{"kind":"metric",

@@ -1,4 +1,4 @@
-# Depth and fan-out, both sides of each limit; a child's budget is its ancestors'.
+# Depth and fan-out, at and above each limit; a child spends the budget of its ancestors.
 setting limits.delegation_depth 2
 setting limits.children_per_job 2
 hello a alice
@@ -29,7 +29,7 @@ a< {"job_id":"$g","payload":{"kind":"tool_result",
     "details":{"limit":"limits.delegation_depth"}}}}}
 agent $g< {"re":"d","payload":{"error":{"code":"LEASE_SUBSET_VIOLATION",
     "details":{"limit":"limits.delegation_depth"}}}}
-# Two children live at once, not three; one that has ended makes room.
+# Two children may run at once, not three; an ended one makes room.
 agent $p> {"type":"delegate","payload":{"agent":"echo"}}
 a< job.accepted {"job_id":"$c2"}
 a< {"job_id":"$p","payload":{"kind":"delegate"}}
@@ -45,7 +45,7 @@ a< job.accepted {"job_id":"$c3"}
 a< {"job_id":"$p","payload":{"kind":"delegate"}}
 a< {"job_id":"$c3","payload":{"kind":"status"}}
 agent $c3< {"type":"job.start","payload":{"parent_job_id":"$p"}}
-# What a grandchild without a budget spends is the root's: reported there, and it shuts all gates.
+# Spending of a grandchild without a budget is the root's: it is reported there, and denies all gates.
 agent $g> {"type":"job.event","payload":{"kind":"metric",
     "body":{"name":"cost.x","value":3,"unit":"USD"}}}
 a< {"job_id":"$g","payload":{"kind":"metric","body":{"name":"cost.x"}}}
@@ -53,7 +53,7 @@ a< {"job_id":"$p","payload":{"kind":"metric","body":{"name":"cost.budget.remaini
 agent $c> {"type":"job.event","payload":{"kind":"tool_call","body":{"tool":"t","call_id":"x"}}}
 a< {"job_id":"$c","payload":{"kind":"tool_result",
     "body":{"error":{"code":"BUDGET_EXHAUSTED","details":{"currency":"USD"}}}}}
-# The root ends: everything below it does, each once, and their agents get the reason.
+# When the root ends, all jobs below it end, each once, and their agents get the reason.
 agent $p> {"type":"job.result","payload":{}}
 a< job.result {"job_id":"$p"}
 a< job.error {"job_id":"$c3","payload":{"code":"CANCELLED","final_status":"cancelled",

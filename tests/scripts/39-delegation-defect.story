@@ -25,7 +25,7 @@ agent $p> {"type":"delegate","id":"c","payload":{"agent":"work@9","delegate_id":
 a< {"payload":{"kind":"tool_result",
     "body":{"call_id":"C","error":{"code":"AGENT_VERSION_NOT_AVAILABLE"}}}}
 agent $p< {"re":"c"}
-# A pattern beyond the parent's, a capability it has not, a model it has not.
+# A pattern beyond the parent's, and a capability and a model that the parent does not have.
 agent $p> {"type":"delegate","payload":{"agent":"work@2.0.0","delegate_id":"D",
     "lease_request":{"tool.call":["web.**"]}}}
 a< {"payload":{"body":{"call_id":"D",
@@ -64,13 +64,13 @@ agent $p> {"type":"delegate","payload":{"agent":"work@2.0.0","delegate_id":"I",
 a< {"payload":{"body":{"call_id":"I",
     "error":{"code":"LEASE_SUBSET_VIOLATION",
     "details":{"capability":"expires_at","child_pattern":"2190-01-01T00:00:00.000000001Z"}}}}}
-# Malformed is no violation.
+# A malformed lease is an invalid request, not a violation.
 agent $p> {"type":"delegate","id":"j",
     "payload":{"agent":"work@2.0.0","delegate_id":"J","lease_request":{"made.up":["x"]}}}
 a< {"payload":{"body":{"call_id":"J","error":{"code":"INVALID_REQUEST"}}}}
 agent $p< {"re":"j","payload":{"error":{"code":"INVALID_REQUEST"}}}
 a< nothing
-# No child job came of any of it.
+# None of these created a child job.
 a> session.list_jobs #2
 a< session.jobs {"payload":{"jobs":[{"job_id":"$p"}]}}
 # An equal lease is a subset; an absent request is the empty lease, never the parent's.

@@ -1,4 +1,4 @@
-# docs/protocol.md, Peer profiles, `draft`: what every other row differs from.
+# docs/protocol.md, Peer profiles, `draft`: the profile with which the others are compared.
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"cost.budget":["USD:5"],"agent.delegate":["*"]}}
 a< job.accepted {"job_id":"$j","payload":{"lease":{"cost.budget":["USD:5"],"agent.delegate":["*"]},
@@ -9,7 +9,7 @@ agent $j> {"type":"delegate","id":"d","payload":{"agent":"echo","input":1}}
 a< job.accepted {"id":"$_","payload":{"parent_job_id":"$j","job_id":"$child"}}
 a< job.event {"job_id":"$j","payload":{"kind":"delegate","body":{"child_job_id":"$child"}}}
 a< job.event {"job_id":"$child","payload":{"kind":"status"}}
-# Request errors are job.error with an event_seq; a refused submit has a job_id of its own.
+# Request errors are job.error with an event_seq; a refused submit has a new job_id.
 a> job.submit #2 {"agent":"nobody"}
 a< job.error {"id":"2","job_id":"$fresh","event_seq":"$_",
     "payload":{"code":"AGENT_NOT_AVAILABLE","request_id":"2","reply_to":"2","final_status":"error"}}

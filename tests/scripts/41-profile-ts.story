@@ -21,7 +21,7 @@ a< session.error {"id":"1","payload":{"code":"JOB_NOT_FOUND"}}
 a> job.submit #5 {"agent":"echo","lease_request":{"cost.budget":["USD:5"],"agent.delegate":["*"]}}
 a< job.accepted {"job_id":"$j","payload":{"lease":{"cost.budget":["USD:5"]},"budget":{"USD":5}}}
 a< job.event {"event_seq":3}
-# Its client takes any job.accepted for the answer to its oldest submit.
+# Its client takes any job.accepted for the response to its oldest submit.
 agent $j> {"type":"delegate","id":"d","payload":{"agent":"echo","input":1}}
 a< job.event {"event_seq":4,"job_id":"$j",
     "payload":{"kind":"delegate","body":{"child_job_id":"$child"}}}
@@ -38,7 +38,7 @@ agent $j> {"type":"job.result","payload":{"result":1}}
 a< job.result {"event_seq":9,"payload":{"result":1,"output":"$absent"}}
 a> job.subscribe #8 {"job_id":"job_nothing"}
 a< session.error {"id":"8","event_seq":"$absent","payload":{"code":"JOB_NOT_FOUND"}}
-# A repeated submit is answered with the end of its job too: its client waits for it again.
+# A repeated submit also gets the end of its job again, because its client waits for it again.
 a> job.submit #9 {"agent":"echo","idempotency_key":"k"}
 a< job.accepted {"id":"9","job_id":"$k"}
 a< job.event {"event_seq":10}

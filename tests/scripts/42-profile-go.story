@@ -18,7 +18,7 @@ agent $child> {"type":"job.result","payload":{"result":"c"}}
 a< job.result {"event_seq":4,"job_id":"$child","payload":{"result":"c","output":"c"}}
 agent $j> {"type":"job.result","payload":{"result":{"n":1.50}}}
 a< job.result {"event_seq":5,"payload":{"result":{"n":1.5},"output":{"n":1.5}}}
-# A job's own error is no request error.
+# The error of a job is not a request error.
 a> job.submit #4 {"agent":"echo"}
 a< job.accepted {"job_id":"$k"}
 a< job.event {"event_seq":6}

@@ -25,7 +25,7 @@ a< job.event {"event_seq":2,"job_id":"$j",
 a< job.event {"event_seq":3,"job_id":"$child"}
 agent $child> {"type":"job.result","payload":{"result":1}}
 a< job.result {"event_seq":4,"payload":{"final_status":"success","result":1,"output":"$absent"}}
-# A job that was stopped ends with a job.result; one that failed with a job.error as ever.
+# A stopped job ends with a job.result; a failed one with a job.error.
 a> job.submit #5 {"agent":"echo"}
 a< job.accepted {"job_id":"$stopped"}
 a< job.event {"event_seq":5}
@@ -46,8 +46,8 @@ a< job.event {"event_seq":9}
 agent $bad> {"type":"job.error","payload":{"code":"INVALID_REQUEST","message":"odd"}}
 a< job.error {"event_seq":10,"job_id":"$bad",
     "payload":{"final_status":"error","code":"INVALID_REQUEST"}}
-# A submit that is repeated is answered with the end of its job too, which the client has
-# forgotten; also after a restart, and byte for byte when the session is resumed.
+# A repeated submit also gets the end of its job again, which the client has forgotten; also after a
+# restart, and byte for byte when the session is resumed.
 agent $j> {"type":"job.result","payload":{"result":"done"}}
 a< job.result {"event_seq":11,"job_id":"$j","payload":{"result":"done"}}
 a> job.submit #9 {"agent":"echo","idempotency_key":"k",
@@ -67,7 +67,7 @@ a< job.accepted {"id":"10","job_id":"$j"}
 a< job.result {"event_seq":13,"job_id":"$j","payload":{"result":"done"}}
 a> session.list_jobs #11 {"filter":{"status":["success"]},"limit":1}
 a< session.jobs {"payload":{"jobs":[{"job_id":"$j","last_event_seq":13}]}}
-# Another principal, or an observer of another kind, is answered in its own form.
+# Another principal, or an observer with another profile, gets its own form.
 hello b bob
 b> job.subscribe #1 {"job_id":"$j"}
 b< job.subscribed {"payload":{"budget":{"USD":"USD:5"}}}
@@ -77,7 +77,7 @@ c< job.accepted {"payload":{"budget":{"USD":5}}}
 c< job.event {"event_seq":1}
 c> job.submit #2 {"agent":"nobody"}
 c< job.error {"id":"2","event_seq":2}
-# Each client gets a stop in the form of its profile.
+# Each gets the end of a stopped job in its own form.
 c> job.submit #3 {"agent":"echo"}
 c< job.accepted {"job_id":"$plain"}
 c< job.event {"event_seq":3}

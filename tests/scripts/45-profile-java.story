@@ -14,10 +14,10 @@ agent $j> {"type":"delegate","id":"d","payload":{"agent":"echo","input":1}}
 a< job.event {"event_seq":4,"job_id":"$j",
     "payload":{"kind":"delegate","body":{"child_job_id":"$child"}}}
 a< job.event {"event_seq":5,"job_id":"$child"}
-# A job that fails keeps its id.
+# The error of a failed job keeps its job id.
 agent $child> {"type":"job.error","payload":{"code":"TIMEOUT","message":"no"}}
 a< job.error {"event_seq":6,"job_id":"$child","payload":{"code":"TIMEOUT"}}
-# One of another principal too, and one that was not negotiated; a refused cancel has none.
+# Also for a job of another principal and without the feature; a refused cancel has no job id.
 hello b bob
 b> job.submit #1 {"agent":"echo"}
 b< job.accepted {"job_id":"$bobs"}
@@ -25,7 +25,7 @@ a> job.subscribe #4 {"job_id":"$bobs"}
 a< job.error {"id":"4","job_id":"$bobs","payload":{"code":"PERMISSION_DENIED","request_id":"4"}}
 a> job.cancel #5 {"job_id":"$bobs"}
 a< job.error {"id":"5","job_id":"$absent","payload":{"request_id":"5"}}
-# A repeated submit is answered with the end of its job too: its client waits for it again.
+# A repeated submit also gets the end of its job again, because its client waits for it again.
 a> job.submit #k1 {"agent":"echo","idempotency_key":"k"}
 a< job.accepted {"id":"k1","job_id":"$k"}
 a< job.event {"job_id":"$k"}
@@ -34,7 +34,7 @@ a< job.result {"job_id":"$k"}
 a> job.submit #k2 {"agent":"echo","idempotency_key":"k"}
 a< job.accepted {"id":"k2","job_id":"$k"}
 a< job.result {"job_id":"$k","payload":{"result":1}}
-# It knows no session.error: before the welcome it is refused by a job.error without a job.
+# It has no session.error: before the welcome it gets a job.error without a job.
 n> session.hello #h {"client":{"name":"arcp-client-java","version":"1"},
     "auth":{"scheme":"bearer","token":"wrong"}}
 n< job.error {"session_id":"$_","job_id":"$absent","event_seq":"$absent",
@@ -48,11 +48,11 @@ r< close 1008
 h> session.hello #h {"client":{"name":"arcp-client-java","version":"1"},"auth":{"scheme":"basic"}}
 h< job.error {"payload":{"code":"UNAUTHENTICATED"}}
 h< close 1008
-# Other clients are not.
+# Other clients do not.
 d> session.hello #h {"client":{"name":"arcp-client-javascript","version":"1"},
     "auth":{"scheme":"bearer","token":"wrong"}}
 d< session.error {"payload":{"code":"UNAUTHENTICATED","final_status":"$absent"}}
-# Nor is it, in its session.
+# Nor does it after the welcome.
 a> {"arcp":"1.1","id":"6"}
 a< session.error {"payload":{"code":"INVALID_REQUEST"}}
 a< close 1008

@@ -9,7 +9,7 @@ a< job.accepted {"job_id":"$j","payload":{"budget":{"USD":5}}}
 a< {"event_seq":1}
 later +2s
 a< job.error {"job_id":"$j","event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
-# The expiry has passed since: a new submit of it would be refused, this one is no new one.
+# The expiry has passed: a new submit would be refused, but this one is a repetition.
 hello_as b alice snake
 b> job.submit #1 {"agent":"echo","input":{"n":1.0},"idempotency_key":"K",
     "lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}
@@ -18,12 +18,12 @@ b< job.accepted {"id":"1","job_id":"$j",
     "lease_constraints":{"expires_at":"$in_2s"},"budget":{"USD":"USD:5"}}}
 b< job.event {"event_seq":1,"payload":{"kind":"status"}}
 b< job.error {"event_seq":2,"payload":{"code":"LEASE_EXPIRED"}}
-# Asked again where the job is observed already: the answer, and nothing a second time.
+# Repeated in a session that already observes the job: only the response.
 a> job.submit #2 {"agent":"echo","input":{"n":1},"idempotency_key":"K",
     "lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}
 a< job.accepted {"id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":5}}}
 a< nothing
-# But for a client of the profile python, which has forgotten it: the end again.
+# For a client with the profile python, which has forgotten the job: the end again.
 b> job.submit #2 {"agent":"echo","input":{"n":1},"idempotency_key":"K",
     "lease_request":{"cost.budget":["USD:5"]},"lease_constraints":{"expires_at":"$in_2s"}}
 b< job.accepted {"id":"2","job_id":"$j","payload":{"request_id":"2","budget":{"USD":"USD:5"}}}

@@ -1,4 +1,4 @@
-# §7.2: submits with one key at the same time are one job; each of the submitters may cancel it.
+# §7.2: simultaneous submits with one key are one job, and each submitter may cancel it.
 # [arcp:7.2-1]
 hello a alice
 hello b alice

@@ -1,5 +1,5 @@
-# jobs.idempotency_ttl_sec: a key is known until it is over, and free from then on; all five
-# parameters count, and nothing else does.
+# jobs.idempotency_ttl_sec: a key is known until this time has passed, and free afterwards; all five
+# parameters count, and no others.
 setting jobs.idempotency_ttl_sec 3600
 a> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["lease_expires_at"]}}
@@ -37,7 +37,7 @@ clock +1ms
 a> job.submit #8 {"agent":"echo","idempotency_key":"K"}
 a< job.accepted {"job_id":"$k","payload":{"agent":"echo"}}
 a< {"job_id":"$k","payload":{"kind":"status"}}
-# The new owner of the key is what a restart finds, although the old row is swept later.
+# After a restart the key belongs to the new job, although the old row is deleted later.
 clock +120s
 restart
 hello b alice

@@ -5,7 +5,7 @@ a> job.submit #1 {"agent":"echo","lease_request":{"tool.call":["**"],"agent.dele
 a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1,"payload":{"kind":"status","ts":"$_","body":{"phase":"running"}}}
 agent $j< {"type":"job.start"}
-# Good ones; what more a body has passes through.
+# Valid events; additional members of a body are relayed.
 agent $j> {"type":"job.event","payload":{"kind":"log",
     "body":{"level":"debug","message":"","more":{"a":[]}}}}
 a< {"event_seq":2,"payload":{"kind":"log","body":{"level":"debug","message":"","more":{"a":[]}}}}
@@ -39,7 +39,7 @@ agent $j> {"type":"job.event","payload":{"kind":"result_chunk",
     "body":{"data":"","encoding":"utf8","more":true}}}
 a< {"event_seq":12,"payload":{"kind":"result_chunk",
     "body":{"chunk_seq":0,"data":"","encoding":"utf8","more":true}}}
-# Invalid bodies, each refused with the member's name; clients do not see them.
+# Invalid events, each refused with the name of the member; they are not sent to any client.
 agent $j> {"type":"job.event","id":"1","payload":{"kind":"log","body":{"message":"m"}}}
 agent $j< {"re":"1","payload":{"error":{"code":"INVALID_REQUEST",
     "message":"body.level is missing, must be a non-empty string"}}}
@@ -89,11 +89,11 @@ agent $j< {"re":"13","payload":{"error":{"code":"INVALID_REQUEST",
     "message":"body must be an object"}}}
 agent $j> {"type":"job.event","id":"14","payload":{"body":{}}}
 agent $j< {"re":"14","payload":{"error":{"code":"INVALID_REQUEST"}}}
-# Without an id there is no reply: the error is a log event, so that it is not lost.
+# For a line without an id, the error is a log event, so that it is not lost.
 agent $j> {"type":"job.event","payload":{"kind":"thought","body":{}}}
 a< {"event_seq":13,"payload":{"kind":"log",
     "body":{"level":"error","message":"body.text is missing, must be a string"}}}
-# A vendor's event is a vendor's, whatever it is called.
+# A vendor event is not checked, whatever its name.
 agent $j> {"type":"job.event","payload":{"kind":"x-vendor.cost.budget.remaining",
     "body":{"value":9}}}
 a< {"event_seq":14,"payload":{"kind":"x-vendor.cost.budget.remaining","body":{"value":9}}}

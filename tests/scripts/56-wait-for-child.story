@@ -1,4 +1,4 @@
-# §10, wait: the parent's delegate line is answered when the child has ended, however it did.
+# §10, wait: the parent's delegate line gets its response when the child has ended, in any way.
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"agent.delegate":["**"]}}
 a< job.accepted {"job_id":"$p"}
@@ -26,7 +26,7 @@ agent $b exits 0
 a< job.error {"job_id":"$b","payload":{"code":"CANCELLED"}}
 agent $p< {"re":"2","payload":{"job_id":"$b","final_status":"cancelled",
     "error":{"code":"CANCELLED"}}}
-# With a streamed result: where it is.
+# With a streamed result: its result_id.
 agent $p> {"type":"delegate","id":"3","payload":{"agent":"work","wait":true}}
 a< job.accepted {"job_id":"$c"}
 a< {"payload":{"kind":"delegate"}}
@@ -52,7 +52,7 @@ agent $p< {"re":"5","payload":{"job_id":"$e","result":5}}
 agent $d> {"type":"job.result","payload":{"result":4}}
 a< job.result {"job_id":"$d"}
 agent $p< {"re":"4","payload":{"job_id":"$d","result":4}}
-# Without wait the answer is the child's id, at once.
+# Without wait the response is the child's id, at once.
 agent $p> {"type":"delegate","id":"6","payload":{"agent":"work"}}
 a< job.accepted {"job_id":"$f"}
 a< {"payload":{"kind":"delegate"}}

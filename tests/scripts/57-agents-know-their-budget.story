@@ -1,5 +1,5 @@
-# An agent learns what it can still spend: at its start, and in the answer to a metric; of its own
-# counters and of its ancestors', whichever has less left.
+# An agent gets its remaining budget at its start and in the response to a metric: the smaller of its own
+# counters and those of its ancestors.
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"agent.delegate":["**"],
     "cost.budget":["USD:10","EUR:3"]}}
@@ -11,7 +11,7 @@ agent $p> {"type":"job.event","id":"1",
 a< {"payload":{"body":{"name":"cost.x"}}}
 a< {"payload":{"body":{"name":"cost.budget.remaining"}}}
 agent $p< {"re":"1","payload":{"budget":{"USD":7.5,"EUR":3}}}
-# A child with a budget of its own, and one without: both see their ancestors' as well.
+# A child with its own budget and one without: both also see the counters of their ancestors.
 agent $p> {"type":"delegate","payload":{"agent":"work","lease_request":{"cost.budget":["USD:5"]}}}
 a< job.accepted {"job_id":"$a","payload":{"budget":{"USD":5,"EUR":"$absent"}}}
 a< {"payload":{"kind":"delegate"}}
@@ -27,11 +27,11 @@ agent $b> {"type":"job.event","id":"1",
 a< {"job_id":"$b","payload":{"body":{"name":"cost.x"}}}
 a< {"job_id":"$p","payload":{"body":{"name":"cost.budget.remaining","value":1.5}}}
 agent $b< {"re":"1","payload":{"budget":{"USD":1.5,"EUR":3}}}
-# Its own five are still there, its parent's are not.
+# Its own budget of 5 remains, but its parent's is used up.
 agent $a> {"type":"job.event","id":"1","payload":{"kind":"metric","body":{"name":"any","value":0}}}
 a< {"job_id":"$a","payload":{"body":{"name":"any"}}}
 agent $a< {"re":"1","payload":{"budget":{"USD":1.5,"EUR":3}}}
-# Where nothing is counted there is nothing to say.
+# Without a budget there is no such member.
 a> job.submit #2 {"agent":"echo"}
 a< job.accepted {"job_id":"$n"}
 a< {"job_id":"$n","payload":{"kind":"status"}}

@@ -1,4 +1,4 @@
-# arcp-agent(7): job.cancel says why and how long; what is not a client's cancel has no grace.
+# arcp-agent(7): job.cancel has the reason and the time limit; only a client's cancel has a grace period.
 # (The clock keeps this story in memory: a process is often ended before it has read the line.)
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"agent.delegate":["**"]},"max_runtime_sec":10}

@@ -1,11 +1,11 @@
-# §6.3, docs/protocol.md, Sessions: what no resume gets, and that a failed one changes nothing.
+# §6.3, docs/protocol.md, Sessions: resumes that are refused, and that a refused one changes nothing.
 # [arcp:6.3-4]
 hello a alice
 hello o alice
 a> job.submit #1 {"agent":"echo"}
 a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1}
-# The token of another session; an unknown id; the right id with an unknown token.
+# Another session's token; an invalid id; the right id with an unknown token.
 b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_o","last_event_seq":0}}
 b< session.error {"session_id":"$_","payload":{"code":"RESUME_WINDOW_EXPIRED","retryable":false}}
@@ -17,7 +17,7 @@ b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"","last_event_seq":0}}
 b< session.error {"payload":{"code":"INVALID_REQUEST",
     "message":"payload.resume.resume_token is \"\", must be a non-empty string"}}
-# Another principal, and no principal: the resume token alone is not enough.
+# Another principal, and an unauthenticated client: the token alone is not enough.
 b> session.resume #r {"auth":{"scheme":"bearer","token":"t-bob"},"session_id":"$session_a",
     "resume_token":"$resume_a","last_event_seq":0}
 b< session.error {"payload":{"code":"UNAUTHENTICATED",
@@ -25,7 +25,7 @@ b< session.error {"payload":{"code":"UNAUTHENTICATED",
 b> session.resume #r {"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":0}
 b< session.error {"payload":{"code":"UNAUTHENTICATED",
     "message":"the token is missing or not valid"}}
-# The tip is 1: one above it was never sent.
+# The last number is 1: a higher one was never sent.
 b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":2}}
 b< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED",
@@ -34,7 +34,7 @@ b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a",
     "last_event_seq":18446744073709551615}}
 b< session.error {"payload":{"code":"RESUME_WINDOW_EXPIRED"}}
-# All the while the session went on, and its token is still good.
+# Meanwhile the session went on, and its token is still valid.
 agent $j> still here
 a< {"event_seq":2}
 a> session.ping #2

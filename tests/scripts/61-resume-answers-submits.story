@@ -1,6 +1,6 @@
-# docs/protocol.md, Sessions: after the welcome and before the replay comes job.accepted for each of
-# the session's own submits of which the client can have seen nothing, in submit order, where the
-# session negotiated x-vendor.arcpd.accepted_again.
+# docs/protocol.md, Sessions: if x-vendor.arcpd.accepted_again was negotiated, job.accepted is sent between
+# the welcome and the replay for each submit of the session of which the client can have received
+# nothing, in the order of the submits.
 hello a alice
 a> job.submit #1 {"agent":"echo"}
 a< job.accepted {"job_id":"$j1","payload":"$a1"}
@@ -9,7 +9,7 @@ drop a
 a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":1}}
 a< session.welcome {"payload":{"resume_token":"$t2"}}
-# It saw an event of that one.
+# It has received an event of that job.
 a< nothing
 a> job.submit #2 {"agent":"work"}
 a< job.accepted {"job_id":"$j2","payload":{"accepted_at":"$w2","agent":"work@1.0.0"}}
@@ -21,7 +21,7 @@ agent $j3> {"type":"delegate","id":"d","payload":{"agent":"echo","input":1}}
 a< job.accepted {"payload":{"parent_job_id":"$j3"}}
 a< {"event_seq":4}
 a< {"event_seq":5}
-# A subscription to a job of another session is not a submit of this one.
+# A subscription to a job of another session is not a submit of this session.
 hello o alice
 o> job.submit #1 {"agent":"echo"}
 o< job.accepted {"job_id":"$other"}

@@ -1,5 +1,5 @@
-# §6.5, §6.3: what was acknowledged is freed, and a resume from before it is refused; from
-# where it was acknowledged on all is there. What was not acknowledged is never freed by time.
+# §6.5, §6.3: acknowledged events are freed, and a resume from before them is refused; all later events are
+# kept. Unacknowledged events are never freed because of time.
 # [arcp:6.3-4] [arcp:6.5-2] [arcp:6.5-3] [arcp:6.5-7] [arcp:7.6-5]
 hello a alice
 a> job.submit #1 {"agent":"echo"}
@@ -12,7 +12,7 @@ a< {"event_seq":3}
 agent $j> four
 a< {"event_seq":4}
 a> session.ack #2 {"last_processed_seq":2}
-# An acknowledgement of less, or of the same again, is nothing new.
+# A lower or repeated acknowledgement has no effect.
 a> session.ack #3 {"last_processed_seq":1}
 a> session.ack #4 {"last_processed_seq":2}
 a> session.ping #5
@@ -28,7 +28,7 @@ b> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
 b< session.welcome {"session_id":"$session_a","payload":{"resume_token":"$t2"}}
 b< {"event_seq":3,"payload":{"body":{"message":"three"}}}
 b< {"event_seq":4,"payload":{"body":{"message":"four"}}}
-# A subscriber's history has nothing to do with the owner's acknowledgements.
+# Acknowledgements of the owner do not affect the history for a subscriber.
 hello c alice
 c> job.subscribe #1 {"job_id":"$j","history":true}
 c< job.subscribed {"payload":{"subscribed_from":0,"replayed":true}}

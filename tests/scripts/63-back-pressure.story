@@ -1,5 +1,5 @@
 # §6.5, docs/protocol.md, Ack: lag is advice: one back_pressure status per crossing, on the job that
-# causes it, for all observers of the job. It delays no session.
+# causes it, to all its observers. Nothing is delayed by it.
 # [arcp:6.5-4]
 setting session.ack_lag_events 3
 hello a alice
@@ -11,12 +11,12 @@ a< job.accepted {"job_id":"$loud"}
 a< {"event_seq":2}
 agent $loud> 3
 a< {"event_seq":3}
-# Three are outstanding: the limit. The fourth crosses it.
+# Three are unacknowledged: the limit. The fourth exceeds it.
 agent $loud> 4
 a< {"event_seq":4}
 a< {"event_seq":5,"job_id":"$loud",
     "payload":{"kind":"status","body":{"phase":"back_pressure","message":"$_"}}}
-# Once, however far it falls behind, and whichever job adds to the lag.
+# It is sent once, however far the session falls behind, and whichever job adds to it.
 agent $loud> 6
 a< {"event_seq":6}
 agent $quiet> 7
@@ -24,7 +24,7 @@ a< {"event_seq":7}
 agent $loud> 8
 a< {"event_seq":8}
 a< nothing
-# At the limit it is still behind; under it the crossing is over, and the next one is reported again.
+# At the limit the session is still behind; below it, the next crossing is reported again.
 a> session.ack #3 {"last_processed_seq":5}
 a> session.ping #p3
 a< session.pong
@@ -43,7 +43,7 @@ a< {"event_seq":12}
 agent $quiet> 13
 a< {"event_seq":13}
 a< {"event_seq":14,"job_id":"$quiet","payload":{"kind":"status","body":{"phase":"back_pressure"}}}
-# A client that never negotiated acknowledgements is never told that it is behind.
+# A client without the feature ack is never reported as behind.
 b> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["subscribe"]}}
 b< session.welcome
@@ -59,7 +59,7 @@ b< {"event_seq":4}
 agent $k> 5
 b< {"event_seq":5}
 b< nothing
-# Nor is a subscriber's lag anybody's advice.
+# The lag of a subscriber is not reported either.
 hello c alice
 c> job.subscribe #1 {"job_id":"$k","history":true}
 c< job.subscribed

@@ -6,15 +6,15 @@ hello a alice
 a> job.submit #1 {"agent":"echo"}
 a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1}
-# Much is sent, nothing comes back: a ping all the same, to see whether anybody is there.
+# Frames are sent, but none are received: a ping is sent too, to check whether the client is there.
 clock +9s
 agent $j> 2
 a< {"event_seq":2}
 clock +1s
 a< session.ping {"payload":{"nonce":"$n1","sent_at":"$_"}}
 a> session.pong #2 {"ping_nonce":"$n1"}
-# Much comes, nothing is sent: a ping too, or the client would think us dead. Frames that
-# get no answer: acknowledgements, and vendors' own.
+# Frames are received, but none are sent: a ping is sent too, or the client would consider the link lost.
+# Frames without a response: acknowledgements and vendor types.
 clock +5s
 a> session.ack #3 {"last_processed_seq":1}
 clock +4s
@@ -22,7 +22,7 @@ a< nothing
 a> x-vendor.acme.hum #4
 clock +1s
 a< session.ping {"payload":{"nonce":"$n2"}}
-# Any frame is life, no pong needed: for a minute only acknowledgements come.
+# Any frame counts, not only pongs: for a minute only acknowledgements are received.
 clock +8s
 a> session.ack #5 {"last_processed_seq":1}
 clock +2s
@@ -36,7 +36,7 @@ a> session.list_jobs #7
 a< session.jobs
 clock +9s
 a< nothing
-# A client's ping is answered at once, with its nonce whatever it is, and is life as well.
+# A ping of the client gets a pong at once, with its nonce of any type, and counts as well.
 a> session.ping #8 {"nonce":{"x":[1]}}
 a< session.pong {"id":"8","session_id":"$session_a","event_seq":"$absent",
     "payload":{"ping_nonce":{"x":[1]},"received_at":"$_","request_id":"8"}}
@@ -57,7 +57,7 @@ a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_a","resume_token":"$resume_a","last_event_seq":3}}
 a< session.welcome {"payload":{"heartbeat_interval_sec":10}}
 a< {"event_seq":4,"payload":{"body":{"message":"after"}}}
-# The intervals begin anew with the transport.
+# The intervals start over with a new transport.
 clock +9s
 a< nothing
 clock +1s

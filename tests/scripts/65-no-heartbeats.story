@@ -1,5 +1,4 @@
-# §6.4: without the feature the runtime sends no pings and closes no silent connection; it still
-# answers pings.
+# §6.4: without the feature no pings are sent and no link is considered lost; a ping still gets a pong.
 setting session.heartbeat_interval_sec 10
 a> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["list_jobs"]}}

@@ -1,4 +1,4 @@
-# Limits: a session without jobs or traffic but heartbeats is closed; on both sides of it.
+# Limits: a session without jobs, and without traffic except heartbeats, is closed at the limit.
 # [arcp:14-20]
 setting session.idle_timeout_sec 3600
 setting session.heartbeat_interval_sec 3600
@@ -9,7 +9,7 @@ a< session.welcome {"session_id":"$s","payload":{"resume_token":"$t"}}
 clock +30m
 a> session.list_jobs #1
 a< session.jobs
-# Pings are no traffic.
+# Pings are not traffic.
 clock +30m
 a> session.ping #2
 a< session.pong
@@ -22,7 +22,7 @@ a< close 1000
 a> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$s","resume_token":"$t","last_event_seq":0}}
 a< session.welcome {"session_id":"$s","payload":{"resume_token":"$t2"}}
-# A job that runs keeps the session, however quiet it is.
+# A running job keeps the session open, even without events.
 a> job.submit #4 {"agent":"echo"}
 a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1}

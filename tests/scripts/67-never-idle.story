@@ -1,4 +1,4 @@
-# Limits: session.idle_timeout_sec 0 is never.
+# Limits: session.idle_timeout_sec 0 means no limit.
 setting session.idle_timeout_sec 0
 a> session.hello #h {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["list_jobs"]}}

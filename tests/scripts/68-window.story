@@ -1,5 +1,5 @@
-# §6.3: the window counts from the disconnect, anew each time; after a restart of the runtime
-# as well; 0 forgets a session as soon as it is away.
+# §6.3: the window starts at each disconnect, and at a restart of the runtime; 0 removes a session as soon
+# as it is disconnected.
 setting session.resume_window_sec 100
 hello a alice
 clock +20s

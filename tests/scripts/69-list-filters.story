@@ -27,14 +27,14 @@ a> session.list_jobs #7 {"filter":{"created_after":"2025-12-31T23:59:59.999Z",
 a< {"payload":{"jobs":[{"job_id":"$j1"}]}}
 a> session.list_jobs #8 {"filter":{"created_before":"soon"}}
 a< job.error {"payload":{"code":"INVALID_REQUEST"}}
-# Agents: a name means every version, name@version that one; nothing is a prefix.
+# Agents: a name matches every version, name@version only that one; prefixes do not match.
 a> session.list_jobs #9 {"filter":{"agent":"wor"}}
 a< {"payload":{"jobs":[]}}
 a> session.list_jobs #10 {"filter":{"agent":"work@1.0.0"}}
 a< {"payload":{"jobs":[{"job_id":"$j1"}]}}
 a> session.list_jobs #11 {"filter":{"agent":"work@1"}}
 a< {"payload":{"jobs":[]}}
-# Each way to end is a status of its own.
+# Each way to end has its own status.
 agent $j1> {"type":"job.error","payload":{"code":"TIMEOUT","message":"slow"}}
 a< job.error {"event_seq":5}
 a> job.cancel #12 {"job_id":"$j2"}

@@ -15,7 +15,7 @@ a> session.list_jobs #4 {"limit":1}
 a< {"payload":{"jobs":[{"job_id":"$j1"}],"next_cursor":"$c1"}}
 a> session.list_jobs #5 {"limit":1,"cursor":"$c1"}
 a< {"payload":{"jobs":[{"job_id":"$j2"}],"next_cursor":"$c2"}}
-# One comes, one ends: the next page goes on where the last ended.
+# One job is added, one ends: the next page continues after the last one.
 a> job.submit #6 {"agent":"echo"}
 a< job.accepted {"job_id":"$j4"}
 a< {"event_seq":4}
@@ -33,7 +33,7 @@ b> session.list_jobs #2 {"filter":{"status":["running"]},"limit":1}
 b< {"payload":{"jobs":[{"job_id":"$j1"}],"next_cursor":"$c3"}}
 b> session.list_jobs #3 {"filter":{"status":["running"]},"limit":1,"cursor":"$c3"}
 b< {"payload":{"jobs":[{"job_id":"$j3"}]}}
-# Another principal's cursor shows nothing of theirs.
+# The cursor of another principal shows none of their jobs.
 hello c carol
 c> session.list_jobs #1 {"cursor":"$c1"}
 c< {"payload":{"jobs":[],"next_cursor":null}}

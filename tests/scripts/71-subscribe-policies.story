@@ -30,7 +30,7 @@ c< job.subscribed {"id":"1","job_id":"$j","event_seq":"$absent",
 c< {"event_seq":1}
 c< {"event_seq":2}
 audit< {"event":"subscribe","principal":"alice","job_id":"$j","owner":"alice","decision":"allowed"}
-# A session that lost its right keeps nothing: a resume gives no more than it had.
+# After a refused subscription a resume replays only what was sent before.
 agent $j> three
 c< {"event_seq":3}
 a< {"event_seq":3}

@@ -1,4 +1,4 @@
-# docs/protocol.md, Subscribe: authorization.subscribe: any lets everybody observe, and no more.
+# docs/protocol.md, Subscribe: authorization.subscribe: any lets every principal observe, but nothing else.
 # [arcp:7.6-14] [arcp:14-2] [arcp:14-3] [arcp:14-21]
 setting authorization.subscribe any
 hello a alice
@@ -12,7 +12,7 @@ b< job.subscribed {"job_id":"$j","payload":{"current_status":"running","replayed
 b< {"event_seq":1,"session_id":"$session_b","payload":{"kind":"status"}}
 audit< {"event":"subscribe","principal":"bob","job_id":"$j","owner":"alice","decision":"allowed",
     "rule":"authorization.subscribe: any"}
-# Observing is not owning.
+# An observer may not cancel.
 b> job.cancel #2 {"job_id":"$j"}
 b< job.error {"event_seq":2,"payload":{"code":"PERMISSION_DENIED"}}
 b> session.list_jobs #3

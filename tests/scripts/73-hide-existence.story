@@ -1,5 +1,5 @@
-# docs/protocol.md, Subscribe: authorization.hide_existence: a job that may not be seen is answered
-# exactly like one that is not there.
+# docs/protocol.md, Subscribe: authorization.hide_existence: a request about a hidden job gets exactly the
+# response for a job that does not exist.
 # [arcp:6.6-6]
 setting authorization.hide_existence true
 hello a alice
@@ -19,7 +19,7 @@ b< job.error {"id":"3","job_id":"$absent","trace_id":"$absent","event_seq":3,
     "payload":{"code":"JOB_NOT_FOUND",
     "message":"there is no job \"job_00000000000000000000000000\"","retryable":false,
     "final_status":"error","details":{"job_id":"job_00000000000000000000000000"}}}
-# Its own principal still sees it; a session that may not cancel it gets PERMISSION_DENIED.
+# Its own principal sees it; a session that may not cancel it gets PERMISSION_DENIED.
 hello c alice
 c> job.cancel #1 {"job_id":"$j"}
 c< job.error {"payload":{"code":"PERMISSION_DENIED"}}

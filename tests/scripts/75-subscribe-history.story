@@ -14,7 +14,7 @@ agent $j> four
 a< {"event_seq":4,"job_id":"$j"}
 agent $j> five
 a< {"event_seq":5,"job_id":"$j"}
-# Without history: only what comes.
+# Without history: only new events.
 hello b alice
 b> job.subscribe #1 {"job_id":"$j"}
 b< job.subscribed {"payload":{"subscribed_from":5,"replayed":false}}
@@ -31,13 +31,13 @@ d< job.subscribed {"payload":{"subscribed_from":0,"replayed":true}}
 d< {"event_seq":1,"payload":{"kind":"status"}}
 d< {"event_seq":2,"payload":{"body":{"message":"four"}}}
 d< {"event_seq":3,"payload":{"body":{"message":"five"}}}
-# From a number of the owner's that is another job's: what of this one came after it.
+# From a number in the owner's numbering that belongs to another job: the later events of this job.
 hello e alice
 e> job.subscribe #1 {"job_id":"$j","history":true,"from_event_seq":3}
 e< job.subscribed {"payload":{"replayed":true}}
 e< {"event_seq":1,"payload":{"body":{"message":"four"}}}
 e< {"event_seq":2,"payload":{"body":{"message":"five"}}}
-# From the tip, and from beyond it: nothing to replay.
+# From the last number, and from a higher one: nothing to replay.
 hello f alice
 f> job.subscribe #1 {"job_id":"$j","history":true,"from_event_seq":5}
 f< job.subscribed {"payload":{"subscribed_from":5,"replayed":false}}
@@ -46,7 +46,7 @@ hello g alice
 g> job.subscribe #1 {"job_id":"$j","history":true,"from_event_seq":999}
 g< job.subscribed {"payload":{"replayed":false}}
 g< nothing
-# The next one reaches all, once.
+# The next event is sent to all, once.
 agent $j> six
 a< {"event_seq":6,"payload":{"body":{"message":"six"}}}
 b< {"event_seq":1,"payload":{"body":{"message":"six"}}}
@@ -55,7 +55,7 @@ d< {"event_seq":4,"payload":{"body":{"message":"six"}}}
 e< {"event_seq":3,"payload":{"body":{"message":"six"}}}
 f< {"event_seq":1,"payload":{"body":{"message":"six"}}}
 g< {"event_seq":1,"payload":{"body":{"message":"six"}}}
-# A subscriber resumes like anybody, in its own numbers.
+# A subscriber resumes like any session, in its own numbering.
 drop d
 agent $j> {"type":"job.result","payload":{"result":"end"}}
 a< job.result {"event_seq":7}
@@ -64,13 +64,13 @@ d> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
 d< session.welcome
 d< {"event_seq":4,"payload":{"body":{"message":"six"}}}
 d< job.result {"event_seq":5}
-# A finished job that is kept: history, and its terminal frame.
+# A kept job that has ended: history, and its terminal frame.
 hello h alice
 h> job.subscribe #1 {"job_id":"$j","history":true,"from_event_seq":6}
 h< job.subscribed {"payload":{"current_status":"success","subscribed_from":6,"replayed":true}}
 h< job.result {"event_seq":1,"payload":{"result":"end"}}
 h< nothing
-# Numbers that are none.
+# Invalid numbers.
 h> job.subscribe #2 {"job_id":"$x","history":true,"from_event_seq":-1}
 h< job.error {"id":"2","payload":{"code":"INVALID_REQUEST"}}
 h> job.subscribe #3 {"job_id":"$x","history":"yes"}

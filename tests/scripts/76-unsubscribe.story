@@ -1,5 +1,5 @@
-# §7.6: unsubscribe ends a subscription, and nothing else; who comes back gets no event twice
-# and may ask for those it missed.
+# §7.6: unsubscribe ends a subscription, and nothing else; a new subscription repeats no event, and may ask
+# for the missed ones.
 # [arcp:7.6-13]
 hello a alice
 a> job.submit #1 {"agent":"echo"}
@@ -17,7 +17,7 @@ b< session.pong
 agent $j> three
 a< {"event_seq":3}
 b< nothing
-# Once more is an error: there is no subscription.
+# A second unsubscribe is an error: there is no subscription.
 b> job.unsubscribe #3 {"job_id":"$j"}
 b< job.error {"id":"3","event_seq":2,"payload":{"code":"JOB_NOT_FOUND"}}
 b> job.subscribe #4 {"job_id":"$j","history":true,"from_event_seq":2}
@@ -26,12 +26,12 @@ b< {"event_seq":3,"payload":{"body":{"message":"three"}}}
 agent $j> four
 a< {"event_seq":4}
 b< {"event_seq":4,"payload":{"body":{"message":"four"}}}
-# The submitter cannot turn away from its own job.
+# The submitter cannot unsubscribe from its own job.
 a> job.unsubscribe #2 {"job_id":"$j"}
 agent $j> five
 a< {"event_seq":5,"payload":{"body":{"message":"five"}}}
 b< {"event_seq":5}
-# A subscription outlives a drop and a restart; an ended one does not come back.
+# A subscription survives a drop and a restart; an ended one is not restored.
 hello c alice
 c> job.subscribe #1 {"job_id":"$j"}
 c< job.subscribed

@@ -1,4 +1,4 @@
-# Every decision that matters is recorded, with who asked and which rule decided.
+# The audit log has the decisions with the principal and the rule.
 hello a alice
 audit< {"event":"authentication","decision":"allowed","principal":"alice","session_id":"$_",
     "request":"session.hello"}
@@ -11,7 +11,7 @@ agent $j> {"type":"authorize","id":"1","payload":{"capability":"fs.read","target
 agent $j< {"type":"reply","payload":{"allow":true}}
 agent $j> {"type":"authorize","id":"2","payload":{"capability":"fs.read","target":"/etc/passwd"}}
 agent $j< {"type":"reply","payload":{"error":{"code":"PERMISSION_DENIED"}}}
-# What was allowed before is not: audit.grants is off.
+# The allowed operations before are not in the log: audit.grants is off.
 audit< {"event":"gate","decision":"denied","principal":"alice","job_id":"$j",
     "code":"PERMISSION_DENIED","rule":"lease","reason":"$_","capability":"fs.read",
     "target":"/etc/passwd"}

@@ -16,7 +16,7 @@ d< close 1008
 e> {"arcp":"1.1","id":"1","type":"session.list_jobs","session_id":"sess_other","payload":{}}
 e< session.error {"payload":{"code":"UNAUTHENTICATED"}}
 e< close 1008
-# A token of the wrong type, an empty scheme, no auth: not authenticated.
+# A token of the wrong type, an empty scheme, and no auth at all are not authenticated.
 f> session.hello #1 {"auth":{"scheme":"","token":"t-alice"}}
 f< session.error {"payload":{"code":"UNAUTHENTICATED","message":"auth.scheme must be \"bearer\""}}
 f< close 1008
@@ -29,7 +29,7 @@ h< session.error {"payload":{"code":"UNAUTHENTICATED",
     "message":"the token is missing or not valid"}}
 h< close 1008
 audit< {"event":"authentication","decision":"denied","ts":"$_"}
-# What is sent behind a hello is served when its sender is known.
+# Frames sent after a hello are handled when its sender is authenticated.
 i> session.hello #1 {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["list_jobs"]}}
 i> session.list_jobs #2

@@ -1,4 +1,4 @@
-# §6.2: the welcome names what both sides speak, and nothing else.
+# §6.2: the welcome has the features of both sides, and no others.
 # [arcp:6.2-1] [arcp:6.2-2] [arcp:6.2-3]
 a> session.hello #h1 {"client":{"name":"c","version":"1"},
     "auth":{"scheme":"bearer","token":"t-alice"},
@@ -15,17 +15,17 @@ b> session.hello #h2 {"auth":{"scheme":"bearer","token":"t-alice"},
     "capabilities":{"features":["ack"]}}
 b< session.welcome {"id":"h2","payload":{"heartbeat_interval_sec":"$absent",
     "capabilities":{"features":["ack"],"agents":["echo","work"]}}}
-# No capabilities at all, and features that are no list: nothing is negotiated.
+# Without capabilities, and if features is not a list, nothing is negotiated.
 c> session.hello #h3 {"auth":{"scheme":"bearer","token":"t-alice"}}
 c< session.welcome {"payload":{"capabilities":{"features":[]}}}
-# What needs a feature that was not negotiated is refused by its name.
+# A request that needs a feature that was not negotiated is refused with the name of the feature.
 c> session.ack #1 {"last_processed_seq":0}
 c< job.error {"id":"1","payload":{"code":"INVALID_REQUEST",
     "message":"session.ack needs the feature \"ack\", which was not negotiated"}}
 c> job.unsubscribe #2 {"job_id":"job_x"}
 c< job.error {"id":"2","payload":{"code":"INVALID_REQUEST",
     "message":"job.unsubscribe needs the feature \"subscribe\", which was not negotiated"}}
-# A second hello, or a resume, changes nothing: not even who it is.
+# A second hello, or a resume, changes nothing, not even the principal.
 c> session.hello #3 {"auth":{"scheme":"bearer","token":"t-bob"},
     "capabilities":{"features":["list_jobs"]}}
 c< job.error {"id":"3","session_id":"$session_c",

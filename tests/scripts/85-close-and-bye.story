@@ -24,7 +24,7 @@ b> session.resume #r {"auth":{"scheme":"bearer","token":"t-alice"},"session_id":
 b< session.welcome {"session_id":"$session_a"}
 b< {"event_seq":3,"payload":{"body":{"message":"two"}}}
 b< job.result {"event_seq":4,"payload":{"result":"kept"}}
-# Nothing comes between a bye and the close, not even what the agent says meanwhile.
+# Nothing is sent between a bye and the close, not even events of the agent.
 b> session.bye #4
 b< nothing
 b< close 1000

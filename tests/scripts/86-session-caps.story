@@ -1,6 +1,6 @@
-# Limits: the sessions of a principal; one more is refused as retryable. A disconnected session
-# counts until its window is over; a resume is not a new session. A session that was closed and has
-# no live job is evicted for a new one.
+# Limits: the number of sessions of a principal; one more is refused as retryable. A disconnected session
+# counts until the end of its window; a resume is not a new session. A session that was closed with bye
+# and has no live job is removed for a new one.
 # [arcp:14-19]
 setting limits.sessions_per_principal 2
 setting session.resume_window_sec 60
@@ -23,7 +23,7 @@ c> session.hello #1 {"auth":{"scheme":"bearer","token":"t-alice"}}
 c< session.error {"payload":{"code":"INTERNAL_ERROR"}}
 clock +2s
 hello c alice
-# A session is closed, and a new one opened; the closed one is evicted.
+# A bye, and a new session; the one closed with bye is removed then.
 c> session.close #x
 c< session.closed
 c< close 1000
@@ -41,7 +41,7 @@ e< close 1000
 f> session.hello #1 {"auth":{"scheme":"bearer","token":"t-alice"}}
 f< session.error {"payload":{"code":"INTERNAL_ERROR"}}
 f< close 1008
-# A resume of a closed session opens it again.
+# A resume revokes the bye.
 agent $j> {"type":"job.result","payload":{"result":1}}
 e> session.hello #r {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"session_id":"$session_e","resume_token":"$resume_e","last_event_seq":1}}

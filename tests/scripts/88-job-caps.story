@@ -1,4 +1,4 @@
-# Limits: so many running jobs of a session, and of a principal; what ends makes room.
+# Limits: the number of running jobs of a session and of a principal; an ended job makes room.
 setting limits.jobs_per_session 2
 setting limits.jobs_per_principal 3
 hello a alice

@@ -15,7 +15,7 @@ a< session.welcome {"id":"r1","session_id":"$session_a","event_seq":"$absent",
     "payload":{"session_id":"$session_a","request_id":"r1","reply_to":"r1","resume_token":"$t2",
     "resume_window_sec":600,"heartbeat_interval_sec":30}}
 a< job.accepted {"job_id":"$j"}
-# What is replayed is what was sent.
+# The replayed frames are those that were sent.
 a< {"event_seq":1,"payload":"$first"}
 a< {"event_seq":2,"id":"$id2","payload":"$second"}
 a< nothing
@@ -26,14 +26,14 @@ a< close 1000
 b< session.welcome {"id":"r2","session_id":"$session_a","payload":{"resume_token":"$t3"}}
 b< {"event_seq":2,"payload":"$second"}
 b< nothing
-# A message of its own; the id in the envelope.
+# A separate message; the id in the envelope.
 c> {"arcp":"1.1","id":"r3","type":"session.resume","session_id":"$session_a",
     "payload":{"auth":{"scheme":"bearer","token":"t-alice"},"resume_token":"$t3",
     "last_event_seq":1}}
 b< close 1000
 c< session.welcome {"id":"r3","session_id":"$session_a","payload":{"resume_token":"$t4"}}
 c< {"event_seq":2,"payload":"$second"}
-# Found by its token alone.
+# The session is found by its token alone.
 d> session.hello #r4 {"auth":{"scheme":"bearer","token":"t-alice"},
     "resume":{"resume_token":"$t4","last_event_seq":2}}
 c< close 1000
@@ -41,6 +41,6 @@ d< session.welcome {"id":"r4","session_id":"$session_a"}
 d< nothing
 agent $j> three
 d< {"event_seq":3}
-# What was negotiated at first holds: a resume does not negotiate.
+# The features of the first hello remain: a resume does not negotiate.
 d> session.list_jobs #l
 d< session.jobs {"payload":{"jobs":[{"job_id":"$j"}]}}

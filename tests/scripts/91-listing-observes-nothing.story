@@ -1,5 +1,5 @@
-# §6.6: a listing subscribes to nothing: who has listed a job sees none of its events, until it
-# asks for them.
+# §6.6: a listing subscribes to nothing: a session that has listed a job gets none of its events before it
+# subscribes.
 # [arcp:6.6-7]
 hello a alice
 hello b alice
@@ -17,5 +17,5 @@ b> job.subscribe #3 {"job_id":"$j"}
 b< job.subscribed {"payload":{"job_id":"$j"}}
 agent $j> {"type":"job.result","payload":{"result":1}}
 a< job.result {"event_seq":3}
-# The first number of its session: nothing was sent, nor counted, for the listings.
+# The first number of its session: the listings have not sent or numbered anything.
 b< job.result {"event_seq":1}

@@ -18,7 +18,7 @@ agent $j> {"type":"job.event","id":"2","payload":{"kind":"progress","body":{"cur
 agent $j< {"re":"2","payload":{"error":{"code":"INVALID_REQUEST"}}}
 agent $j> {"type":"job.event","id":"3","payload":{"kind":"progress","body":{"total":1}}}
 agent $j< {"re":"3","payload":{"error":{"code":"INVALID_REQUEST"}}}
-# None of the refused was seen, and complete is no end.
+# No refused event was sent, and a complete progress does not end the job.
 agent $j> {"type":"job.event","payload":{"kind":"progress","body":{"current":1,"total":1}}}
 a< {"event_seq":4,"payload":{"kind":"progress"}}
 agent $j> {"type":"job.result","payload":{"result":1}}

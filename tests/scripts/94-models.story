@@ -1,4 +1,4 @@
-# §9.7: a model is asked for by its name, as it is spelled; what no pattern matches is refused.
+# §9.7: a model is requested by its name, in this spelling; a model that no pattern matches is refused.
 # [arcp:9.7-1] [arcp:9.7-2] [arcp:LA-20] [arcp:LB-2]
 hello a alice
 a> job.submit #1 {"agent":"echo","lease_request":{"model.use":["tier-fast/*","gpt-4"]}}

@@ -18,7 +18,7 @@ agent $c> {"type":"job.result","payload":{"result":1}}
 a< job.result {"job_id":"$c","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}
 agent $j> {"type":"job.result","payload":{"result":1}}
 a< job.result {"job_id":"$j","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}
-# A submit without one gets its own.
+# A submit without a trace gets a new one.
 a> job.submit #2 {"agent":"echo"}
 a< job.accepted {"job_id":"$k","trace_id":"$own"}
 a< {"job_id":"$k","trace_id":"$own"}

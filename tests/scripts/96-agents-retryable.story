@@ -1,5 +1,5 @@
-# §12, errors guide: an agent may say whether its error can be retried; not of those three codes
-# for which the answer is always the same.
+# §12, errors guide: an agent may set `retryable` of its error, except for the three codes for which it is
+# fixed.
 # [arcp:12-3] [arcp:12-4] [arcp:EG-3]
 hello a alice
 a> job.submit #1 {"agent":"echo"}
@@ -17,7 +17,7 @@ a< job.accepted {"job_id":"$j3"}
 a< {"payload":{"kind":"status"}}
 agent $j3> {"type":"job.error","payload":{"code":"INTERNAL_ERROR","message":"m","retryable":false}}
 a< job.error {"payload":{"code":"INTERNAL_ERROR","retryable":true}}
-# For other codes the agent's `retryable` counts; without it the default of the code.
+# For other codes the agent decides; without `retryable` the default of the code applies.
 a> job.submit #4 {"agent":"echo"}
 a< job.accepted {"job_id":"$j4"}
 a< {"payload":{"kind":"status"}}

@@ -8,7 +8,7 @@ a> job.submit #1 {"agent":"echo","lease_request":{"net.fetch":["https://api.exam
 a< job.accepted {"job_id":"$j"}
 a< {"event_seq":1}
 agent $j< {"type":"job.start"}
-# One segment, and not two; nothing before or behind what the pattern says.
+# One segment, not two; the pattern must match the whole target.
 agent $j> {"type":"authorize","id":"1",
     "payload":{"capability":"net.fetch","target":"https://api.example.com/v1/users"}}
 agent $j< {"re":"1","payload":{"allow":true}}
@@ -19,7 +19,7 @@ agent $j> {"type":"authorize","id":"3","payload":{"capability":"fs.read","target
 agent $j< {"re":"3","payload":{"error":{"code":"PERMISSION_DENIED"}}}
 agent $j> {"type":"authorize","id":"4","payload":{"capability":"fs.read","target":"/srv/a/b"}}
 agent $j< {"re":"4","payload":{"error":{"code":"PERMISSION_DENIED"}}}
-# Many segments; another host is another host.
+# Many segments; another host does not match.
 agent $j> {"type":"authorize","id":"5",
     "payload":{"capability":"net.fetch","target":"https://deep.example.com/v1/users/42"}}
 agent $j< {"re":"5","payload":{"allow":true}}

@@ -1,4 +1,4 @@
-# §6.5: an end that was acknowledged is not sent again after a restart; one that was not acknowledged is.
+# §6.5: an acknowledged end is not sent again after a restart; an unacknowledged one is.
 hello a alice
 a> job.submit #1 {"agent":"echo","idempotency_key":"k1"}
 a< job.accepted {"job_id":"$j"}
@@ -6,7 +6,7 @@ a< {"event_seq":1}
 a> job.submit #2 {"agent":"echo"}
 a< job.accepted {"job_id":"$k"}
 a< {"event_seq":2}
-# The first job's beginning is acknowledged while it runs, its end when it has ended.
+# The start of the first job is acknowledged while it runs, and its end after it has ended.
 a> session.ack #3 {"last_processed_seq":1}
 agent $j> {"type":"job.result","payload":{"result":"one"}}
 a< job.result {"event_seq":3}
@@ -31,7 +31,7 @@ a< job.accepted {"job_id":"$j"}
 a> job.submit #8 {"agent":"echo"}
 a< job.accepted {"job_id":"$m"}
 a< {"event_seq":7}
-# Again, now that the index has none of the three.
+# Again, after all three were removed from the index.
 a> session.ack #9 {"last_processed_seq":7}
 restart
 a> session.hello #r2 {"auth":{"scheme":"bearer","token":"t-alice"},
@@ -39,7 +39,7 @@ a> session.hello #r2 {"auth":{"scheme":"bearer","token":"t-alice"},
 a< session.welcome {"session_id":"$session_a"}
 a< job.error {"event_seq":8,"job_id":"$m","payload":{"code":"INTERNAL_ERROR"}}
 a< nothing
-# A session that has never received it gets all of it.
+# A session that has received nothing gets everything.
 hello b alice
 b> job.subscribe #1 {"job_id":"$j","history":true}
 b< job.subscribed {"payload":{"current_status":"success","replayed":true}}

@@ -1,4 +1,4 @@
-# docs/protocol.md: so many ended jobs are kept at most; the one that ended first is forgotten first.
+# docs/protocol.md: the number of kept ended jobs is limited; the one that ended first is removed first.
 setting jobs.keep_terminal_max 2
 hello a alice
 a> job.submit #1 {"agent":"echo","idempotency_key":"k"}
@@ -17,7 +17,7 @@ agent $first> {"type":"job.result","payload":{}}
 agent $first exits 0
 a< job.result {"event_seq":5,"job_id":"$first"}
 clock +1s
-# Two are kept; what runs is not counted.
+# Two are kept; running jobs are not counted.
 a> session.list_jobs #4
 a< session.jobs {"payload":{"jobs":[{"job_id":"$first"},{"job_id":"$second"},
     {"job_id":"$third","status":"running"}]}}
@@ -29,8 +29,7 @@ a< session.jobs {"payload":{"jobs":[{"job_id":"$first","status":"success"},
     {"job_id":"$third","status":"success"}]}}
 a> job.subscribe #6 {"job_id":"$second","history":true}
 a< job.error {"event_seq":7,"payload":{"code":"JOB_NOT_FOUND","request_id":"6"}}
-# The key of a job that is no longer kept still finds the response; a job.error follows, so that no
-# client waits for the end.
+# The key of a removed job still returns its job.accepted, and an error instead of waiting for its end.
 a> job.submit #7 {"agent":"echo"}
 a< job.accepted {"job_id":"$fourth"}
 a< {"event_seq":8}
