@@ -53,7 +53,7 @@ static bool is_about_runtime(arcp__option option)
            option == ARCP__OPTION_TIMESTAMPS || option == ARCP__OPTION_QUIET;
 }
 
-/* The options of `command`, or those that every command has (ARCP__COMMAND_ANY). */
+/* The options of `command`; ARCP__COMMAND_ANY: the options of every command. */
 static void append_option_texts(arcp_buf *out, arcp__command command, bool connects)
 {
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {

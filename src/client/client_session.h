@@ -164,10 +164,11 @@ typedef struct arcp__client_request {
     unsigned sends;
     unsigned drops;     /* see ARCP__REQUEST_DROPS_MAX */
     uint64_t sent_at;   /* frames that had been received when it was sent */
-    uint64_t early_seq; /* subscribe: of what came before the answer, see client_receive.c */
-    bool abandoned;     /* no caller waits, but the response may still arrive */
-    bool is_overtaken;  /* abandoned, and its turn is over where answers come in order */
-    bool is_internal;   /* the client's, about job_id; see client_silent.c */
+    uint64_t early_seq; /* subscribe: the last number received before the response, see
+                           client_receive.c */
+    bool abandoned;     /* no caller waits, but a response may still arrive */
+    bool is_overtaken;  /* abandoned, and a later request was answered first (responses in order) */
+    bool is_internal;   /* made by the client itself, about job_id; see client_silent.c */
     bool with_history;  /* subscribe */
     int64_t sent_ns;
     arcp__timer timer;

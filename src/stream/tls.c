@@ -177,7 +177,7 @@ typedef struct tls_stream {
     arcp__task task;
     arcp_buf plain;        /* the buffer that write has taken over */
     size_t plain_done;     /* bytes of `plain` that are encrypted */
-    size_t plain_in_lower; /* bytes of those that are not written yet */
+    size_t plain_in_lower; /* plain bytes whose records are not written yet */
     size_t lower_busy;     /* encrypted bytes that the lower stream has not written yet */
     bool is_reading;       /* between start and stop */
     bool secured;          /* the handshake is complete */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The agents of arcpd that every scenario of tests/interop knows: agent.py NAME."""
+"""The agents of arcpd for the scenarios of tests/interop: agent.py NAME."""
 import json
 import os
 import sys
@@ -7,7 +7,7 @@ import time
 
 
 class Refused(Exception):
-    """What arcpd answered instead of doing it."""
+    """The error that arcpd returned."""
 
 
 def read():
@@ -58,7 +58,7 @@ def waits(value):
 
 
 def gated(value):
-    """Some progress, then the rest once the file `gate` is there."""
+    """Some progress, and the rest when the file `gate` exists."""
     event("progress", current=1, total=3)
     while not os.path.exists(value["gate"]):
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The SDKs that no registry has: built from a checkout, in a copy of it below BUILD_DIR/interop.
+"""SDKs that are not in a registry: built from a checkout, in a copy below BUILD_DIR/interop.
 
 As in sdks.py. What was built of the same files before is taken as it is.
 """
@@ -23,7 +23,7 @@ def read(path):
 
 
 def digest_of(folder):
-    """One number for all files of a checkout."""
+    """A hash of all files of a checkout."""
     whole = hashlib.sha256()
     for path, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in MADE)
@@ -36,8 +36,8 @@ def digest_of(folder):
 
 
 class Checkout:
-    """What they have in common. A kind has `option`, by which run is told the checkout, `in_registry`, which says
-    why there is no such package, `tools`, which finds what it is built with, `make` and `programs`."""
+    """The common base class. A kind has `option`, the option of run for the checkout, `in_registry`, the reason
+    why there is no package, `tools`, which finds the build tools, `make` and `programs`."""
 
     lacks = ()
 
@@ -77,7 +77,7 @@ class Checkout:
 
 
 class TypeScript(Checkout):
-    """The TypeScript SDK. Node.js and pnpm, of the versions that it asks for, come from the npm registry."""
+    """The TypeScript SDK. Node.js and pnpm, in the versions that it requires, come from the npm registry."""
 
     name, folder, option = "TypeScript", "ts", "--ts-sdk"
     package = "@agentruntimecontrolprotocol/sdk"
@@ -99,14 +99,14 @@ class TypeScript(Checkout):
             raise NotRun("the npm registry has no Node.js for this machine")
         self.node = os.path.join(nodes[0], "bin", "node")
         self.pnpm = [self.node, os.path.join(modules, "pnpm", "bin", "pnpm.cjs")]
-        # Its packages are built here, from sources and with the headers of this Node.js, and ask nothing.
+        # Builds its packages from sources, with the headers of this Node.js, without prompts.
         self.environment |= {"PATH": os.path.dirname(self.node) + os.pathsep + os.environ["PATH"], "CI": "1",
                              "npm_config_nodedir": nodes[0], "npm_config_build_from_source": "true",
                              "npm_config_manage_package_manager_versions": "false"}
         return f"Node.js {self.do(self.node, '--version', folder=self.place).strip()}"
 
     def make(self):
-        """No script of the packages runs but the one that compiles the store's SQLite binding: others would
+        """Runs no package script except the one that compiles the SQLite binding of the store: others would
         write hooks into the repository around the copy."""
         wanted = f"--filter={self.package}..."
         self.do(*self.pnpm, "install", "--frozen-lockfile", "--ignore-scripts", wanted, word="ERR_PNPM")
@@ -148,7 +148,7 @@ class Java(Checkout):
         raise NotRun("no JDK 25 is installed (JAVA_HOME, /usr/lib/jvm)")
 
     def make(self):
-        # Jetty 12.1.8 is the last one of which the registry has every part that is wanted here.
+        # Jetty 12.1.8 is the last version of which the registry has all parts needed here.
         self.do("mvn", "-B", "-q", "-ntp", "-Djetty.version=12.1.8", "-DskipTests", "-Dmaven.javadoc.skip=true", "-Dmaven.source.skip=true",
                 "-pl", ",".join(self.modules), "-am", "package", "dependency:copy-dependencies",
                 f"-DoutputDirectory={self.place}/lib", "-DincludeScope=runtime", word="ERROR")

@@ -1,4 +1,4 @@
-"""`arcp conformance` put to each runtime of tests/interop/run, and what the page shows of it."""
+"""Runs `arcp conformance` against each runtime of tests/interop/run, and formats the results for the page."""
 import json
 import os
 
@@ -13,8 +13,8 @@ CELLS = {"pass": "ok", "skip": "n/a", "fail": "**fails**", "differs": OTHER_FORM
 
 
 def ask(arcp, url):
-    """The kit's rows for a runtime: result, section, case, why, frame, left_open. One row that
-    fails when it cannot be asked at all."""
+    """The rows of the suite for a runtime: result, section, case, why, frame, left_open. A single
+    failed row if the suite cannot run."""
     text, _ = output_of([arcp, "conformance", url, "--json", "--timeout", STEP, "--agent", "greet",
                          "--long-agent", "waits"], PLAY_SEC,
                         env={**os.environ, "ARCP_TOKEN": TOKEN, "ARCP_OTHER_TOKEN": OTHER_TOKEN})
@@ -38,8 +38,8 @@ def rows_of(text):
 
 
 def compare(rows):
-    """Prints what our runtime does not keep; how much that is. What cannot be asked counts: it
-    can answer everything."""
+    """Prints the cases that arcpd does not pass; returns their number. Skipped cases count, because
+    arcpd must be able to run every case."""
     bad = [row for row in rows if row["result"] != "pass"]
     for row in bad:
         print(f"WORSE: arcpd, conformance, {row['section']} {row['case']}: {row['why']}\n  {row.get('frame')}")
@@ -48,7 +48,7 @@ def compare(rows):
 
 
 def said(name, rows):
-    """A peer's line on the terminal. Its failures are its own, and fail no run."""
+    """Prints the line of a peer. Its failures do not fail the run."""
     counts = {word: sum(cell(row) == word for row in rows) for word in CELLS.values()}
     print(f"conformance: {name}'s runtime keeps {counts[CELLS['pass']]} of {len(rows)} cases, "
           f"{counts[OTHER_FORM]} have another form, {counts[CELLS['fail']]} fail, {counts[CELLS['skip']]} not applicable")
@@ -59,7 +59,7 @@ def cell(row):
 
 
 def gap_lines(name, row, notes):
-    """One failure, or another form: whose side it is, what was seen, and the frame that shows it."""
+    """One failure or variant: the side at fault, the observation, and the frame that shows it."""
     side, why = notes.get((name, "conformance", row["case"]), ("", "", ""))[1:]
     if row["result"] == "differs":
         side = side or f"no failure: the draft leaves open {row['left_open']}"
@@ -84,7 +84,7 @@ def section(found, notes):
             cases.setdefault(row["case"], row)
     by_name = {name: {row["case"]: row for row in rows} for name, rows in found.items()}
     for case, first in cases.items():
-        # A frame that breaks another section is that section's failure; the case is of its own.
+        # A frame that violates another section is a failure of that section, not of the case.
         number = next((rows[case]["section"] for rows in by_name.values()
                        if case in rows and rows[case]["result"] != "fail"), first["section"])
         cells = [cell(rows.get(case)) for rows in by_name.values()]

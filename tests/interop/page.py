@@ -1,4 +1,4 @@
-"""What tests/interop/run found: compared with expected.tsv, and written to docs/interop.md."""
+"""Results of tests/interop/run: compares them with expected.tsv, and writes docs/interop.md."""
 import json
 import re
 
@@ -7,7 +7,7 @@ from page_text import frame_lines, masked
 
 HEAD = "# sdk\tpair\tscenario\tverdict\tside\twhy (the last two by hand, for what does not work)\n"
 
-# What is played by whom with whom, and what it is called in the table.
+# The pairs of client and runtime, and their names in the table.
 PAIRS = {
     "self": "its client, its runtime",
     "client": "its client, `arcpd`",
@@ -66,7 +66,7 @@ def found(results):
 
 
 def write_expected(path, results):
-    """What was found; what was said by hand stays, of conformance there is nothing else."""
+    """Writes the results. Keeps notes written by hand; for conformance there are only such notes."""
     before = read_expected(path)
     rows = {key: row for key, row in before.items()
             if key[0] not in results or key[1] == "conformance"}
@@ -80,7 +80,7 @@ def write_expected(path, results):
 
 
 def compare(path, results):
-    """Prints what differs; how many things work no longer."""
+    """Prints the differences; returns how many scenarios do not work any more."""
     expected, now = read_expected(path), found(results)
     worse = 0
     for key, row in now.items():
@@ -103,7 +103,7 @@ def compare(path, results):
 
 
 def side_of(key, results, expected):
-    """Whose side what does not work is, as far as the run shows or somebody has found out."""
+    """The side at fault, as far as the run shows or a note says."""
     sdk, pair, scenario = key
     own = results[sdk].get("self-stdio" if pair.endswith("stdio") else "self", {}).get(scenario)
     side, why = expected.get(key, ("", "", ""))[1:]
@@ -114,7 +114,7 @@ def side_of(key, results, expected):
 
 
 def gap(keys, row, results, expected):
-    """What does not work, for scenarios that say the same; `row` is the first one's."""
+    """A failure, for all scenarios with the same text; `row` is that of the first one."""
     side, why = side_of(keys[0], results, expected)
     lines = [f"* **{', '.join(key[2] for key in keys)}**, {side}." + (f" {why}" if why else ""),
              f"  Seen: {masked(row['why'])}."]
@@ -153,7 +153,7 @@ def gaps(sdk, results, expected, suffix):
 
 
 def remarks(sdk, results):
-    """What was seen beside scenarios that work."""
+    """Observations in scenarios that work."""
     said = {(pair, row["remark"]) for pair, rows in results[sdk].items()
             for row in rows.values() if "remark" in row}
     return [f"Seen besides ({PAIRS[pair.split('-')[0]].lstrip('. ')}): {remark}." for pair, remark in sorted(said)]
@@ -161,33 +161,36 @@ def remarks(sdk, results):
 
 INTRO = """# Interoperability
 
-The published SDKs of ARCP v1.1 with this implementation, both ways. `make interop` plays every scenario and
-writes this page; [tests/interop](../tests/interop) has the programs, with lock files for what they install.
-Besides, each SDK's client is played with its own runtime: what fails there too is a gap of the SDK, whoever
-it talks to. Frames are shown as they came, without ids, times and secrets.
+Interoperability of the published SDKs of ARCP v1.1 with this implementation, in both directions. `make interop` runs
+every scenario and writes this page; [tests/interop](../tests/interop) has the programs, with lock files for the packages
+that they install. Each SDK's client is also run with its own runtime: a scenario that fails there too is a gap of the SDK,
+not of the combination. Frames are shown as received, without ids, times and secrets.
 
-SDKs that no registry serves are built from a checkout: `make interop INTEROP='--ts-sdk DIR --java-sdk DIR --go-sdk DIR'`;
-the page says of which commit. The TypeScript SDK needs `npm` (Node.js 22 and pnpm 10 come from the npm registry by the lock
-file here), the Java SDK `mvn` and a JDK 25, which is looked for in `JAVA_HOME` and `/usr/lib/jvm`. Both are built in a copy
-below `build-test/interop`; nothing is written into a checkout. `--check` leaves out what is known to fail, and plays pipelining
-and disturbance a few times only.
+SDKs that are not in a registry are built from a checkout: `make interop INTEROP='--ts-sdk DIR --java-sdk DIR --go-sdk DIR'`;
+the page names the commit. The TypeScript SDK needs `npm` (Node.js 22 and pnpm 10 are installed from the npm registry by the
+lock file here), the Java SDK `mvn` and a JDK 25, which is searched for in `JAVA_HOME` and `/usr/lib/jvm`. Both are built in a
+copy below `build-test/interop`; nothing is written into a checkout. `--check` skips scenarios that are known to fail, and runs
+pipelining and disturbance only a few times.
 
-`arcpd` has the SDK's peer profile ([protocol.md](protocol.md#peer-profiles)); the column beside it shows what
-the profile is for.
+`arcpd` uses the SDK's peer profile ([protocol.md](protocol.md#peer-profiles)); the column beside it shows the results
+without the profile.
 """
 
-# What a client of the SDK pays for its profile.
+# Drawbacks of the SDK's profile.
 PRICES = {
-    "Python": "The price of the profile `python`: a submit that is refused while its session waits for anything else is accepted on the "
-              "wire, as a job that does not exist and that fails with the refusal's code (told of the refusal, the client would fail all "
-              "that it waits for): `done` of the handle fails, and not `submit`. A refused subscription or listing is then not answered in a way "
-              "that the client hears. A child job is known by its parent's `delegate` event, and a job's end comes again when its submit is "
-              "repeated. The client has no name of its own: the profile is configured.",
-    "TypeScript": "The price of the profile `ts`: while a session has a job of its own, a refused subscription or listing waits for its "
-                  "caller's own timeout (told of it, the client would fail that job, too); a child job is known by its parent's "
-                  "`delegate` event, not by a `job.accepted`; and a job's end comes again when its submit is repeated. The client has no name of its own: the profile is configured.",
-    "Java": "The price of the profile `java`: a child job is known by its parent's `delegate` event, not by a `job.accepted`; a "
-            "refused subscription names a job that does not exist; and a job's end comes again when its submit is repeated. The client's own name, `arcp-client-java`, has the profile.",
+    "Python": "The price of the profile `python`: a submit that is refused while another request of its session waits is "
+              "accepted on the wire, as a job that does not exist and that fails with the code of the refusal (at a refusal, "
+              "the client would fail all waiting requests): `done` of the handle fails, and not `submit`. A refused "
+              "subscription or listing then gets no response that the client recognises. The client learns of a child job "
+              "from its parent's `delegate` event, and a repeated submit gets the end of its job again. The SDK's client has "
+              "no default name: the profile must be configured.",
+    "TypeScript": "The price of the profile `ts`: while a session has a running job, a refused subscription or listing ends only "
+                  "at the timeout of its caller (at a refusal, the client would fail that job, too); the client learns of a child "
+                  "job from its parent's `delegate` event, not from a `job.accepted`; and a repeated submit gets the end of its "
+                  "job again. The SDK's client has no default name: the profile must be configured.",
+    "Java": "The price of the profile `java`: the client learns of a child job from its parent's `delegate` event, not from "
+            "a `job.accepted`; a refused subscription names a job that does not exist; and a repeated submit gets the end "
+            "of its job again. The default name of the SDK's client, `arcp-client-java`, selects the profile.",
 }
 
 

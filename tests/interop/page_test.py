@@ -1,4 +1,4 @@
-"""What tests/interop/run makes of what was played: the comparison and the page."""
+"""Tests of page.py: the comparison and the page."""
 import contextlib
 import io
 import json

@@ -1,4 +1,4 @@
-"""Texts and frames without what is different in every run."""
+"""Texts and frames without the parts that differ between runs."""
 import json
 import re
 
@@ -21,7 +21,7 @@ def masked(text):
 
 
 def frame_lines(frame):
-    """A frame under an item of a list, as it came or as an object; nothing for none."""
+    """A frame under a list item, as text or as an object; nothing without a frame."""
     if frame is None:
         return []
     text = masked(frame if isinstance(frame, str) else json.dumps(frame, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""What tests/interop/run starts: commands whose words count, and programs that serve until they are told to end."""
+"""Processes of tests/interop/run: commands whose output is used, and servers that run until they are ended."""
 import os
 import re
 import signal
@@ -7,11 +7,11 @@ import threading
 
 
 class NotRun(Exception):
-    """What is missing: the registry, or a toolchain."""
+    """Names what is missing: the registry, or a toolchain."""
 
 
 def output_of(command, seconds, **more):
-    """What it printed (both streams), and whether it went well."""
+    """Its output (both streams), and whether it succeeded."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.STDOUT, timeout=seconds, check=False, **more)
@@ -27,7 +27,7 @@ def last_line(text):
 
 
 def line_with(text, words):
-    """The first line that has these words, from them on and without addresses; else the last."""
+    """The first line with this text, from the text on and without addresses; else the last line."""
     text = re.sub(r"\x1b\[[\d;]*m", "", text)
     found = [line[line.index(words):] for line in text.splitlines() if words in line]
     said = (found or [last_line(text)])[0].strip().split(" -> ")[0]
@@ -40,7 +40,7 @@ def commit_of(checkout):
 
 
 class Program:
-    """Something that says `ready ... URL` and runs until it is told to end."""
+    """A server that prints `ready ... URL` and runs until it is ended."""
 
     def __init__(self, command, log, **more):
         self.log = open(log, "ab")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What stands between a client and a runtime: it keeps the frames that go by, or cuts connections.
+"""A proxy between a client and a runtime: it records the frames, or cuts connections.
 
     proxy.py FRAMES COMMAND...
 
@@ -14,7 +14,7 @@ import threading
 from urllib.parse import urlsplit
 
 CUTS = 12  # connections that are cut; what comes later stays
-# After how many bytes, of either side's, at the least and at the most: some handshakes are cut, most are not.
+# The fewest and the most bytes, of both sides together, before a cut: some handshakes are cut, most are not.
 ASKED_BYTES = (800, 6000)
 TOLD_BYTES = (1500, 20000)
 SECRETS = ("token", "resume_token", "value")
@@ -31,13 +31,13 @@ def without_secrets(frame):
 
 
 class Record:
-    """One connection's frames, each a line of a file, with the name that its client gave itself."""
+    """The frames of one connection, one per line of a file, with the name of the client."""
 
     def __init__(self, file, lock):
         self.file, self.lock, self.peer = file, lock, None
 
     def add(self, direction, text):
-        """`direction` is the runtime's: what it "sent" or "received"."""
+        """`direction` is from the view of the runtime: "sent" or "received"."""
         try:
             frame = json.loads(text)
         except ValueError:
@@ -53,7 +53,7 @@ class Record:
 
 
 class Messages:
-    """The text messages of a WebSocket connection's one direction, from its bytes."""
+    """Decodes the text messages of one direction of a WebSocket connection."""
 
     def __init__(self):
         self.bytes, self.is_open, self.text = b"", False, b""
@@ -94,8 +94,8 @@ class Messages:
 
 
 class Proxy:
-    """Goes between WebSocket clients and a runtime's URL, until it is closed. With `frames` it keeps
-    what goes by in that file; with `seed` it cuts the first connections, each after so many bytes."""
+    """Connects WebSocket clients with the URL of a runtime, until it is closed. With `frames` it records the
+    frames in that file; with `seed` it cuts the first connections, each after a random number of bytes."""
 
     def __init__(self, url, frames=None, seed=None):
         self.host, self.port = urlsplit(url).hostname, urlsplit(url).port

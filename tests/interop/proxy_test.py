@@ -1,4 +1,4 @@
-"""What stands between a client and a runtime in tests/interop/run: what it keeps, and what it cuts."""
+"""Tests of proxy.py: recorded frames, and cuts."""
 import json
 import os
 import socket
@@ -47,7 +47,7 @@ class Messages(unittest.TestCase):
 
 
 class Runtime:
-    """A socket that sends back what it gets."""
+    """A socket that echoes."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))

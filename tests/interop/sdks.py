@@ -29,7 +29,7 @@ class Python:
         self.python = os.path.join(self.place, "bin", "python")
 
     def install(self):
-        """What is played, as a text. Takes what was installed before from the same lock file."""
+        """Installs the SDK, unless it was installed from the same lock file; returns its version as text."""
         lock = os.path.join(self.folder, "requirements.txt")
         kept = os.path.join(self.place, "requirements.txt")
         if not (os.path.exists(kept) and open(kept, "rb").read() == open(lock, "rb").read()):
@@ -77,8 +77,8 @@ class Go:
         return output_of([self.go, *words], INSTALL_SEC, cwd=self.folder, env=self.environment)
 
     def install(self):
-        """What is played, as a text. Builds with copies of go.mod and go.sum: a checkout is named
-        only there, and a sum that go.sum lacks is taken from the sum database."""
+        """Builds the SDK; returns its version as text. Uses copies of go.mod and go.sum: a checkout is
+        named only there, and a sum missing in go.sum is taken from the sum database."""
         if shutil.which(self.go) is None:
             raise NotRun("go is not installed")
         os.makedirs(self.place, exist_ok=True)

@@ -47,7 +47,7 @@ static bool delegation(world *w)
     options.input = ARCP_SPAN_LITERAL("{\"n\":1}");
     options.lease = ARCP_SPAN_LITERAL("{\"agent.delegate\":[\"*\"]}");
     arcp_job *job = world_submit(w, client, &options);
-    /* Another submit, while the parent starts its child: each gets its own answer. */
+    /* Another submit, while the parent starts its child: each gets its own response. */
     arcp_job *other = job == NULL ? NULL : world_start(w, client, "echo", "{\"n\":2}");
     const arcp_event_body *body = other == NULL ? NULL : world_event(w, job, ARCP_EVENT_DELEGATE);
     bool works = body != NULL;

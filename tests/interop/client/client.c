@@ -1,8 +1,8 @@
-/* libarcp-client through the scenarios of tests/interop.
+/* Runs the scenarios of tests/interop with libarcp-client.
  *
  *   interop-client URL TOKEN SCENARIO...
  *
- * Prints for each scenario one line of JSON: its name, whether it works, and if not why. */
+ * Prints one line of JSON for each scenario: its name, whether it works, and if not the reason. */
 #include <stdio.h>
 #include <string.h>
 

@@ -79,7 +79,7 @@ static bool refusal(world *w)
            world_is_alive(w, client);
 }
 
-/* Whether the job ended as `status`, whichever message says so. */
+/* Whether the job ended with `status`, in whichever message. */
 static bool ends_as(world *w, arcp_job *job, arcp_job_status status)
 {
     const arcp_outcome *outcome = world_outcome(w, job);
@@ -118,7 +118,7 @@ static bool idempotency(world *w)
     arcp_client *client = world_join(w);
     arcp_submit_options options = world_ask("echo");
     options.input = ARCP_SPAN_LITERAL("{\"n\":1}");
-    options.idempotency_key = arcp_span_cstr(w->folder); /* a name of its own */
+    options.idempotency_key = arcp_span_cstr(w->folder); /* a unique name */
     arcp_job *one = world_submit(w, client, &options);
     if (!world_results_in(w, one, "{\"n\":1}")) {
         return false;

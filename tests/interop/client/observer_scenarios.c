@@ -100,9 +100,10 @@ static bool denied(world *w)
     return world_results_in(w, job, "\"open\"");
 }
 
-/* ---- coming back ---- */
+/* ---- resuming ---- */
 
-/* Reads events until the numbers `from` to `to` have come, each once and in order. */
+/* Reads events up to the number `to`; the numbers `from` to `to` must be received once and in
+ * order. */
 static bool reads_numbers(world *w, arcp_client *client, uint64_t from, uint64_t to)
 {
     while (from <= to) {
@@ -118,8 +119,8 @@ static bool reads_numbers(world *w, arcp_client *client, uint64_t from, uint64_t
     return true;
 }
 
-/* Cuts the connection of a job that has sent its first events, and takes the session up again:
- * as it was, or as if nothing had come yet. */
+/* Cuts the connection of a job that has sent its first events, and resumes the session: from the
+ * last event, or from the start. */
 static bool come_back(world *w, bool from_start)
 {
     arcp_client *client = world_join(w);

@@ -1,4 +1,4 @@
-/* Submits on a loop, all asked before any is answered. */
+/* Submits on a loop, all sent before the first response. */
 #include "scenarios.h"
 
 #include <stdio.h>
@@ -9,11 +9,11 @@
 
 typedef struct submits submits;
 
-/* One submit, and what it came to: the reply's status when it was refused, else the result. */
+/* One submit, and its outcome: the status of the reply if it was refused, else the result. */
 typedef struct asked {
     submits *all;
     char input[8];
-    bool is_refused; /* what is wanted */
+    bool is_refused; /* expected */
     bool is_over;
     arcp_status status;
     arcp_buf result;

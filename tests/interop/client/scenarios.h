@@ -1,4 +1,4 @@
-/* The scenarios of tests/interop, by name. Each has a world of its own. */
+/* The scenarios of tests/interop, by name. Each has its own world. */
 #ifndef ARCP_TESTS_INTEROP_SCENARIOS_H
 #define ARCP_TESTS_INTEROP_SCENARIOS_H
 
@@ -6,14 +6,14 @@
 
 typedef struct scenario {
     const char *name;       /* NULL ends a table */
-    bool (*play)(world *w); /* whether it works; else the world says why not */
+    bool (*play)(world *w); /* whether it works; otherwise the world has the reason */
 } scenario;
 
-/* Greeting, acknowledging, staying and leaving. */
+/* Welcome, acknowledgements, heartbeats and closing. */
 extern const scenario session_scenarios[];
 /* Submitting jobs, and how they end. */
 extern const scenario job_scenarios[];
-/* Seeing jobs from elsewhere, or again after a break. */
+/* Observing jobs in other sessions, and resuming. */
 extern const scenario observer_scenarios[];
 /* What a job may do. */
 extern const scenario authority_scenarios[];

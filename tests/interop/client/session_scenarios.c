@@ -24,7 +24,7 @@ static bool hello(world *w)
     }
     arcp_client_options options = world_options(w);
     if (arcp_span_starts_with(options.url, ARCP_SPAN_LITERAL("stdio:"))) {
-        return true; /* who starts a runtime is trusted by it */
+        return true; /* a runtime trusts the process that starts it */
     }
     options.token = ARCP_SPAN_LITERAL("wrong");
     arcp_client *stranger = NULL;
@@ -52,7 +52,7 @@ static bool ack(world *w)
 
 static bool heartbeat(world *w)
 {
-    arcp_client *client = world_join(w); /* one that does not come back by itself */
+    arcp_client *client = world_join(w); /* without reconnecting */
     if (client == NULL) {
         return false;
     }
@@ -63,7 +63,7 @@ static bool heartbeat(world *w)
     return world_is_alive(w, client);
 }
 
-/* Whether a job that succeeded appears in the client's list of its agent's jobs, some time. */
+/* Whether the job is listed among its agent's successful jobs, after some time. */
 static bool comes_to_be_listed(world *w, arcp_client *client, arcp_span job_id)
 {
     arcp_list_options list = arcp_list_options_init();

@@ -18,7 +18,7 @@ void world_begin(world *w, const char *url, const char *token, const char *scena
 
 void world_end(world *w)
 {
-    world_open_gate(w); /* no agent waits any longer */
+    world_open_gate(w); /* lets waiting agents end */
     for (size_t at = 0; at < w->job_count; at++) {
         arcp_job_unref(w->jobs[at]);
     }
@@ -26,7 +26,7 @@ void world_end(world *w)
         arcp_client_close(w->clients[at]);
         arcp_client_free(w->clients[at]);
     }
-    usleep(100000); /* an agent looks for the gate every 10 ms */
+    usleep(100000); /* an agent checks for the gate every 10 ms */
     (void)unlink(w->gate);
     (void)rmdir(w->folder);
 }
@@ -57,7 +57,7 @@ arcp_client_options world_options(const world *w)
     arcp_client_options options = arcp_client_options_init();
     options.url = arcp_span_cstr(w->url);
     options.token = arcp_span_cstr(w->token);
-    options.client_name = arcp_span_cstr(w->scenario); /* the peer's record of frames says it */
+    options.client_name = arcp_span_cstr(w->scenario); /* the recorded frames of the peer have it */
     options.connect_timeout_ms = DEADLINE_MS;
     options.request_timeout_ms = DEADLINE_MS;
     options.no_reconnect = true;

@@ -1,6 +1,6 @@
-/* One scenario's connections to one runtime through libarcp-client. Every function that fails
- * says why in the world, once: what was expected, and what was seen instead. A client or a job
- * that is NULL, because what should have given it failed, makes the next function fail too. */
+/* The connections of one scenario to one runtime through libarcp-client. The first function that
+ * fails writes the reason to the world: the expectation, and what happened instead. With a client
+ * or job that is NULL, because creating it failed, functions fail too. */
 #ifndef ARCP_TESTS_INTEROP_WORLD_H
 #define ARCP_TESTS_INTEROP_WORLD_H
 
@@ -8,7 +8,7 @@
 
 #define DEADLINE_MS 8000
 
-/* A span's two arguments for %.*s. */
+/* The two arguments of %.*s for a span. */
 #define TEXT(span) (int)(span).size, (span).data
 
 typedef struct world {
@@ -30,36 +30,36 @@ __attribute__((format(printf, 2, 3))) bool world_gap(world *w, const char *forma
 
 void world_open_gate(const world *w);
 
-/* The options that all connections have. */
+/* The options of all connections. */
 arcp_client_options world_options(const world *w);
-/* NULL when it fails. The world's to free. */
+/* NULL on failure. The world frees it. */
 arcp_client *world_connect(world *w, const arcp_client_options *options);
 arcp_client *world_join(world *w);
-/* Cuts the connection: the runtime sees one that broke. */
+/* Cuts the connection without closing the session. */
 void world_cut(world *w, arcp_client *client);
 
-/* What is asked for, but for an agent, is to be filled in. */
+/* Options with the agent set. */
 arcp_submit_options world_ask(const char *agent);
-/* The world's to release. */
+/* The world releases it. */
 arcp_job *world_submit(world *w, arcp_client *client, const arcp_submit_options *options);
 arcp_job *world_start(world *w, arcp_client *client, const char *agent, const char *input);
-/* A job that has said something and waits for the gate. */
+/* A job that has sent events and waits for the gate. */
 arcp_job *world_start_gated(world *w, arcp_client *client);
 arcp_job *world_keep(world *w, arcp_job *job);
 bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *options,
                       arcp_status code);
-/* The caller's to free. */
+/* The caller frees it. */
 arcp_job_page *world_list(world *w, arcp_client *client, const arcp_list_options *options);
 
 /* The job's next event of this kind; `view` has its body. */
 const arcp_event_body *world_event(world *w, arcp_job *job, arcp_event_kind kind);
-/* How the job ended; NULL when it does not. */
+/* The outcome of the job; NULL if it does not end. */
 const arcp_outcome *world_outcome(world *w, arcp_job *job);
-/* The job ended well, with this result (JSON; members in any order and spelling). */
+/* The job must succeed with this result (JSON; members in any order and spelling). */
 bool world_results_in(world *w, arcp_job *job, const char *result);
-/* The job ended badly, with this code. */
+/* The job must fail with this code. */
 bool world_fails_with(world *w, arcp_job *job, arcp_status code);
-/* The session still serves. */
+/* The session must still work. */
 bool world_is_alive(world *w, arcp_client *client);
 
 #endif
