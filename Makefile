@@ -19,7 +19,7 @@ REPEAT ?=
 test = ctest --preset $(1) --parallel $(TEST_JOBS) $(REPEAT) $(2)
 
 .PHONY: all help deps dev-deps demo test check-fast asan msan tsan valgrind fuzz soak bench bench-hostile bench-peers \
-	interop coverage analyze lint format reference docs python install uninstall clean
+	interop coverage analyze lint format abi reference docs python install uninstall clean
 
 all: deps ## build/bin/arcpd, build/bin/arcp, build/lib (the default)
 	@$(call build,release)
@@ -89,6 +89,9 @@ lint: dev-deps ## format, clang-tidy, shellcheck; changes nothing (SINCE=COMMIT:
 
 format: dev-deps ## clang-format over all C sources, in place
 	@tools/format
+
+abi: dev-deps ## records the binary interface of the libraries anew (abi/)
+	@$(call build,dev) && tools/abi --record build-dev
 
 reference: deps ## docs/reference, from the tables of the sources
 	@$(call build,dev) --target reference

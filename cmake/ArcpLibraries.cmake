@@ -1,26 +1,33 @@
-# The three installed libraries, put together from the modules' objects, shared and static:
+# The three installed libraries, shared and static:
 #
-#   libarcp           base json core                                                                      needs libc only
-#   libarcp-runtime   context log credential job session engine record stream web transport store file launch process identity runtime  needs libarcp
-#   libarcp-client    context log credential job session engine stream web transport client                                      needs libarcp
+#   libarcp           base json core; libc only
+#   libarcp-runtime   context log credential job session engine stream web transport store file launch process identity runtime
+#   libarcp-client    context log credential job session engine stream web transport client
 #
-# The upper two use internals (arcp__*) of libarcp. The shared libarcp hands these out under
-# a version node of its own that names the exact release, so that libraries of two releases
-# refuse to load together instead of misreading each other. The programs link
-# the modules directly and need none of these at run time.
+# The upper two stand on the code of libarcp. A static one takes it from libarcp.a. A shared one has a
+# copy of its own, with nothing of it to be seen, and imports one symbol of libarcp: the guard that
+# names the exact release (docs/decisions/0019). The programs link the modules directly and need none
+# of these at run time.
 include(CMakePackageConfigHelpers)
 
-# arcp_library(NAME MODULES base json ... MAP file.in [NEEDS libraries] [LIBARCP])
+# arcp_library(NAME MODULES base json ... [NEEDS libraries] [LIBARCP])
 #   Targets NAME_shared and NAME_static. NEEDS: what the modules link outside the tree, as
-#   imported targets. LIBARCP: stands on libarcp.
+#   imported targets. LIBARCP: stands on libarcp. What the shared one exports is in
+#   cmake/libNAME.map.in.
 function(arcp_library name)
-  cmake_parse_arguments(L "LIBARCP" "MAP;EXPORT_NAME" "MODULES;NEEDS;SYSTEM_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(L "LIBARCP" "EXPORT_NAME" "MODULES;NEEDS;SYSTEM_LIBRARIES" ${ARGN})
   set(objects)
   foreach(module ${L_MODULES})
     list(APPEND objects $<TARGET_OBJECTS:arcp_${module}>)
   endforeach()
   set(map ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/${L_MAP} ${map} @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/lib${name}.map.in ${map} @ONLY)
+
+  if(L_LIBARCP)
+    list(APPEND objects ${PROJECT_SOURCE_DIR}/src/base/release_guard.c)
+  else()
+    list(APPEND objects ${PROJECT_SOURCE_DIR}/src/base/release.c)
+  endif()
 
   add_library(${name}_shared SHARED ${objects})
   add_library(${name}_static STATIC ${objects})
@@ -40,6 +47,15 @@ function(arcp_library name)
   if(NOT ARCP_SANITIZE AND NOT ARCP_BUILD_FUZZERS)
     # Every symbol has a home; a sanitizer's own come with the program.
     target_link_options(${name}_shared PRIVATE LINKER:-z,defs)
+  endif()
+  foreach(target ${name}_shared ${name}_static)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_compile_definitions(${target} PRIVATE ARCP_VERSION_STRING="${PROJECT_VERSION}")
+  endforeach()
+  target_compile_options(${name}_static PRIVATE $<TARGET_PROPERTY:arcp_flags,INTERFACE_COMPILE_OPTIONS>)
+  if(L_LIBARCP)
+    # Before libarcp.so: what these have is not looked for there.
+    target_link_libraries(${name}_shared PRIVATE arcp_core arcp_json arcp_base)
   endif()
   target_link_libraries(${name}_shared PRIVATE ${L_NEEDS} arcp_flags)
   arcp_optimise_whole(${name}_shared)
@@ -67,14 +83,13 @@ file(RELATIVE_PATH ARCP_PC_PREFIX
   /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" ARCP_PC_PREFIX "${ARCP_PC_PREFIX}")
 
-arcp_library(arcp MODULES base json core MAP libarcp.map.in EXPORT_NAME arcp)
+arcp_library(arcp MODULES base json core EXPORT_NAME arcp)
 arcp_library(arcp-runtime MODULES context log credential job session engine record stream web transport store file launch process identity runtime
-  MAP libarcp-upper.map.in
   EXPORT_NAME runtime LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO PkgConfig::SQLITE arcp_wslay arcp_http_parser
         Threads::Threads
   SYSTEM_LIBRARIES uv ssl crypto sqlite3 wslay http_parser pthread)
-arcp_library(arcp-client MODULES context log credential job session engine stream web transport client MAP libarcp-upper.map.in
+arcp_library(arcp-client MODULES context log credential job session engine stream web transport client
   EXPORT_NAME client LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO arcp_wslay arcp_http_parser Threads::Threads
   SYSTEM_LIBRARIES uv ssl crypto wslay http_parser pthread)

@@ -38,6 +38,7 @@ clang-format       make format, make lint
 clang-tidy         make lint
 libclang-rt-14-dev sanitizer and fuzzer runtimes of clang
 shellcheck         make lint
+abigail-tools      tests: the binary interface of the libraries; make abi
 valgrind           make valgrind
 gcovr              make coverage
 python3-pytest     tests of the Python package

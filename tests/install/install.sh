@@ -62,19 +62,17 @@ echo "headers: $(printf '%s\n' "$headers" | wc -l), each in C11 and C++17"
     sed 's|/\*|\n&|g; s|\*/|\n&\n|g' | sed '/^\/\*/,/^\*\//d' | grep -v '^#' | tr '\n' ' ' | sed 's/[;{}]/\n/g' |
     grep 'ARCP_API' | grep -oE 'arcp_[a-z0-9_]+ *\(' | sed 's/ *($//' | sort -u >"$work/declared"
 : >"$work/exported"
+version=$(pkg-config --modversion libarcp)
 for name in arcp arcp-runtime arcp-client; do
     library=$libdir/lib$name.so.0
     nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' >"$work/symbols"
-    grep -vE '^arcp_[a-z][a-z0-9_]*@@ARCP_[0-9.]+$' "$work/symbols" >"$work/others" || true
-    if [ "$name" = arcp ]; then
-        # Internals for the other two libraries of the same release.
-        version=$(pkg-config --modversion libarcp)
-        grep -vE "^arcp__[a-z][a-z0-9_]*@@ARCP_PRIVATE_$version\$" "$work/others" >"$work/strange" || true
-    else
-        cp "$work/others" "$work/strange"
-    fi
-    [ ! -s "$work/strange" ] || fail "lib$name exports $(tr '\n' ' ' <"$work/strange")"
-    sed -n 's/^\(arcp_[a-z][a-z0-9_]*\)@@ARCP_[0-9.]*$/\1/p' "$work/symbols" >>"$work/exported"
+    # Nothing of ours that is private goes out or comes in; what comes from libarcp is the guard.
+    grep -vE "^arcp_[a-z][a-z0-9_]*@@ARCP_[0-9.]+\$|^arcp_release_guard@@ARCP_RELEASE_$version\$" "$work/symbols" >"$work/others" || true
+    [ ! -s "$work/others" ] || fail "lib$name exports $(tr '\n' ' ' <"$work/others")"
+    nm -D --undefined-only "$library" | awk '{ print $NF }' | grep arcp >"$work/imported" || true
+    [ "$name" = arcp ] || expected=arcp_release_guard@ARCP_RELEASE_$version
+    [ "$(cat "$work/imported")" = "${expected-}" ] || fail "lib$name imports $(tr '\n' ' ' <"$work/imported")"
+    sed -n 's/^\(arcp_[a-z][a-z0-9_]*\)@@.*/\1/p' "$work/symbols" >>"$work/exported"
 done
 sort -u -o "$work/exported" "$work/exported"
 comm -23 "$work/declared" "$work/exported" >"$work/missing"
@@ -87,6 +85,22 @@ needed=$(readelf -d "$libdir/libarcp.so.0" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1
 [ "$needed" = "libc.so.6 " ] || fail "libarcp needs $needed"
 soname=$(readelf -d "$libdir/libarcp.so.0" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 [ "$soname" = libarcp.so.0 ] || fail "libarcp is called $soname"
+
+# ---- libraries of two releases refuse to load together ----
+
+mkdir "$work/other"
+echo 'void arcp_release_guard(void) {}' >"$work/other.c"
+echo 'ARCP_RELEASE_999.0.0 { global: arcp_release_guard; local: *; };' >"$work/other.map"
+"$cc" -shared -fPIC "$work/other.c" -o "$work/other/libarcp.so.0" -Wl,-soname,libarcp.so.0 "-Wl,--version-script=$work/other.map"
+for name in runtime client; do
+    echo 'int main(void) { return 0; }' >"$work/empty.c"
+    # shellcheck disable=SC2046 # a list of flags
+    "$cc" "$work/empty.c" -o "$work/whole" -Wl,--no-as-needed $(pkg-config --libs "libarcp-$name")
+    if LD_LIBRARY_PATH="$work/other:$libdir" "$work/whole" 2>"$work/output"; then
+        fail "libarcp-$name loads with a libarcp of another release"
+    fi
+    grep -qF "version \`ARCP_RELEASE_$version' not found" "$work/output" || fail "libarcp-$name: $(cat "$work/output")"
+done
 
 # ---- static libraries are machine code, which another release of the compiler links too ----
 
