@@ -124,7 +124,7 @@ static void grants_are_not_recorded_unless_asked_for(void **state)
     process_fini(&p);
 }
 
-static void the_chain_goes_on_over_kill_9_and_an_edit_is_found(void **state)
+static void the_chain_continues_after_kill_9_and_an_edit_is_found(void **state)
 {
     host *w = *state;
     char id[40];
@@ -249,7 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_decision_has_its_line),
         TEST(grants_are_not_recorded_unless_asked_for),
-        TEST(the_chain_goes_on_over_kill_9_and_an_edit_is_found),
+        TEST(the_chain_continues_after_kill_9_and_an_edit_is_found),
         TEST(no_token_is_in_the_log),
         TEST(with_deny_a_full_disk_stops_what_would_be_granted),
         TEST(with_continue_a_full_disk_stops_nobody),

@@ -167,7 +167,7 @@ static const struct {
      "test.yaml:2: found character that cannot start any token"},
 };
 
-static void what_is_wrong_is_named_with_line_and_key(void **state)
+static void errors_name_the_line_and_the_key(void **state)
 {
     (void)state;
     for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
@@ -287,7 +287,7 @@ static void a_principal_may_have_an_equals_sign_in_the_file(void **state)
     arcp__config_fini(&config);
 }
 
-static void what_no_single_key_can_say_is_looked_at_as_a_whole(void **state)
+static void checks_of_several_keys_are_made_on_the_whole_configuration(void **state)
 {
     static const struct {
         const char *text, *message;
@@ -506,14 +506,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_read_is_printed_without_secrets),
-        cmocka_unit_test(what_is_wrong_is_named_with_line_and_key),
+        cmocka_unit_test(errors_name_the_line_and_the_key),
         cmocka_unit_test(a_file_has_at_most_16_mebibytes),
         cmocka_unit_test(a_name_that_is_no_plain_word_is_printed_in_quotes),
         cmocka_unit_test(null_is_as_if_a_key_was_not_there),
         cmocka_unit_test(what_is_nested_deep_is_refused_at_its_depth),
         cmocka_unit_test(agents_of_one_name_may_have_several_versions),
         cmocka_unit_test(a_principal_may_have_an_equals_sign_in_the_file),
-        cmocka_unit_test(what_no_single_key_can_say_is_looked_at_as_a_whole),
+        cmocka_unit_test(checks_of_several_keys_are_made_on_the_whole_configuration),
         cmocka_unit_test(a_value_of_a_flag_has_no_place_in_the_file),
         cmocka_unit_test(tracing_is_printed_with_its_defaults_and_without_secrets),
         cmocka_unit_test(keys_are_tried_when_a_configuration_is_checked),

@@ -245,7 +245,7 @@ static void one_life(crash_world *world, int64_t *longest_start_ns)
     take_the_rest(world);
 }
 
-static void nothing_that_was_shown_is_lost_when_it_is_killed_at_any_moment(void **state)
+static void no_event_that_a_client_saw_is_lost_by_kill_9(void **state)
 {
     static crash_world world;
     (void)state;
@@ -284,7 +284,7 @@ static void nothing_that_was_shown_is_lost_when_it_is_killed_at_any_moment(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_that_was_shown_is_lost_when_it_is_killed_at_any_moment),
+        cmocka_unit_test(no_event_that_a_client_saw_is_lost_by_kill_9),
     };
     return cmocka_run_group_tests_name("arcpd_crash", tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void expect_hello(const door *d, const tls_files *files, const char *toke
 #define WELCOME "\"session.welcome\""
 #define REFUSED "\"code\":\"UNAUTHENTICATED\",\"message\":\"the token is missing or not valid\""
 
-static void certificates_tokens_and_keys_are_read_again_without_dropping_anybody(void **state)
+static void a_reload_reads_certificates_tokens_and_keys_and_keeps_sessions(void **state)
 {
     door d;
     tls_files files;
@@ -120,7 +120,7 @@ static void certificates_tokens_and_keys_are_read_again_without_dropping_anybody
     free(second);
 }
 
-static void a_reload_that_fails_leaves_everything_as_it_was(void **state)
+static void a_failed_reload_changes_nothing(void **state)
 {
     door d;
     tls_files files;
@@ -176,7 +176,7 @@ static void tls_before_1_2_is_refused(void **state)
 
 /* ---- beyond loopback ---- */
 
-static void without_tokens_of_the_operators_it_stays_on_loopback(void **state)
+static void without_configured_tokens_arcpd_listens_on_loopback_only(void **state)
 {
     static const struct {
         const char *config;
@@ -203,7 +203,7 @@ static void without_tokens_of_the_operators_it_stays_on_loopback(void **state)
     }
 }
 
-static void a_reload_does_not_open_what_is_not_on_loopback(void **state)
+static void a_reload_cannot_remove_the_tokens_of_a_public_listener(void **state)
 {
     door d;
     visitor w;
@@ -230,7 +230,7 @@ static void a_reload_does_not_open_what_is_not_on_loopback(void **state)
 /* A listener on all addresses cannot know its names: any Host will do without `hosts`, as
  * a proxy or a name server may call us what they like. Pages of browsers are kept out by
  * their Origin, which is never taken on trust. */
-static void hosts_and_origins_are_checked_beyond_loopback(void **state)
+static void hosts_and_origins_are_checked_on_public_listeners(void **state)
 {
     static const struct {
         const char *config;
@@ -271,7 +271,7 @@ static void hosts_and_origins_are_checked_beyond_loopback(void **state)
 
 #define SIXTEEN "0123456789abcdef"
 
-static void a_token_of_this_machine_that_is_none_is_refused(void **state)
+static void an_invalid_local_token_file_is_refused(void **state)
 {
     static const struct {
         const char *name;
@@ -373,7 +373,7 @@ static void check_config(const char *yaml, const char *warnings, const char *pri
     (void)unlink(path);
 }
 
-static void a_ceiling_that_names_some_capabilities_only_is_warned_of(void **state)
+static void a_policy_that_names_only_some_capabilities_is_warned_of(void **state)
 {
     (void)state;
     check_config(
@@ -418,7 +418,7 @@ static void an_agent_has_the_limits_of_its_configuration(void **state)
     door_fini(&d);
 }
 
-static void what_cannot_be_printed_is_an_error(void **state)
+static void a_failed_write_of_the_checked_configuration_is_an_error(void **state)
 {
     static const char *const flags[] = {"--help", "--version", "--check-config /dev/null"};
     (void)state;
@@ -436,17 +436,17 @@ int main(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(certificates_tokens_and_keys_are_read_again_without_dropping_anybody),
-        cmocka_unit_test(a_reload_that_fails_leaves_everything_as_it_was),
+        cmocka_unit_test(a_reload_reads_certificates_tokens_and_keys_and_keeps_sessions),
+        cmocka_unit_test(a_failed_reload_changes_nothing),
         cmocka_unit_test(tls_before_1_2_is_refused),
-        cmocka_unit_test(without_tokens_of_the_operators_it_stays_on_loopback),
-        cmocka_unit_test(a_reload_does_not_open_what_is_not_on_loopback),
-        cmocka_unit_test(hosts_and_origins_are_checked_beyond_loopback),
-        cmocka_unit_test(a_token_of_this_machine_that_is_none_is_refused),
+        cmocka_unit_test(without_configured_tokens_arcpd_listens_on_loopback_only),
+        cmocka_unit_test(a_reload_cannot_remove_the_tokens_of_a_public_listener),
+        cmocka_unit_test(hosts_and_origins_are_checked_on_public_listeners),
+        cmocka_unit_test(an_invalid_local_token_file_is_refused),
         cmocka_unit_test(a_fifo_in_the_token_s_place_is_refused_at_once),
-        cmocka_unit_test(a_ceiling_that_names_some_capabilities_only_is_warned_of),
+        cmocka_unit_test(a_policy_that_names_only_some_capabilities_is_warned_of),
         cmocka_unit_test(an_agent_has_the_limits_of_its_configuration),
-        cmocka_unit_test(what_cannot_be_printed_is_an_error),
+        cmocka_unit_test(a_failed_write_of_the_checked_configuration_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,7 +178,7 @@ static void watch_all(watcher *watchers, size_t count)
     }
 }
 
-static void what_1000_subscribers_see_is_stored_once(void **state)
+static void events_of_1000_subscribers_are_stored_once(void **state)
 {
     static watcher watchers[SUBSCRIBERS + 1];
     const unsigned events = 200;
@@ -361,7 +361,7 @@ int main(void)
         cmocka_unit_test(what_1000_subscribers_see_is_stored_once),
         cmocka_unit_test(a_subscriber_that_reads_none_of_many_events_delays_no_client),
         cmocka_unit_test(an_owner_that_does_not_read_delays_itself_only),
-        cmocka_unit_test(a_job_whose_owner_is_away_goes_on_and_keeps_nothing_in_memory),
+        cmocka_unit_test(a_job_continues_without_its_owner_and_uses_no_memory),
     };
     return cmocka_run_group_tests_name("arcpd_load", tests, NULL, NULL);
 }

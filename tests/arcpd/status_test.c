@@ -35,7 +35,7 @@ static void expect(unsigned short port, const char *request, const char *begin, 
 #define KEPT "Host: localhost\r\n\r\n"
 #define HOST "Connection: close\r\n" KEPT
 
-static void requests_get_what_they_ask_for_and_nothing_else_is_served(void **state)
+static void only_the_three_paths_are_served(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
@@ -99,7 +99,7 @@ static void a_head_of_8192_bytes_is_read_and_one_more_is_too_large(void **state)
     host_stop(h);
 }
 
-static void connections_that_ask_nothing_do_not_keep_a_33rd_away(void **state)
+static void idle_connections_do_not_keep_a_33rd_out(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
@@ -174,7 +174,7 @@ static void ask_and_keep(int fd)
     } while (strstr(bytes, "\r\n\r\nok\n") == NULL);
 }
 
-static void the_connection_that_waits_longest_gives_its_place_to_a_33rd(void **state)
+static void the_connection_that_waits_longest_is_closed_for_a_33rd(void **state)
 {
     host *h = *state;
     unsigned short port = 0;
@@ -404,11 +404,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, host_setup, host_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(requests_get_what_they_ask_for_and_nothing_else_is_served),
+        TEST(only_the_three_paths_are_served),
         TEST(a_head_of_8192_bytes_is_read_and_one_more_is_too_large),
-        TEST(connections_that_ask_nothing_do_not_keep_a_33rd_away),
+        TEST(idle_connections_do_not_keep_a_33rd_out),
         TEST(a_connection_takes_one_request_after_the_other),
-        TEST(the_connection_that_waits_longest_gives_its_place_to_a_33rd),
+        TEST(the_connection_that_waits_longest_is_closed_for_a_33rd),
         TEST(what_happens_is_counted),
         TEST(names_beyond_the_table_are_counted_together),
         TEST(a_refused_reload_is_logged_and_visible_until_one_succeeds),

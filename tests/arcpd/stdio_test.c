@@ -99,7 +99,7 @@ static void a_job_may_delegate_after_the_end_of_the_input(void **state)
     process_fini(&p);
 }
 
-static void a_job_that_does_not_end_is_ended_with_the_grace(void **state)
+static void a_job_is_ended_when_the_grace_period_has_passed(void **state)
 {
     host *place = *state;
     process p;
@@ -165,7 +165,7 @@ int main(void)
                                         host_teardown),
         cmocka_unit_test_setup_teardown(a_job_may_delegate_after_the_end_of_the_input, host_setup,
                                         host_teardown),
-        cmocka_unit_test_setup_teardown(a_job_that_does_not_end_is_ended_with_the_grace, host_setup,
+        cmocka_unit_test_setup_teardown(a_job_is_ended_when_the_grace_period_has_passed, host_setup,
                                         host_teardown),
         cmocka_unit_test_setup_teardown(nothing_is_sent_when_the_output_is_broken, host_setup,
                                         host_teardown),

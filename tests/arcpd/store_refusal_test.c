@@ -226,7 +226,7 @@ static char *read_file(const char *path)
 }
 
 /* What no code of the store wrote: bytes that changed on the disk, or an editor's. */
-static void what_does_not_match_its_checksum_is_refused_by_name(void **state)
+static void damaged_data_is_refused_with_its_name(void **state)
 {
     const struct {
         const char *sql;
@@ -300,7 +300,7 @@ int main(void)
         cmocka_unit_test(paths_that_cannot_be_a_store_are_refused),
         cmocka_unit_test(a_url_that_names_no_store_is_bad_usage),
         cmocka_unit_test(damaged_rows_and_indexes_are_refused_by_name),
-        cmocka_unit_test(what_does_not_match_its_checksum_is_refused_by_name),
+        cmocka_unit_test(damaged_data_is_refused_with_its_name),
         cmocka_unit_test(a_restored_backup_has_its_jobs_and_resumes_no_session),
         cmocka_unit_test(what_the_first_version_left_is_taken_up),
     };

@@ -219,7 +219,7 @@ static void check_err_has(const host *place, const char *part)
 }
 
 /* 152 spans of more than half a KiB do not fit into 64 KiB. */
-static void a_collector_that_stalls_costs_spans_and_no_job(void **state)
+static void a_stalled_collector_loses_spans_but_no_job(void **state)
 {
     world *w = *state;
     arcp_buf text = arcp_buf_init();
@@ -300,7 +300,7 @@ int main(void)
         t(no_secret_comes_to_the_collector),
         t(the_agent_stands_below_its_job),
         t(a_caller_that_does_not_record_gets_no_spans),
-        t(a_collector_that_stalls_costs_spans_and_no_job),
+        t(a_stalled_collector_loses_spans_but_no_job),
         t(a_collector_that_answers_500_is_reported),
         t(a_collector_that_is_not_there_is_reported),
         t(without_an_endpoint_nothing_is_loaded_or_sent),

@@ -29,7 +29,7 @@ static void await_end(pid_t pid)
     }
 }
 
-static void a_process_that_hides_outlives_neither_its_job_nor_arcpd(void **state)
+static void a_hidden_process_is_killed_with_its_job_or_with_arcpd(void **state)
 {
     (void)state;
     daemon_state d;
@@ -58,7 +58,7 @@ static void a_process_that_hides_outlives_neither_its_job_nor_arcpd(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_that_hides_outlives_neither_its_job_nor_arcpd),
+        cmocka_unit_test(a_hidden_process_is_killed_with_its_job_or_with_arcpd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,13 +157,13 @@ static void play_keeping(const char *store, bool restarts)
     daemon_end(&arcpd);
 }
 
-static void a_flood_of_jobs_takes_nothing_from_others(void **state)
+static void a_flood_of_jobs_does_not_evict_jobs_of_others(void **state)
 {
     (void)state;
     play_keeping(NULL, true);
 }
 
-static void a_flood_of_jobs_takes_nothing_from_others_in_memory(void **state)
+static void a_flood_of_jobs_does_not_evict_jobs_of_others_in_memory(void **state)
 {
     (void)state;
     play_keeping("memory:", false);
@@ -246,8 +246,8 @@ static void agents_that_write_too_much_end_without_a_client(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_flood_of_jobs_takes_nothing_from_others),
-        cmocka_unit_test(a_flood_of_jobs_takes_nothing_from_others_in_memory),
+        cmocka_unit_test(a_flood_of_jobs_does_not_evict_jobs_of_others),
+        cmocka_unit_test(a_flood_of_jobs_does_not_evict_jobs_of_others_in_memory),
         cmocka_unit_test(agents_that_write_too_much_end_without_a_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

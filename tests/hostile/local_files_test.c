@@ -69,7 +69,7 @@ static void check_config_refused(const daemon_state *d, const char *why)
     }
 }
 
-static void what_others_can_change_is_refused_at_the_start(void **state)
+static void files_that_others_can_change_are_refused_at_the_start(void **state)
 {
     static const struct {
         const char *name, *config, *file, *text;
@@ -130,7 +130,7 @@ static void a_check_of_the_configuration_makes_no_directory(void **state)
 }
 
 /* As root it would change the mode of any directory. */
-static void a_link_in_the_place_of_the_work_directory_changes_nothing(void **state)
+static void a_symbolic_link_as_work_directory_is_refused(void **state)
 {
     char victim[] = "/tmp/arcp-victim-XXXXXX";
     char link[128];
@@ -205,7 +205,7 @@ static void an_agent_with_a_user_of_its_own_works_in_the_default_directories(voi
     daemon_end(&d);
 }
 
-static void a_closed_home_directory_is_not_in_its_way(void **state)
+static void a_closed_home_directory_does_not_stop_an_agent(void **state)
 {
     daemon_state d;
     (void)state;
@@ -226,11 +226,11 @@ static void a_closed_home_directory_is_not_in_its_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_others_can_change_is_refused_at_the_start),
+        cmocka_unit_test(files_that_others_can_change_are_refused_at_the_start),
         cmocka_unit_test(a_check_of_the_configuration_makes_no_directory),
-        cmocka_unit_test(a_link_in_the_place_of_the_work_directory_changes_nothing),
+        cmocka_unit_test(a_symbolic_link_as_work_directory_is_refused),
         cmocka_unit_test(an_agent_with_a_user_of_its_own_works_in_the_default_directories),
-        cmocka_unit_test(a_closed_home_directory_is_not_in_its_way),
+        cmocka_unit_test(a_closed_home_directory_does_not_stop_an_agent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static int attack_cat(void)
     return got;
 }
 
-static void what_is_in_arcpd_s_memory_is_not_read_by_its_user(void **state)
+static void a_process_of_the_same_user_cannot_read_arcpds_memory(void **state)
 {
     daemon_state d;
     (void)state;
@@ -122,7 +122,7 @@ static void what_is_in_arcpd_s_memory_is_not_read_by_its_user(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_in_arcpd_s_memory_is_not_read_by_its_user),
+        cmocka_unit_test(a_process_of_the_same_user_cannot_read_arcpds_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static void run_job(wire *w)
 
 /* ---- tests ---- */
 
-static void silent_connections_shut_no_client_out(void **state)
+static void silent_connections_keep_no_client_out(void **state)
 {
     static int fds[SILENT];
     daemon_state d;
@@ -123,7 +123,7 @@ static void silent_connections_shut_no_client_out(void **state)
     daemon_end(&d);
 }
 
-static void upgraded_silence_is_bounded_too(void **state)
+static void silent_upgraded_connections_are_bounded_too(void **state)
 {
     static wire wires[UPGRADED];
     daemon_state d;
@@ -177,7 +177,7 @@ static void partial_first_frames_are_bounded_together(void **state)
     daemon_end(&d);
 }
 
-static void strangers_leave_descriptors_for_agents(void **state)
+static void pending_connections_leave_descriptors_for_agents(void **state)
 {
     static wire wires[SILENT];
     static int fds[SILENT];
@@ -197,7 +197,7 @@ static void strangers_leave_descriptors_for_agents(void **state)
     daemon_end(&d);
 }
 
-static void when_all_places_are_taken_by_sessions_a_newcomer_gets_503(void **state)
+static void a_new_connection_gets_503_when_sessions_use_all_places(void **state)
 {
     enum { PLACES = 8 };
     wire sessions[PLACES];
@@ -242,7 +242,7 @@ static char *audit_log(const daemon_state *d)
 }
 
 /* A line for each would fill the disk at the pace of the network. */
-static void refused_strangers_are_counted_in_the_logs(void **state)
+static void refused_peers_are_counted_in_the_logs(void **state)
 {
     enum { STRANGERS = 200, LINES = 5 };
     static wire wires[STRANGERS];
@@ -318,12 +318,12 @@ static void take_descriptors(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(silent_connections_shut_no_client_out),
-        cmocka_unit_test(upgraded_silence_is_bounded_too),
+        cmocka_unit_test(silent_connections_keep_no_client_out),
+        cmocka_unit_test(silent_upgraded_connections_are_bounded_too),
         cmocka_unit_test(partial_first_frames_are_bounded_together),
-        cmocka_unit_test(strangers_leave_descriptors_for_agents),
-        cmocka_unit_test(when_all_places_are_taken_by_sessions_a_newcomer_gets_503),
-        cmocka_unit_test(refused_strangers_are_counted_in_the_logs),
+        cmocka_unit_test(pending_connections_leave_descriptors_for_agents),
+        cmocka_unit_test(a_new_connection_gets_503_when_sessions_use_all_places),
+        cmocka_unit_test(refused_peers_are_counted_in_the_logs),
         cmocka_unit_test(agents_get_the_descriptors_that_arcpd_was_started_with),
     };
     take_descriptors();

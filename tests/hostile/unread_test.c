@@ -66,7 +66,7 @@ static void ping(wire *w)
     }
 }
 
-static void who_reads_no_answers_costs_little_memory(void **state)
+static void a_client_that_does_not_read_uses_little_memory(void **state)
 {
     (void)state;
     daemon_begin(&arcpd, &(daemon_options){0});
@@ -117,7 +117,7 @@ static unsigned refusals_in_audit_log(void)
     return count;
 }
 
-static void who_is_always_refused_makes_the_logs_grow_slowly(void **state)
+static void a_client_that_is_always_refused_makes_the_logs_grow_slowly(void **state)
 {
     (void)state;
     int64_t began_ns = daemon_now_ns();
@@ -150,8 +150,8 @@ static void who_is_always_refused_makes_the_logs_grow_slowly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_reads_no_answers_costs_little_memory),
-        cmocka_unit_test(who_is_always_refused_makes_the_logs_grow_slowly),
+        cmocka_unit_test(a_client_that_does_not_read_uses_little_memory),
+        cmocka_unit_test(a_client_that_is_always_refused_makes_the_logs_grow_slowly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void another_job_is_not_touched(void **state)
     wait_for_watched(second_watched);
 }
 
-static void an_empty_one_is_used_again(void **state)
+static void an_empty_cgroup_is_used_again(void **state)
 {
     (void)state;
     need_cgroups();
@@ -97,7 +97,7 @@ static void an_empty_one_is_used_again(void **state)
     arcp__cgroups_end(cgroups, again);
 }
 
-static void closing_ends_what_is_left(void **state)
+static void closing_kills_the_remaining_processes(void **state)
 {
     (void)state;
     need_cgroups();
@@ -141,7 +141,7 @@ static pid_t leave_behind(void)
     return hidden;
 }
 
-static void what_a_killed_runtime_left_is_ended_by_the_next_one(void **state)
+static void processes_of_a_killed_runtime_are_killed_by_the_next_one(void **state)
 {
     (void)state;
     need_cgroups();
@@ -154,7 +154,7 @@ static void what_a_killed_runtime_left_is_ended_by_the_next_one(void **state)
 }
 
 /* One of them removes the cgroup while the others still wait for its end. */
-static void several_runtimes_may_end_what_one_left(void **state)
+static void several_runtimes_may_clean_up_the_same_cgroup(void **state)
 {
     (void)state;
     need_cgroups();
@@ -186,11 +186,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_process_that_hides_ends_with_its_cgroup, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(another_job_is_not_touched, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_one_is_used_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(closing_ends_what_is_left, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_killed_runtime_left_is_ended_by_the_next_one, set_up,
+        cmocka_unit_test_setup_teardown(an_empty_cgroup_is_used_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(closing_kills_the_remaining_processes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(processes_of_a_killed_runtime_are_killed_by_the_next_one,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(several_runtimes_may_clean_up_the_same_cgroup, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(several_runtimes_may_end_what_one_left, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

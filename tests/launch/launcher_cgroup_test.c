@@ -56,7 +56,7 @@ static void a_process_is_in_the_given_cgroup(void **state)
 
 /* Linux kills processes that are started in a cgroup that was killed, even when it is empty again.
  */
-static void the_next_one_lives_although_the_cgroup_before_was_killed(void **state)
+static void a_process_in_a_cgroup_that_was_killed_before_survives(void **state)
 {
     fixture *f = *state;
     arcp__cgroups *cgroups = need_cgroups();
@@ -123,14 +123,14 @@ static void without_clone3_it_joins_the_cgroup(void **state)
 
 #if defined(__x86_64__)
 /* It does not join: that would hold the loop until every processor has passed a quiet state. */
-static void it_is_started_in_the_cgroup(void **state)
+static void a_process_is_started_in_the_cgroup(void **state)
 {
     check_without(*state, SYS_vfork);
 }
 #endif
 
 /* A service that is started again where an earlier one was killed. */
-static void it_lives_where_our_own_cgroup_was_killed_before(void **state)
+static void a_process_survives_if_our_own_cgroup_was_killed_before(void **state)
 {
     arcp__cgroups *cgroups = need_cgroups();
     int directory = -1;
@@ -159,7 +159,7 @@ static void it_lives_where_our_own_cgroup_was_killed_before(void **state)
 }
 
 /* Our own directory is no cgroup: neither way leads into it. */
-static void a_directory_that_is_no_cgroup_is_refused(void **state)
+static void a_directory_that_is_not_a_cgroup_is_refused(void **state)
 {
     fixture *f = *state;
     arcp_process *process = NULL;
@@ -178,13 +178,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(a_process_is_in_the_given_cgroup),
-        FIXTURE_TEST(the_next_one_lives_although_the_cgroup_before_was_killed),
+        FIXTURE_TEST(a_process_in_a_cgroup_that_was_killed_before_survives),
         FIXTURE_TEST(without_clone3_it_joins_the_cgroup),
 #if defined(__x86_64__)
-        FIXTURE_TEST(it_is_started_in_the_cgroup),
+        FIXTURE_TEST(a_process_is_started_in_the_cgroup),
 #endif
-        FIXTURE_TEST(it_lives_where_our_own_cgroup_was_killed_before),
-        FIXTURE_TEST(a_directory_that_is_no_cgroup_is_refused),
+        FIXTURE_TEST(a_process_survives_if_our_own_cgroup_was_killed_before),
+        FIXTURE_TEST(a_directory_that_is_not_a_cgroup_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

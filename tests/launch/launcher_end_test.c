@@ -11,7 +11,7 @@
 
 /* ---- its end ---- */
 
-static void how_it_ended_is_seen(void **state)
+static void the_exit_status_of_a_process_is_reported(void **state)
 {
     fixture *f = *state;
     static const struct {
@@ -33,7 +33,7 @@ static void how_it_ended_is_seen(void **state)
     }
 }
 
-static void what_it_used_is_seen(void **state)
+static void the_resource_usage_of_a_process_is_reported(void **state)
 {
     fixture *f = *state;
     fixture_run_shell(f, "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done");
@@ -41,7 +41,7 @@ static void what_it_used_is_seen(void **state)
     assert_true(f->end.memory_bytes > 100000);
 }
 
-static void what_is_left_in_its_group_ends_with_it(void **state)
+static void the_process_group_is_killed_when_its_leader_ends(void **state)
 {
     fixture *f = *state;
     fixture_run_shell(f, "(trap '' TERM HUP; exec sleep 1000 >/dev/null 2>&1) & echo pid $!");
@@ -77,7 +77,7 @@ static void a_signal_reaches_the_whole_group(void **state)
     (void)close(out[0]);
 }
 
-static void a_release_ends_what_still_runs(void **state)
+static void release_kills_a_running_process(void **state)
 {
     fixture *f = *state;
     static const char *const argv[] = {PROBE, "stubborn", NULL};
@@ -86,7 +86,7 @@ static void a_release_ends_what_still_runs(void **state)
     assert_false(has_children());
 }
 
-static void a_status_that_somebody_else_fetched_is_unknown_and_not_waited_for(void **state)
+static void a_status_that_another_waiter_took_is_reported_as_unknown(void **state)
 {
     fixture *f = *state;
     static const char *const argv[] = {"/bin/true", NULL};
@@ -98,7 +98,7 @@ static void a_status_that_somebody_else_fetched_is_unknown_and_not_waited_for(vo
     process->ops->free(process);
 }
 
-static void an_end_is_seen_where_the_kernel_has_no_descriptor_for_it(void **state)
+static void the_end_of_a_process_is_seen_without_pidfd(void **state)
 {
     fixture *f = *state;
     arcp__launch_watch watch;
@@ -126,7 +126,7 @@ static void an_end_is_seen_where_the_kernel_has_no_descriptor_for_it(void **stat
     arcp__launch_watch_fini(&watch);
 }
 
-static void a_thousand_starts_leave_nothing_behind(void **state)
+static void a_thousand_starts_leave_no_descriptors_or_children(void **state)
 {
     fixture *f = *state;
     static const char *const argv[] = {"/bin/true", NULL};
@@ -142,14 +142,14 @@ static void a_thousand_starts_leave_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(how_it_ended_is_seen),
-        FIXTURE_TEST(what_it_used_is_seen),
-        FIXTURE_TEST(what_is_left_in_its_group_ends_with_it),
+        FIXTURE_TEST(the_exit_status_of_a_process_is_reported),
+        FIXTURE_TEST(the_resource_usage_of_a_process_is_reported),
+        FIXTURE_TEST(the_process_group_is_killed_when_its_leader_ends),
         FIXTURE_TEST(a_signal_reaches_the_whole_group),
-        FIXTURE_TEST(a_release_ends_what_still_runs),
-        FIXTURE_TEST(a_status_that_somebody_else_fetched_is_unknown_and_not_waited_for),
-        FIXTURE_TEST(an_end_is_seen_where_the_kernel_has_no_descriptor_for_it),
-        FIXTURE_TEST(a_thousand_starts_leave_nothing_behind),
+        FIXTURE_TEST(release_kills_a_running_process),
+        FIXTURE_TEST(a_status_that_another_waiter_took_is_reported_as_unknown),
+        FIXTURE_TEST(the_end_of_a_process_is_seen_without_pidfd),
+        FIXTURE_TEST(a_thousand_starts_leave_no_descriptors_or_children),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 /* ---- what it finds ---- */
 
-static void it_has_three_descriptors_and_no_other_of_ours(void **state)
+static void a_program_has_three_descriptors_and_no_other_of_ours(void **state)
 {
     fixture *f = *state;
     int leaky = open("/dev/null", O_RDONLY); /* neither CLOEXEC nor low */
@@ -25,7 +25,7 @@ static void it_has_three_descriptors_and_no_other_of_ours(void **state)
     fixture_check_line(f, "fds", " 0 1 2");
 }
 
-static void it_leads_a_group_of_its_own_and_dies_with_us(void **state)
+static void a_program_leads_a_process_group_and_is_killed_when_we_exit(void **state)
 {
     fixture *f = *state;
     fixture_run(f);
@@ -33,7 +33,7 @@ static void it_leads_a_group_of_its_own_and_dies_with_us(void **state)
     fixture_check_line(f, "death ", "9");
 }
 
-static void it_has_no_signal_blocked_or_ignored(void **state)
+static void a_program_has_no_signal_blocked_or_ignored(void **state)
 {
     fixture *f = *state;
     sigset_t some;
@@ -49,7 +49,7 @@ static void it_has_no_signal_blocked_or_ignored(void **state)
     fixture_check_line(f, "SigIgn:\t", "0000000000000000");
 }
 
-static void our_own_signals_are_as_before(void **state)
+static void a_start_does_not_change_our_own_signals(void **state)
 {
     fixture *f = *state;
     sigset_t some;
@@ -63,7 +63,7 @@ static void our_own_signals_are_as_before(void **state)
     assert_false(sigismember(&after, SIGUSR1));
 }
 
-static void its_environment_is_exactly_the_given_one(void **state)
+static void a_program_has_exactly_the_given_environment(void **state)
 {
     fixture *f = *state;
     assert_int_equal(setenv("OURS", "secret", 1), 0);
@@ -73,7 +73,7 @@ static void its_environment_is_exactly_the_given_one(void **state)
     assert_string_equal(first, "env PATH=/usr/bin:/bin\nenv LANG=C\n");
 }
 
-static void it_works_in_the_given_directory(void **state)
+static void a_program_starts_in_the_given_directory(void **state)
 {
     fixture *f = *state;
     f->spec.cwd = f->directory;
@@ -81,7 +81,7 @@ static void it_works_in_the_given_directory(void **state)
     fixture_check_line(f, "cwd ", f->directory);
 }
 
-static void it_has_the_given_limits(void **state)
+static void a_program_has_the_given_limits(void **state)
 {
     fixture *f = *state;
     const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, 4000, 5000}, {RLIMIT_SIGPENDING, 60, 60}};
@@ -92,7 +92,7 @@ static void it_has_the_given_limits(void **state)
     fixture_check_line(f, "sigpending ", "60");
 }
 
-static void no_limit_is_a_limit_too(void **state)
+static void an_unlimited_resource_can_be_set(void **state)
 {
     fixture *f = *state;
     const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, ARCP_LAUNCH_NO_LIMIT, ARCP_LAUNCH_NO_LIMIT}};
@@ -105,7 +105,7 @@ static void no_limit_is_a_limit_too(void **state)
     fixture_check_line(f, "fsize ", "18446744073709551615 18446744073709551615");
 }
 
-static void it_starts_even_when_our_standard_descriptors_are_closed(void **state)
+static void a_program_starts_although_our_standard_descriptors_are_closed(void **state)
 {
     fixture *f = *state;
     int result[2];
@@ -142,7 +142,7 @@ static void it_starts_even_when_our_standard_descriptors_are_closed(void **state
     fixture_check_line(f, "fds", " 0 1 2");
 }
 
-static void it_is_killed_when_its_parent_is(void **state)
+static void a_program_is_killed_with_its_parent(void **state)
 {
     fixture *f = *state;
     static const char *const sleeper[] = {"/bin/sleep", "1000", NULL};
@@ -187,7 +187,7 @@ static void write_script(const fixture *f, const char *name, const char *text, m
     assert_int_equal(chmod(path, mode), 0);
 }
 
-static void a_bare_name_is_looked_for_in_the_path_of_its_environment(void **state)
+static void a_bare_name_is_searched_in_the_path_of_its_environment(void **state)
 {
     fixture *f = *state;
     char variable[256];
@@ -207,7 +207,7 @@ static void a_bare_name_is_looked_for_in_the_path_of_its_environment(void **stat
     assert_string_equal(f->output.data, "found\n");
 }
 
-static void a_relative_path_starts_where_we_are_not_where_it_will_be(void **state)
+static void a_relative_path_starts_at_our_directory(void **state)
 {
     fixture *f = *state;
     static const char *const relative[] = {"./agent.sh", NULL};
@@ -223,7 +223,7 @@ static void a_relative_path_starts_where_we_are_not_where_it_will_be(void **stat
     assert_string_equal(f->output.data, "/\n");
 }
 
-static void what_cannot_be_started_says_which_and_why(void **state)
+static void a_failed_start_names_the_program_and_the_reason(void **state)
 {
     fixture *f = *state;
     char no_shebang[128];
@@ -295,7 +295,7 @@ static void let_others_in(fixture *f)
     f->spec.argv = describe;
 }
 
-static void as_another_user_it_has_that_users_rights_and_no_others(void **state)
+static void a_program_of_another_user_has_only_that_users_rights(void **state)
 {
     fixture *f = *state;
     const arcp_launch_limit limits[] = {{RLIMIT_FSIZE, 4000, 5000}};
@@ -326,7 +326,7 @@ static void as_another_user_it_has_that_users_rights_and_no_others(void **state)
     assert_string_equal(strstr(f->output.data, "env "), "env PATH=/usr/bin:/bin\nenv LANG=C\n");
 }
 
-static void another_user_may_not_work_where_it_may_not_go(void **state)
+static void a_directory_that_another_user_cannot_enter_is_refused(void **state)
 {
     fixture *f = *state;
     if (geteuid() != 0) {
@@ -344,7 +344,7 @@ static void another_user_may_not_work_where_it_may_not_go(void **state)
     assert_non_null(strstr(f->error.message, "(exec): No such file"));
 }
 
-static void without_rights_no_other_user_is_to_be_had(void **state)
+static void without_privileges_another_user_is_refused(void **state)
 {
     fixture *f = *state;
     if (geteuid() != 0) {
@@ -522,22 +522,22 @@ static void the_helper_reports_why_it_cannot_map_its_orders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(it_has_three_descriptors_and_no_other_of_ours),
-        FIXTURE_TEST(it_leads_a_group_of_its_own_and_dies_with_us),
-        FIXTURE_TEST(it_has_no_signal_blocked_or_ignored),
-        FIXTURE_TEST(our_own_signals_are_as_before),
-        FIXTURE_TEST(its_environment_is_exactly_the_given_one),
-        FIXTURE_TEST(it_works_in_the_given_directory),
-        FIXTURE_TEST(it_has_the_given_limits),
-        FIXTURE_TEST(no_limit_is_a_limit_too),
-        FIXTURE_TEST(it_starts_even_when_our_standard_descriptors_are_closed),
-        FIXTURE_TEST(it_is_killed_when_its_parent_is),
-        FIXTURE_TEST(a_bare_name_is_looked_for_in_the_path_of_its_environment),
-        FIXTURE_TEST(a_relative_path_starts_where_we_are_not_where_it_will_be),
-        FIXTURE_TEST(what_cannot_be_started_says_which_and_why),
-        FIXTURE_TEST(as_another_user_it_has_that_users_rights_and_no_others),
-        FIXTURE_TEST(another_user_may_not_work_where_it_may_not_go),
-        FIXTURE_TEST(without_rights_no_other_user_is_to_be_had),
+        FIXTURE_TEST(a_program_has_three_descriptors_and_no_other_of_ours),
+        FIXTURE_TEST(a_program_leads_a_process_group_and_is_killed_when_we_exit),
+        FIXTURE_TEST(a_program_has_no_signal_blocked_or_ignored),
+        FIXTURE_TEST(a_start_does_not_change_our_own_signals),
+        FIXTURE_TEST(a_program_has_exactly_the_given_environment),
+        FIXTURE_TEST(a_program_starts_in_the_given_directory),
+        FIXTURE_TEST(a_program_has_the_given_limits),
+        FIXTURE_TEST(an_unlimited_resource_can_be_set),
+        FIXTURE_TEST(a_program_starts_although_our_standard_descriptors_are_closed),
+        FIXTURE_TEST(a_program_is_killed_with_its_parent),
+        FIXTURE_TEST(a_bare_name_is_searched_in_the_path_of_its_environment),
+        FIXTURE_TEST(a_relative_path_starts_at_our_directory),
+        FIXTURE_TEST(a_failed_start_names_the_program_and_the_reason),
+        FIXTURE_TEST(a_program_of_another_user_has_only_that_users_rights),
+        FIXTURE_TEST(a_directory_that_another_user_cannot_enter_is_refused),
+        FIXTURE_TEST(without_privileges_another_user_is_refused),
         FIXTURE_TEST(without_the_helper_another_user_is_refused),
         FIXTURE_TEST(orders_that_cannot_be_written_whole_are_refused_with_the_reason),
         FIXTURE_TEST(the_helper_refuses_what_it_cannot_read),

@@ -5,7 +5,7 @@
 
 #include "launch/proc_stat.h"
 
-static void a_stat_line_is_read_whatever_the_program_is_called(void **state)
+static void a_stat_line_is_parsed_whatever_the_program_is_called(void **state)
 {
     (void)state;
 #define REST " -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 4096 10\n"
@@ -38,7 +38,7 @@ static void a_stat_line_is_read_whatever_the_program_is_called(void **state)
     }
 }
 
-static void we_find_ourselves(void **state)
+static void our_own_process_is_found(void **state)
 {
     (void)state;
     arcp__proc_stat found;
@@ -53,8 +53,8 @@ static void we_find_ourselves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stat_line_is_read_whatever_the_program_is_called),
-        cmocka_unit_test(we_find_ourselves),
+        cmocka_unit_test(a_stat_line_is_parsed_whatever_the_program_is_called),
+        cmocka_unit_test(our_own_process_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

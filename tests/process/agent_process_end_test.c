@@ -11,7 +11,7 @@
 
 /* ---- how it ends ---- */
 
-static void how_it_ended_comes_once_and_last(void **state)
+static void exited_is_called_once_and_last(void **state)
 {
     (void)state;
     static const struct {
@@ -45,7 +45,7 @@ static pid_t pid_in(const arcp_buf *lines, const char *prefix)
     return number_in(found);
 }
 
-static void output_held_by_another_process_is_waited_for_a_while_only(void **state)
+static void output_of_another_process_is_awaited_for_a_limited_time(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "escape", NULL};
@@ -58,7 +58,7 @@ static void output_held_by_another_process_is_waited_for_a_while_only(void **sta
     wait_for_watched(watched);
 }
 
-static void a_flood_by_another_process_is_not_read_for_ever(void **state)
+static void output_of_another_process_is_read_up_to_a_limit(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "escape-and-flood", NULL};
@@ -89,7 +89,7 @@ static void terminating_reaches_the_whole_group(void **state)
     wait_for_watched(watched);
 }
 
-static void who_ignores_sigterm_is_killed_a_little_later(void **state)
+static void a_program_that_ignores_sigterm_is_killed_later(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "stubborn", NULL};
@@ -103,7 +103,7 @@ static void who_ignores_sigterm_is_killed_a_little_later(void **state)
     assert_true(uv_hrtime() - before >= UINT64_C(95) * 1000000);
 }
 
-static void what_ignores_sigterm_behind_it_is_killed_with_it(void **state)
+static void a_child_that_ignores_sigterm_is_killed_with_its_group(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner,
@@ -126,7 +126,7 @@ static void a_stopped_program_is_killed_too(void **state)
     assert_true(owner.end.by_signal);
 }
 
-static void freeing_a_running_one_ends_it_silently(void **state)
+static void freeing_a_running_process_kills_it_without_a_callback(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "stubborn", NULL};
@@ -149,7 +149,7 @@ static void on_line_free(void *user, arcp_span line)
     told->process = NULL;
 }
 
-static void freed_in_a_callback_it_says_nothing_more(void **state)
+static void no_callback_follows_a_free_in_a_callback(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo a; echo b; echo c >&2");
@@ -173,7 +173,7 @@ static void whether_it_has_ended_is_known_before_the_owner_is_notified(void **st
     run_until(&rig, owner.exits != 0);
 }
 
-static void a_status_that_was_fetched_elsewhere_does_not_hang_it(void **state)
+static void a_status_that_another_waiter_took_does_not_block(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo said");
@@ -186,7 +186,7 @@ static void a_status_that_was_fetched_elsewhere_does_not_hang_it(void **state)
     check_text(&owner.lines, "said\n");
 }
 
-static void a_program_that_cannot_be_started_leaves_nothing(void **state)
+static void a_failed_start_leaves_nothing(void **state)
 {
     (void)state;
     char cwd[128];
@@ -237,7 +237,7 @@ static void a_start_without_descriptors_for_its_pipes_closes_none_of_ours(void *
     }
 }
 
-static void a_program_that_is_killed_or_freed_before_it_runs_ends_all_the_same(void **state)
+static void a_program_may_be_killed_or_freed_before_it_runs(void **state)
 {
     (void)state;
     const char *const argv[] = {"/bin/sleep", "1000", NULL};
@@ -265,7 +265,7 @@ static void a_program_that_is_killed_or_freed_before_it_runs_ends_all_the_same(v
     assert_int_equal(owner.starts, 0);
 }
 
-static void a_table_that_is_freed_ends_what_is_being_started(void **state)
+static void freeing_the_table_ends_programs_that_are_being_started(void **state)
 {
     (void)state;
     const char *const argv[] = {"/bin/sleep", "1000", NULL};
@@ -281,7 +281,7 @@ static void a_table_that_is_freed_ends_what_is_being_started(void **state)
 
 /* ---- where it works ---- */
 
-static void its_directory_is_fresh_its_own_and_removed_afterwards(void **state)
+static void a_program_has_a_new_directory_that_is_removed_afterwards(void **state)
 {
     (void)state;
     char cwd[128];
@@ -304,7 +304,7 @@ static void its_directory_is_fresh_its_own_and_removed_afterwards(void **state)
     run_until(&rig, entries_of(rig.run) == 0);
 }
 
-static void its_directory_can_get_another_name_while_it_works_there(void **state)
+static void the_directory_of_a_running_program_can_be_renamed(void **state)
 {
     (void)state;
     char cwd[128];
@@ -333,7 +333,7 @@ static bool is_zombie(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-static void an_orphan_of_a_job_that_is_over_is_found_and_ended(void **state)
+static void an_orphan_of_an_ended_job_is_found_and_killed(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "escape", NULL};
@@ -365,7 +365,7 @@ static void an_orphan_of_a_job_that_is_over_is_found_and_ended(void **state)
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
 }
 
-static void reaping_leaves_ours_to_their_owner(void **state)
+static void reaping_does_not_take_processes_of_the_table(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo said; exit 9");
@@ -417,7 +417,7 @@ static void reaping_does_not_wait_until_no_program_is_to_be_started(void **state
     run_until(&rig, starts_left == 0);
 }
 
-static void a_thousand_processes_leave_nothing_behind(void **state)
+static void a_thousand_processes_leave_no_resources(void **state)
 {
     (void)state;
     static process_owner owners[20];
@@ -442,7 +442,7 @@ static void a_thousand_processes_leave_nothing_behind(void **state)
     assert_false(has_children());
 }
 
-static void freeing_the_table_ends_what_runs(void **state)
+static void freeing_the_table_kills_running_programs(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "stubborn", NULL};
@@ -456,28 +456,28 @@ static void freeing_the_table_ends_what_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(how_it_ended_comes_once_and_last),
-        TEST(output_held_by_another_process_is_waited_for_a_while_only),
-        TEST(a_flood_by_another_process_is_not_read_for_ever),
+        TEST(exited_is_called_once_and_last),
+        TEST(output_of_another_process_is_awaited_for_a_limited_time),
+        TEST(output_of_another_process_is_read_up_to_a_limit),
         TEST(terminating_reaches_the_whole_group),
-        TEST(who_ignores_sigterm_is_killed_a_little_later),
-        TEST(what_ignores_sigterm_behind_it_is_killed_with_it),
+        TEST(a_program_that_ignores_sigterm_is_killed_later),
+        TEST(a_child_that_ignores_sigterm_is_killed_with_its_group),
         TEST(a_stopped_program_is_killed_too),
-        TEST(freeing_a_running_one_ends_it_silently),
-        TEST(freed_in_a_callback_it_says_nothing_more),
+        TEST(freeing_a_running_process_kills_it_without_a_callback),
+        TEST(no_callback_follows_a_free_in_a_callback),
         TEST(whether_it_has_ended_is_known_before_the_owner_is_notified),
-        TEST(a_status_that_was_fetched_elsewhere_does_not_hang_it),
-        TEST(a_program_that_cannot_be_started_leaves_nothing),
+        TEST(a_status_that_another_waiter_took_does_not_block),
+        TEST(a_failed_start_leaves_nothing),
         TEST(a_start_without_descriptors_for_its_pipes_closes_none_of_ours),
-        TEST(a_program_that_is_killed_or_freed_before_it_runs_ends_all_the_same),
-        TEST(a_table_that_is_freed_ends_what_is_being_started),
-        TEST(its_directory_is_fresh_its_own_and_removed_afterwards),
-        TEST(its_directory_can_get_another_name_while_it_works_there),
-        TEST(an_orphan_of_a_job_that_is_over_is_found_and_ended),
-        TEST(reaping_leaves_ours_to_their_owner),
+        TEST(a_program_may_be_killed_or_freed_before_it_runs),
+        TEST(freeing_the_table_ends_programs_that_are_being_started),
+        TEST(a_program_has_a_new_directory_that_is_removed_afterwards),
+        TEST(the_directory_of_a_running_program_can_be_renamed),
+        TEST(an_orphan_of_an_ended_job_is_found_and_killed),
+        TEST(reaping_does_not_take_processes_of_the_table),
         TEST(reaping_does_not_wait_until_no_program_is_to_be_started),
-        TEST(a_thousand_processes_leave_nothing_behind),
-        TEST(freeing_the_table_ends_what_runs),
+        TEST(a_thousand_processes_leave_no_resources),
+        TEST(freeing_the_table_kills_running_programs),
     };
     (void)signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);

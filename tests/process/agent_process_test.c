@@ -46,7 +46,7 @@ static void a_hundred_thousand_lines_arrive_in_order(void **state)
     arcp_buf_fini(&want);
 }
 
-static void a_line_of_the_limit_is_taken_and_a_longer_one_refused(void **state)
+static void a_line_at_the_limit_is_accepted_and_a_longer_one_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -76,7 +76,7 @@ static void a_line_of_the_limit_is_taken_and_a_longer_one_refused(void **state)
     }
 }
 
-static void a_plain_programs_output_comes_as_it_is(void **state)
+static void output_of_a_plain_program_is_delivered_unchanged(void **state)
 {
     (void)state;
     rig.spec.is_plain = true;
@@ -131,7 +131,7 @@ static void the_last_two_kib_of_standard_error_are_kept(void **state)
 
 /* ---- being held back ---- */
 
-static void a_paused_program_waits_at_its_full_pipe_and_nothing_is_lost(void **state)
+static void a_paused_program_blocks_at_its_full_pipe_and_no_output_is_lost(void **state)
 {
     (void)state;
     const char *const argv[] = {PROBE, "lines", "50000", NULL};
@@ -162,7 +162,7 @@ static void a_paused_program_waits_at_its_full_pipe_and_nothing_is_lost(void **s
     assert_int_equal(owner.line_count, 50000);
 }
 
-static void what_a_paused_program_wrote_is_read_when_it_has_ended(void **state)
+static void output_of_a_paused_program_is_read_after_its_end(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "echo last words");
@@ -173,7 +173,7 @@ static void what_a_paused_program_wrote_is_read_when_it_has_ended(void **state)
 
 /* ---- input ---- */
 
-static void it_gets_lines_until_its_input_is_closed(void **state)
+static void a_program_gets_lines_until_its_input_is_closed(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "cat");
@@ -239,7 +239,7 @@ static void input_that_is_not_read_is_refused_beyond_a_limit(void **state)
     assert_int_equal(owner.end.code, SIGKILL);
 }
 
-static void a_program_that_closes_its_input_is_no_error(void **state)
+static void a_program_may_close_its_input(void **state)
 {
     (void)state;
     process_rig_run_shell(&rig, &owner, "exec <&-; echo closed; sleep 0.05; echo done");
@@ -258,18 +258,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(lines_come_one_by_one_and_the_last_needs_no_line_feed),
         TEST(a_hundred_thousand_lines_arrive_in_order),
-        TEST(a_line_of_the_limit_is_taken_and_a_longer_one_refused),
-        TEST(a_plain_programs_output_comes_as_it_is),
+        TEST(a_line_at_the_limit_is_accepted_and_a_longer_one_refused),
+        TEST(output_of_a_plain_program_is_delivered_unchanged),
         TEST(standard_error_comes_in_lines),
         TEST(a_line_of_standard_error_is_cut_at_64_kib),
         TEST(the_last_two_kib_of_standard_error_are_kept),
-        TEST(a_paused_program_waits_at_its_full_pipe_and_nothing_is_lost),
-        TEST(what_a_paused_program_wrote_is_read_when_it_has_ended),
-        TEST(it_gets_lines_until_its_input_is_closed),
+        TEST(a_paused_program_blocks_at_its_full_pipe_and_no_output_is_lost),
+        TEST(output_of_a_paused_program_is_read_after_its_end),
+        TEST(a_program_gets_lines_until_its_input_is_closed),
         TEST(an_input_without_bytes_ends_at_once),
         TEST(eight_mib_are_queued_without_blocking_and_arrive),
         TEST(input_that_is_not_read_is_refused_beyond_a_limit),
-        TEST(a_program_that_closes_its_input_is_no_error),
+        TEST(a_program_may_close_its_input),
     };
     (void)signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #include "process/process.h"
 #include "support/process_support.h"
 
-static void at_the_end_every_child_is_ended_and_theirs(void **state)
+static void ending_children_kills_all_descendants(void **state)
 {
     (void)state;
     pid_t pids[3] = {0};
@@ -30,7 +30,7 @@ static void at_the_end_every_child_is_ended_and_theirs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_the_end_every_child_is_ended_and_theirs),
+        cmocka_unit_test(ending_children_kills_all_descendants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void check_pairs(const char *const *want)
     assert_null(count == 0 ? NULL : environment.pairs[count]);
 }
 
-static void it_begins_clean(void **state)
+static void an_environment_begins_clean(void **state)
 {
     (void)state;
     arcp__environment_base(&environment, NULL);
@@ -68,7 +68,7 @@ static void another_user_has_another_home(void **state)
     check_pairs((const char *const[]){"PATH=/bin:/usr/bin", "TZ=UTC", want, NULL});
 }
 
-static void what_is_passed_replaces_and_adds(void **state)
+static void passed_variables_replace_and_add(void **state)
 {
     (void)state;
     arcp__environment_base(&environment, NULL);
@@ -102,10 +102,8 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(it_begins_clean),
-        TEST(there_is_always_a_path),
-        TEST(another_user_has_another_home),
-        TEST(what_is_passed_replaces_and_adds),
+        TEST(an_environment_begins_clean),   TEST(there_is_always_a_path),
+        TEST(another_user_has_another_home), TEST(passed_variables_replace_and_add),
         TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

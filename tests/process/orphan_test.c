@@ -224,7 +224,7 @@ static void a_run_has_a_directory_that_others_pass_through_and_cannot_list(void 
     assert_int_equal(count_in(base), 0);
 }
 
-static void runs_of_one_base_leave_each_other_alone(void **state)
+static void runs_in_one_base_directory_do_not_touch_each_other(void **state)
 {
     (void)state;
     arcp__work_directory *first = NULL;
@@ -247,7 +247,7 @@ static void runs_of_one_base_leave_each_other_alone(void **state)
     end_couple(made);
 }
 
-static void what_a_killed_run_left_is_swept_by_the_next(void **state)
+static void the_next_run_cleans_up_after_a_killed_run(void **state)
 {
     (void)state;
     arcp__work_directory *run = NULL;
@@ -276,7 +276,7 @@ static void what_a_killed_run_left_is_swept_by_the_next(void **state)
     arcp__work_directory_close(run);
 }
 
-static void notes_that_are_none_do_no_harm(void **state)
+static void invalid_notes_are_ignored(void **state)
 {
     (void)state;
     arcp__work_directory *run = NULL;
@@ -304,7 +304,7 @@ static void notes_that_are_none_do_no_harm(void **state)
     arcp__work_directory_close(run);
 }
 
-static void a_base_that_cannot_be_used_says_so(void **state)
+static void an_unusable_base_directory_is_reported(void **state)
 {
     (void)state;
     arcp__work_directory *run = NULL;
@@ -320,7 +320,7 @@ static void a_base_that_cannot_be_used_says_so(void **state)
 
 /* ---- removing ---- */
 
-static void a_tree_is_removed_whatever_is_in_it(void **state)
+static void a_tree_is_removed_with_any_content(void **state)
 {
     (void)state;
     static const char *const rows[] = {
@@ -363,7 +363,7 @@ static void a_link_in_place_of_a_directory_is_not_followed(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void a_directory_for_a_user_is_that_users_alone(void **state)
+static void a_directory_for_a_user_is_accessible_to_that_user_only(void **state)
 {
     (void)state;
     arcp_error error = {0};
@@ -391,13 +391,13 @@ int main(void)
         TEST(only_exactly_the_noted_process_is_killed),
         TEST(members_of_a_group_without_its_first_are_killed_when_they_are_marked),
         TEST(a_run_has_a_directory_that_others_pass_through_and_cannot_list),
-        TEST(runs_of_one_base_leave_each_other_alone),
-        TEST(what_a_killed_run_left_is_swept_by_the_next),
-        TEST(notes_that_are_none_do_no_harm),
-        TEST(a_base_that_cannot_be_used_says_so),
-        TEST(a_tree_is_removed_whatever_is_in_it),
+        TEST(runs_in_one_base_directory_do_not_touch_each_other),
+        TEST(the_next_run_cleans_up_after_a_killed_run),
+        TEST(invalid_notes_are_ignored),
+        TEST(an_unusable_base_directory_is_reported),
+        TEST(a_tree_is_removed_with_any_content),
         TEST(a_link_in_place_of_a_directory_is_not_followed),
-        TEST(a_directory_for_a_user_is_that_users_alone),
+        TEST(a_directory_for_a_user_is_accessible_to_that_user_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

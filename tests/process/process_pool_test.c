@@ -75,7 +75,7 @@ static void take(process_owner *owner)
     arcp__agent_process_set_callbacks(owner->process, &callbacks);
 }
 
-static void as_many_wait_as_were_asked_for(void **state)
+static void a_pool_starts_as_many_processes_as_requested(void **state)
 {
     (void)state;
     assert_int_equal(arcp__process_table_count(rig.table), 0);
@@ -86,7 +86,7 @@ static void as_many_wait_as_were_asked_for(void **state)
     assert_int_equal(arcp__process_table_count(rig.table), 2);
 }
 
-static void one_that_is_taken_serves_and_is_replaced(void **state)
+static void a_process_that_is_taken_is_replaced(void **state)
 {
     (void)state;
     process_owner owner;
@@ -101,7 +101,7 @@ static void one_that_is_taken_serves_and_is_replaced(void **state)
     process_owner_fini(&owner);
 }
 
-static void what_it_wrote_while_it_waited_comes_with_the_job(void **state)
+static void output_of_a_waiting_process_is_delivered_to_its_job(void **state)
 {
     (void)state;
     process_owner owner;
@@ -116,7 +116,7 @@ static void what_it_wrote_while_it_waited_comes_with_the_job(void **state)
     process_owner_fini(&owner);
 }
 
-static void each_has_a_directory_of_its_own_that_becomes_the_jobs(void **state)
+static void a_warm_process_has_a_directory_that_becomes_the_jobs(void **state)
 {
     (void)state;
     process_owner owner;
@@ -135,7 +135,7 @@ static void each_has_a_directory_of_its_own_that_becomes_the_jobs(void **state)
     run_until(&rig, access(job, F_OK) != 0);
 }
 
-static void one_that_died_while_it_waited_is_replaced_and_told_of(void **state)
+static void a_waiting_process_that_ended_is_reported_and_replaced(void **state)
 {
     (void)state;
     static const char *const dies[] = {"/bin/sh", "-c", "echo sorry >&2; exit 3", NULL};
@@ -149,7 +149,7 @@ static void one_that_died_while_it_waited_is_replaced_and_told_of(void **state)
     assert_int_equal(errors, 0);
 }
 
-static void one_that_has_just_died_is_not_handed_out(void **state)
+static void a_process_that_has_just_ended_is_not_handed_out(void **state)
 {
     (void)state;
     options.size = 1;
@@ -165,7 +165,7 @@ static void one_that_has_just_died_is_not_handed_out(void **state)
     run_until(&rig, arcp__process_pool_waiting(pool) == 0);
 }
 
-static void a_failing_program_is_tried_less_and_less_often(void **state)
+static void a_failing_program_is_started_with_growing_pauses(void **state)
 {
     (void)state;
     static const char *const missing[] = {"/no/such/program", NULL};
@@ -183,7 +183,7 @@ static void a_failing_program_is_tried_less_and_less_often(void **state)
     assert_int_equal(entries_of(rig.run), 0);
 }
 
-static void a_pool_that_is_freed_ends_those_that_wait(void **state)
+static void freeing_a_pool_kills_its_waiting_processes(void **state)
 {
     (void)state;
     fill(waits);
@@ -199,14 +199,14 @@ static void a_pool_that_is_freed_ends_those_that_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(as_many_wait_as_were_asked_for),
-        TEST(one_that_is_taken_serves_and_is_replaced),
-        TEST(what_it_wrote_while_it_waited_comes_with_the_job),
-        TEST(each_has_a_directory_of_its_own_that_becomes_the_jobs),
-        TEST(one_that_died_while_it_waited_is_replaced_and_told_of),
-        TEST(one_that_has_just_died_is_not_handed_out),
-        TEST(a_failing_program_is_tried_less_and_less_often),
-        TEST(a_pool_that_is_freed_ends_those_that_wait),
+        TEST(a_pool_starts_as_many_processes_as_requested),
+        TEST(a_process_that_is_taken_is_replaced),
+        TEST(output_of_a_waiting_process_is_delivered_to_its_job),
+        TEST(a_warm_process_has_a_directory_that_becomes_the_jobs),
+        TEST(a_waiting_process_that_ended_is_reported_and_replaced),
+        TEST(a_process_that_has_just_ended_is_not_handed_out),
+        TEST(a_failing_program_is_started_with_growing_pauses),
+        TEST(freeing_a_pool_kills_its_waiting_processes),
     };
     (void)signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ static void run_all(const char *const scripts[PROGRAMS])
     }
 }
 
-static void who_writes_much_delays_others_by_so_many_lines(void **state)
+static void a_busy_program_delays_others_by_a_bounded_number_of_lines(void **state)
 {
     static const char *const rows[][PROGRAMS] = {
         {"yes f | head -n 32768", "yes b | head -n 3000", "yes f | head -n 32768"},
@@ -130,7 +130,7 @@ static void who_writes_much_delays_others_by_so_many_lines(void **state)
     }
 }
 
-static void who_was_freed_says_nothing_more(void **state)
+static void no_callback_follows_a_free(void **state)
 {
     static const char *const argv[] = {"/bin/sh", "-c", "yes f | head -n 32768", NULL};
     arcp__agent_process *process = NULL;
@@ -152,8 +152,8 @@ static void who_was_freed_says_nothing_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(who_writes_much_delays_others_by_so_many_lines),
-        TEST(who_was_freed_says_nothing_more),
+        TEST(a_busy_program_delays_others_by_a_bounded_number_of_lines),
+        TEST(no_callback_follows_a_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

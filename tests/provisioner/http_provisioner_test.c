@@ -297,7 +297,7 @@ static void what_is_wrong_with_a_template_is_named(void **state)
                                        "ARCP_TEST_NO_SUCH is not set");
 }
 
-static void a_key_that_would_be_cut_is_refused(void **state)
+static void a_key_that_would_be_truncated_is_refused(void **state)
 {
     fixture *f = *state;
     char path[] = "/tmp/arcp-key-XXXXXX";
@@ -461,7 +461,7 @@ int main(void)
         t(a_slow_upstream_holds_up_nobody_else),
         t(requests_under_way_are_given_up_with_the_provisioner),
         t(what_is_wrong_with_a_template_is_named),
-        t(a_key_that_would_be_cut_is_refused),
+        t(a_key_that_would_be_truncated_is_refused),
         t(nothing_slips_into_a_header_or_out_of_a_string),
         t(a_revocation_that_would_name_nothing_is_not_sent),
         t(nobody_s_name_is_a_step_upwards_in_a_url),

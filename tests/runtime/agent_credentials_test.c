@@ -180,7 +180,7 @@ static void an_agent_gets_its_job_s_credential(void **state)
     assert_non_null(strstr(got.first, "\"value\":\"hush-2\""));
 }
 
-static void an_answer_that_cannot_be_understood_gives_no_job_a_value(void **state)
+static void an_invalid_provisioner_result_fails_the_job(void **state)
 {
     const damager rows[] = {
         {.struct_size = sizeof(arcp_provision_result), .outcome = ARCP_PROVISION_ABSENT + 1},
@@ -237,7 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_agent_gets_its_job_s_credential, set_up, tear_down),
-        cmocka_unit_test(an_answer_that_cannot_be_understood_gives_no_job_a_value),
+        cmocka_unit_test(an_invalid_provisioner_result_fails_the_job),
         cmocka_unit_test_setup_teardown(an_agent_without_a_credential_has_an_empty_list, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_agent_finds_the_new_value_after_a_rotation,

@@ -121,7 +121,7 @@ static void quick(arcp_agent_call *call, void *user)
     arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
 }
 
-static void callbacks_stay(void **state)
+static void callback_agents_are_kept(void **state)
 {
     (void)state;
     runtime_rig_add(&rig, "quick", ARCP_AGENT_NON_BLOCKING, quick, NULL);
@@ -142,7 +142,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(max_jobs_counts_the_jobs_from_before_a_reload, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(callbacks_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(callback_agents_are_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

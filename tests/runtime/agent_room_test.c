@@ -207,7 +207,7 @@ static void on_turn(uv_check_t *turn)
     said_before = t.said;
 }
 
-static void other_handles_have_their_turn_while_an_agent_says_all_that_it_can(void **state)
+static void other_handles_are_served_while_an_agent_sends_all_that_it_can(void **state)
 {
     static runtime_rig rig;
     uv_check_t turn;
@@ -293,7 +293,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             an_agent_on_a_thread_of_its_own_is_notified_after_each_refusal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
-            other_handles_have_their_turn_while_an_agent_says_all_that_it_can, set_up, tear_down),
+            other_handles_are_served_while_an_agent_sends_all_that_it_can, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_agent_whose_client_did_not_read_is_notified_when_it_does,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(

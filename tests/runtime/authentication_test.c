@@ -218,7 +218,7 @@ static peer *hello_and_ask(rig *r, unsigned at, const char *token, const keeper 
 
 /* ---- tests ---- */
 
-static void without_a_verifier_nobody_comes_in(void **state)
+static void without_a_verifier_every_token_is_refused(void **state)
 {
     rig r;
     (void)state;
@@ -229,7 +229,7 @@ static void without_a_verifier_nobody_comes_in(void **state)
     stop(&r);
 }
 
-static void an_answer_may_come_later(void **state)
+static void a_verifier_may_answer_later(void **state)
 {
     rig r;
     keeper k;
@@ -264,7 +264,7 @@ static void accept_with_a_wrong_size(void *user, arcp_token_question *question)
     arcp_token_question_answer(question, &said);
 }
 
-static void an_answer_that_cannot_be_read_lets_nobody_in(void **state)
+static void an_invalid_answer_of_a_verifier_refuses_the_token(void **state)
 {
     rig r;
     (void)state;
@@ -283,7 +283,7 @@ static void *answer_ok(void *question)
     return NULL;
 }
 
-static void an_answer_may_come_on_another_thread(void **state)
+static void a_verifier_may_answer_on_another_thread(void **state)
 {
     rig r;
     keeper k;
@@ -305,7 +305,7 @@ static void an_answer_may_come_on_another_thread(void **state)
     stop(&r);
 }
 
-static void frames_sent_behind_the_hello_wait_for_the_answer(void **state)
+static void frames_sent_after_the_hello_wait_for_the_verifier(void **state)
 {
     static const char list[] = "{\"arcp\":\"1.1\",\"id\":\"l\",\"type\":\"session.list_jobs\","
                                "\"payload\":{}}";
@@ -325,7 +325,7 @@ static void frames_sent_behind_the_hello_wait_for_the_answer(void **state)
     stop(&r);
 }
 
-static void a_peer_that_has_gone_does_no_harm(void **state)
+static void a_peer_may_disconnect_before_the_verifier_answers(void **state)
 {
     rig r;
     keeper k;
@@ -350,7 +350,7 @@ static void a_peer_that_has_gone_does_no_harm(void **state)
     stop(&r);
 }
 
-static void a_question_may_outlive_the_runtime(void **state)
+static void a_verification_may_outlive_the_runtime(void **state)
 {
     rig r;
     keeper k;
@@ -367,7 +367,7 @@ static void a_question_may_outlive_the_runtime(void **state)
     answer(k.questions[1], ARCP_E_UNAUTHENTICATED, "");
 }
 
-static void one_verifier_after_the_other_is_asked(void **state)
+static void verifiers_are_called_one_after_the_other(void **state)
 {
     const struct {
         void (*first)(void *user, arcp_token_question *question);
@@ -397,7 +397,7 @@ static void one_verifier_after_the_other_is_asked(void **state)
     }
 }
 
-static void a_name_that_is_none_is_nobody(void **state)
+static void an_invalid_principal_name_is_refused(void **state)
 {
     char longest[ARCP_PRINCIPAL_BYTES_MAX + 2] = {0};
     memset(longest, 'x', ARCP_PRINCIPAL_BYTES_MAX + 1);
@@ -421,7 +421,7 @@ static void a_name_that_is_none_is_nobody(void **state)
     stop(&r);
 }
 
-static void so_many_questions_are_open_and_no_more(void **state)
+static void the_number_of_pending_verifications_is_bounded(void **state)
 {
     rig r;
     keeper k;
@@ -445,7 +445,7 @@ static void so_many_questions_are_open_and_no_more(void **state)
 }
 
 /* Or coming and going would fill a slow verifier's queue without end. */
-static void a_question_counts_although_its_peer_has_gone(void **state)
+static void a_verification_counts_after_its_peer_has_disconnected(void **state)
 {
     rig r;
     keeper k;
@@ -498,17 +498,17 @@ static void replaced_verifiers_stay_until_they_have_answered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_verifier_nobody_comes_in),
-        cmocka_unit_test(an_answer_may_come_later),
-        cmocka_unit_test(an_answer_may_come_on_another_thread),
-        cmocka_unit_test(an_answer_that_cannot_be_read_lets_nobody_in),
-        cmocka_unit_test(frames_sent_behind_the_hello_wait_for_the_answer),
-        cmocka_unit_test(a_peer_that_has_gone_does_no_harm),
-        cmocka_unit_test(a_question_may_outlive_the_runtime),
-        cmocka_unit_test(one_verifier_after_the_other_is_asked),
-        cmocka_unit_test(a_name_that_is_none_is_nobody),
-        cmocka_unit_test(so_many_questions_are_open_and_no_more),
-        cmocka_unit_test(a_question_counts_although_its_peer_has_gone),
+        cmocka_unit_test(without_a_verifier_every_token_is_refused),
+        cmocka_unit_test(a_verifier_may_answer_later),
+        cmocka_unit_test(a_verifier_may_answer_on_another_thread),
+        cmocka_unit_test(an_invalid_answer_of_a_verifier_refuses_the_token),
+        cmocka_unit_test(frames_sent_after_the_hello_wait_for_the_verifier),
+        cmocka_unit_test(a_peer_may_disconnect_before_the_verifier_answers),
+        cmocka_unit_test(a_verification_may_outlive_the_runtime),
+        cmocka_unit_test(verifiers_are_called_one_after_the_other),
+        cmocka_unit_test(an_invalid_principal_name_is_refused),
+        cmocka_unit_test(the_number_of_pending_verifications_is_bounded),
+        cmocka_unit_test(a_verification_counts_after_its_peer_has_disconnected),
         cmocka_unit_test(replaced_verifiers_stay_until_they_have_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

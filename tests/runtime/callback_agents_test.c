@@ -59,7 +59,7 @@ static void tell_everything(arcp_agent_call *call, void *user)
     arcp_buf_fini(&details);
 }
 
-static void a_blocking_agent_says_all_kinds_of_things_in_order(void **state)
+static void messages_of_a_blocking_agent_keep_their_order(void **state)
 {
     (void)state;
     runtime_rig_add(&rig, "teller", ARCP_AGENT_BLOCKING, tell_everything, NULL);
@@ -85,7 +85,7 @@ static void spend_a_little(arcp_agent_call *call, void *user)
     assert_int_equal(arcp_agent_metric(call, "latency", "7", "ms", &error), ARCP_OK);
 }
 
-static void what_callback_agents_spend_is_counted_with_and_without_a_budget(void **state)
+static void costs_of_callback_agents_are_counted_with_and_without_a_budget(void **state)
 {
     static const char *const leases[] = {"", ",\"lease_request\":{\"cost.budget\":[\"USD:1\"]}"};
     static const char *const sums[] = {"{currency=\"USD\"} 1.75\n", "{currency=\"USD\"} 3.5\n"};
@@ -161,7 +161,7 @@ static void forge(arcp_agent_call *call, void *user)
     arcp_buf_fini(&reply);
 }
 
-static void an_agent_cannot_say_what_the_runtime_says(void **state)
+static void an_agent_cannot_send_events_of_the_runtime(void **state)
 {
     (void)state;
     runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
@@ -175,7 +175,7 @@ static void an_agent_cannot_say_what_the_runtime_says(void **state)
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.result\""), "\"result\":null"));
 }
 
-static void a_non_blocking_agent_ends_when_it_says_so(void **state)
+static void a_non_blocking_agent_ends_its_job_itself(void **state)
 {
     (void)state;
     runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
@@ -197,7 +197,7 @@ static unsigned long long commits(void)
     return count;
 }
 
-static void what_an_agent_says_at_once_on_the_loop_is_written_with_its_start(void **state)
+static void messages_that_an_agent_puts_at_its_start_are_written_with_it(void **state)
 {
     (void)state;
     runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
@@ -215,7 +215,7 @@ static void fail_with_details(arcp_agent_call *call, void *user)
     arcp_agent_fail(call, ARCP_E_PERMISSION_DENIED, "not for you", ARCP_SPAN_LITERAL("{\"x\":1}"));
 }
 
-static void an_agents_error_keeps_code_message_and_details(void **state)
+static void the_error_of_an_agent_keeps_code_message_and_details(void **state)
 {
     (void)state;
     runtime_rig_add(&rig, "denier", ARCP_AGENT_BLOCKING, fail_with_details, NULL);
@@ -233,7 +233,7 @@ static void wait_for_cancel(arcp_agent_call *call, void *user)
     }
 }
 
-static void a_cancelled_blocking_agent_is_told_and_its_job_ends(void **state)
+static void a_cancelled_blocking_agent_is_notified_and_its_job_ends(void **state)
 {
     (void)state;
     runtime_rig_add(&rig, "waiter", ARCP_AGENT_BLOCKING, wait_for_cancel, NULL);
@@ -267,7 +267,7 @@ static void outstay(arcp_agent_call *call, void *user)
                                   ARCP_SPAN_LITERAL("{\"tool\":\"ls\",\"call_id\":\"c1\"}"), NULL);
 }
 
-static void an_agent_whose_job_is_over_has_no_authority(void **state)
+static void an_agent_whose_job_has_ended_has_no_authority(void **state)
 {
     late_answers late = {ARCP_OK, ARCP_OK, ARCP_OK, true};
     arcp_settings settings;
@@ -427,7 +427,7 @@ static void fail_in_poverty(arcp_agent_call *call, void *user)
 }
 
 /* Also while memory stays away: that it has returned needs none. */
-static void a_failure_that_there_is_no_memory_for_is_no_success(void **state)
+static void a_job_does_not_succeed_if_its_failure_cannot_be_reported(void **state)
 {
     static const failing_alloc_mode modes[] = {FAILING_ALLOC_ONE, FAILING_ALLOC_ALL_AFTER};
     poor_agent agent = {.fired = true};
@@ -457,7 +457,7 @@ static void ask_in_poverty(arcp_agent_call *call, void *user)
     arcp_agent_succeed(call, arcp_span_make(NULL, 0));
 }
 
-static void a_grant_that_must_be_recorded_and_cannot_be_is_none(void **state)
+static void an_operation_is_denied_if_its_grant_cannot_be_recorded(void **state)
 {
     static const struct {
         bool logs_grants;
@@ -497,7 +497,7 @@ static bool is_true(void *user)
     return *(const bool *)user;
 }
 
-static void a_connection_served_with_wrong_options_is_taken_over_and_closed(void **state)
+static void serving_with_invalid_options_closes_the_connection(void **state)
 {
     arcp_error error = {0};
     arcp_serve_options options = arcp_serve_options_init();
@@ -513,7 +513,7 @@ static void a_connection_served_with_wrong_options_is_taken_over_and_closed(void
     runtime_rig_until(&rig, is_true, &is_closed);
 }
 
-static void an_agent_must_have_something_to_run(void **state)
+static void an_agent_without_run_is_refused(void **state)
 {
     arcp_error error = {0};
     arcp_agent agent = arcp_agent_init();
@@ -563,29 +563,29 @@ static void a_vtable_of_another_release_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_blocking_agent_says_all_kinds_of_things_in_order, set_up,
+        cmocka_unit_test_setup_teardown(messages_of_a_blocking_agent_keep_their_order, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
-            what_callback_agents_spend_is_counted_with_and_without_a_budget, set_up, tear_down),
-        cmocka_unit_test(an_agent_whose_job_is_over_has_no_authority),
-        cmocka_unit_test_setup_teardown(a_failure_that_there_is_no_memory_for_is_no_success, set_up,
-                                        tear_down),
-        cmocka_unit_test(a_grant_that_must_be_recorded_and_cannot_be_is_none),
+            costs_of_callback_agents_are_counted_with_and_without_a_budget, set_up, tear_down),
+        cmocka_unit_test(an_agent_whose_job_has_ended_has_no_authority),
+        cmocka_unit_test_setup_teardown(a_job_does_not_succeed_if_its_failure_cannot_be_reported,
+                                        set_up, tear_down),
+        cmocka_unit_test(an_operation_is_denied_if_its_grant_cannot_be_recorded),
         cmocka_unit_test(a_denied_target_is_recorded_with_a_thousand_bytes),
-        cmocka_unit_test_setup_teardown(
-            a_connection_served_with_wrong_options_is_taken_over_and_closed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_agent_must_have_something_to_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(serving_with_invalid_options_closes_the_connection, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_without_run_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_vtable_of_another_release_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_agent_cannot_say_what_the_runtime_says, set_up,
+        cmocka_unit_test_setup_teardown(an_agent_cannot_send_events_of_the_runtime, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
-            what_an_agent_says_at_once_on_the_loop_is_written_with_its_start, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_non_blocking_agent_ends_when_it_says_so, set_up,
+            messages_that_an_agent_puts_at_its_start_are_written_with_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_non_blocking_agent_ends_its_job_itself, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(an_agents_error_keeps_code_message_and_details, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_cancelled_blocking_agent_is_told_and_its_job_ends, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_error_of_an_agent_keeps_code_message_and_details,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cancelled_blocking_agent_is_notified_and_its_job_ends,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_delegating_agent_waits_for_its_child, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap, set_up, tear_down),

@@ -112,7 +112,7 @@ static void every_submit_is_accepted_before_half_of_the_programs_are_started(voi
     assert_in_range(started(), 0, JOBS / 2);
 }
 
-static void a_job_that_is_cancelled_in_line_never_starts_its_program(void **state)
+static void a_job_that_is_cancelled_in_the_queue_never_starts_its_program(void **state)
 {
     (void)state;
     size_t want = JOBS - 1;
@@ -125,7 +125,7 @@ static void a_job_that_is_cancelled_in_line_never_starts_its_program(void **stat
     assert_int_equal(started(), JOBS - 1);
 }
 
-static void what_a_job_is_told_in_line_comes_behind_its_start(void **state)
+static void lines_for_a_queued_job_follow_its_job_start(void **state)
 {
     (void)state;
     arcp__job *job = NULL;
@@ -192,14 +192,14 @@ static void a_job_waits_for_one_program_of_each_other_principal(void **state)
     bob->ops->free(bob);
 }
 
-static void a_runtime_stops_with_jobs_in_line(void **state)
+static void a_runtime_stops_with_queued_jobs(void **state)
 {
     (void)state;
     submit_all();
     assert_in_range(started(), 0, JOBS - 1); /* tear_down does the rest */
 }
 
-static void a_runtime_is_freed_with_jobs_in_line(void **state)
+static void a_runtime_is_freed_with_queued_jobs(void **state)
 {
     (void)state;
     submit_all();
@@ -218,14 +218,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_program_is_started_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             every_submit_is_accepted_before_half_of_the_programs_are_started, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_job_that_is_cancelled_in_line_never_starts_its_program,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_job_is_told_in_line_comes_behind_its_start, set_up,
+        cmocka_unit_test_setup_teardown(
+            a_job_that_is_cancelled_in_the_queue_never_starts_its_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lines_for_a_queued_job_follow_its_job_start, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_job_waits_for_one_program_of_each_other_principal, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_runtime_stops_with_jobs_in_line, set_up, tear_down),
-        cmocka_unit_test_setup(a_runtime_is_freed_with_jobs_in_line, set_up),
+        cmocka_unit_test_setup_teardown(a_runtime_stops_with_queued_jobs, set_up, tear_down),
+        cmocka_unit_test_setup(a_runtime_is_freed_with_queued_jobs, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

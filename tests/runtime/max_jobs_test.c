@@ -27,7 +27,7 @@ static bool one_waits(void *user)
 }
 
 /* One that waits is given its job at once: not in a later turn, as one that is to be started. */
-static void a_program_that_has_ended_has_left_room_for_the_next(void **state)
+static void a_program_that_has_ended_no_longer_counts_under_max_jobs(void **state)
 {
     static fixture f;
     arcp_runtime_options options = arcp_runtime_options_init();
@@ -56,7 +56,7 @@ static void a_program_that_has_ended_has_left_room_for_the_next(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_that_has_ended_has_left_room_for_the_next),
+        cmocka_unit_test(a_program_that_has_ended_no_longer_counts_under_max_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void three_lines_of_shell_are_a_complete_agent(void **state)
+static void a_shell_script_of_three_lines_is_a_complete_agent(void **state)
 {
     (void)state;
     runtime_rig_register_sh(
@@ -69,7 +69,7 @@ static void an_agent_gets_a_clean_environment_and_a_directory_of_its_own(void **
     runtime_rig_until(&rig, does_not_exist, path);
 }
 
-static void how_a_program_ends_is_what_the_job_says(void **state)
+static void the_end_of_a_job_follows_the_exit_of_its_program(void **state)
 {
     (void)state;
     static const struct {
@@ -231,7 +231,7 @@ static void a_warm_process_serves_one_job_and_is_replaced(void **state)
     }
 }
 
-static void two_hundred_processes_leave_nothing_behind(void **state)
+static void two_hundred_processes_leave_no_resources(void **state)
 {
     (void)state;
     runtime_rig_register_sh(&rig, "short", "exit 0", NULL);
@@ -253,7 +253,7 @@ static void two_hundred_processes_leave_nothing_behind(void **state)
     assert_int_equal(entries_of(run), 0);
 }
 
-static void a_full_pipe_holds_a_chatty_program_back_and_nothing_is_lost(void **state)
+static void a_program_blocks_at_a_full_pipe_and_no_output_is_lost(void **state)
 {
     (void)state;
     runtime_rig_register_sh(&rig, "chatty",
@@ -269,11 +269,12 @@ static void a_full_pipe_holds_a_chatty_program_back_and_nothing_is_lost(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(three_lines_of_shell_are_a_complete_agent, set_up,
+        cmocka_unit_test_setup_teardown(a_shell_script_of_three_lines_is_a_complete_agent, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             an_agent_gets_a_clean_environment_and_a_directory_of_its_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(how_a_program_ends_is_what_the_job_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_a_job_follows_the_exit_of_its_program, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_program_that_cannot_be_started_fails_its_job_only, set_up,
                                         tear_down),
         cmocka_unit_test(a_missing_program_is_reported_when_it_is_registered),
@@ -282,9 +283,9 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_warm_process_serves_one_job_and_is_replaced, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(two_hundred_processes_leave_nothing_behind, set_up,
+        cmocka_unit_test_setup_teardown(two_hundred_processes_leave_no_resources, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_full_pipe_holds_a_chatty_program_back_and_nothing_is_lost,
+        cmocka_unit_test_setup_teardown(a_program_blocks_at_a_full_pipe_and_no_output_is_lost,
                                         set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static void open_busy(runtime_rig *rig, uv_check_t *turn, uv_check_cb watch)
     turn->data = rig;
 }
 
-static void other_handles_have_their_turn_while_a_store_is_busy(void **state)
+static void other_handles_are_served_while_a_store_is_busy(void **state)
 {
     static runtime_rig rig;
     uv_check_t turn;
@@ -233,7 +233,7 @@ static void a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agen
     runtime_rig_stop(&rig);
 }
 
-static void what_few_jobs_change_is_one_batch(void **state)
+static void changes_of_few_jobs_are_one_batch(void **state)
 {
     static runtime_rig rig;
     (void)state;
@@ -245,7 +245,7 @@ static void what_few_jobs_change_is_one_batch(void **state)
 }
 
 /* Each refusal is a record, and nothing else makes any: they come in one turn of the loop. */
-static void what_a_client_causes_in_one_turn_goes_to_the_store_in_parts(void **state)
+static void changes_by_a_client_in_one_turn_are_stored_in_parts(void **state)
 {
     static runtime_rig rig;
     char last[32];
@@ -260,7 +260,7 @@ static void what_a_client_causes_in_one_turn_goes_to_the_store_in_parts(void **s
     runtime_rig_stop(&rig);
 }
 
-static void what_a_program_says_at_once_goes_to_the_store_in_parts(void **state)
+static void lines_that_a_program_writes_at_once_are_stored_in_parts(void **state)
 {
     static runtime_rig rig;
     char script[128];
@@ -275,7 +275,7 @@ static void what_a_program_says_at_once_goes_to_the_store_in_parts(void **state)
     runtime_rig_stop(&rig);
 }
 
-static void decisions_reach_the_log_before_the_store_gets_what_shows_them(void **state)
+static void decisions_are_logged_before_the_store_gets_their_events(void **state)
 {
     static runtime_rig rig;
     (void)state;
@@ -348,15 +348,15 @@ static void a_turn_waits_for_the_log_a_few_times_however_much_is_logged_in_it(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_handles_have_their_turn_while_a_store_is_busy),
+        cmocka_unit_test(other_handles_are_served_while_a_store_is_busy),
         cmocka_unit_test(agents_are_freed_in_each_turn_while_a_store_is_busy),
         cmocka_unit_test(
             a_store_with_nothing_to_do_gets_its_first_batch_before_the_last_agent_runs),
-        cmocka_unit_test(what_few_jobs_change_is_one_batch),
-        cmocka_unit_test(what_a_client_causes_in_one_turn_goes_to_the_store_in_parts),
-        cmocka_unit_test(what_a_program_says_at_once_goes_to_the_store_in_parts),
+        cmocka_unit_test(changes_of_few_jobs_are_one_batch),
+        cmocka_unit_test(changes_by_a_client_in_one_turn_are_stored_in_parts),
+        cmocka_unit_test(lines_that_a_program_writes_at_once_are_stored_in_parts),
         cmocka_unit_test(a_turn_waits_for_the_log_a_few_times_however_much_is_logged_in_it),
-        cmocka_unit_test(decisions_reach_the_log_before_the_store_gets_what_shows_them),
+        cmocka_unit_test(decisions_are_logged_before_the_store_gets_their_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void check_kept(arcp_store *store, const arcp_settings *settings, const a
     runtime_rig_stop(&rig);
 }
 
-static void a_store_in_memory_keeps_what_fits_there(void **state)
+static void a_store_in_memory_has_lower_limits(void **state)
 {
     arcp_settings want;
     (void)state;
@@ -32,7 +32,7 @@ static void a_store_in_memory_keeps_what_fits_there(void **state)
     check_kept(NULL, NULL, &want);
 }
 
-static void a_store_that_lasts_keeps_what_the_defaults_say(void **state)
+static void a_durable_store_has_the_default_limits(void **state)
 {
     arcp_settings want;
     arcp_store *store = NULL;
@@ -47,7 +47,7 @@ static void a_store_that_lasts_keeps_what_the_defaults_say(void **state)
     check_kept(store, NULL, &want);
 }
 
-static void settings_that_are_given_are_kept_as_they_are(void **state)
+static void explicit_settings_are_not_changed(void **state)
 {
     arcp_settings want;
     (void)state;
@@ -58,9 +58,9 @@ static void settings_that_are_given_are_kept_as_they_are(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_store_in_memory_keeps_what_fits_there),
-        cmocka_unit_test(a_store_that_lasts_keeps_what_the_defaults_say),
-        cmocka_unit_test(settings_that_are_given_are_kept_as_they_are),
+        cmocka_unit_test(a_store_in_memory_has_lower_limits),
+        cmocka_unit_test(a_durable_store_has_the_default_limits),
+        cmocka_unit_test(explicit_settings_are_not_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static bool lose(size_t nth)
     return has_failed;
 }
 
-static void a_runtime_without_memory_is_made_again_from_its_store(void **state)
+static void a_runtime_that_ran_out_of_memory_is_recreated_from_its_store(void **state)
 {
     (void)state;
     size_t nth = 1;
@@ -97,7 +97,7 @@ static void a_runtime_without_memory_is_made_again_from_its_store(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_runtime_without_memory_is_made_again_from_its_store),
+        cmocka_unit_test(a_runtime_that_ran_out_of_memory_is_recreated_from_its_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void asked_again_it_ends_what_runs_and_tells_the_first_who_asked(void **state)
+static void a_second_stop_ends_running_jobs_and_calls_the_first_callback(void **state)
 {
     runtime_rig *rig = *state;
     stop_under_job(rig, "echo begun; cat > /dev/null");
@@ -96,8 +96,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_result_of_a_job_that_finishes_in_time_is_sent, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(asked_again_it_ends_what_runs_and_tells_the_first_who_asked,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_second_stop_ends_running_jobs_and_calls_the_first_callback, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void a_sealed_value_opens_only_as_it_was_sealed(void **state)
     temp_dir_free(dir);
 }
 
-static void the_key_is_made_once_for_its_owner_only(void **state)
+static void the_key_file_is_created_once_and_readable_by_its_owner_only(void **state)
 {
     temp_dir *dir = temp_dir_new();
     const char *path = temp_dir_join(dir, "", "key");
@@ -88,7 +88,7 @@ static void check_refused(const char *path, arcp_status status)
     assert_non_null(strstr(error.message, path));
 }
 
-static void a_key_that_others_can_read_or_that_is_none_is_refused(void **state)
+static void a_key_file_that_others_can_read_or_that_is_invalid_is_refused(void **state)
 {
     temp_dir *dir = temp_dir_new();
     const char *path = temp_dir_join(dir, "", "key");
@@ -111,8 +111,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sealed_value_opens_only_as_it_was_sealed),
-        cmocka_unit_test(the_key_is_made_once_for_its_owner_only),
-        cmocka_unit_test(a_key_that_others_can_read_or_that_is_none_is_refused),
+        cmocka_unit_test(the_key_file_is_created_once_and_readable_by_its_owner_only),
+        cmocka_unit_test(a_key_file_that_others_can_read_or_that_is_invalid_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,7 +124,7 @@ static int tear_down(void **state)
     ",\"input\":{\"a\": 1},\"lease_request\":{\"fs.read\":[\"/srv/**\"],\"cost.budget\":["         \
     "\"USD:5\"]},\"lease_constraints\":{\"expires_at\":\"2190-01-01T00:00:00Z\"}"
 
-static void an_allowed_job_gets_what_it_would_get(void **state)
+static void an_allowed_job_is_not_changed(void **state)
 {
     (void)state;
     runtime_rig_submit(&rig, "mirror", SRV_AND_BUDGET);
@@ -138,7 +138,7 @@ static void an_allowed_job_gets_what_it_would_get(void **state)
     assert_true(rules.principal[0] != '\0');
 }
 
-static void a_narrowed_lease_is_what_the_job_gets(void **state)
+static void a_job_gets_the_narrowed_lease(void **state)
 {
     (void)state;
     rules.lease = "{\"fs.read\":[\"/srv/a\"],\"cost.budget\":[\"USD:2\"]}";
@@ -150,7 +150,7 @@ static void a_narrowed_lease_is_what_the_job_gets(void **state)
     assert_non_null(strstr(frame, "2189-01-01T00:00:00Z"));
 }
 
-static void limits_that_an_answer_leaves_out_stay(void **state)
+static void limits_that_an_answer_omits_are_kept(void **state)
 {
     (void)state;
     rules.lease = "{\"fs.read\":[\"/srv/a\"]}";
@@ -213,7 +213,7 @@ static void a_status_without_a_code_travels_as_internal_error(void **state)
     assert_non_null(strstr(frame, "refused by the runtime's submit policy"));
 }
 
-static void a_lease_from_upstream_bounds_what_may_be_asked(void **state)
+static void a_lease_from_upstream_bounds_requests(void **state)
 {
     (void)state;
     rules.within_upstream = true;
@@ -225,7 +225,7 @@ static void a_lease_from_upstream_bounds_what_may_be_asked(void **state)
     (void)runtime_rig_wait(&rig, "\"job.accepted\"");
 }
 
-static void it_is_asked_after_the_operators_policy(void **state)
+static void the_submit_policy_follows_the_operators_policy(void **state)
 {
     (void)state;
     arcp_error error = {0};
@@ -243,7 +243,7 @@ static void it_is_asked_after_the_operators_policy(void **state)
     assert_string_equal(rules.was_asked, "{\"fs.read\":[\"/srv/b/**\"]}");
 }
 
-static void a_delegation_is_asked_about_too(void **state)
+static void the_submit_policy_decides_delegations_too(void **state)
 {
     (void)state;
     runtime_rig_submit(
@@ -285,15 +285,15 @@ static void a_refused_delegation_is_a_tool_result_on_the_parent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_allowed_job_gets_what_it_would_get),
-        TEST(a_narrowed_lease_is_what_the_job_gets),
-        TEST(limits_that_an_answer_leaves_out_stay),
+        TEST(an_allowed_job_is_not_changed),
+        TEST(a_job_gets_the_narrowed_lease),
+        TEST(limits_that_an_answer_omits_are_kept),
         TEST(a_wider_answer_is_refused),
         TEST(a_refusal_keeps_code_message_and_details),
         TEST(a_status_without_a_code_travels_as_internal_error),
-        TEST(a_lease_from_upstream_bounds_what_may_be_asked),
-        TEST(it_is_asked_after_the_operators_policy),
-        TEST(a_delegation_is_asked_about_too),
+        TEST(a_lease_from_upstream_bounds_requests),
+        TEST(the_submit_policy_follows_the_operators_policy),
+        TEST(the_submit_policy_decides_delegations_too),
         TEST(a_refused_delegation_is_a_tool_result_on_the_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,14 +116,14 @@ static void flood_with(unsigned count)
     runtime_rig_stop(&rig);
 }
 
-static void who_pipelines_delays_others_by_so_many_frames(void **state)
+static void a_pipelining_client_delays_others_by_a_bounded_number_of_frames(void **state)
 {
     (void)state;
     flood_with(1);
     assert_in_range(most_between, 1, TURNS_OF_A_ROUND * arcp__turn_of_links.taker_frames);
 }
 
-static void several_that_pipeline_share_what_one_turn_has(void **state)
+static void several_pipelining_clients_share_one_turn(void **state)
 {
     (void)state;
     flood_with(FLOODS_MAX);
@@ -140,7 +140,7 @@ static bool is_at_its_limit(void *user)
     return unsent_of(user) >= PAUSE_BYTES;
 }
 
-static void who_reads_nothing_is_sent_no_more_than_its_limit(void **state)
+static void a_client_that_does_not_read_is_sent_no_more_than_its_limit(void **state)
 {
     (void)state;
     unsigned one = 1;
@@ -235,7 +235,7 @@ static void submit(const peer *to, const char *agent)
     say(to, text);
 }
 
-static void an_agent_that_says_much_delays_others_by_so_many_events(void **state)
+static void a_busy_agent_delays_others_by_a_bounded_number_of_events(void **state)
 {
     (void)state;
     runtime_rig_start(&rig, NULL);
@@ -262,10 +262,10 @@ static void an_agent_that_says_much_delays_others_by_so_many_events(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_pipelines_delays_others_by_so_many_frames),
-        cmocka_unit_test(several_that_pipeline_share_what_one_turn_has),
-        cmocka_unit_test(who_reads_nothing_is_sent_no_more_than_its_limit),
-        cmocka_unit_test(an_agent_that_says_much_delays_others_by_so_many_events),
+        cmocka_unit_test(a_pipelining_client_delays_others_by_a_bounded_number_of_frames),
+        cmocka_unit_test(several_pipelining_clients_share_one_turn),
+        cmocka_unit_test(a_client_that_does_not_read_is_sent_no_more_than_its_limit),
+        cmocka_unit_test(a_busy_agent_delays_others_by_a_bounded_number_of_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

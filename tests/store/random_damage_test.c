@@ -485,7 +485,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
     return text == NULL ? otherwise : strtoull(text, NULL, 10);
 }
 
-static void no_damage_is_passed_on_as_content(void **state)
+static void damaged_content_is_never_returned(void **state)
 {
     temp_dir *dir = temp_dir_new();
     original originals[2];
@@ -512,7 +512,7 @@ static void no_damage_is_passed_on_as_content(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_damage_is_passed_on_as_content),
+        cmocka_unit_test(damaged_content_is_never_returned),
     };
     return cmocka_run_group_tests_name("store_random_damage", tests, NULL, NULL);
 }

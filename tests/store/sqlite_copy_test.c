@@ -71,7 +71,7 @@ static void check_all(const char *path, told *all, arcp__sqlite_found *found)
     assert_int_equal(found->damages, all->count);
 }
 
-static void a_whole_store_is_counted(void **state)
+static void an_intact_store_is_counted(void **state)
 {
     fixture *self = *state;
     told all;
@@ -201,7 +201,7 @@ static arcp_status restore(fixture *self, const char *from, arcp_error *err)
     return arcp__sqlite_restore(&options, &found, err);
 }
 
-static void a_backup_takes_the_stores_place_without_its_sessions(void **state)
+static void a_restored_backup_has_no_sessions(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
@@ -225,7 +225,7 @@ static void a_backup_takes_the_stores_place_without_its_sessions(void **state)
     rig_close(rig);
 }
 
-static void a_restore_is_refused_and_changes_nothing(void **state)
+static void a_refused_restore_changes_nothing(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
@@ -253,7 +253,7 @@ static void a_restore_is_refused_and_changes_nothing(void **state)
 }
 
 /* A new machine; and a backup of the first version gets its checksums. */
-static void a_backup_becomes_a_store_where_none_was(void **state)
+static void a_backup_is_restored_where_no_store_exists(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
@@ -383,7 +383,7 @@ static void a_restore_that_was_killed_can_be_tried_again(void **state)
     assert_non_null(strstr(err.message, "s.db.replaced"));
 }
 
-static void a_backup_that_is_being_made_is_left_alone(void **state)
+static void a_backup_in_progress_is_not_overwritten(void **state)
 {
     fixture *self = *state;
     arcp_error err = {0};
@@ -431,7 +431,7 @@ static int fail_everywhere(fixture *self, fault_kind kind, bool restores)
     return tries;
 }
 
-static void what_a_failing_disk_stopped_leaves_no_files(void **state)
+static void a_copy_that_fails_leaves_no_files(void **state)
 {
     static const fault_kind kinds[] = {FAULT_WRITE_FULL, FAULT_WRITE, FAULT_SYNC, FAULT_READ};
     fixture *self = *state;
@@ -453,21 +453,21 @@ int main(void)
 {
     fault_vfs_install();
     const struct CMUnitTest tests[] = {
-        COPY_TEST(a_whole_store_is_counted),
+        COPY_TEST(an_intact_store_is_counted),
         COPY_TEST(all_damage_is_named_at_once),
         COPY_TEST(a_store_in_use_is_not_checked),
         COPY_TEST(a_backup_is_made_while_the_store_is_written),
         COPY_TEST(a_backup_needs_no_log),
         COPY_TEST(a_backup_replaces_nothing_and_copies_no_damage),
-        COPY_TEST(a_backup_takes_the_stores_place_without_its_sessions),
-        COPY_TEST(a_restore_is_refused_and_changes_nothing),
-        COPY_TEST(a_backup_becomes_a_store_where_none_was),
+        COPY_TEST(a_restored_backup_has_no_sessions),
+        COPY_TEST(a_refused_restore_changes_nothing),
+        COPY_TEST(a_backup_is_restored_where_no_store_exists),
         COPY_TEST(a_damaged_log_is_found_behind_a_link),
         COPY_TEST(a_backup_does_not_leave_out_what_a_damaged_log_hides),
         COPY_TEST(a_restore_through_a_link_replaces_what_it_names),
         COPY_TEST(a_restore_that_was_killed_can_be_tried_again),
-        COPY_TEST(a_backup_that_is_being_made_is_left_alone),
-        COPY_TEST(what_a_failing_disk_stopped_leaves_no_files),
+        COPY_TEST(a_backup_in_progress_is_not_overwritten),
+        COPY_TEST(a_copy_that_fails_leaves_no_files),
     };
     return cmocka_run_group_tests_name("store_sqlite_copy", tests, NULL, NULL);
 }

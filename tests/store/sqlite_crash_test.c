@@ -216,7 +216,7 @@ static void kill_one(uint64_t *random, uint64_t *told)
     close(notes[0]);
 }
 
-static void nothing_that_was_reported_is_lost_to_kill_9(void **state)
+static void no_reported_commit_is_lost_by_kill_9(void **state)
 {
     temp_dir *dir = temp_dir_new();
     uint64_t told[STREAMS] = {0};
@@ -300,7 +300,7 @@ static void a_torn_log_loses_only_its_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_that_was_reported_is_lost_to_kill_9),
+        cmocka_unit_test(no_reported_commit_is_lost_by_kill_9),
         cmocka_unit_test(a_torn_log_loses_only_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static void read_all(store_rig *rig, char *message, size_t size)
     }
 }
 
-static void damage_is_named_when_it_is_met(void **state)
+static void damage_is_reported_when_it_is_read(void **state)
 {
     static const struct {
         const char *sql;
@@ -117,7 +117,7 @@ static void damage_is_named_when_it_is_met(void **state)
     }
 }
 
-static void what_is_whole_is_read(void **state)
+static void undamaged_data_is_read(void **state)
 {
     fixture self;
     char message[ARCP_ERROR_MESSAGE_MAX];
@@ -231,8 +231,8 @@ static void a_store_of_version_1_gets_checksums_and_keeps_its_content(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damage_is_named_when_it_is_met),
-        cmocka_unit_test(what_is_whole_is_read),
+        cmocka_unit_test(damage_is_reported_when_it_is_read),
+        cmocka_unit_test(undamaged_data_is_read),
         cmocka_unit_test(a_damaged_row_is_not_replaced),
         cmocka_unit_test(a_batch_whose_sum_cannot_be_written_fails),
         cmocka_unit_test(sums_follow_what_is_written),

@@ -226,7 +226,7 @@ static void a_commit_that_fails_once_is_tried_again_batch_by_batch(void **state)
     close_fixture(&self);
 }
 
-static void a_full_disk_fails_all_that_waits_and_all_goes_through_later(void **state)
+static void a_full_disk_fails_waiting_batches_and_they_succeed_later(void **state)
 {
     fixture self;
     open_fixture(&self);
@@ -280,7 +280,7 @@ static void a_read_error_fails_the_read_and_no_other(void **state)
 }
 
 /* The log takes what the database cannot, until it can. */
-static void commits_go_on_while_checkpoints_fail(void **state)
+static void commits_continue_while_checkpoints_fail(void **state)
 {
     fixture self;
     open_fixture(&self);
@@ -353,7 +353,7 @@ static void cut_log(const temp_dir *dir)
     assert_int_equal(truncate(temp_dir_join(dir, "", "s.db-wal"), info.st_size - 1), 0);
 }
 
-static void a_store_whose_files_are_taken_away_takes_nothing_more(void **state)
+static void a_store_whose_files_are_removed_fails_all_writes(void **state)
 {
     static const struct {
         const char *name;
@@ -381,7 +381,7 @@ static void a_store_whose_files_are_taken_away_takes_nothing_more(void **state)
 }
 
 /* Put back, it is the store again. */
-static void a_database_that_comes_back_takes_what_waits(void **state)
+static void a_database_that_is_moved_back_is_written_again(void **state)
 {
     fixture self;
     open_fixture(&self);
@@ -395,7 +395,7 @@ static void a_database_that_comes_back_takes_what_waits(void **state)
     close_fixture(&self);
 }
 
-static void another_programs_short_lock_is_waited_for(void **state)
+static void a_short_lock_of_another_program_is_waited_for(void **state)
 {
     fixture self;
     open_fixture(&self);
@@ -410,7 +410,7 @@ static void another_programs_short_lock_is_waited_for(void **state)
 }
 
 /* Takes as long as we wait for locks: five seconds. */
-static void another_programs_long_lock_is_an_error_and_passes(void **state)
+static void a_long_lock_of_another_program_fails_writes_until_it_ends(void **state)
 {
     fixture self;
     open_fixture(&self);
@@ -463,7 +463,7 @@ static void lift_file_limit(void *user)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, before), 0);
 }
 
-static void a_limit_on_file_sizes_is_an_error_and_passes(void **state)
+static void a_limit_on_file_sizes_fails_writes_until_it_is_lifted(void **state)
 {
     temp_dir *dir = temp_dir_new();
     struct rlimit before;
@@ -494,7 +494,7 @@ static void fill_a_small_file_system(const temp_dir *dir)
     fill_up(temp_dir_join(dir, "sqlite:", "s.db"), remove_ballast, ballast);
 }
 
-static void a_full_file_system_is_an_error_and_passes(void **state)
+static void a_full_file_system_fails_writes_until_it_has_room(void **state)
 {
     temp_dir *dir = temp_dir_new();
     fflush(NULL);
@@ -531,15 +531,15 @@ int main(void)
         cmocka_unit_test(survives_a_disk_that_cannot_be_synced_for_a_while),
         cmocka_unit_test(survives_each_allocation_of_sqlite_that_fails),
         cmocka_unit_test(a_commit_that_fails_once_is_tried_again_batch_by_batch),
-        cmocka_unit_test(a_full_disk_fails_all_that_waits_and_all_goes_through_later),
+        cmocka_unit_test(a_full_disk_fails_waiting_batches_and_they_succeed_later),
         cmocka_unit_test(a_read_error_fails_the_read_and_no_other),
-        cmocka_unit_test(commits_go_on_while_checkpoints_fail),
-        cmocka_unit_test(a_store_whose_files_are_taken_away_takes_nothing_more),
-        cmocka_unit_test(a_database_that_comes_back_takes_what_waits),
-        cmocka_unit_test(another_programs_short_lock_is_waited_for),
-        cmocka_unit_test(another_programs_long_lock_is_an_error_and_passes),
-        cmocka_unit_test(a_limit_on_file_sizes_is_an_error_and_passes),
-        cmocka_unit_test(a_full_file_system_is_an_error_and_passes),
+        cmocka_unit_test(commits_continue_while_checkpoints_fail),
+        cmocka_unit_test(a_store_whose_files_are_removed_fails_all_writes),
+        cmocka_unit_test(a_database_that_is_moved_back_is_written_again),
+        cmocka_unit_test(a_short_lock_of_another_program_is_waited_for),
+        cmocka_unit_test(a_long_lock_of_another_program_fails_writes_until_it_ends),
+        cmocka_unit_test(a_limit_on_file_sizes_fails_writes_until_it_is_lifted),
+        cmocka_unit_test(a_full_file_system_fails_writes_until_it_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

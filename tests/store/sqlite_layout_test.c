@@ -67,7 +67,7 @@ static void change(fixture *self, const char *sql)
 /* ---- rows ---- */
 
 /* The store does not look for a stream before it adds it. */
-static void an_append_at_zero_to_a_stream_that_is_there_is_refused(void **state)
+static void an_append_at_zero_to_an_existing_stream_is_refused(void **state)
 {
     fixture *self = *state;
     check_commit(self->rig, ARCP_OK, op_append("s", 0, "a"), op_append("s", 1, "b"));
@@ -83,7 +83,7 @@ static void an_append_at_zero_to_a_stream_that_is_there_is_refused(void **state)
 }
 
 /* What starts compares the streams with their sum. */
-static void a_stream_that_was_looked_for_in_vain_is_added_once(void **state)
+static void a_stream_that_was_not_found_is_added_once(void **state)
 {
     fixture *self = *state;
     check_commit(self->rig, ARCP_OK, op_trim("s", 5));
@@ -188,7 +188,7 @@ static void commit_some(fixture *self, int count)
     }
 }
 
-static void trimming_deletes_rows_that_lie_below_as_a_whole(void **state)
+static void trimming_deletes_only_rows_that_lie_entirely_below(void **state)
 {
     fixture *self = *state;
     check_commit(self->rig, ARCP_OK, op_append("s", 0, "0"), op_append("s", 1, "1"));
@@ -211,7 +211,7 @@ static void trimming_deletes_rows_that_lie_below_as_a_whole(void **state)
     check_read(self->rig, "s", 0, 6, "6");
 }
 
-static void a_long_trim_is_done_piece_by_piece(void **state)
+static void a_long_trim_is_done_in_steps(void **state)
 {
     fixture *self = *state;
     append_one_by_one(self, "s", 1000);
@@ -222,7 +222,7 @@ static void a_long_trim_is_done_piece_by_piece(void **state)
     assert_int_equal(rig_read(self->rig, "s", 0)->first, 990);
 }
 
-static void a_long_dropped_stream_is_deleted_piece_by_piece(void **state)
+static void a_long_dropped_stream_is_deleted_in_steps(void **state)
 {
     fixture *self = *state;
     append_one_by_one(self, "long", 500);
@@ -236,7 +236,7 @@ static void a_long_dropped_stream_is_deleted_piece_by_piece(void **state)
     check_read(self->rig, "long", 0, 0, "n");
 }
 
-static void what_a_killed_owner_left_to_delete_is_deleted_by_the_next(void **state)
+static void deletions_of_a_killed_owner_are_continued_by_the_next(void **state)
 {
     fixture *self = *state;
     append_one_by_one(self, "left", 300);
@@ -250,7 +250,7 @@ static void what_a_killed_owner_left_to_delete_is_deleted_by_the_next(void **sta
 
 /* ---- the ends of the number space ---- */
 
-static void ids_of_streams_are_used_again_when_they_are_used_up(void **state)
+static void stream_ids_are_reused_when_all_have_been_used(void **state)
 {
     fixture *self = *state;
     change(self, "INSERT INTO streams(id, key, next, open, crc) VALUES(1, 'one', 0, 0, 0), "
@@ -332,7 +332,7 @@ static void damaged_runs_are_reported_and_do_not_spread(void **state)
 }
 
 /* It is asked of every stream at a start: the data of a long run would be read for nothing. */
-static void whether_anything_follows_is_asked_without_the_data_before(void **state)
+static void checking_for_later_records_does_not_read_earlier_data(void **state)
 {
     fixture *self = *state;
     check_commit(self->rig, ARCP_OK, op_append("s", 0, "0"), op_append("s", 1, "1"));
@@ -403,7 +403,7 @@ static void the_log_stays_small_however_much_is_written_and_read(void **state)
     assert_true(largest < 33554432);
 }
 
-static void the_log_shrinks_again_when_another_program_held_it(void **state)
+static void the_log_shrinks_after_a_lock_of_another_program(void **state)
 {
     fixture *self = *state;
     static char text[60001];
@@ -433,7 +433,7 @@ static off_t database_bytes(fixture *self)
 }
 
 /* The writer does it when nothing waits: after each of these. */
-static void the_file_shrinks_when_a_burst_is_forgotten(void **state)
+static void the_file_shrinks_after_a_burst_was_deleted(void **state)
 {
     fixture *self = *state;
     static char text[60001];
@@ -456,7 +456,7 @@ static void the_file_shrinks_when_a_burst_is_forgotten(void **state)
     check_text(self, "PRAGMA integrity_check", "ok");
 }
 
-static void closing_leaves_one_file_that_is_sound(void **state)
+static void closing_leaves_one_intact_file(void **state)
 {
     fixture *self = *state;
     append_one_by_one(self, "s", 200);
@@ -495,7 +495,7 @@ static void agents_inherit_no_file_of_the_store(void **state)
     assert_true(of_the_store >= 4);
 }
 
-static void signals_are_left_to_the_owner(void **state)
+static void threads_of_the_store_block_signals(void **state)
 {
     fixture *self = *state;
     sigset_t usr1;
@@ -520,26 +520,26 @@ static void signals_are_left_to_the_owner(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LAYOUT_TEST(an_append_at_zero_to_a_stream_that_is_there_is_refused),
-        LAYOUT_TEST(a_stream_that_was_looked_for_in_vain_is_added_once),
+        LAYOUT_TEST(an_append_at_zero_to_an_existing_stream_is_refused),
+        LAYOUT_TEST(a_stream_that_was_not_found_is_added_once),
         LAYOUT_TEST(a_run_of_appends_is_one_row_with_line_feeds_between),
         LAYOUT_TEST(batches_that_waited_together_share_a_commit_and_a_row),
         LAYOUT_TEST(a_row_holds_at_most_64_kib_unless_one_record_is_bigger),
-        LAYOUT_TEST(trimming_deletes_rows_that_lie_below_as_a_whole),
-        LAYOUT_TEST(a_long_trim_is_done_piece_by_piece),
-        LAYOUT_TEST(a_long_dropped_stream_is_deleted_piece_by_piece),
-        LAYOUT_TEST(what_a_killed_owner_left_to_delete_is_deleted_by_the_next),
-        LAYOUT_TEST(ids_of_streams_are_used_again_when_they_are_used_up),
+        LAYOUT_TEST(trimming_deletes_only_rows_that_lie_entirely_below),
+        LAYOUT_TEST(a_long_trim_is_done_in_steps),
+        LAYOUT_TEST(a_long_dropped_stream_is_deleted_in_steps),
+        LAYOUT_TEST(deletions_of_a_killed_owner_are_continued_by_the_next),
+        LAYOUT_TEST(stream_ids_are_reused_when_all_have_been_used),
         LAYOUT_TEST(a_stream_may_reach_its_last_position),
         LAYOUT_TEST(damaged_runs_are_reported_and_do_not_spread),
-        LAYOUT_TEST(whether_anything_follows_is_asked_without_the_data_before),
+        LAYOUT_TEST(checking_for_later_records_does_not_read_earlier_data),
         LAYOUT_TEST(damaged_ids_of_streams_refuse_the_start),
         LAYOUT_TEST(the_log_stays_small_however_much_is_written_and_read),
-        LAYOUT_TEST(the_log_shrinks_again_when_another_program_held_it),
-        LAYOUT_TEST(the_file_shrinks_when_a_burst_is_forgotten),
-        LAYOUT_TEST(closing_leaves_one_file_that_is_sound),
+        LAYOUT_TEST(the_log_shrinks_after_a_lock_of_another_program),
+        LAYOUT_TEST(the_file_shrinks_after_a_burst_was_deleted),
+        LAYOUT_TEST(closing_leaves_one_intact_file),
         LAYOUT_TEST(agents_inherit_no_file_of_the_store),
-        LAYOUT_TEST(signals_are_left_to_the_owner),
+        LAYOUT_TEST(threads_of_the_store_block_signals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static void check_records(fixture *self, size_t count)
     rig_close(rig);
 }
 
-static void a_whole_log_is_taken_up(void **state)
+static void an_intact_log_is_recovered(void **state)
 {
     check_records(*state, COMMITS);
 }
@@ -216,7 +216,7 @@ static void a_log_without_its_database_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LOG_TEST(a_whole_log_is_taken_up),
+        LOG_TEST(an_intact_log_is_recovered),
         LOG_TEST(each_byte_of_the_header_matters),
         LOG_TEST(damage_in_the_middle_is_refused_by_its_offset),
         LOG_TEST(a_torn_last_commit_is_cut),

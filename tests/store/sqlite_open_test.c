@@ -46,7 +46,7 @@ static void write_file(const char *path, const void *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-static void urls_say_which_store(void **state)
+static void a_url_selects_the_store(void **state)
 {
     static const struct {
         const char *url;
@@ -423,7 +423,7 @@ static void opening_a_store_with_10000_rows_in_each_table_reads_little_of_it(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPEN_TEST(urls_say_which_store),
+        OPEN_TEST(a_url_selects_the_store),
         OPEN_TEST(makes_directories_and_files_for_the_owner_only),
         OPEN_TEST(everything_is_there_after_a_restart),
         OPEN_TEST(what_a_killed_owner_leaves_behind_for_a_moment_is_waited_for),

@@ -368,7 +368,7 @@ static void a_collector_that_is_not_there_costs_its_spans_only(void **state)
     assert_int_equal(last.exported, 0);
 }
 
-static void an_exporter_without_spans_says_nothing(void **state)
+static void an_exporter_without_spans_sends_nothing(void **state)
 {
     fixture *f = *state;
     start(f);
@@ -395,7 +395,7 @@ int main(void)
         t(a_collector_that_is_late_gets_everything),
         t(an_answer_that_does_not_come_in_time_is_given_up_on),
         t(a_collector_that_is_not_there_costs_its_spans_only),
-        t(an_exporter_without_spans_says_nothing),
+        t(an_exporter_without_spans_sends_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void check_batch(const arcp__span_queue *queue, const char *expected)
     arcp_buf_fini(&text);
 }
 
-static void a_batch_is_what_came_first_with_commas(void **state)
+static void a_batch_has_the_oldest_spans_separated_by_commas(void **state)
 {
     (void)state;
     arcp__span_queue queue = {.bytes_max = 100};
@@ -51,7 +51,7 @@ static void a_batch_has_no_more_than_its_bytes_unless_one_span_has(void **state)
     arcp_buf_fini(&queue.spans);
 }
 
-static void what_finds_no_room_is_refused_and_changes_nothing(void **state)
+static void a_span_without_room_is_refused(void **state)
 {
     (void)state;
     arcp__span_queue queue = {.bytes_max = 8};
@@ -80,9 +80,9 @@ static void a_span_larger_than_the_queue_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_batch_is_what_came_first_with_commas),
+        cmocka_unit_test(a_batch_has_the_oldest_spans_separated_by_commas),
         cmocka_unit_test(a_batch_has_no_more_than_its_bytes_unless_one_span_has),
-        cmocka_unit_test(what_finds_no_room_is_refused_and_changes_nothing),
+        cmocka_unit_test(a_span_without_room_is_refused),
         cmocka_unit_test(a_span_larger_than_the_queue_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
