@@ -1,5 +1,5 @@
-/* What the database holds, read without the runtime: each session's index names runs of
- * records in streams, and what clients saw must be exactly that. */
+/* Reads the database without the runtime: the index of each session names runs of records in
+ * streams, and the frames that clients received must be exactly these records. */
 #include "arcpd/crash_world.h"
 
 #include <sqlite3.h>

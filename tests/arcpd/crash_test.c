@@ -1,10 +1,11 @@
-/* kill -9 of a real arcpd, again and again, at moments that chance chooses, on one store.
+/* Kills a real arcpd (-9) many times at random moments, on one store. A life is the time between
+ * two kills.
  *
- * Eight clients load it, keep a digest of every frame with an event_seq that they were ever
- * shown, and resume after each death. What they check with every frame is in crash_client.c.
- * Every twentieth life nothing new is asked: every job they know must have come to its end
- * in every session that observes it, keys must name the jobs they named, and listings the
- * ends that were seen. At the end the database itself is read and compared.
+ * Eight clients load it, keep a digest of every frame with an event_seq that they have received,
+ * and resume after each kill. crash_client.c has the checks of each frame. In every twentieth life
+ * no new work is requested: every known job must have ended in every session that observes it, keys
+ * must name the same jobs as before, and listings must show the ends that were received. At the end
+ * the database itself is read and compared.
  *
  *   ARCP_CRASH_SEED, ARCP_CRASH_LIVES: another run, or a longer one. The seed is printed. */
 #include "support/check.h"
@@ -21,7 +22,7 @@
 #define LIFE_MS_MAX   450u
 #define ACT_MS        4
 
-/* Takes what has come for anybody; waits at most so long for it. */
+/* Reads the frames that have arrived for any client; waits for them at most this long. */
 static void take_all(crash_world *world, int wait_ms)
 {
     struct pollfd polls[CRASH_CLIENTS];
@@ -45,7 +46,7 @@ static void connect_all(crash_world *world, bool from_oldest)
     }
 }
 
-/* After its death: what it has sent is in the sockets, up to the last whole frame. */
+/* After the kill: its frames are in the sockets, up to the last complete one. */
 static void take_the_rest(crash_world *world)
 {
     for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
@@ -61,7 +62,7 @@ static void live(crash_world *world)
 {
     int64_t until_ns = daemon_now_ns() + (int64_t)(crash_random(world, LIFE_MS_MAX) * 1000000);
     connect_all(world, false);
-    /* Keys whose answer was lost come first. */
+    /* First the keys whose response was lost. */
     size_t first = world->key_count < 200 ? 0 : world->key_count - 200;
     for (int64_t act_ns = 0, now_ns = daemon_now_ns(); now_ns < until_ns;
          now_ns = daemon_now_ns()) {
@@ -83,7 +84,7 @@ static void live(crash_world *world)
     }
 }
 
-/* ---- a life in which everything comes to rest ---- */
+/* ---- a life without new work ---- */
 
 static bool is_at_rest(const crash_world *world)
 {

@@ -1,4 +1,4 @@
-/* What the crash test remembers: clients with all they ever saw, and the jobs they know. */
+/* The state of the crash test: clients with all frames that they received, and the known jobs. */
 #ifndef ARCP_TESTS_ARCPD_CRASH_WORLD_H
 #define ARCP_TESTS_ARCPD_CRASH_WORLD_H
 
@@ -10,14 +10,14 @@
 
 typedef enum crash_end { CRASH_RUNS, CRASH_RESULT, CRASH_LOST, CRASH_ERROR } crash_end;
 
-/* One idempotency key, and what was submitted under it. */
+/* One idempotency key, and its submit. */
 typedef struct crash_job crash_job;
 typedef struct crash_key {
-    unsigned client; /* who submitted it first */
-    unsigned life;   /* and when */
+    unsigned client; /* that submitted it first */
+    unsigned life;   /* in which it was submitted first */
     unsigned events, bytes, pause_us;
     const char *end;
-    crash_job *job; /* NULL until an answer was seen */
+    crash_job *job; /* NULL until a response was received */
     char accepted_at[32];
 } crash_key;
 
@@ -67,11 +67,11 @@ uint64_t crash_random(crash_world *world, uint64_t limit);
 /* ---- crash_client.c ---- */
 void crash_client_begin(crash_world *world, unsigned number);
 void crash_client_end(crash_client *client);
-/* Connects and asks for its session (or a first one), from a point the client chooses. */
+/* Connects and opens or resumes its session, from a point that the client chooses. */
 void crash_client_connect(crash_world *world, crash_client *client, bool from_oldest);
-/* Takes the frames that are there; each must fit what was ever seen. */
+/* Takes the frames that have arrived; each must be consistent with all earlier ones. */
 void crash_client_take(crash_world *world, crash_client *client);
-/* One request, chosen by chance. */
+/* Sends a request that is chosen at random. */
 void crash_client_act(crash_world *world, crash_client *client);
 /* Asks for a key again; the answer must name the same job. */
 void crash_client_ask_again(crash_world *world, crash_client *client, size_t number);

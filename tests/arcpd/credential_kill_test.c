@@ -26,7 +26,7 @@ static unsigned pick(unsigned below)
     return (unsigned)(chance >> 33) % below;
 }
 
-/* ---- nothing in any file ---- */
+/* ---- no value in any file ---- */
 
 static int look_into(const char *path, const struct stat *facts, int kind, struct FTW *where)
 {
@@ -53,7 +53,7 @@ static void check_files(const daemon_state *d)
     (void)nftw(d->directory, look_into, 16, FTW_PHYS);
 }
 
-/* ---- the books ---- */
+/* ---- comparing with the upstream's records ---- */
 
 typedef struct books {
     size_t rows, stuck;
@@ -116,7 +116,7 @@ static books read_books(const daemon_state *d)
     return self;
 }
 
-/* ---- work ---- */
+/* ---- load ---- */
 
 static void say_hello(wire *w)
 {
@@ -138,7 +138,7 @@ static void submit_some(wire *w, unsigned round)
     }
 }
 
-/* Frames come and go until it is time; some have values. */
+/* Reads frames until the given time; some contain values. */
 static unsigned listen_for(wire *w, int64_t until_ns)
 {
     unsigned shown = 0;
@@ -166,7 +166,7 @@ static unsigned live_keys(stand_in *upstream)
     return count;
 }
 
-/* The upstream is well now: the books become empty. */
+/* The upstream works again: all revocations succeed. */
 static void settle(daemon_state *d, stand_in *upstream)
 {
     uv_mutex_lock(&upstream->lock);
@@ -194,7 +194,7 @@ static void settle(daemon_state *d, stand_in *upstream)
     daemon_fail("%zu credentials stay in the books", read_books(d).rows);
 }
 
-/* A rotation asks under an alias with a number behind it. */
+/* A rotation requests an alias that ends with a number. */
 static unsigned rotations(const stand_in *upstream)
 {
     unsigned count = 0;
@@ -204,7 +204,7 @@ static unsigned rotations(const stand_in *upstream)
     return count;
 }
 
-/* Until when this life lasts: short ones are killed while they ask, long ones
+/* The end of this life: short ones are killed while they request credentials, long ones
  * (credentials.rotate_sec is 1) before, while and after they rotate. */
 static int64_t end_of_life(bool is_long)
 {

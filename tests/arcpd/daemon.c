@@ -18,7 +18,7 @@
 
 #include "support/remove_tree.h"
 
-#define READY_MS 60000 /* what a slow machine may take */
+#define READY_MS 60000 /* enough for a slow machine */
 
 void daemon_fail(const char *format, ...)
 {
@@ -29,7 +29,7 @@ void daemon_fail(const char *format, ...)
     (void)fputc('\n', stderr);
     va_end(arguments);
     (void)fflush(NULL);
-    _exit(1); /* the daemon gets SIGKILL with us */
+    _exit(1); /* the daemon gets SIGKILL when we exit */
 }
 
 int64_t daemon_now_ns(void)
@@ -62,7 +62,7 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
     int failed = getrlimit(resource, &both);
     both.rlim_cur = value;
     if (resource == RLIMIT_NOFILE) {
-        both.rlim_max = value; /* arcpd takes what it may have */
+        both.rlim_max = value; /* arcpd raises its limit to the hard one */
     }
     if (failed != 0 || setrlimit(resource, &both) != 0) {
         (void)fprintf(stderr, "setrlimit: %s\n", strerror(errno));
@@ -225,7 +225,7 @@ void daemon_start(daemon_state *d)
     }
 }
 
-/* A child that was on the way from fork to exec has the store's lock as long as it is. */
+/* A child between fork and exec still holds the store's lock. */
 static void await_lock(const daemon_state *d)
 {
     int store = open(d->store, O_RDONLY | O_CLOEXEC);
@@ -280,7 +280,7 @@ void daemon_end(daemon_state *d)
     (void)remove_tree(d->directory);
 }
 
-/* ---- what the system says ---- */
+/* ---- resource usage ---- */
 
 uint64_t daemon_resident_bytes(const daemon_state *d)
 {

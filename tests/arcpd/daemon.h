@@ -1,6 +1,6 @@
-/* A real arcpd with a state directory of its own, for tests and benchmarks: started, killed,
- * started again on the same store, and asked the system about. What goes wrong ends the
- * program with a message; the daemon dies with it. */
+/* A real arcpd with a state directory of its own, for tests and benchmarks: it can be started,
+ * killed and started again on the same store, and its resource usage can be read. An error ends the
+ * program with a message, and the daemon with it. */
 #ifndef ARCP_TESTS_ARCPD_DAEMON_H
 #define ARCP_TESTS_ARCPD_DAEMON_H
 
@@ -12,12 +12,12 @@
 
 typedef struct daemon_options {
     const char *program;     /* NULL: arcpd of this build */
-    const char *config;      /* YAML; NULL: what arcpd does by itself */
+    const char *config;      /* YAML; NULL: the defaults */
     const char *store;       /* URL; NULL: sqlite: in the directory */
-    uint64_t file_bytes_max; /* no file grows beyond, until that is lifted; 0: as it is */
+    uint64_t file_bytes_max; /* soft limit of the size of files; 0: not changed */
     const char *preload;     /* a library; NULL: none */
     const char *environment; /* NAME=VALUE; NULL: none */
-    unsigned open_files;     /* 0: as it is */
+    unsigned open_files;     /* limit of descriptors; 0: not changed */
     const char *agents[4];   /* NAME=PROGRAM, up to NULL; none: arcp-load-agent as "load" */
 } daemon_options;
 
@@ -25,26 +25,26 @@ typedef struct daemon_state {
     char directory[64]; /* its state; made by daemon_begin */
     char store[128];    /* the database of the default URL */
     daemon_options options;
-    pid_t pid; /* 0: does not run */
+    pid_t pid; /* 0: not running */
     int out;   /* its standard output until it is ready; -1 */
     int64_t began_ns;
     unsigned short port;
     int exit_status;  /* of the last end; of a signal: 128 + number */
-    int64_t ready_ns; /* from its start to the line that says so */
+    int64_t ready_ns; /* from its start to the ready line */
     unsigned start_count;
 } daemon_state;
 
-/* Says what is wrong and ends the program. */
+/* Prints a message and ends the program. */
 _Noreturn void daemon_fail(const char *format, ...) ARCP_PRINTF(1, 2);
 
-/* Makes the directory; starts nothing. The options are copied, what they point to is not. */
+/* Creates the directory; starts nothing. Makes a shallow copy of the options. */
 void daemon_begin(daemon_state *d, const daemon_options *options);
 
 /* Starts it with the tokens t-alice, t-bob and t-carol, and its agents; waits for nothing. */
 void daemon_launch(daemon_state *d);
 /* True when it is ready; false when it ended before (exit_status). */
 bool daemon_await(daemon_state *d);
-/* Both, and it must get ready. */
+/* Starts it and waits; it must become ready. */
 void daemon_start(daemon_state *d);
 /* kill -9, and waits for the end, and until no process holds the store. */
 void daemon_kill(daemon_state *d);
@@ -52,7 +52,7 @@ void daemon_kill(daemon_state *d);
 int daemon_stop(daemon_state *d);
 /* What it wrote to standard error since the last start; the caller frees. */
 char *daemon_errors(const daemon_state *d);
-/* Stops what runs and removes the directory. */
+/* Stops it if it runs, and removes the directory. */
 void daemon_end(daemon_state *d);
 
 /* Resident memory, and CPU time used so far. */

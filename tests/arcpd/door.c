@@ -45,7 +45,7 @@ static int spawn(door *d, const char *argument)
     d->pid = fork();
     assert_true(d->pid >= 0);
     if (d->pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nothing behind */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* so that a failed test leaves no process */
         int errors = open(d->errors, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         (void)dup2(out[1], STDOUT_FILENO);
         (void)dup2(errors, STDERR_FILENO);
@@ -183,7 +183,7 @@ bool visitor_connect(visitor *w, const door *d, const char *ca, int max_version)
     }
     w->context = SSL_CTX_new(TLS_client_method());
     assert_non_null(w->context);
-    /* So that an old version is offered at all, and refused by arcpd rather than by us. */
+    /* So that the client offers an old version, and arcpd has to refuse it. */
     SSL_CTX_set_security_level(w->context, 0);
     assert_int_equal(SSL_CTX_set_min_proto_version(w->context, TLS1_VERSION), 1);
     assert_int_equal(SSL_CTX_set_max_proto_version(w->context, max_version), 1);

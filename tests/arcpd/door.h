@@ -10,12 +10,12 @@
 typedef struct door {
     char directory[64];
     char config[96];
-    char errors[96]; /* what it wrote on stderr */
+    char errors[96]; /* path of the file with its standard error */
     pid_t pid;
     int port;
 } door;
 
-/* Makes the directory. */
+/* Creates the directory. */
 void door_init(door *d);
 /* Writes the configuration file. */
 void door_configure(const door *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -24,9 +24,9 @@ void door_start(door *d);
 /* Starts it with the configuration and `argument` (may be NULL), which it is expected to
  * refuse: returns its exit status. */
 int door_refused(door *d, const char *argument);
-/* SIGHUP, and waits until a line with `word` stands in the log that was not there before. */
+/* Sends SIGHUP, and waits for a new line with `word` in the log. */
 void door_reload(const door *d, const char *word);
-/* How often the word stands in what it wrote on stderr. */
+/* How many times its standard error contains the word. */
 size_t door_said(const door *d, const char *word);
 /* Stops it, and removes the directory. */
 void door_fini(door *d);
@@ -44,7 +44,7 @@ bool visitor_connect(visitor *w, const door *d, const char *ca, int max_version)
 /* The HTTP status of the upgrade with these header lines added ("Origin: x\r\n" or ""). */
 int visitor_upgrade(visitor *w, const char *host, const char *more);
 long visitor_serial(const visitor *w);
-/* Says hello and returns the first answer, valid until the next one. */
+/* Sends session.hello and returns the first response, valid until the next one. */
 const char *visitor_hello(visitor *w, const char *token);
 const char *visitor_ask(visitor *w, const char *frame);
 /* The next frame; waits for it. */

@@ -1,4 +1,4 @@
-/* Who comes into a real arcpd, over what, and what SIGHUP changes. */
+/* Which peers a real arcpd accepts, over which transports, and what SIGHUP changes. */
 #include "arcpd/door.h"
 
 #include "support/check.h"
@@ -106,10 +106,10 @@ static void a_reload_reads_certificates_tokens_and_keys_and_keeps_sessions(void 
     expect_hello(&d, &files, "another", WELCOME);
     expect_hello(&d, &files, first, REFUSED);
     expect_hello(&d, &files, "from-a-file", REFUSED);
-    /* Who was in stays in. */
+    /* Open sessions stay open. */
     assert_non_null(strstr(visitor_ask(&old, ping), "\"session.pong\""));
 
-    /* Why it was refused stands in the log, and no token does. */
+    /* The log has the reason of the refusal, and no token. */
     assert_int_equal(door_said(&d, "jwt: its signature is wrong"), 2);
     assert_int_equal(door_said(&d, "jwt: it is not a JWT"), 1);
     assert_int_equal(door_said(&d, "from-a-file") + door_said(&d, first + 20), 0);
@@ -227,9 +227,9 @@ static void a_reload_cannot_remove_the_tokens_of_a_public_listener(void **state)
     door_fini(&d);
 }
 
-/* A listener on all addresses cannot know its names: any Host will do without `hosts`, as
- * a proxy or a name server may call us what they like. Pages of browsers are kept out by
- * their Origin, which is never taken on trust. */
+/* A listener on all addresses cannot know its names, which proxies and name servers choose, so
+ * without `hosts` any Host is accepted. Web pages are kept out by their Origin, which is always
+ * checked. */
 static void hosts_and_origins_are_checked_on_public_listeners(void **state)
 {
     static const struct {
@@ -340,10 +340,10 @@ static void a_fifo_in_the_token_s_place_is_refused_at_once(void **state)
     door_fini(&d);
 }
 
-/* Not that of the user who runs the tests. */
+/* Not the state directory of the user who runs the tests. */
 #define NO_STATE "STATE_DIRECTORY=/nonexistent "
 
-/* What --check-config says of a configuration on its standard error, and on both. */
+/* The output of --check-config: standard error only, or both. */
 static void check_config(const char *yaml, const char *warnings, const char *printed)
 {
     char path[] = "/tmp/arcp-check-XXXXXX";
@@ -389,7 +389,7 @@ static void a_policy_that_names_only_some_capabilities_is_warned_of(void **state
                  "", "max_budget: [\"USD:5\", \"EUR:1\"], max_lifetime_sec");
 }
 
-/* And it keeps those of arcpd that are not named. */
+/* Limits that are not configured are inherited from arcpd. */
 static void an_agent_has_the_limits_of_its_configuration(void **state)
 {
     door d;

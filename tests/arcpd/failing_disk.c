@@ -1,7 +1,7 @@
-/* Loaded into arcpd with LD_PRELOAD: while a file named by ARCP_TEST_DISK exists, the calls
- * that its letter stands for (r: reads, w: writes, s: syncs) fail with EIO on files of the
- * database; all of them, or after the number of such calls that follows the letter. SQLite calls
- * the functions of the C library by these names. */
+/* Loaded into arcpd with LD_PRELOAD. While the file named by ARCP_TEST_DISK exists, calls of one
+ * kind on files of the database fail with EIO. The file contains a letter for the kind (r: reads,
+ * w: writes, s: syncs) and optionally the number of such calls that still succeed. SQLite calls the
+ * functions of the C library by these names. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,8 @@ static bool fails(int fd, char what)
     return found;
 }
 
-/* What the C library has under this name. POSIX, not C, lets the pointer be one to code. */
+/* The function of the C library with this name. POSIX allows the conversion of the pointer, C does
+ * not. */
 static void find(const char *name, void *function, size_t size)
 {
     const void *found = dlsym(RTLD_NEXT, name);

@@ -1,4 +1,4 @@
-/* An arcpd with a configuration of the test's, in a folder of its own, and `arcp` for it. */
+/* An arcpd with a given configuration in a folder of its own, and `arcp` that connects to it. */
 #ifndef ARCP_TESTS_ARCPD_HOST_H
 #define ARCP_TESTS_ARCPD_HOST_H
 
@@ -6,12 +6,12 @@
 
 #include "arcp/arcpd_run.h"
 
-/* Its folder is the state directory too. */
+/* Its folder is also the state directory. */
 typedef arcpd_run host;
 
-/* For cmocka: makes the folder and an environment without anything of who runs the tests. */
+/* For cmocka: creates the folder and an environment that is independent of the user. */
 int host_setup(void **state);
-/* Kills what still runs, and removes the folder. */
+/* Kills arcpd if it still runs, and removes the folder. */
 int host_teardown(void **state);
 
 /* Starts arcpd with a YAML text; an agent's script is found as @agents/NAME.sh. Waits until it

@@ -4,12 +4,12 @@
 
 #include "arcpd/host.h"
 
-/* Waits until the daemon says where it answers, and returns the port. */
+/* Waits until the daemon has logged its HTTP address, and returns the port. */
 unsigned short http_port(host *place);
 int http_connect(unsigned short port);
 /* Everything until the end, with a NUL; closes `fd`. */
 void http_read_all(int fd, arcp_buf *out);
-/* One request as it is; the caller frees *out. */
+/* Sends one request unchanged; the caller frees *out. */
 void http_ask(unsigned short port, const char *request, arcp_buf *out);
 
 #endif

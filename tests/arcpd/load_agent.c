@@ -1,10 +1,11 @@
-/* The agent of the load tests. Its input says what it does:
+/* The agent of the load tests. Its input has the form
  *
  *   {"events": N, "bytes": B, "pause_us": P, "end": "result" | "error" | "exit" | "wait",
  *    "start": PATH}
  *
- * When the file PATH is there, if one is named, it says N log events of B bytes, numbered from 0,
- * with a pause of P microseconds after each, and ends like that; with "wait" not by itself. */
+ * If PATH is given, it waits until that file exists. Then it writes N log events of B bytes,
+ * numbered from 0, with a pause of P microseconds after each, and ends as `end` says; with "wait"
+ * it does not end by itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #define EVENTS          10000u
 #define RECONNECTS      100u
 #define SUBSCRIBERS     1000u
-#define MESSAGES_BEHIND 2u /* `running` before, the result after */
+#define MESSAGES_BEHIND 2u /* events besides the messages: `running` before, the result after */
 
 static void submit(wire *w, const char *id, unsigned events, unsigned bytes)
 {
@@ -108,7 +108,7 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
         while (f.seq < all * reconnect / (RECONNECTS + 1)) {
             take(&f, wire_await(&w));
         }
-        wire_close(&w); /* what was on its way is lost */
+        wire_close(&w); /* frames in transit are lost */
         wire_open(&w, d.port);
         wire_resume(&w, "t-alice", &session, f.seq);
     }
@@ -131,7 +131,7 @@ static int64_t query(const char *path, const char *sql)
     return value;
 }
 
-/* What one of them saw so far. */
+/* The frames that one subscriber has received so far. */
 typedef struct watcher {
     wire wire;
     uint64_t seq;
@@ -214,9 +214,9 @@ static void events_of_1000_subscribers_are_stored_once(void **state)
     daemon_end(&d);
 }
 
-/* ---- who does not read, and who does not acknowledge ---- */
+/* ---- clients that do not read or do not acknowledge ---- */
 
-/* With what the sanitizers keep there is nothing to be learnt from it. */
+/* Not meaningful with sanitizers, which keep freed memory. */
 static void check_memory(const daemon_state *d, uint64_t before)
 {
     uint64_t now = daemon_resident_bytes(d);
@@ -260,7 +260,7 @@ static void a_subscriber_that_reads_none_of_many_events_delays_no_client(void **
     watch_all(&stalled, 1);
     assert_int_equal(stalled.messages, MANY);
     check_memory(&d, before);
-    /* The owner never acknowledged: everything can still be had, from the first on. */
+    /* The owner never acknowledged, so all events can still be replayed from the first one. */
     wire_close(&owner.wire);
     watcher again = {.seq = 0};
     wire_open(&again.wire, d.port);
@@ -278,7 +278,7 @@ static void a_subscriber_that_reads_none_of_many_events_delays_no_client(void **
     daemon_end(&d);
 }
 
-/* Its own agent is made to wait, when the pipes are full; another session's is not. */
+/* Its own agent blocks when the pipes are full; the agent of another session does not. */
 static void an_owner_that_does_not_read_delays_itself_only(void **state)
 {
     watcher stalled = {.seq = 0};
@@ -308,7 +308,7 @@ static void an_owner_that_does_not_read_delays_itself_only(void **state)
 }
 
 /* No client is connected: the job goes on, and does not wait for one. */
-static void a_job_whose_owner_is_away_goes_on_and_keeps_nothing_in_memory(void **state)
+static void a_job_continues_without_its_owner_and_uses_no_memory(void **state)
 {
     watcher owner = {.seq = 0};
     watcher other = {.seq = 0};
@@ -358,7 +358,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order),
-        cmocka_unit_test(what_1000_subscribers_see_is_stored_once),
+        cmocka_unit_test(events_of_1000_subscribers_are_stored_once),
         cmocka_unit_test(a_subscriber_that_reads_none_of_many_events_delays_no_client),
         cmocka_unit_test(an_owner_that_does_not_read_delays_itself_only),
         cmocka_unit_test(a_job_continues_without_its_owner_and_uses_no_memory),

@@ -1,5 +1,5 @@
-/* A cgroup for each agent's process: what hides from its process group ends with it. Where
- * cgroups cannot be made, the tests say that they were skipped. */
+/* A cgroup for each agent's process: a process that leaves the process group is killed with it.
+ * Where cgroups cannot be created, the tests are skipped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -108,12 +108,12 @@ static void closing_kills_the_remaining_processes(void **state)
     (void)close(directory_fd);
     arcp__cgroups_close(cgroups);
     wait_for_watched(watched);
-    /* The directory is gone: the same process may make it again. */
+    /* The directory is removed, so the same process may create it again. */
     cgroups = arcp__cgroups_open();
     assert_non_null(cgroups);
 }
 
-/* A runtime is killed with a process in one of its cgroups: that process. */
+/* Kills a runtime that has a process in one of its cgroups; returns that process. */
 static pid_t leave_behind(void)
 {
     int out[2];

@@ -1,5 +1,5 @@
 /* The direct launcher puts a process into a cgroup, with and without clone3. Where cgroups
- * cannot be made, the tests say that they were skipped. */
+ * cannot be created, the tests are skipped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -99,7 +99,7 @@ static bool forbid(long number)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* Tried in a process of its own: what is forbidden stays so. */
+/* In a process of its own, because the filter cannot be removed again. */
 static void check_without(fixture *f, long number)
 {
     arcp__cgroups_close(need_cgroups());
@@ -122,7 +122,7 @@ static void without_clone3_it_joins_the_cgroup(void **state)
 }
 
 #if defined(__x86_64__)
-/* It does not join: that would hold the loop until every processor has passed a quiet state. */
+/* The child must not join the cgroup: that would block the loop for an RCU grace period. */
 static void a_process_is_started_in_the_cgroup(void **state)
 {
     check_without(*state, SYS_vfork);
@@ -158,7 +158,7 @@ static void a_process_survives_if_our_own_cgroup_was_killed_before(void **state)
     assert_int_equal(status, 0);
 }
 
-/* Our own directory is no cgroup: neither way leads into it. */
+/* The current directory is not a cgroup: neither method may succeed. */
 static void a_directory_that_is_not_a_cgroup_is_refused(void **state)
 {
     fixture *f = *state;

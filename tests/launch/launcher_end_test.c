@@ -1,4 +1,6 @@
-/* The direct launcher: how a process's end is seen, and what ends with it. */
+/* The direct launcher: how the end of a process is reported, and which processes are killed with
+ * it.
+ */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -71,7 +73,7 @@ static void a_signal_reaches_the_whole_group(void **state)
     wait_for_exit(process);
     assert_true(process->ops->take_exit(process, &f->end));
     assert_int_equal(f->end.code, SIGTERM);
-    process->ops->signal(process, SIGTERM); /* nobody is there any more */
+    process->ops->signal(process, SIGTERM); /* the group has no process any more */
     assert_true(process->ops->take_exit(process, &f->end));
     process->ops->free(process);
     (void)close(out[0]);
@@ -110,7 +112,7 @@ static void the_end_of_a_process_is_seen_without_pidfd(void **state)
     if (pid == 0) {
         char byte;
         (void)close(hold[1]);
-        _exit(read(hold[0], &byte, 1) == 0 ? 5 : 6); /* until the test lets go */
+        _exit(read(hold[0], &byte, 1) == 0 ? 5 : 6); /* waits until the test closes the pipe */
     }
     bool no_pidfd = true;
     check_ok(arcp__launch_watch_init(&watch, pid, &no_pidfd, &f->error), &f->error);

@@ -1,4 +1,4 @@
-/* A direct launcher, what it is to start, and what came of it. */
+/* A direct launcher, the program to start, and its output and end. */
 #ifndef ARCP_TESTS_LAUNCH_LAUNCHER_FIXTURE_H
 #define ARCP_TESTS_LAUNCH_LAUNCHER_FIXTURE_H
 

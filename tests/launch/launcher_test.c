@@ -1,4 +1,4 @@
-/* The direct launcher: what a program finds when it starts, and why it cannot. */
+/* The direct launcher: the state in which a program starts, and why a start fails. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -12,7 +12,7 @@
 #include "launch/launcher_child.h"
 #include "launch/launcher_fixture.h"
 
-/* ---- what it finds ---- */
+/* ---- the state of a started program ---- */
 
 static void a_program_has_three_descriptors_and_no_other_of_ours(void **state)
 {
@@ -275,7 +275,7 @@ static void a_failed_start_names_the_program_and_the_reason(void **state)
 
 /* ---- another user ---- */
 
-/* The tree may stand where another user may not go: the programs are run from copies. */
+/* Another user may have no access to the build tree, so the programs are run from copies. */
 static void let_others_in(fixture *f)
 {
     arcp_direct_launcher_options options = arcp_direct_launcher_options_init();
@@ -500,7 +500,7 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
             fail_msg("%s: stage %d", rows[at].name, failure.stage);
         }
     }
-    f->spec.argv = alone; /* by hand, it has no such descriptors */
+    f->spec.argv = alone; /* started by hand it has no such descriptors */
     fixture_run(f);
     assert_true(f->end.is_known && !f->end.by_signal);
     assert_int_equal(f->end.code, 127);

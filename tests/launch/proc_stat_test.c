@@ -1,4 +1,4 @@
-/* What /proc says about processes. */
+/* Reading processes from /proc. */
 #include <unistd.h>
 
 #include "support/check.h"

@@ -1,4 +1,4 @@
-/* One running program: how it ends, where it works, what it leaves behind. */
+/* One running program: its end, its work directory, and its orphans. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include "process/one_process.h"
 #include "process/process_state.h"
 
-/* ---- how it ends ---- */
+/* ---- its end ---- */
 
 static void exited_is_called_once_and_last(void **state)
 {
@@ -65,7 +65,7 @@ static void output_of_another_process_is_read_up_to_a_limit(void **state)
     rig.spec.is_plain = true;
     process_rig_run(&rig, &owner, argv);
     run_until(&rig, owner.exits != 0);
-    /* What the pipe held when it ended, and at most 1 MiB more. */
+    /* The content of the pipe when the program ended, and at most 1 MiB more. */
     assert_true(owner.output.size <= (size_t)3 * 1048576);
     arcp_buf_append_byte(&owner.output, '\0');
     const char *found = line_after(&owner.output, "escaped ");
@@ -200,7 +200,7 @@ static void a_failed_start_leaves_nothing(void **state)
     check_ok(
         arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &owner.process, &rig.error),
         &rig.error);
-    /* What is asked of it meanwhile is no error. */
+    /* Calls in the meantime are allowed. */
     assert_int_equal(arcp__agent_process_pid(owner.process), 0);
     assert_false(arcp__agent_process_has_ended(owner.process));
     assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("line")), ARCP_OK);
@@ -276,10 +276,10 @@ static void freeing_the_table_ends_programs_that_are_being_started(void **state)
         check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &process, &rig.error),
                  &rig.error);
     }
-    /* The rig's end frees the table, and checks that nothing is left. */
+    /* process_rig_stop frees the table, and checks that nothing is left. */
 }
 
-/* ---- where it works ---- */
+/* ---- its work directory ---- */
 
 static void a_program_has_a_new_directory_that_is_removed_afterwards(void **state)
 {
@@ -324,9 +324,9 @@ static void the_directory_of_a_running_program_can_be_renamed(void **state)
     run_until(&rig, access(moved, F_OK) != 0);
 }
 
-/* ---- what it leaves behind ---- */
+/* ---- its orphans ---- */
 
-/* Of ours: ended, and not waited for. */
+/* Whether a child of ours has ended and was not waited for. */
 static bool is_zombie(pid_t pid)
 {
     siginfo_t info = {0};
@@ -355,7 +355,7 @@ static void an_orphan_of_an_ended_job_is_found_and_killed(void **state)
     /* The zombie is waited for on SIGCHLD; here we are the handler. */
     arcp__process_table_reap(rig.table);
     assert_int_equal(kill(orphan, 0), -1);
-    /* No job by that name is over: it is left alone. */
+    /* No job with that id has ended, so the process is not killed. */
     assert_int_equal(kill(other, 0), 0);
     assert_false(is_zombie(other));
     assert_int_equal(kill(other, SIGKILL), 0);
@@ -448,7 +448,7 @@ static void freeing_the_table_kills_running_programs(void **state)
     const char *const argv[] = {PROBE, "stubborn", NULL};
     process_rig_run(&rig, &owner, argv);
     run_until(&rig, owner.line_count == 1);
-    owner.process = NULL; /* it is not freed */
+    owner.process = NULL; /* so that it is not freed */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

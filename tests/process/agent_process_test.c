@@ -70,7 +70,7 @@ static void a_line_at_the_limit_is_accepted_and_a_longer_one_refused(void **stat
         if (owner.refusals != 0) {
             assert_int_equal(owner.refused, ARCP_E_LIMIT);
         }
-        /* Its output was read to the end: it was not held up. */
+        /* Its output was read to the end, so it did not block. */
         assert_false(owner.end.by_signal);
         process_owner_fini(&owner);
     }
@@ -115,7 +115,7 @@ static void the_last_two_kib_of_standard_error_are_kept(void **state)
         {"head -c 2048 /dev/zero | tr '\\0' x >&2", 2048},
         {"head -c 2049 /dev/zero | tr '\\0' x >&2", 2048},
         {"head -c 300000 /dev/zero | tr '\\0' x >&2", 2048},
-        /* 2 + 683 * 3 = 2051 bytes: the tail begins behind the first euro's first byte. */
+        /* 2 + 683 * 3 = 2051 bytes: the tail would begin within the first euro sign. */
         {"printf xx >&2; i=0; while [ $i -lt 683 ]; do printf '\\342\\202\\254'; i=$((i+1)); "
          "done >&2",
          2046},
@@ -129,7 +129,7 @@ static void the_last_two_kib_of_standard_error_are_kept(void **state)
     check_span(arcp_span_from(arcp_buf_span(&owner.tail), 2040), "xxxxxend");
 }
 
-/* ---- being held back ---- */
+/* ---- pausing ---- */
 
 static void a_paused_program_blocks_at_its_full_pipe_and_no_output_is_lost(void **state)
 {
@@ -142,7 +142,7 @@ static void a_paused_program_blocks_at_its_full_pipe_and_no_output_is_lost(void 
         arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &owner.process, &rig.error),
         &rig.error);
     arcp__agent_process_pause(owner.process, true);
-    /* Another program takes its time; this one gets no further than its pipe. */
+    /* Another program runs meanwhile; this one blocks at its full pipe. */
     process_owner other = {0};
     process_rig_run_shell(&rig, &other, "sleep 0.1; echo done");
     run_until(&rig, other.exits != 0);
@@ -228,8 +228,8 @@ static void input_that_is_not_read_is_refused_beyond_a_limit(void **state)
                                owner.process, arcp_span_make(text, sizeof(text))) == ARCP_OK) {
         taken++;
     }
-    /* What a pipe of 64 KiB takes (whole pages of it only), the 3000 bytes, and the line
-     * that went over them. */
+    /* The bytes that a pipe of 64 KiB accepts (in whole pages only), the 3000 bytes, and the line
+     * that exceeded them. */
     assert_in_range(taken, 60, 70);
     assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("x")),
                      ARCP_E_LIMIT);

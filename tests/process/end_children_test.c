@@ -1,4 +1,4 @@
-/* What a program that adopts orphans does when it ends. */
+/* Ending all children, as a program that adopts orphans does before it exits. */
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* Tests that are about one program at a time: each has a rig, and an owner of what it runs. */
+/* For tests of one program at a time: each has a rig, and an owner of the process. */
 #ifndef ARCP_TESTS_PROCESS_ONE_PROCESS_H
 #define ARCP_TESTS_PROCESS_ONE_PROCESS_H
 

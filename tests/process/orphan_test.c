@@ -1,5 +1,5 @@
-/* Processes that outlived the run that started them, and the directories they worked in: what the
- * table does with both when it starts and ends. */
+/* Processes that outlived the run that started them, and their work directories: both are cleaned
+ * up when a table is created and freed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -70,7 +70,7 @@ static void a_file_that_is_not_a_note_is_refused(void **state)
         {"2 " BOOT, false},
         {"2 1 short\n", false},
         {"2 1 " BOOT "x", false},
-        {"2 1 01234567-89ab-cdef-0123-456789abcdef", false}, /* cut short */
+        {"2 1 01234567-89ab-cdef-0123-456789abcdef", false}, /* truncated */
         {"2 1 ", false},
         {"2 1", false},
         {"2", false},
@@ -86,7 +86,7 @@ static void a_file_that_is_not_a_note_is_refused(void **state)
     }
 }
 
-/* ---- ending them ---- */
+/* ---- killing orphans ---- */
 
 /* A process in a group of its own that waits, and has a child there that waits too. It
  * works in `directory` (NULL: here) and has `variable` (NULL: none). */
@@ -153,7 +153,7 @@ static void only_exactly_the_noted_process_is_killed(void **state)
     assert_true(runs(made.leader) && runs(made.member));
     int watched = watch_process(made.member);
     assert_int_equal(arcp__orphan_kill(&orphan, 1, arcp_span_make(NULL, 0)), 1);
-    wait_for_watched(watched); /* the group with it */
+    wait_for_watched(watched); /* killed with its group */
     assert_int_equal(waitpid(made.leader, NULL, 0), made.leader);
 }
 
@@ -161,7 +161,7 @@ static void members_of_a_group_without_its_first_are_killed_when_they_are_marked
 {
     (void)state;
     char other[128];
-    (void)snprintf(other, sizeof(other), "%sx", base); /* begins alike, and is another */
+    (void)snprintf(other, sizeof(other), "%sx", base); /* another directory with the same prefix */
     assert_int_equal(mkdir(other, 0700), 0);
     const struct {
         const char *name;

@@ -1,4 +1,4 @@
-/* Processes that wait for a job. */
+/* The pool of warm processes. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -107,7 +107,7 @@ static void output_of_a_waiting_process_is_delivered_to_its_job(void **state)
     process_owner owner;
     char ready[32];
     fill(waits);
-    /* It has written its line before it wrote to the log. */
+    /* It writes its line before it writes to standard error. */
     run_until(&rig, logged.size >= 2 * strlen("warming\n"));
     take(&owner);
     (void)snprintf(ready, sizeof(ready), "ready %d\n", (int)arcp__agent_process_pid(owner.process));
@@ -140,7 +140,7 @@ static void a_waiting_process_that_ended_is_reported_and_replaced(void **state)
     (void)state;
     static const char *const dies[] = {"/bin/sh", "-c", "echo sorry >&2; exit 3", NULL};
     fill(dies);
-    run_until(&rig, said.size > 300); /* again and again */
+    run_until(&rig, said.size > 300); /* several reports */
     arcp_buf_append_byte(&said, '\0');
     arcp_buf_append_byte(&logged, '\0');
     assert_non_null(strstr(said.data, "a warm process of /bin/sh ended with status 3 before it "

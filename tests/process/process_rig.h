@@ -21,14 +21,14 @@ typedef struct process_rig {
     arcp_error error;
 } process_rig;
 
-/* What one process told. */
+/* The output and the end of one process. */
 typedef struct process_owner {
     arcp__agent_process *process;
     size_t starts;
     arcp_status started;
     char why[200];
-    arcp_buf lines;  /* of standard output, each with a line feed behind it */
-    arcp_buf output; /* plain: as it came */
+    arcp_buf lines;  /* of standard output, each with a line feed added */
+    arcp_buf output; /* of a plain program, unchanged */
     arcp_buf logs;   /* of standard error, each with a line feed */
     arcp_buf tail;
     size_t line_count;
@@ -40,7 +40,7 @@ typedef struct process_owner {
 } process_owner;
 
 /* SIGKILL follows SIGTERM after `kill_after_ms`, output is read `drain_ms` after the end;
- * 0: as the product has it. The spec is for /bin/true, 4096 bytes a line. */
+ * 0: the defaults. The spec is for /bin/true, with 4096 bytes per line. */
 void process_rig_start(process_rig *rig, uint32_t kill_after_ms, uint32_t drain_ms);
 /* Frees the table, and fails the test when a handle, a descriptor, a child or a directory
  * is left. */
@@ -60,7 +60,7 @@ void process_rig_run(process_rig *rig, process_owner *owner, const char *const *
 void process_rig_run_shell(process_rig *rig, process_owner *owner, const char *script);
 /* The callbacks that write to `owner`. */
 arcp__agent_process_callbacks process_owner_callbacks(process_owner *owner);
-/* Frees the process, unless that was done, and what is remembered. */
+/* Frees the process, unless it was freed already, and its recorded output. */
 void process_owner_fini(process_owner *owner);
 
 #endif

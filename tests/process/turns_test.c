@@ -1,6 +1,6 @@
-/* Programs have their turns: who writes much delays the others by so many lines and no more, and
- * nothing it wrote is lost. All of it waits in pipes before the first line is taken, so that the
- * order depends on nothing else. */
+/* Programs take turns: a program that writes much delays the others by a bounded number of lines,
+ * and none of its output is lost. All output waits in pipes before the first line is read, so that
+ * the order depends on nothing else. */
 #include "process/process_rig.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static int set_up(void **state)
 {
     (void)state;
     seen = (counts){0};
-    /* A millisecond after the end nothing would be read any more. */
+    /* drain_ms is 1: output is read for a millisecond after the end of its program. */
     process_rig_start(&rig, 100, 1);
     return 0;
 }
@@ -125,7 +125,7 @@ static void a_busy_program_delays_others_by_a_bounded_number_of_lines(void **sta
         run_all(rows[at]);
         assert_int_equal(seen.flood, 2 * FLOOD_LINES);
         assert_int_equal(seen.bob, BOB_LINES);
-        /* The rest of one turn, and what comes before bob in the next. */
+        /* The rest of one turn, and the lines before those of bob in the next. */
         assert_in_range(seen.most_between, 1, 2 * (size_t)arcp__turn_of_agents.frames);
     }
 }

@@ -1,5 +1,4 @@
-/* What agents that are C callbacks are given for upstreams (§9.8), and what they have after a
- * rotation. */
+/* Credentials that callback agents get for upstreams (§9.8), before and after a rotation. */
 #include "provisioner/static_provisioner.h"
 #include "runtime/runtime_rig.h"
 
@@ -13,7 +12,7 @@ static const char *const values[] = {"hush-1", "hush-2", "hush-3", "hush-4", "hu
                                      "hush-6", "hush-7", "hush-8", "hush-9"};
 #define VALUES (sizeof(values) / sizeof(values[0]))
 
-/* A provisioner between the runtime and another one, whose answers it damages. */
+/* A provisioner that forwards to another one and makes its results invalid. */
 typedef struct damager {
     arcp_provisioner base;
     arcp_provisioner *inner;
@@ -174,7 +173,7 @@ static void an_agent_gets_its_job_s_credential(void **state)
     assert_ptr_equal(strstr(got.first, "[{\"id\":\"cred_"), got.first);
     assert_non_null(strstr(got.first, "\"scheme\":\"bearer\",\"value\":\"hush-1\",\"endpoint\":"
                                       "\"https://gw.example/v1\",\"profile\":\"openai\""));
-    /* Not the same one again. */
+    /* A second job gets a different value. */
     runtime_rig_submit(&rig, "keen", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_non_null(strstr(got.first, "\"value\":\"hush-2\""));
@@ -226,7 +225,7 @@ static void an_agent_finds_the_new_value_after_a_rotation(void **state)
     assert_non_null(strstr(got.first, "\"value\":\"hush-"));
     assert_non_null(strstr(got.second, "\"value\":\"hush-"));
     assert_string_not_equal(got.first, got.second);
-    /* The id is the credential's, not the value's: it stays. */
+    /* The id belongs to the credential and does not change with its value. */
     char id[64];
     (void)snprintf(id, sizeof(id), "%.40s", strstr(got.first, "\"id\":\"cred_"));
     assert_non_null(strstr(got.second, id));

@@ -1,4 +1,4 @@
-/* Agents that are registered anew while jobs of theirs run, as a reload does it. */
+/* Agents that are registered again while their jobs run, as in a reload. */
 #include "runtime/runtime_rig.h"
 
 #include "support/check.h"
@@ -27,7 +27,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Says that it runs, and waits for its standard input to end. */
+/* Reports that it runs, and waits for the end of its standard input. */
 static void reload(void)
 {
     arcp_runtime_clear_agents(rig.runtime);
@@ -109,7 +109,7 @@ static void max_jobs_counts_the_jobs_from_before_a_reload(void **state)
     register_one_at_a_time("other");
     runtime_rig_submit(&rig, "single", "");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "max_jobs"));
-    runtime_rig_submit(&rig, "other", ""); /* another agent has its own */
+    runtime_rig_submit(&rig, "other", ""); /* another agent has its own limit */
     (void)runtime_rig_wait(&rig, "\"message\":\"begun\"");
     runtime_rig_submit(&rig, "other", "");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "max_jobs"));

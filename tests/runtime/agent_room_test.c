@@ -1,5 +1,5 @@
-/* Agents on the loop that say more than there is room for: they are refused, and told when they
- * may go on. */
+/* Agents on the loop's thread that put more messages than there is room for: they are refused, and
+ * notified when there is room. */
 #include "runtime/runtime_rig.h"
 
 #include <pthread.h>
@@ -10,15 +10,15 @@
 
 #define WAITING_BYTES_MAX 4194304u /* src/runtime/agent_inbox.c */
 #define LINE_BYTES        65536u
-#define LINES             600u /* 39 MB: many times what waits for the loop at most */
+#define LINES             600u /* 39 MB: many times WAITING_BYTES_MAX */
 
-/* An agent that says LINES long lines, each when there is room for it. */
+/* An agent that puts LINES long lines, each when there is room for it. */
 typedef struct talker {
     char *line;
     unsigned said;
     unsigned said_at_first; /* before the first refusal */
     unsigned refused;
-    unsigned told; /* that there is room, or that it is over */
+    unsigned told; /* notifications that there is room, or that the job has ended */
     bool is_over;
 } talker;
 
@@ -97,7 +97,7 @@ static void an_agent_that_was_refused_is_notified_when_there_is_room(void **stat
     runtime_rig_submit(&rig, "talker", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_int_equal(t.said, LINES);
-    /* With what each line costs beside its text, this many are just over the limit. */
+    /* With the overhead of each line, this many are just over the limit. */
     assert_int_equal(t.said_at_first, WAITING_BYTES_MAX / LINE_BYTES);
     assert_true(t.refused >= 2);
     assert_int_equal(t.told, t.refused);
@@ -130,7 +130,7 @@ static void an_agent_that_gives_up_when_it_is_refused_is_not_notified(void **sta
     add_agent(&rig, give_up, must_not_be_told);
     runtime_rig_submit(&rig, "talker", "");
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""), "too slow"));
-    runtime_rig_send(&rig, "session.ping", "{}"); /* a few turns of the loop more */
+    runtime_rig_send(&rig, "session.ping", "{}"); /* runs a few further turns of the loop */
     (void)runtime_rig_wait(&rig, "\"session.pong\"");
     runtime_rig_stop(&rig);
 }
@@ -196,7 +196,7 @@ static void an_agent_on_a_thread_of_its_own_is_notified_after_each_refusal(void 
     runtime_rig_stop(&rig);
 }
 
-/* ---- room for others, and for those who do not read ---- */
+/* ---- other handles, and clients that do not read ---- */
 
 static unsigned said_before, most_said; /* until the last turn of the loop; in a turn */
 
@@ -226,7 +226,7 @@ static void other_handles_are_served_while_an_agent_sends_all_that_it_can(void *
     runtime_rig_stop(&rig);
 }
 
-/* Starts the talker for a client that reads nothing, until the agent is held back for that. */
+/* Starts the agent for a client that reads nothing, until the agent is paused for that reason. */
 static bool is_held_back(void *user)
 {
     const runtime_rig *rig = user;

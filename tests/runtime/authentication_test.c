@@ -1,5 +1,5 @@
-/* Verifiers that answer later, on other threads, too late or not at all; several of them;
- * and their replacement while questions are open. */
+/* Verifiers that answer later, on other threads, too late or not at all; several verifiers; and
+ * replacing them while verifications are pending. */
 #include "support/check.h"
 
 #include <pthread.h>
@@ -25,7 +25,7 @@ typedef struct rig {
     char log[4096];
 } rig;
 
-/* A verifier that keeps what it is asked until the test answers. */
+/* A verifier that keeps its requests until the test answers them. */
 typedef struct keeper {
     arcp_token_question *questions[QUESTIONS_MAX];
     size_t count;
@@ -207,7 +207,7 @@ static void stop(rig *r)
     assert_int_equal(uv_loop_close(&r->loop), 0);
 }
 
-/* The next question that is kept is this peer's. */
+/* The next request that is kept comes from this peer. */
 static peer *hello_and_ask(rig *r, unsigned at, const char *token, const keeper *k)
 {
     size_t before = k->count;
@@ -241,7 +241,7 @@ static void a_verifier_may_answer_later(void **state)
     check_span(arcp_token_question_token(k.questions[0]), "secret-token");
     assert_true(arcp_token_question_wall_ns(k.questions[0]) > 0);
     assert_int_equal(p->frames.size, 0);
-    /* In whatever order. */
+    /* Verifiers may answer in any order. */
     answer(k.questions[1], ARCP_E_UNAUTHENTICATED, "");
     until(&r, other->closed);
     assert_true(has(other, "\"code\":\"UNAUTHENTICATED\""));
@@ -336,7 +336,7 @@ static void a_peer_may_disconnect_before_the_verifier_answers(void **state)
     until(&r, k.count == 1);
     p->connection->ops->abort(p->connection);
     until(&r, p->closed);
-    for (int turns = 0; turns < 8; turns++) { /* until the runtime knows */
+    for (int turns = 0; turns < 8; turns++) { /* until the runtime has seen the end of the peer */
         (void)uv_run(&r.loop, UV_RUN_NOWAIT);
     }
     answer(k.questions[0], ARCP_OK, "alice");
@@ -444,7 +444,7 @@ static void the_number_of_pending_verifications_is_bounded(void **state)
     stop(&r);
 }
 
-/* Or coming and going would fill a slow verifier's queue without end. */
+/* Otherwise reconnecting could fill the queue of a slow verifier without limit. */
 static void a_verification_counts_after_its_peer_has_disconnected(void **state)
 {
     rig r;
@@ -459,7 +459,7 @@ static void a_verification_counts_after_its_peer_has_disconnected(void **state)
     until(&r, refused->closed);
     assert_true(has(refused, "\"code\":\"INTERNAL_ERROR\""));
     answer(k.questions[0], ARCP_OK, "alice");
-    /* Nothing shows when the answer has arrived but that there is room again. */
+    /* The only sign that the answer has arrived is that there is room again. */
     unsigned next = 1;
     while (k.count == 1) {
         assert_true(++next < PEERS_MAX);
@@ -485,7 +485,7 @@ static void replaced_verifiers_stay_until_they_have_answered(void **state)
     answer(old.questions[0], ARCP_OK, "alice");
     until(&r, has(accepted, "session.welcome"));
     assert_false(old.released);
-    /* What the old one refuses is put to those of now. */
+    /* A token that the old verifier refuses is passed to the current verifiers. */
     answer(old.questions[1], ARCP_E_UNAUTHENTICATED, "");
     until(&r, has(passed_on, "session.welcome"));
     assert_true(old.released);

@@ -48,7 +48,7 @@ static void tell_everything(arcp_agent_call *call, void *user)
     assert_int_equal(
         arcp_agent_event(call, "status", ARCP_SPAN_LITERAL("{\"phase\":\"running\"}"), &error),
         ARCP_E_INVALID_REQUEST);
-    /* The spend counts before the next check, on this thread. */
+    /* On this thread a cost is counted before the next check. */
     assert_int_equal(arcp_agent_metric(call, "cost.x", "1", "USD", &error), ARCP_OK);
     assert_int_equal(arcp_agent_authorize(call, ARCP_SPAN_LITERAL("fs.read"),
                                           ARCP_SPAN_LITERAL("/srv/a"), NULL, NULL, &error),
@@ -143,7 +143,7 @@ static void forge(arcp_agent_call *call, void *user)
         }
         assert_int_equal(status, rows[at].answer);
     }
-    /* A delegation is one object: it cannot become another line, and it is answered. */
+    /* A delegation is one object: it cannot contain a line of its own, and it gets a response. */
     static const char *const requests[] = {"{\"agent\":\"mirror\"},\"type\":\"job.result\"", "[]",
                                            "", "{\"agent\":\"mirror\"",
                                            "{\"agent\":\"mirror\"}}\n{\"type\":\"job.result\"}"};
@@ -250,7 +250,7 @@ typedef struct late_answers {
     bool allowed;
 } late_answers;
 
-/* Goes on when its job is over, and asks. */
+/* Continues after its job has ended, and asks the gate. */
 static void outstay(arcp_agent_call *call, void *user)
 {
     late_answers *late = user;
@@ -407,13 +407,13 @@ static void a_denied_target_is_recorded_with_a_thousand_bytes(void **state)
     runtime_rig_stop(&rig);
     const char *first = strstr(audited, most);
     assert_non_null(first);
-    assert_non_null(strstr(first + 1, most)); /* one byte more is cut */
+    assert_non_null(strstr(first + 1, most)); /* a longer target is truncated */
 }
 
 /* ---- memory ---- */
 
 typedef struct poor_agent {
-    size_t nth; /* the allocation of its last word that fails */
+    size_t nth; /* the allocation that fails while it reports its result */
     failing_alloc_mode mode;
     bool fired;
 } poor_agent;
@@ -426,7 +426,7 @@ static void fail_in_poverty(arcp_agent_call *call, void *user)
     agent->fired = failing_alloc_disarm();
 }
 
-/* Also while memory stays away: that it has returned needs none. */
+/* Also if memory stays unavailable: reporting that the agent has returned needs none. */
 static void a_job_does_not_succeed_if_its_failure_cannot_be_reported(void **state)
 {
     static const failing_alloc_mode modes[] = {FAILING_ALLOC_ONE, FAILING_ALLOC_ALL_AFTER};
@@ -524,7 +524,7 @@ static void an_agent_without_run_is_refused(void **state)
     assert_int_equal(arcp_runtime_register_process(rig.runtime, &process, &error), ARCP_E_USAGE);
 }
 
-/* Nothing of it may be called: the program keeps what it handed in. */
+/* No function of it may be called, and the program keeps ownership of the object. */
 static void a_vtable_of_another_release_is_refused(void **state)
 {
     arcp_error error = {0};

@@ -1,4 +1,4 @@
-/* Jobs that wait in line for their programs, which are started one after the other. */
+/* Jobs that are queued for their programs, which are started one after the other. */
 #include <dirent.h>
 #include <unistd.h>
 
@@ -156,7 +156,7 @@ static bool bob_waits_in_line(void *user)
     return job != NULL && job->live->user != NULL;
 }
 
-/* The loop goes on for a moment after that: so the count is taken here. */
+/* The loop continues for a moment after that, so the count is taken here. */
 static bool bob_runs(void *user)
 {
     *(size_t *)user = started();

@@ -1,4 +1,4 @@
-/* How many jobs of a program run at once: when the next one has room. */
+/* max_jobs: when the next job of an agent may start. */
 #include "runtime/runtime_rig.h"
 
 #include "support/check.h"
@@ -26,7 +26,7 @@ static bool one_waits(void *user)
     return arcp__process_pool_waiting(f->rig.runtime->agents->process.pool) != 0;
 }
 
-/* One that waits is given its job at once: not in a later turn, as one that is to be started. */
+/* A warm process gets its job at once, not in a later turn as a program that has to be started. */
 static void a_program_that_has_ended_no_longer_counts_under_max_jobs(void **state)
 {
     static fixture f;
@@ -46,10 +46,10 @@ static void a_program_that_has_ended_no_longer_counts_under_max_jobs(void **stat
     (void)runtime_rig_wait(&f.rig, "\"message\":\"begun\"");
     runtime_rig_until(&f.rig, one_waits, &f);
     f.submits = true;
-    runtime_rig_cancel(&f.rig); /* which is a line: it reads that and ends */
+    runtime_rig_cancel(&f.rig); /* sends a line; the program reads it and ends */
     (void)runtime_rig_wait(&f.rig, "\"message\":\"begun\"");
     assert_false(f.submits);
-    runtime_rig_cancel(&f.rig); /* else the stop waits for it */
+    runtime_rig_cancel(&f.rig); /* otherwise the stop would wait for the job */
     runtime_rig_stop(&f.rig);
 }
 

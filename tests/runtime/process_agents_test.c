@@ -1,4 +1,4 @@
-/* Agents that are programs. */
+/* Process agents. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -246,7 +246,7 @@ static void two_hundred_processes_leave_no_resources(void **state)
     }
     (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
     assert_true(open_descriptors() <= before + 8);
-    /* No zombie of ours, and no directory. */
+    /* No zombies of ours, and no directories. */
     assert_false(has_children());
     char run[300];
     only_entry_of(rig.directory, run);

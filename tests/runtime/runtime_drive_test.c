@@ -1,4 +1,4 @@
-/* One drive of a runtime is one of many things that its loop has to do. */
+/* A drive of a runtime must leave time for the other handles of its loop. */
 #include "runtime/runtime_rig.h"
 
 #include "support/check.h"
@@ -13,7 +13,7 @@
 #define ROUNDS_MAX     64u /* src/runtime/runtime_drive.c */
 #define WORTH_A_COMMIT 64u /* src/runtime/runtime_drive.c */
 
-/* A memory store that says for a while that it has more. */
+/* A memory store that reports for a number of rounds that it has more answers. */
 static arcp_store_ops busy_ops;
 static bool (*poll_memory)(arcp_store *store);
 static unsigned rounds_left;         /* so long */
@@ -77,8 +77,8 @@ static void other_handles_are_served_while_a_store_is_busy(void **state)
     rounds_left = 20 * ROUNDS_MAX;
     runtime_rig_send(&rig, "session.ping", "{}");
     (void)runtime_rig_wait(&rig, "\"session.pong\"");
-    runtime_rig_until(&rig, is_quiet, NULL); /* it goes on although nothing comes */
-    /* The loop polls the store itself, too, when it is woken. */
+    runtime_rig_until(&rig, is_quiet, NULL); /* driving continues without any input */
+    /* The loop also polls the store when it is woken. */
     assert_true(most_rounds >= ROUNDS_MAX && most_rounds <= ROUNDS_MAX + 2);
     uv_close((uv_handle_t *)&turn, NULL);
     runtime_rig_stop(&rig);
@@ -103,7 +103,7 @@ static void finish(arcp_agent_call *call, void *user)
     arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));
 }
 
-/* Not only when nothing is left to do, which may be never. */
+/* Not only when the runtime has nothing left to do, which may never happen. */
 static void agents_are_freed_in_each_turn_while_a_store_is_busy(void **state)
 {
     static runtime_rig rig;
@@ -131,13 +131,13 @@ static void agents_are_freed_in_each_turn_while_a_store_is_busy(void **state)
 #define DENIALS     8u /* a job */
 #define MANY        400u
 
-/* What was seen until now. */
+/* Counts so far. */
 static struct {
     unsigned jobs;    /* that are submitted */
     unsigned runs;    /* agents that were started */
     unsigned told;    /* denials that the log got */
-    unsigned barred;  /* of these: before the newest barrier */
-    unsigned stored;  /* denials that the store was given */
+    unsigned barred;  /* denials that the log got before the newest barrier */
+    unsigned stored;  /* denials that the store got */
     unsigned early;   /* batches with denials that came before the last agent was started */
     size_t most;      /* changes in one batch */
     bool is_too_soon; /* the store got more than the log had got */
@@ -244,7 +244,7 @@ static void changes_of_few_jobs_are_one_batch(void **state)
     runtime_rig_stop(&rig);
 }
 
-/* Each refusal is a record, and nothing else makes any: they come in one turn of the loop. */
+/* Each refusal is one record, and there are no others; all are made in one turn of the loop. */
 static void changes_by_a_client_in_one_turn_are_stored_in_parts(void **state)
 {
     static runtime_rig rig;
@@ -285,7 +285,7 @@ static void decisions_are_logged_before_the_store_gets_their_events(void **state
     runtime_rig_stop(&rig);
 }
 
-/* ---- the log of decisions, which commits wait for ---- */
+/* ---- the audit log, which commits wait for ---- */
 
 #define TALKERS 60u
 #define LINES   100u /* each says, at once */

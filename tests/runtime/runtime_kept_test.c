@@ -1,5 +1,4 @@
-/* How much a runtime keeps for later: what the process can hold, unless the store lasts or its
- * program says otherwise. */
+/* The limits on stored data: low ones with a memory store, unless the program sets others. */
 #include "runtime/runtime_rig.h"
 
 #include "support/check.h"

@@ -1,5 +1,5 @@
-/* A runtime that has no memory left closes its connections and tells its program, which makes
- * another one from the same store: the jobs are there, and one that ran has ended. */
+/* A runtime that has run out of memory closes its connections and notifies its program, which
+ * creates another runtime from the same store: it has the jobs, and the one that ran has ended. */
 #include "runtime/runtime_rig.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static void open_runtime(runtime_rig *rig)
     runtime_rig_register_sh(rig, "waits", "echo begun; cat >/dev/null", NULL);
 }
 
-/* Whether anything came of the second submit. */
+/* Whether the second submit had any effect. */
 static bool is_decided(void *user)
 {
     const runtime_rig *rig = user;
@@ -63,7 +63,7 @@ static void start_again(runtime_rig *rig)
     assert_non_null(strstr(job, "\"status\":\"error\""));
 }
 
-/* The n-th allocation for the second submit fails; true when the runtime told that it has. */
+/* Fails the n-th allocation for the second submit. True if the runtime reported its failure. */
 static bool lose(size_t nth)
 {
     static runtime_rig rig;
@@ -89,7 +89,7 @@ static void a_runtime_that_ran_out_of_memory_is_recreated_from_its_store(void **
 {
     (void)state;
     size_t nth = 1;
-    while (!lose(nth)) { /* what comes first is the transport's, which loses its connection */
+    while (!lose(nth)) { /* the first allocations are of the transport: only a connection fails */
         assert_in_range(++nth, 1, 50);
     }
 }

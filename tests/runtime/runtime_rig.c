@@ -159,7 +159,7 @@ void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user)
     deadline.data = rig;
     rig->timed_out = false;
     (void)uv_timer_start(&deadline, on_deadline, 20000, 0);
-    /* What is waited for may come about before the loop begins to wait: look again soon. */
+    /* The condition may become true before the loop begins to wait, so check it again soon. */
     (void)uv_timer_init(&rig->loop, &look);
     (void)uv_timer_start(&look, on_look, 5, 5);
     while (!done(user) && !rig->timed_out) {
@@ -183,7 +183,7 @@ bool runtime_rig_has(const runtime_rig *rig, const char *word)
 typedef struct word_wait {
     const runtime_rig *rig;
     const char *word;
-    size_t searched; /* bytes of whole frames that do not have it: they may be many megabytes */
+    size_t searched; /* bytes that were searched already; frames may have many megabytes */
 } word_wait;
 
 static bool has_word(void *user)

@@ -12,7 +12,7 @@ typedef struct runtime_rig {
     uv_loop_t loop;
     arcp_runtime *runtime;
     arcp_connection *client;
-    arcp_buf frames; /* everything that came, one a line */
+    arcp_buf frames; /* all received frames, one per line */
     bool closed;
     bool stopped;
     bool timed_out;
@@ -22,8 +22,7 @@ typedef struct runtime_rig {
 } runtime_rig;
 
 void runtime_rig_start(runtime_rig *rig, const arcp_settings *settings);
-/* The same in two steps, for tests that bring options of their own: what loop, directory and
- * client do not need is theirs. */
+/* The same in two steps, for tests that set options of their own in between. */
 void runtime_rig_begin(runtime_rig *rig);
 void runtime_rig_open(runtime_rig *rig, arcp_runtime_options *options);
 void runtime_rig_stop(runtime_rig *rig);
@@ -37,9 +36,9 @@ void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload);
 /* Runs the loop until a frame that contains `word` has come since the last wait; fails
  * after 20 s. The frame is returned (valid until the next call). */
 const char *runtime_rig_wait(runtime_rig *rig, const char *word);
-/* Whether a frame that came so far contains the word. */
+/* Whether a frame received so far contains the word. */
 bool runtime_rig_has(const runtime_rig *rig, const char *word);
-/* Runs the loop until `done` says so; fails after 20 s. */
+/* Runs the loop until `done` returns true; fails after 20 s. */
 void runtime_rig_until(runtime_rig *rig, bool (*done)(void *user), void *user);
 
 /* An agent that is a callback. */

@@ -1,4 +1,4 @@
-/* Sealing: what is sealed shows nothing, opens only whole, under its key and for its label. */
+/* Sealing: a sealed value reveals nothing, and opens only complete, with its key and label. */
 #include "runtime/seal.h"
 
 #include "store/temp_dir.h"

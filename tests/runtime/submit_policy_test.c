@@ -1,4 +1,4 @@
-/* The embedding program's own say about every job. */
+/* The submit policy, with which the embedding program decides about every job. */
 #include "runtime/runtime_rig.h"
 
 #include "support/check.h"
@@ -193,7 +193,7 @@ static void a_refusal_keeps_code_message_and_details(void **state)
     assert_non_null(strstr(runtime_rig_wait(&rig, "\"job.error\""),
                            "\"code\":\"PERMISSION_DENIED\",\"message\":\"not today\","
                            "\"retryable\":false,\"details\":{\"why\":\"monday\"}"));
-    /* The key is free; and what was accepted is not asked about again. */
+    /* The key is free; and the policy is not asked again about an accepted job. */
     rules = (ruler){0};
     runtime_rig_submit(&rig, "mirror", ",\"idempotency_key\":\"K\"");
     (void)runtime_rig_wait(&rig, "\"job.accepted\"");

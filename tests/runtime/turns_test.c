@@ -1,5 +1,5 @@
-/* Connections have their turns: who pipelines delays the others by so many frames and no more, and
- * who does not read its answers is not read. */
+/* Connections take turns: a client that pipelines requests delays the others by a bounded number of
+ * frames, and a client that does not read its responses is not read. */
 #include "runtime/runtime_rig.h"
 
 #include "support/check.h"
@@ -9,7 +9,7 @@
 #define FLOOD      3000u
 #define FLOODS_MAX 4u
 #define ROUNDS     10u
-/* From a ping that is sent to its pong that is there, over memory, with a turn on each side. */
+/* Turns of the loop between sending a ping and receiving its pong, over the memory transport. */
 #define TURNS_OF_A_ROUND 4u
 #define PAUSE_BYTES      1048576u /* src/session/link.c */
 
@@ -108,7 +108,7 @@ static void flood_with(unsigned count)
         }
     }
     send_ping(&bob);
-    runtime_rig_until(&rig, has_all, &count); /* nobody loses one */
+    runtime_rig_until(&rig, has_all, &count); /* no response is lost */
     for (unsigned at = 0; at < count; at++) {
         leave(&floods[at]);
     }
@@ -161,7 +161,7 @@ static void a_client_that_does_not_read_is_sent_no_more_than_its_limit(void **st
         (void)uv_run(&rig.loop, UV_RUN_ONCE);
     }
     runtime_rig_until(&rig, is_at_its_limit, &floods[0]);
-    /* By now all of it could have been taken. */
+    /* By now all requests could have been read. */
     for (unsigned turn = 0; turn < FLOOD / arcp__turn_of_links.taker_frames * 2; turn++) {
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
     }
@@ -181,7 +181,7 @@ static void a_client_that_does_not_read_is_sent_no_more_than_its_limit(void **st
 
 static struct {
     unsigned much, few;       /* events that came */
-    unsigned much_before_few; /* is over */
+    unsigned much_before_few; /* events of the busy agent before the other agent has finished */
     bool is_over;
 } heard;
 
@@ -251,7 +251,7 @@ static void a_busy_agent_delays_others_by_a_bounded_number_of_events(void **stat
     runtime_rig_until(&rig, has_heard_all, NULL);
     const unsigned in_a_turn = arcp__turn_of_agents.taker_frames + EVENTS_IN_GO;
     assert_in_range(most_between, 1, TURNS_OF_A_ROUND * in_a_turn);
-    /* The other agent is not behind all of it. */
+    /* The other agent does not wait for all events of the busy one. */
     assert_int_equal(heard.few, FEW_EVENTS);
     assert_in_range(heard.much_before_few, 0, 3 * in_a_turn);
     leave(&floods[0]);
