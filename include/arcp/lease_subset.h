@@ -55,15 +55,15 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_assert_subset(const arcp_lease *
  * ARCP_E_LEASE_SUBSET_VIOLATION with details as above.
  *
  *  - Patterns must be within the parent's.
- *  - A currency must be one that the parent's lease names (if that lease has no cost.budget at all:
- * one that an ancestor counts), and its total must be at most the smallest amount that remains at
- * the parent and its ancestors.
+ *  - A currency must be one that the parent's lease names (if that lease has no cost.budget at
+ *    all: one that an ancestor counts), and its total must be at most the smallest amount that
+ *    remains at the parent and its ancestors.
  *  - An expiry must not be later than the parent's; without one the child has the parent's.
- *  - Without cost.budget the child has no counters of its own and spends from its
- *    ancestors' only.
+ *  - Without cost.budget the child has no counters of its own and spends from its ancestors'
+ *    only.
  *  - Without model.use under a parent that names it, the child gets "model.use": [], and so no
- * model. Under a parent that does not name it and may use any model (model_use_required is false)
- * the child may name any.
+ *    model. Under a parent that does not name it and may use any model (model_use_required is
+ *    false) the child may name any.
  *
  * Whether the parent may delegate to this agent is not decided here: the gate checks
  * agent.delegate. */
@@ -75,13 +75,13 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_lease_derive(const arcp_authority *par
  * *out. ARCP_E_NO_MEMORY.
  *
  *  - A pattern within the ceiling is kept. Any other is replaced by the ceiling's patterns within
- * it, and by intersections that patterns can express; the rest of it is removed. A capability that
- * is removed entirely is present as [].
+ *    it, and by intersections that patterns can express; the rest of it is removed. A capability
+ *    that is removed entirely is present as [].
  *  - A capability that the ceiling does not name is kept if `absent_is_open`, else removed.
  *  - Budgets and expiry are limits, not grants: the result has every currency that either names,
- * with the smaller total, and the earlier expiry.
- *  - When the ceiling names model.use and the request does not, the result has
- *    "model.use": [], because a runtime may allow every model without one.
+ *    with the smaller total, and the earlier expiry.
+ *  - When the ceiling names model.use and the request does not, the result has "model.use": [],
+ *    because a runtime may allow every model without one.
  *
  * Appends to `dropped` (may be NULL) a JSON array of {capability, pattern, narrowed_to: [...]}: one
  * per changed pattern, and one without `pattern` for each limit that the request did not name; []

@@ -1,5 +1,5 @@
 /* Narrowing by a ceiling: never wider than the request, never wider than the ceiling
- * (draft §9.2, PROTOCOL "Authority on the wire"). */
+ * (draft §9.2, docs/protocol.md, Authority). */
 #include "support/check.h"
 
 #include <arcp/lease_subset.h>

@@ -122,7 +122,7 @@ static void slow_and_stalled(play *self)
     client->slow = client->link != NULL;
     self->disk.is_held = true;
     for (unsigned at = 0; at < 8; at++) {
-        agent_writes(self, "nobody hears this yet");
+        agent_writes(self, "not sent to a client yet");
     }
     self->disk.is_held = false;
     rig_run(&self->rig);
@@ -240,7 +240,7 @@ static bool run(size_t failing, size_t nth)
     return failed;
 }
 
-static void an_input_that_runs_out_of_memory_harms_nobody_else(void **state)
+static void an_input_that_runs_out_of_memory_harms_no_other_client(void **state)
 {
     (void)state;
     size_t stride = test_stride();
@@ -259,7 +259,7 @@ static void an_input_that_runs_out_of_memory_harms_nobody_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_input_that_runs_out_of_memory_harms_nobody_else),
+        cmocka_unit_test(an_input_that_runs_out_of_memory_harms_no_other_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* arcp__engine_write_state: each thing that waits has a line, which says what it waits for, and
- * nothing that is secret is in any of them. */
+/* arcp__engine_write_state: everything that waits has a line with the cause, and no line has a
+ * secret. */
 #include "engine/credential_rig.h"
 #include "engine/scene.h"
 
 #include "support/check.h"
 
-/* In all that must not be shown. */
+/* A part of every text that must not be written. */
 #define HUSH "hush5ecret"
 
 #define RUN_ANYTHING "\"lease_request\":{\"model.use\":[\"*\"],\"agent.delegate\":[\"*\"]}"
@@ -187,7 +187,7 @@ static void submits_and_their_jobs_wait_for_credentials(void **state)
            "[\"the answer to the submit before it\"]");
 }
 
-/* Secrets are everywhere where they can be, and a line for each kind of thing is there. */
+/* There are secrets in all places that can have one, and a line of each kind. */
 static void no_secret_is_shown(void **state)
 {
     fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Which hosts of agents may be freed: those that neither the registry nor jobs use. */
+/* Which hosts of agents may be freed: hosts that neither the registry nor a job uses. */
 #include "engine/scene.h"
 
 #include "support/check.h"

@@ -42,7 +42,7 @@ static void the_end_of_the_last_job_comes_before_the_link_is_closed(void **state
     assert_non_null(self->client->link);
     self->disk.is_held = true;
     finish_job(self);
-    assert_non_null(self->client->link); /* its end is not durable yet, and shown to nobody */
+    assert_non_null(self->client->link); /* its end is not durable yet, so it is not sent */
     assert_false(scene_takes(self, "\"job.result\""));
     self->disk.is_held = false;
     rig_run(&self->rig);

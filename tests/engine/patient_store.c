@@ -9,7 +9,7 @@ static patient_store *self_of(arcp_store *store)
     return (patient_store *)store;
 }
 
-/* ---- answers ---- */
+/* ---- completions ---- */
 
 static void on_done(void *user, uint64_t id, arcp_status status, const arcp_error *err)
 {
@@ -122,7 +122,7 @@ void patient_open(patient_store *self, const char *url)
     self->inner->ops->set_callbacks(self->inner, &callbacks);
 }
 
-/* ---- a hand on the disk ---- */
+/* ---- damage on disk ---- */
 
 static void hand_done(void *user, uint64_t id, arcp_status status, const arcp_error *err)
 {

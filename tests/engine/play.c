@@ -208,7 +208,7 @@ void play_literal(play *self, char *text, size_t size)
     text[length] = '\0';
 }
 
-/* ---- looking ---- */
+/* ---- checks ---- */
 
 void play_look(play *self)
 {
@@ -217,7 +217,7 @@ void play_look(play *self)
     play_upstream_look(self);
 }
 
-/* ---- the rest of the world ---- */
+/* ---- the clock, the store, the runtime ---- */
 
 void play_clock(play *self, int64_t forward_ns)
 {
@@ -259,7 +259,7 @@ static void store_step(play *self)
     play_clock(self, ARCP_NS_PER_SEC);
 }
 
-/* A held store does one thing. */
+/* A held store makes one step. */
 static void disk_step(play *self)
 {
     unsigned choice = play_pick(self, 8);
@@ -280,7 +280,7 @@ void play_recover(play *self)
     if (!arcp__engine_has_failed(self->rig.engine)) {
         return;
     }
-    rig_run(&self->rig); /* it may have failed where nothing ran after it */
+    rig_run(&self->rig); /* it may have failed after the last step */
     for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
         if (self->rig.clients[at].link != NULL) {
             watch_fail(&self->watch, "a failed engine left a link open", "");
@@ -363,7 +363,7 @@ bool play_step(play *self)
     } else {
         rare_step(self);
     }
-    rig_run(&self->rig); /* also what an earlier step left */
+    rig_run(&self->rig); /* also those of an earlier step */
     play_look(self);
     play_check(self);
     return self->rig.agent_count + 16 < RIG_AGENTS_MAX && play_upstream_has_room(self) &&

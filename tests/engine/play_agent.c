@@ -1,6 +1,6 @@
-/* What agents do. Some are processes, which write lines and ask the runtime's gate; others
- * are in the same process, ask the gate themselves and take from the budget themselves, as
- * src/runtime/agent_call.c does. An agent spends only what the gate allowed just before. */
+/* What agents do. Some are processes, which write lines and use the runtime's gate; others are in
+ * the same process, and call the gate and spend from the budget themselves, as
+ * src/runtime/agent_call.c does. An agent spends only after the gate has allowed the operation. */
 #include "engine/play.h"
 
 #include <arcp/lease_subset.h>
@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 
-#define SPEND_TENTHS 3u /* what one metric takes, in tenths of a USD */
+#define SPEND_TENTHS 3u /* the cost of one metric, in tenths of a USD */
 
 /* clang-format off: one line each */
 static const char *const lines[] = {
@@ -135,8 +135,8 @@ static const struct {
     {"agent.delegate", "x@1"}, {"net.fetch", "example.com"}, {"model.use", "m/1"},
 };
 
-/* Now: what is expired or used up allows nothing, whatever it names, and a parent's end of either
- * is its children's. */
+/* What it allows now: nothing if it has expired or its budget is used up, and the same holds for
+ * its children. */
 static bool allows(const arcp_authority *authority, arcp_time now, size_t sample)
 {
     arcp_target_scratch scratch;
@@ -166,8 +166,8 @@ void play_agent_check_start(play *self, const arcp__effect *effect)
     }
     arcp_subset_violation violation = arcp_subset_violation_init();
     bool is_subset = false;
-    /* A parent without a budget of its own hands on a part of an ancestor's: as written that
-     * is more than it has, and check_budget looks at what comes of it. */
+    /* A parent without a budget of its own passes on a part of an ancestor's: as written that is
+     * more than it has, and check_budget checks the result. */
     const arcp_span budget = ARCP_SPAN_LITERAL("cost.budget");
     bool is_handed_on = arcp_lease_names(arcp_authority_lease(below), budget) &&
                         !arcp_lease_names(arcp_authority_lease(above), budget);
@@ -276,17 +276,18 @@ void play_agent_acts(play *self)
     size_t back = play_pick(self, 10);
     rig_agent *agent = &self->rig.agents[back < count ? count - 1 - back : count - 1];
     play_trace(self, "acts", agent->job_id);
-    if (agent->starting && !play_one_in(self, 8)) { /* else it is heard of before its host tells */
+    if (agent->starting &&
+        !play_one_in(self, 8)) { /* else its output comes before the host reports the start */
         rig_agent_started(&self->rig, agent);
     } else if (agent->paused && !agent->forgotten) {
-        /* Nothing of it is read, but it may end. */
+        /* Its output is not read, but it may exit. */
         rig_agent_exits(&self->rig, agent, play_one_in(self, 2), (int)play_pick(self, 3));
     } else if (!agent->forgotten) {
         write_anything(self, agent);
     }
 }
 
-/* ---- looking ---- */
+/* ---- checks ---- */
 
 void play_agents_look(play *self)
 {

@@ -6,12 +6,12 @@
 #include "engine/state.h"
 #include "job/job_state.h"
 
-/* An open link holds at most what the engine hands out before the transport took it (64
- * KiB of records, and answers up to a megabyte before the link is paused), plus the answers
- * of one more frame and one more record. */
+/* An open link has at most as much as the engine hands out before the transport has sent it (64 KiB
+ * of records, and responses up to a megabyte before the link is paused), plus the responses to one
+ * more frame and one more record. */
 #define UNSENT_BYTES_MAX (65536u + 1048576u + 65536u)
 
-/* A job.error of the runtime's own. */
+/* A job.error that the runtime made itself. */
 #define END_BYTES_MAX 1024u
 
 /* ---- nothing is sent that is not written ---- */
@@ -73,13 +73,13 @@ static void note_memory(play *self)
     self->tail_max = stats.tail_bytes > self->tail_max ? stats.tail_bytes : self->tail_max;
     self->queue_max =
         stats.store_queue_bytes > self->queue_max ? stats.store_queue_bytes : self->queue_max;
-    /* Agents stop being read at the limit, or when their owner is too far behind; each may
-     * have one burst on its way. */
+    /* Agents are not read at the limit, or when their owner is too far behind; each may have one
+     * burst on its way. */
     uint64_t limit = self->rig.settings.limits_store_queue_bytes;
     if (stats.store_queue_bytes > 2 * limit + 4194304) {
         watch_fail(&self->watch, "too much is waiting for the store", "");
     }
-    /* What is not written stays in memory, and at most 64 MiB of the newest of the rest. */
+    /* Records that are not written are in memory, and of the others at most the newest 64 MiB. */
     if (stats.tail_bytes > stats.store_queue_bytes * 2 + 67108864) {
         watch_fail(&self->watch, "too much is kept of the streams", "");
     }
@@ -91,13 +91,13 @@ void play_check_sent(play *self, const arcp__effect *effect)
     check_unsent(self, effect);
 }
 
-/* ---- what is counted is what there is ---- */
+/* ---- counts are right ---- */
 
-/* Of one principal, or of all. */
+/* For one principal, or for all. */
 typedef struct tally {
     size_t evicted_count, key_count;
     uint64_t evicted_bytes, key_bytes, stored_bytes;
-    uint64_t running_bytes; /* of these, what cannot be forgotten */
+    uint64_t running_bytes; /* of these, the bytes of jobs that cannot be removed */
     uint64_t kept[ARCP__KEPT_COUNT];
 } tally;
 
@@ -134,7 +134,7 @@ static bool is_counted(const tally *sum, size_t evicted_count, uint64_t evicted_
            sum->key_count == key_count && sum->key_bytes == key_bytes;
 }
 
-/* Every job that is kept weighs something, but the newest, which may. */
+/* The bytes of every kept job are counted, those of the newest possibly not. */
 static bool are_bytes_counted(const arcp__engine *engine)
 {
     for (const arcp__job *job = engine->jobs.ended; job != NULL; job = job->ended_next) {
@@ -176,7 +176,7 @@ static void check_kept(play *self)
     }
 }
 
-/* A record that has no room is not there; what the runtime says of an end is, and is short. */
+/* A record beyond the limit is not stored; the runtime's terminal record is, and it is short. */
 static void check_job_bytes(play *self)
 {
     const uint64_t limit = self->rig.settings.limits_job_bytes;
@@ -188,10 +188,10 @@ static void check_job_bytes(play *self)
     }
 }
 
-/* ---- nobody waits for another ---- */
+/* ---- no client waits for another ---- */
 
-/* When nothing is under way, everybody who reads has everything that is written: slow peers
- * and dead ones delay nobody else. */
+/* When nothing is under way, every client that reads has everything that is written: slow and dead
+ * peers delay no others. */
 static void check_delivered(play *self)
 {
     for (size_t at = 0; at < PLAY_CLIENTS; at++) {
@@ -210,8 +210,8 @@ static void check_delivered(play *self)
     }
 }
 
-/* An agent is held back for the store, or for the session that its job runs on; never for
- * somebody who only looks on. */
+/* An agent is paused because of the store, or of the session that its job runs on; never because of
+ * an observer. */
 static void check_paused(play *self)
 {
     bool somebody_is_slow = false;
@@ -222,7 +222,8 @@ static void check_paused(play *self)
     for (size_t at = 0; at < self->rig.agent_count && !somebody_is_slow; at++) {
         const rig_agent *agent = &self->rig.agents[at];
         if (agent->paused && !agent->forgotten) {
-            watch_fail(&self->watch, "an agent is held back though nobody is slow", agent->job_id);
+            watch_fail(&self->watch, "an agent is paused although no client is slow",
+                       agent->job_id);
         }
     }
 }
@@ -235,7 +236,7 @@ void play_check_delivered(play *self)
 
 /* ---- after a step, and at the end ---- */
 
-/* The store keeps up: an engine that could not write tries again after a pause. */
+/* The store works again: an engine whose batch failed retries after a pause. */
 static bool is_quiet(const play *self)
 {
     arcp__engine_stats stats;
@@ -272,7 +273,7 @@ static void check_stopped(play *self)
     }
 }
 
-/* Whoever sends nothing more was told all there was to tell. */
+/* A client that has ended its input got all frames. */
 static void check_left(play *self)
 {
     for (size_t at = 0; at < PLAY_CLIENTS; at++) {

@@ -129,7 +129,7 @@ static void go_silent(play *self, size_t at)
         if (other->link != NULL) {
             continue;
         }
-        /* The ghost keeps the old slot under its new name. */
+        /* The lost link keeps the old slot under its new name. */
         rig_client *old = play_client(self, at);
         memcpy(other->name, old->name, sizeof(other->name));
         memcpy(old->name, name, sizeof(name));
@@ -327,7 +327,7 @@ void play_client_acts(play *self)
     }
 }
 
-/* ---- looking ---- */
+/* ---- checks ---- */
 
 static void clear(rig_client *client)
 {

@@ -219,7 +219,7 @@ static void a_paused_link_is_not_lost(void **state)
         (void)snprintf(name, sizeof(name), "b%u", at);
         bad[at] = join(name, HELLO_WITH("\"heartbeat\""));
     }
-    for (unsigned round = 0; round < 12; round++) { /* each is refused, and 96 s are owed */
+    for (unsigned round = 0; round < 12; round++) { /* each is refused, and 96 s are due */
         for (unsigned at = 0; at < 8; at++) {
             ask(bad[at], round, "none");
             if (bad[at]->link->is_throttled) {

@@ -14,7 +14,7 @@ static const char hello[] =
 static const char pong[] =
     "{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.pong\",\"payload\":{\"ping_nonce\":\"n\"}}";
 
-/* Where in an instant a session begins. */
+/* The offset within an instant at which a session begins. */
 static const int64_t phases_ns[] = {0, 1, INSTANT_NS / 3, INSTANT_NS - 1};
 #define PHASE_COUNT (sizeof(phases_ns) / sizeof(phases_ns[0]))
 
@@ -47,7 +47,7 @@ static rig_client *say_hello(engine_rig *rig, const char *name)
     return client;
 }
 
-/* To the next instant at which the engine wants to be woken, and no further. */
+/* Advances to the engine's next deadline, and no further. */
 static void wake(engine_rig *rig)
 {
     rig_clock(rig, arcp__engine_deadline(rig->engine) - rig->now.mono_ns);
@@ -113,8 +113,8 @@ static void a_ping_is_never_later_than_an_interval_nor_an_instant_earlier(void *
     }
 }
 
-/* The pong to the previous ping came after it, so the interval without a frame from the peer ends
- * after the one without a frame from us: that is no second ping. */
+/* The pong to the previous ping came after it, so the interval without a received frame ends after
+ * the one without a sent frame: that is no second ping. */
 static void a_late_peer_is_pinged_once_in_an_interval(void **state)
 {
     static engine_rig rig;

@@ -1,5 +1,5 @@
-/* A principal whose frames take long to handle pauses on all of its links, so that the others
- * have their turns; a quick frame costs nothing, and neither does a slow one when nobody else is
+/* A principal whose frames take long to handle pauses on all of its links, so that the others have
+ * their turns; a quick frame costs nothing, and neither does a slow one when no other principal is
  * connected. */
 #include "base/alloc.h"
 #include "engine/frames.h"
@@ -69,9 +69,9 @@ static void a_principal_that_is_alone_does_not_pause(void **state)
     rig_stop(&rig);
 }
 
-/* A session that can be resumed keeps its principal in memory, but nobody waits for a turn; a
- * running job, however, needs its turns also while its client is away. */
-static void a_principal_that_is_not_connected_makes_nobody_pause(void **state)
+/* A session that can be resumed keeps its principal in memory, but needs no turns; a running job
+ * does, also while its client is disconnected. */
+static void a_principal_that_is_not_connected_makes_no_link_pause(void **state)
 {
     for (int has_job = 0; has_job < 2; has_job++) {
         rig_start(&rig, NULL);
@@ -107,7 +107,7 @@ int main(void)
         cmocka_unit_test(a_slow_frame_pauses_all_links_of_its_principal),
         cmocka_unit_test(a_quick_frame_costs_nothing),
         cmocka_unit_test(a_principal_that_is_alone_does_not_pause),
-        cmocka_unit_test(a_principal_that_is_not_connected_makes_nobody_pause),
+        cmocka_unit_test(a_principal_that_is_not_connected_makes_no_link_pause),
         cmocka_unit_test(a_shorter_pause_does_not_end_a_longer_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,13 +3,13 @@
  *   - each frame is one JSON object with a type and a non-empty session_id;
  *   - event_seq of a session goes up by one, without a gap, also over a resume, and a number
  *     that is sent again carries the same message;
- *   - a session sees the end of a job once, and nothing of the job after it, but that it is not
- *     kept any more, when it asks again with the job's key;
- *   - a submit with a key that is remembered is answered with the key's job;
- *   - the answers to the submits of one connection come in their order, by whatever they are
- *     carried, also when they come on another connection;
+ *   - a session gets the end of a job once, and nothing of the job after it, except that it is no
+ *     longer kept, when it repeats the job's key;
+ *   - the response to a submit with a known key is that of the key's job;
+ *   - the responses to the submits of one connection are sent in their order, whatever frames they
+ *     are, also when they are sent on another connection;
  *   - error codes are the draft's fifteen.
- * PROTOCOL, Envelope, Sessions, Jobs. */
+ * docs/protocol.md, Envelope, Sessions, Jobs. */
 #ifndef ARCP_TESTS_ENGINE_WATCH_H
 #define ARCP_TESTS_ENGINE_WATCH_H
 
@@ -73,13 +73,13 @@ typedef struct watch {
     bool keys_stay; /* none expires, and none is removed for another reason */
     arcp_json json;
     arcp_buf scratch;
-    size_t frames, events, ends, replays, lost, answers; /* figures */
+    size_t frames, events, ends, replays, lost, answers; /* statistics */
 } watch;
 
 #define WATCH_NONE SIZE_MAX
 
-/* What a client is about to receive: `session` (WATCH_NONE before the welcome), and when it asked
- * for a resume, the session and number it asked for. */
+/* What a client is about to receive: `session` (WATCH_NONE before the welcome), and after a request
+ * to resume, its session and number. */
 typedef struct watch_client {
     size_t session;
     bool is_bobs; /* see watch_job */
