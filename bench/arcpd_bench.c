@@ -1,7 +1,7 @@
-/* A real arcpd with a SQLite store, agents that are processes, and clients on WebSockets
- * over loopback, which only cut frames: events that are durable before they are seen, their
- * replay, starting and resuming. All on the same machine: agents and clients take their
- * share of it. After the table come figures that are no times: memory, CPU, latencies. */
+/* A real arcpd with a SQLite store, process agents, and clients on WebSockets over loopback that
+ * only split the stream into frames: durable events, their replay, starting and resuming. Agents
+ * and clients run on the same machine and take a part of its time. After the table come memory, CPU
+ * time and latencies. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ typedef struct load {
     unsigned sessions, jobs; /* jobs of each session */
 } load;
 
-/* Takes what is there; how many jobs ended. */
+/* Takes the frames that have arrived; returns how many jobs ended. */
 static unsigned take(wire *w)
 {
     arcp_span frame;
@@ -103,10 +103,10 @@ static void run_events(void *state, uint64_t iterations)
     }
 }
 
-/* ---- what they are compared with ---- */
+/* ---- baselines ---- */
 
 #define FRAME_BYTES 300u    /* of an event, about */
-#define BATCH_BYTES 262144u /* that one commit brings */
+#define BATCH_BYTES 262144u /* of one commit */
 
 static void bare_file(void *state, uint64_t iterations)
 {
@@ -216,7 +216,7 @@ static void sleep_ms(int64_t ms)
     (void)nanosleep(&pause, NULL);
 }
 
-/* What a crowded machine cannot hide. */
+/* CPU time, which depends less on the load of the machine than rates do. */
 static void measure_cpu(unsigned sessions, uint64_t events)
 {
     load one = {sessions, 1};
@@ -260,7 +260,7 @@ static void measure_start(unsigned count)
            (double)(daemon_cpu_ns(d) - before) / (double)stored_tip(), "ns");
 }
 
-/* Another process, with a job that says as much as it can and a client that reads it. */
+/* Another process, with a job that writes as fast as it can and a client that reads its events. */
 static pid_t make_noise(const daemon_state *d)
 {
     wire w;
@@ -285,7 +285,7 @@ static void end_noise(pid_t pid)
     (void)waitpid(pid, NULL, 0);
 }
 
-/* What a durable answer takes: a refusal is a record, and one commit. */
+/* Latency of a durable response: a refusal is one record and one commit. */
 static void measure_answers(bool under_load, unsigned count)
 {
     static int64_t taken_ns[ANSWER_COUNT];
@@ -318,7 +318,7 @@ static void measure_answers(bool under_load, unsigned count)
     figure(name, milliseconds(taken_ns[count * 99 / 100]), "ms");
 }
 
-/* 10 000 buffers are ours to keep small. */
+/* Keeps the buffers of 10 000 clients small. */
 static void drop_buffer(wire *w)
 {
     free(w->bytes);
@@ -356,7 +356,7 @@ static void stay(wire *wires, unsigned count, int64_t until_ns)
                 }
             }
         }
-        sleep_ms(50); /* pings come together: so do answers */
+        sleep_ms(50); /* pings arrive together, and so do the responses */
     }
 }
 
@@ -417,7 +417,7 @@ static void say_go(const daemon_state *d)
     }
 }
 
-/* One chatty job, and as many who watch it. */
+/* One job with many events, and many subscribers. */
 static void measure_subscribers(unsigned subscribers, unsigned events)
 {
     static wire wires[SUBSCRIBERS];

@@ -1,5 +1,5 @@
-/* An agent that asks the gate for what its lease does not allow, as often as its input says, 64
- * questions at a time. */
+/* An agent that asks the gate for operations that its lease does not allow: as many as its input
+ * says, 64 at a time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

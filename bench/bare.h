@@ -1,4 +1,4 @@
-/* What the system does of itself: the baselines of benches whose work ends in it. */
+/* Baselines: what the operating system achieves without this library. */
 #ifndef ARCP_BENCH_BARE_H
 #define ARCP_BENCH_BARE_H
 

@@ -1,7 +1,7 @@
-/* What a program can push that does nothing but push: libuv, and frames that wslay encoded before
- * anybody connected. To a client it looks like a runtime whose one agent says as many events as
- * were prepared; there are no jobs, no streams, no limits and no store behind it. `make
- * bench-peers` drives it with the same client as the runtimes.
+/* A baseline for pushing events: libuv, and frames that wslay encoded before a client connects. To
+ * a client it looks like a runtime with one agent that writes the prepared events; it has no jobs,
+ * no streams, no limits and no store. `make bench-peers` drives it with the same client as the
+ * runtimes.
  *
  *   arcp-bench-push EVENTS      so many events are prepared; a job gets those that it asks for
  *
@@ -48,7 +48,7 @@ typedef struct peer {
     uv_write_t push;
 } peer;
 
-/* Bytes on their way, freed when they are written. */
+/* Bytes that are being written, freed afterwards. */
 typedef struct letter {
     uv_write_t request;
     bytes frame;
@@ -181,7 +181,7 @@ static void push_more(peer *p)
     must(uv_write(&p->push, (uv_stream_t *)&p->tcp, &buffer, 1, on_pushed) == 0, "cannot write");
 }
 
-/* ---- what comes ---- */
+/* ---- frames from the client ---- */
 
 /* The text behind `"name":"` up to the next quote; our own client's frames have no escapes there.
  */
@@ -315,7 +315,7 @@ static void answer_upgrade(peer *p)
     p->is_open = true;
 }
 
-/* What of the input belongs to the upgrade request is taken from it. */
+/* Removes the upgrade request from the beginning of the input. */
 static void read_upgrade(peer *p)
 {
     while (p->input_size > 0 && !p->is_open) {

@@ -1,4 +1,4 @@
-/* Money: spending along a chain of counters, and decimals to and from text. */
+/* Budgets: spending along a chain of counters, and converting decimals to and from text. */
 #include <stdlib.h>
 
 #include <arcp/budget.h>

@@ -1,4 +1,4 @@
-/* What an event costs a client: from the frame's bytes to the item that the program is handed,
+/* The cost of an event in the client: from the bytes of a frame to the item that the program gets,
  * without a transport. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void hear(bed *b, const char *text)
     arcp__client_session_receive(b->session, b->now, arcp_span_cstr(text));
 }
 
-/* Hands everything over, as a driver does. */
+/* Takes all items, as a driver does. */
 static void drain(bed *b)
 {
     arcp_span frame = {NULL, 0};

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What was to be sent goes when there is nothing left to read: in one write. */
+/* Sends all queued bytes in one write when there is nothing left to read. */
 static void flush(client *c)
 {
     bench_write_all(c->fd, c->out, c->out_size);

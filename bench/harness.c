@@ -118,7 +118,7 @@ static uint64_t calibrate(const bench_case *one, const options *chosen)
             double scaled = (double)iterations * (double)target_ns / (double)elapsed;
             return scaled < 1 ? 1 : (uint64_t)scaled;
         }
-        /* Far from the target the clock's own cost blurs the estimate: grow in steps. */
+        /* For short runs the cost of reading the clock distorts the estimate, so grow in steps. */
         double wanted = (double)target_ns / (double)elapsed;
         iterations *= wanted > 16 ? 16 : 2;
     }
@@ -244,7 +244,7 @@ static void print_row(const bench_case *one, const outcome *result, const outcom
     printf("\n");
 }
 
-/* A figure without its machine says nothing. */
+/* Figures can be compared only if the machine is known. */
 static void print_machine(void)
 {
     char model[128] = "unknown processor";

@@ -21,7 +21,7 @@ static void open_as(wire *w, const daemon_state *d, const char *token)
     wire_hello(w, token, &session);
 }
 
-/* Throws away what has come. */
+/* Discards everything that was received. */
 static void discard(wire *w)
 {
     arcp_span frame;
@@ -56,7 +56,7 @@ static void submit_large(wire *w, unsigned number, size_t bytes)
               number, patterns);
 }
 
-/* ---- answers that are not read ---- */
+/* ---- responses that are not read ---- */
 
 static void keep_jobs(const daemon_state *d, bool is_quick)
 {
@@ -120,7 +120,7 @@ static void run_large_leases(const daemon_state *d)
     }
 }
 
-/* ---- what agents say ---- */
+/* ---- output of agents ---- */
 
 static void leave_flooding_agents(const daemon_state *d)
 {
@@ -135,7 +135,7 @@ static void leave_flooding_agents(const daemon_state *d)
             await_answer(&w, "job.accepted", "job.error");
         }
         wire_close(&w);
-        (void)sleep(2); /* until they were ended by their limit, or the time is over */
+        (void)sleep(2); /* until their limit has ended them, or the time is over */
     }
 }
 
@@ -195,7 +195,7 @@ static void send_ignored_frames(const daemon_state *d)
     }
 }
 
-/* ---- strangers that say nothing ---- */
+/* ---- silent unauthenticated connections ---- */
 
 static void connect_silently(const daemon_state *d)
 {
@@ -232,7 +232,7 @@ static void upgrade_and_stop(const daemon_state *d)
     }
 }
 
-/* job_bytes, so that the disk of who measures is not filled. */
+/* Sets job_bytes, so that the disk is not filled. */
 #define SAYS_LITTLE "limits:\n  job_bytes: 16777216\n"
 
 const hostile_attack hostile_attacks[] = {

@@ -1,13 +1,13 @@
-/* One principal, or a stranger, does its worst to a real arcpd, while another one, bob, pings and
- * runs jobs. In the same seconds two controls run that arcpd has no part in, so that what the
- * scheduler of a busy machine takes can be subtracted: an echo over loopback, and the bare start of
- * the same agent program.
+/* A principal or an unauthenticated peer attacks a real arcpd, while another principal, bob, sends
+ * pings and runs jobs. At the same time two controls run without arcpd, so that delays by the
+ * scheduler of a busy machine can be subtracted: an echo over loopback, and the plain start of the
+ * same agent program.
  *
  *   hostile_load [--seconds N] [--rounds N] [--filter TEXT] [--quick]
  *
  * Every attack is run for N seconds (3) in each of N rounds (3); --quick: 0.3 s, once, to see that
  * it works. The attackers are processes of their own, and end with their time. The exit status says
- * whether it could measure, not what came out. */
+ * whether the measurement succeeded, and does not depend on the figures. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -33,7 +33,7 @@
 #define SAMPLES_MAX       65536u
 #define ATTACKS_MAX       16u
 #define PAUSE_US          2000
-#define PATIENCE_SEC      30u /* of who waits for an answer when the time is over */
+#define PATIENCE_SEC      30u /* how long a probe waits for a response after the end of the time */
 
 enum { PING, ECHO, JOB, START, PROBES };
 
@@ -123,7 +123,7 @@ static void start_agent(void)
     (void)close(ends[1]);
 }
 
-/* A child that dies with us, and in any case after so many seconds. */
+/* A child that is killed when we exit, and in any case after this many seconds. */
 static pid_t fork_for(unsigned seconds)
 {
     pid_t pid = fork();
@@ -265,7 +265,7 @@ static void measure(const hostile_attack *attack, result *r)
     daemon_end(&arcpd);
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 
 static int compare(const void *a, const void *b)
 {

@@ -1,4 +1,4 @@
-/* Jobs: how many a runtime takes, starts and ends, from a client on a WebSocket.
+/* Jobs: how many per second a runtime accepts, starts and ends, from a client on a WebSocket.
  *
  * Agents that are callbacks: with memory:, beside as many requests over a socket that another
  * thread answers; with sqlite:, beside two measured commits per job: with 64 jobs in flight, each
@@ -112,7 +112,7 @@ static void gate_over_pipe(void *state, uint64_t iterations)
     client_close(&c);
 }
 
-/* ---- what they are compared with ---- */
+/* ---- baselines ---- */
 
 typedef struct commit_bench {
     arcp_store *store;

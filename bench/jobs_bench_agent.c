@@ -1,5 +1,5 @@
-/* The agent of jobs_bench: answers its start with a result; with a number as its input it asks
- * the gate so many times before, one question after the other. */
+/* The agent of jobs_bench: answers its start with a result; if its input is a number, it first asks
+ * the gate this many times, one request after the other. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

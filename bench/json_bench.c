@@ -1,4 +1,4 @@
-/* What JSON costs: scanning and indexing one event, reading it, and writing it again.
+/* The cost of JSON: scanning and indexing one event, reading it, and writing it again.
  *
  * Baselines are memcpy of the same bytes (what relaying must cost at least) and a plain
  * UTF-8 check, one byte at a time (what any validation must do at least). */

@@ -1,10 +1,10 @@
-/* What the other runtimes' programs in bench/peers/ are, on our library: a runtime whose agents
- * are callbacks inside the program. `make bench-peers` drives it like them.
+/* The counterpart of the other runtimes' programs in bench/peers/ with our library: a runtime whose
+ * agents are callbacks inside the program. `make bench-peers` drives it like them.
  *
  *   arcp-bench-host STORE      memory: or sqlite:PATH
  *
- * Prints "ready URL" and serves until SIGTERM. `bench` says {"events": N} log events of 64
- * bytes, as arcp-bench-agent does; `quick` returns at once. Any token is let in. */
+ * Prints "ready URL" and serves until SIGTERM. `bench` writes {"events": N} log events of 64
+ * bytes, as arcp-bench-agent does; `quick` returns at once. Any token is accepted. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

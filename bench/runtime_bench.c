@@ -1,7 +1,7 @@
-/* The whole path: an in-process agent says something, a client on a WebSocket over loopback
- * has it. The runtime runs on one thread, the agent on another, the client (which only
- * cuts frames) on a third. Baselines: the same bytes through a socket, as fast as the system
- * moves them, and as many requests that another thread answers with as many bytes. */
+/* The whole path of an event, from an in-process agent to a client on a WebSocket over loopback.
+ * The runtime runs on one thread, the agent on another, and the client, which only splits the
+ * stream into frames, on a third. Baselines: the same bytes through a socket as fast as possible,
+ * and as many requests that another thread answers with as many bytes. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

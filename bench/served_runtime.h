@@ -1,5 +1,5 @@
-/* Runtimes on loopback, for programs that measure them: any token is let in, as one principal.
- * What fails ends the program. */
+/* Runtimes on loopback for benchmarks: any token is accepted, as one principal. An error ends the
+ * program. */
 #ifndef ARCP_BENCH_SERVED_RUNTIME_H
 #define ARCP_BENCH_SERVED_RUNTIME_H
 
@@ -31,7 +31,7 @@ typedef struct served_runtime {
 void served_runtime_start(served_runtime *served, const char *store_url,
                           void (*add_agents)(served_runtime *served));
 void served_runtime_stop(served_runtime *served);
-/* Removes what the store sqlite:DIRECTORY/NAME has left. */
+/* Removes the files of the store sqlite:DIRECTORY/NAME. */
 void served_store_remove(const char *directory, const char *name);
 
 #endif

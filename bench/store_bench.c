@@ -5,7 +5,7 @@
  * spread over S streams in turn, as a loaded runtime does. After the table come latencies:
  * one batch in flight, and a steady 150 000 records per second.
  *
- * Files go to $TMPDIR (/tmp), which should be on the disk that is meant. */
+ * Files go to $TMPDIR (/tmp), which should be on the disk to measure. */
 #include <arcp/sys/store.h>
 
 #include <errno.h>
@@ -154,7 +154,7 @@ static void close_store(bench_store *bench)
 {
     if (bench->store != NULL) {
         arcp_store_close(bench->store);
-        (void)unlink(bench->path); /* before it is written back, which would slow others */
+        (void)unlink(bench->path); /* before it is written back, which would slow other cases */
         sem_destroy(&bench->woken);
         free(bench->slots);
         free(bench->ops);
@@ -336,7 +336,7 @@ static void measure_single(size_t per_batch, size_t streams, uint64_t count, boo
     free(bench.latencies);
 }
 
-/* Every millisecond a batch, whatever became of the ones before. */
+/* Submits a batch every millisecond, whether or not the earlier ones are complete. */
 static void measure_paced(size_t streams, double seconds, bool json)
 {
     size_t per_batch = PACED_RATE / 1000;
@@ -443,7 +443,7 @@ static const bench_case cases[] = {
     {"replay, memory", NULL, run_replay, &stores[11], REPLAY_RECORDS, UNIT, 0},
 };
 
-/* The argument after it too, "" when there is none; NULL without the flag. */
+/* Returns the argument after the option, "" if there is none; NULL without the option. */
 static const char *find_flag(char **argv, const char *flag)
 {
     for (char **at = argv; *at != NULL; at++) {
@@ -477,7 +477,7 @@ int main(int argc, char **argv)
         die("no directory to write to");
     }
     memset(record, 'r', RECORD_BYTES);
-    /* --filter latency: only what follows the table. */
+    /* --filter latency: only the latencies after the table. */
     const char *filter = find_flag(argv, "--filter");
     bool only_latencies = filter != NULL && strncmp(filter, "latency", 7) == 0;
     int status = 0;

@@ -1,12 +1,12 @@
 /* Pushing 300-byte frames from a server to one client over loopback TCP.
  *
- *   prebuilt  libuv alone: frames encoded once, beforehand; what the system allows
- *   wslay     libuv and wslay's frame functions, each frame encoded into one 64 KiB write:
- *             what a program written for nothing else does
+ *   prebuilt  libuv alone, with frames that were encoded before: the limit of the system
+ *   wslay     libuv and wslay's frame functions, frames encoded into writes of 64 KiB: a program
+ *             that does nothing else
  *   ws, wss   our server: send per frame, flush per 64 KiB
  *
- * The client is a thread that reads and counts bytes. Behind the table: what an idle
- * connection of ours costs in memory, libuv's handles included. */
+ * The client is a thread that reads and counts bytes. After the table: the memory of an idle
+ * connection of ours, including libuv's handles. */
 #include "harness.h"
 
 #include <arpa/inet.h>
@@ -295,7 +295,7 @@ static void on_accepted(void *user, arcp_connection *connection)
 {
     ours *o = user;
     o->connection = connection;
-    connection->ops->admit(connection); /* nothing here bounds strangers */
+    connection->ops->admit(connection); /* there is no limit for pending connections here */
     o->accepted++;
 }
 

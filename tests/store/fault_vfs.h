@@ -1,11 +1,11 @@
-/* A disk that fails when told to: SQLite's default VFS with faults put in front of it, and
- * a memory allocator for SQLite that runs out when told to. Any thread. */
+/* A disk that fails on request: SQLite's default VFS with injected faults, and a memory allocator
+ * for SQLite with injected failures. May be used on any thread. */
 #ifndef ARCP_TESTS_FAULT_VFS_H
 #define ARCP_TESTS_FAULT_VFS_H
 
 #include <stdbool.h>
 
-/* What a fault hits. */
+/* The operations that fail. */
 typedef enum fault_file { FAULT_ANY_FILE, FAULT_DATABASE, FAULT_LOG } fault_file;
 typedef enum fault_kind {
     FAULT_WRITE_FULL, /* writes and truncations: no space left */
@@ -18,9 +18,9 @@ typedef enum fault_kind {
 /* Makes it the default; once, before SQLite is used. */
 void fault_vfs_install(void);
 
-/* From now on `after` operations of the kind go through, then `count` fail. */
+/* From now on `after` operations of the kind succeed, then `count` fail. */
 void fault_vfs_arm(fault_file file, fault_kind kind, int after, int count);
-/* Everything works again. Returns how many operations failed since arming. */
+/* Ends the faults. Returns how many operations failed since fault_vfs_arm. */
 int fault_vfs_heal(void);
 
 /* Whether something was written to a log that was not synced since. */

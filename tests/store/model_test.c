@@ -1,5 +1,5 @@
-/* Random batches against a store and against a model that is too simple to be wrong. Each
- * seed is printed before it runs: the last one printed is the one that failed. */
+/* Applies random batches to a store and to a simple model. Each seed is printed before it runs: the
+ * last one printed is the one that failed. */
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
 
@@ -16,7 +16,7 @@
 typedef struct model_stream {
     uint32_t records[RECORDS_MAX];
     uint64_t next;
-    uint64_t trim; /* what is below may be gone */
+    uint64_t trim; /* records below this position may have been deleted */
 } model_stream;
 
 typedef struct model {
@@ -157,7 +157,7 @@ static void check_state(store_rig *rig, const model *want)
     rig_forget(rig);
 }
 
-/* Some batches in flight together, then what came of them. */
+/* Submits several batches and then checks their results. */
 static void run_round(store_rig *rig, uint64_t *state, model *truth)
 {
     static random_batch batches[BATCHES_MAX];

@@ -1,8 +1,8 @@
-/* A store's files are damaged at random, and the store is read: what comes back is what was
- * written, or an error that names the damage. The only loss that has no name is a log whose end is
- * gone, as after a power failure: what is left is what was there after some commit.
+/* Damages a store's files at random and reads the store: every read returns what was written, or an
+ * error that names the damage. The only loss without an error is the end of the log, as after a
+ * power failure: then the content is that after an earlier commit.
  *
- * ARCP_TEST_DAMAGES=2000 says how many (200), ARCP_TEST_SEED=7 from which seed on. */
+ * ARCP_TEST_DAMAGES=2000 sets the number of damages (200), ARCP_TEST_SEED=7 the first seed. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ static uint32_t draw(random_source *random, uint32_t below)
     return (uint32_t)(random->state >> 33) % below;
 }
 
-/* ---- what was written ----
+/* ---- the written content ----
  *
  * Content follows from names and versions: a row of version v of a key, a record at a position of
  * the n-th life of a stream. After each commit: */
@@ -192,7 +192,7 @@ static void take_original(const temp_dir *dir, const char *name, original *out)
     assert_non_null(out->database);
 }
 
-/* Without a store: what would have been written. */
+/* The content that would have been written, without a store. */
 static void write_all(const char *url, size_t first, size_t last, random_source *random)
 {
     store_rig *rig = url == NULL ? NULL : rig_open(url);
@@ -274,7 +274,7 @@ static void damage_bytes(random_source *random, char *bytes, size_t *size, damag
         memset(bytes + at, 0, *size - at < 512 ? *size - at : 512);
         name = "512 zeros";
         break;
-    case 4: /* what is at the beginning of a page says what is in the rest */
+    case 4: /* the header at the beginning of a page describes the rest of it */
         at = page + draw(random, 12);
         at = at < *size ? at : page;
         bytes[at] = (char)(bytes[at] ^ 1 << draw(random, 8));
@@ -308,7 +308,7 @@ typedef enum verdict { SAME, NAMED, CUT, WRONG } verdict;
 
 #define PARTS (STREAMS + TABLES)
 
-/* What came back of each stream and each table; no text: an error did. */
+/* The result of reading each stream and each table; without text: an error. */
 typedef struct part {
     uint64_t first;
     size_t count;

@@ -1,4 +1,4 @@
-/* Another program at a store's file. */
+/* Another program that uses a store's file. */
 #ifndef ARCP_TESTS_STORE_SQL_H
 #define ARCP_TESTS_STORE_SQL_H
 

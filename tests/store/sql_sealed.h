@@ -1,4 +1,4 @@
-/* Another program at a store's file, which knows the store's checksums. */
+/* Another program that uses a store's file and knows the store's checksums. */
 #ifndef ARCP_TESTS_STORE_SQL_SEALED_H
 #define ARCP_TESTS_STORE_SQL_SEALED_H
 

@@ -1,4 +1,4 @@
-/* Looking at a whole store, copying it while it is used, and putting a copy in its place. */
+/* Checking a whole store, copying it while it is used, and restoring a copy. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -216,7 +216,7 @@ static void a_restored_backup_has_no_sessions(void **state)
     check_scan(rig, ARCP_STORE_JOBS, "", "1={}");
     check_scan(rig, ARCP_STORE_SESSIONS, "", "");
     rig_close(rig);
-    /* What it replaced is there still, and the backup as it was. */
+    /* The replaced store still exists, and the backup is unchanged. */
     rig = rig_open(temp_dir_join(self->dir, "sqlite:", "s.db.replaced"));
     check_read(rig, "j:1", 0, 0, "a|b|c|d|later");
     rig_close(rig);
@@ -252,7 +252,7 @@ static void a_refused_restore_changes_nothing(void **state)
     assert_int_not_equal(access(temp_dir_join(self->dir, "", "s.db.replaced"), F_OK), 0);
 }
 
-/* A new machine; and a backup of the first version gets its checksums. */
+/* On a new machine; a backup of schema 1 gets its checksums. */
 static void a_backup_is_restored_where_no_store_exists(void **state)
 {
     fixture *self = *state;
@@ -273,7 +273,7 @@ static void a_backup_is_restored_where_no_store_exists(void **state)
     sql_close(db);
 }
 
-/* ---- names that are links, and ends in between ---- */
+/* ---- symbolic links, and interrupted restores ---- */
 
 static off_t size_of(const char *path)
 {
@@ -367,7 +367,7 @@ static void a_restore_through_a_link_replaces_what_it_names(void **state)
     rig_close(rig);
 }
 
-/* It gave the old store its other name, and was killed. */
+/* It was killed after it had renamed the old store. */
 static void a_restore_that_was_killed_can_be_tried_again(void **state)
 {
     fixture *self = *state;
@@ -378,7 +378,7 @@ static void a_restore_that_was_killed_can_be_tried_again(void **state)
     snprintf(replaced, sizeof(replaced), "%s", temp_dir_join(self->dir, "", "s.db.replaced"));
     assert_int_equal(link(self->path, replaced), 0);
     check_ok(restore(self, self->backup, &err), &err);
-    /* That of another store is not overwritten. */
+    /* A file of another store is not overwritten. */
     assert_int_equal(restore(self, self->backup, &err), ARCP_E_EXISTS);
     assert_non_null(strstr(err.message, "s.db.replaced"));
 }
@@ -413,7 +413,8 @@ static void check_nothing_is_left(const fixture *self)
     closedir(entries);
 }
 
-/* From every fifth operation on; each kind begins with another one. Returns how many were tried. */
+/* Fails from every fifth operation on; each kind begins with a different one. Returns how many were
+ * tried. */
 static int fail_everywhere(fixture *self, fault_kind kind, bool restores)
 {
     int tries = 0;

@@ -1,10 +1,10 @@
-/* kill -9 at any moment: what was reported durable is there, positions have no gap, and a
- * batch is there as a whole or not at all.
+/* kill -9 at any moment: everything that was reported as durable is stored, positions have no gap,
+ * and a batch is stored as a whole or not at all.
  *
  * A child appends to several streams, with several batches in flight, and writes a note to
  * a pipe for each completion. It is killed after a random number of notes and a random
- * moment more. The parent then opens the same file, compares, and lets the next child go
- * on from there. The seed is fixed; what the scheduler makes of it is not. */
+ * time more. The parent then opens the same file, compares, and starts the next child, which
+ * continues from there. The seed is fixed, but the scheduling is not. */
 #include <poll.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -47,7 +47,7 @@ static uint32_t draw(uint64_t *state, uint32_t below)
     return (uint32_t)(*state >> 33) % below;
 }
 
-/* What a record says follows from where it is. */
+/* The content of a record follows from its stream and position. */
 static void make_text(uint32_t stream, uint64_t position, char text[64])
 {
     snprintf(text, 64, "{\"stream\":%u,\"position\":%llu}", stream, (unsigned long long)position);
@@ -146,7 +146,7 @@ static void read_notes(int fd, uint32_t enough, uint32_t more_us, uint64_t *told
     (void)ppoll(&readable, 1, &wait, NULL);
 }
 
-/* What the child still told before it died. */
+/* Reads the notes that the child wrote before it was killed. */
 static void read_last_notes(int fd, uint64_t *told)
 {
     note one;
@@ -242,7 +242,7 @@ static void no_reported_commit_is_lost_by_kill_9(void **state)
     temp_dir_free(dir);
 }
 
-/* ---- a log that is not whole ---- */
+/* ---- a torn log ---- */
 
 static void copy_file(const char *from, const char *to, off_t size)
 {
@@ -261,8 +261,8 @@ static void copy_file(const char *from, const char *to, off_t size)
     assert_int_equal(fclose(out), 0);
 }
 
-/* As after a power failure on a disk that lied, or a copy that was cut short: what is
- * whole is there, the torn end is not, and nothing is refused. */
+/* As after a power failure with a disk that reported a sync too early, or in a truncated copy:
+ * complete commits are kept, the torn end is lost, and the start is not refused. */
 static void a_torn_log_loses_only_its_end(void **state)
 {
     enum { COUNT = 40 };

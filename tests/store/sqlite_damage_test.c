@@ -1,4 +1,5 @@
-/* Damage that SQLite does not see is named, file, table and key, and never read as content. */
+/* Damage that SQLite does not detect is reported with file, table and key, and never returned as
+ * content. */
 #include "store/sql.h"
 #include "store/store_rig.h"
 #include "store/temp_dir.h"
@@ -25,7 +26,7 @@ static void make_store(fixture *self)
     rig_close(rig);
 }
 
-/* Everything there is, read; the first failure's message, or "". */
+/* Reads the whole content; returns the message of the first failure, or "". */
 static void read_all(store_rig *rig, char *message, size_t size)
 {
     static const char *const streams[] = {"s", "t"};

@@ -1,4 +1,5 @@
-/* Disks that fail: clear errors, nothing half done, and work goes on when they recover. */
+/* Disks that fail: errors are clear, no batch is applied in part, and work continues when the disk
+ * recovers. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -90,7 +91,7 @@ static void check_after(store_rig *rig, size_t steps)
     rig_forget(rig);
 }
 
-/* What fails, fails with `want`, left no trace, and goes through once the disk is well.
+/* A batch that fails must fail with `want`, leave no trace, and succeed when the disk works again.
  * Returns how many failed. */
 static int run_steps(store_rig *rig, const char *big, arcp_status want)
 {
@@ -279,7 +280,7 @@ static void a_read_error_fails_the_read_and_no_other(void **state)
     close_fixture(&self);
 }
 
-/* The log takes what the database cannot, until it can. */
+/* Commits stay in the log until the database can be written again. */
 static void commits_continue_while_checkpoints_fail(void **state)
 {
     fixture self;
@@ -296,7 +297,7 @@ static void commits_continue_while_checkpoints_fail(void **state)
     struct stat log;
     assert_int_equal(stat(temp_dir_join(self.dir, "", "s.db-wal"), &log), 0);
     assert_true(log.st_size > 20000000);
-    /* From now on it is emptied, and cut back when it starts over. */
+    /* From now on the log is emptied, and truncated when it starts over. */
     for (; next < 800; next++) {
         check_commit(self.rig, ARCP_OK, op_append("s", next, big));
         rig_forget(self.rig);
@@ -310,7 +311,7 @@ static void commits_continue_while_checkpoints_fail(void **state)
     close_fixture(&self);
 }
 
-/* What another program does to the files of a store that is in use. */
+/* Changes that another program makes to the files of a store in use. */
 static void delete_database(const temp_dir *dir)
 {
     assert_int_equal(unlink(temp_dir_join(dir, "", "s.db")), 0);
@@ -380,7 +381,7 @@ static void a_store_whose_files_are_removed_fails_all_writes(void **state)
     }
 }
 
-/* Put back, it is the store again. */
+/* After the database was moved back, writes succeed again. */
 static void a_database_that_is_moved_back_is_written_again(void **state)
 {
     fixture self;
@@ -409,7 +410,7 @@ static void a_short_lock_of_another_program_is_waited_for(void **state)
     close_fixture(&self);
 }
 
-/* Takes as long as we wait for locks: five seconds. */
+/* Takes five seconds, the timeout for locks. */
 static void a_long_lock_of_another_program_fails_writes_until_it_ends(void **state)
 {
     fixture self;

@@ -1,4 +1,4 @@
-/* What is on disk (docs/store.md), seen through a connection of our own. */
+/* The content of the database (docs/store.md), read through another connection. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 typedef struct fixture {
     temp_dir *dir;
     store_rig *rig;
-    sqlite3 *db; /* another program's eyes */
+    sqlite3 *db; /* a connection of another program */
 } fixture;
 
 static void open_all(fixture *self)
@@ -56,7 +56,7 @@ static void check_text(fixture *self, const char *sql, const char *want)
 
 #define RUNS_OF_S "SELECT count(*) FROM stream_runs WHERE stream = 's'"
 
-/* Changes the file behind the store's back: while it is closed. */
+/* Changes the file while the store is closed. */
 static void change(fixture *self, const char *sql)
 {
     close_all(self);
@@ -168,7 +168,7 @@ static void a_row_holds_at_most_64_kib_unless_one_record_is_bigger(void **state)
     }
 }
 
-/* ---- forgetting ---- */
+/* ---- deleting ---- */
 
 static void append_one_by_one(fixture *self, const char *stream, uint64_t count)
 {
@@ -179,7 +179,7 @@ static void append_one_by_one(fixture *self, const char *stream, uint64_t count)
     }
 }
 
-/* Collecting goes on between commits; commits without appends push it along. */
+/* Deleting continues between commits; commits without appends drive it. */
 static void commit_some(fixture *self, int count)
 {
     for (int at = 0; at < count; at++) {
@@ -331,7 +331,7 @@ static void damaged_runs_are_reported_and_do_not_spread(void **state)
     }
 }
 
-/* It is asked of every stream at a start: the data of a long run would be read for nothing. */
+/* A start checks every stream in this way; reading the data of long runs would be wasteful. */
 static void checking_for_later_records_does_not_read_earlier_data(void **state)
 {
     fixture *self = *state;
@@ -432,7 +432,7 @@ static off_t database_bytes(fixture *self)
     return info.st_size;
 }
 
-/* The writer does it when nothing waits: after each of these. */
+/* The writer does it when no write waits: after each of these commits. */
 static void the_file_shrinks_after_a_burst_was_deleted(void **state)
 {
     fixture *self = *state;
@@ -505,7 +505,8 @@ static void threads_of_the_store_block_signals(void **state)
     sigaddset(&usr1, SIGUSR1);
     assert_int_equal(pthread_sigmask(SIG_BLOCK, &usr1, &before), 0);
     check_commit(self->rig, ARCP_OK, op_append("s", 0, "a"));
-    /* To the process: a thread of the store that took it would die of it. */
+    /* The signal goes to the process; a thread of the store that does not block it would take it.
+     */
     assert_int_equal(kill(getpid(), SIGUSR1), 0);
     check_commit(self->rig, ARCP_OK, op_append("s", 1, "b"));
     assert_int_equal(sigpending(&pending), 0);

@@ -1,4 +1,5 @@
-/* The log that an owner left behind: damage in it refuses the start, a torn end does not. */
+/* The log of a killed owner: a start is refused if the log is damaged, but not if its end is torn.
+ */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,7 +25,7 @@ static off_t size_of(const char *path)
     return info.st_size;
 }
 
-/* As a killed owner leaves it. Commits of one frame and of several. */
+/* Creates the log of a killed owner, with commits of one frame and of several. */
 static int set_up(void **state)
 {
     fixture *self = calloc(1, sizeof(*self));

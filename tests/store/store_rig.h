@@ -31,7 +31,7 @@ typedef struct store_rig {
     size_t capacity;
     uint64_t next_id;
     bool inside_call; /* of submit, read or scan: no callback may come now */
-    /* What done does besides noting it. */
+    /* Called by `done` after it has recorded the answer. */
     void (*on_done)(struct store_rig *rig, uint64_t id, arcp_status status);
     void *on_done_user;
     pthread_mutex_t mutex;
@@ -55,16 +55,16 @@ arcp_store_op op_delete(arcp_store_table table, const char *key);
 
 /* Submits without waiting; the operations must live until the answer. Returns the id. */
 uint64_t rig_submit(store_rig *self, const arcp_store_op *ops, size_t count);
-/* Asks without waiting. Returns the id. */
+/* Request a read or a scan without waiting. Return the id. */
 uint64_t rig_ask_read(store_rig *self, const char *stream, uint64_t from, size_t count_max,
                       size_t bytes_max);
 uint64_t rig_ask_scan(store_rig *self, arcp_store_table table, const char *prefix);
 
 /* Polls until the (last) answer to `id` is there. It lives until the next call that waits. */
 const answer *rig_wait(store_rig *self, uint64_t id);
-/* Waits for everything that was asked. */
+/* Waits for the answers to all requests. */
 void rig_drain(store_rig *self);
-/* Delivers what has gathered, if anything, without waiting. */
+/* Delivers the answers that have arrived, without waiting. */
 void rig_poll(store_rig *self);
 /* Forgets all answers. */
 void rig_forget(store_rig *self);
