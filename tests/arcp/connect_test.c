@@ -69,7 +69,7 @@ static void profiles_have_url_and_token(void **state)
     assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
 }
 
-/* Here the daemon plays the runtime of somebody else, named in a copied command. */
+/* Here the daemon plays a foreign runtime, named in a copied command. */
 static void the_token_of_the_file_is_not_sent_to_another_runtime(void **state)
 {
     world *w = *state;

@@ -293,7 +293,7 @@ static void read_pipe(int fd, char *out, size_t room)
     out[got] = '\0';
 }
 
-static void in_a_pipe_there_are_only_lines(void **state)
+static void a_pipe_gets_only_lines(void **state)
 {
     int ends[2];
     char got[256];
@@ -312,7 +312,7 @@ static void in_a_pipe_there_are_only_lines(void **state)
     close(ends[1]);
 }
 
-static void a_text_that_there_was_no_memory_for_is_said_and_not_printed(void **state)
+static void a_text_that_ran_out_of_memory_is_an_error_and_not_printed(void **state)
 {
     int ends[2];
     char got[256];
@@ -432,8 +432,8 @@ int main(void)
         cmocka_unit_test(a_job_without_progress_spins),
         cmocka_unit_test(a_job_with_a_total_has_a_bar),
         cmocka_unit_test(several_jobs_have_a_line_each),
-        cmocka_unit_test(in_a_pipe_there_are_only_lines),
-        cmocka_unit_test(a_text_that_there_was_no_memory_for_is_said_and_not_printed),
+        cmocka_unit_test(a_pipe_gets_only_lines),
+        cmocka_unit_test(a_text_that_ran_out_of_memory_is_an_error_and_not_printed),
         cmocka_unit_test(on_a_terminal_lines_go_above_the_status_area),
         cmocka_unit_test(no_color_is_honoured),
         cmocka_unit_test(exit_statuses_follow_the_contract),

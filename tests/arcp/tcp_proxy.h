@@ -1,5 +1,5 @@
-/* What the proxies here have in common: a port on 127.0.0.1, the port of a server behind it, and a
- * thread that serves until it is told to stop. */
+/* The common part of the proxies: a port on 127.0.0.1, the port of a server, and a thread that
+ * forwards until it is stopped. */
 #ifndef ARCP_TESTS_ARCP_TCP_PROXY_H
 #define ARCP_TESTS_ARCP_TCP_PROXY_H
 
@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 typedef struct tcp_proxy {
-    char url[64]; /* of a runtime that is reached through it */
+    char url[64]; /* of the runtime, through the proxy */
     int listener;
-    int stop; /* readable: the thread is to return */
-    /* its own */
+    int stop; /* becomes readable when the thread must return */
+    /* internal */
     unsigned short target;
     int stopper;
     pthread_t thread;

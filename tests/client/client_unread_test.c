@@ -28,8 +28,8 @@ static void unread_events_stop_the_connection_before_memory_fills(void **state)
     uv_mutex_lock(&f.client->mutex);
     size_t unread = f.client->unread_bytes;
     uv_mutex_unlock(&f.client->mutex);
-    /* The events may overtake the submit: until its thread has run it counts as waiting, and while
-     * somebody waits four times as much is read. */
+    /* The events may be received before the submit returns: until its thread has run, the call
+     * counts as waiting, and while a call waits, four times as much is read. */
     assert_true(unread > 100000 && unread < 410000);
     uint64_t events = 0;
     do {

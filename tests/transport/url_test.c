@@ -34,10 +34,10 @@ static const authority_row authorities[] = {
     {"[::]", "[::]", false},
     {"localhost.evil.com", "localhost.evil.com", false},
     {"127.0.0.1.nip.io", "127.0.0.1.nip.io", false},
-    {"127.1", "127.1", false},           /* browsers read it as an address; here it is a name */
-    {"2130706433", "2130706433", false}, /* likewise */
-    {"0x7f.0.0.1", "0x7f.0.0.1", false}, /* likewise */
-    {"0127.0.0.1", "0127.0.0.1", false}, /* likewise */
+    {"127.1", "127.1", false},           /* an address for browsers, a name here */
+    {"2130706433", "2130706433", false}, /* an address for browsers, a name here */
+    {"0x7f.0.0.1", "0x7f.0.0.1", false}, /* an address for browsers, a name here */
+    {"0127.0.0.1", "0127.0.0.1", false}, /* an address for browsers, a name here */
     {"xn--bcher-kva.example", "xn--bcher-kva.example", false},
     {"", NULL, false},
     {".", NULL, false},

@@ -1,5 +1,5 @@
 #!/bin/sh
-# 400 numbered events, then their count.
+# Sends 400 numbered events, then returns their number.
 i=0
 while [ "$i" -lt 400 ]; do
     echo "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":\"n\",\"value\":$i}}}"

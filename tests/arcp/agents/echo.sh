@@ -1,4 +1,4 @@
 #!/bin/sh
-# Its whole job.start, as the result.
+# Returns its complete job.start.
 read -r line
 echo "{\"type\":\"job.result\",\"payload\":{\"result\":$line}}"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One event of every kind that an agent may say, then an object.
+# Sends one event of every kind that an agent may send, then returns an object.
 cat <<'END'
 {"type":"job.event","payload":{"kind":"log","body":{"level":"warn","message":"careful"}}}
 {"type":"job.event","payload":{"kind":"thought","body":{"text":"hm"}}}

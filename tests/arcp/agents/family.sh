@@ -1,5 +1,5 @@
 #!/bin/sh
-# Half done itself, with two jobs that wait below it.
+# Reports that it is half done, and has two children that wait.
 echo '{"type":"job.event","payload":{"kind":"progress","body":{"current":1,"total":2,"units":"parts"}}}'
 echo '{"type":"delegate","id":"1","payload":{"agent":"progress","input":{}}}'
 echo '{"type":"delegate","id":"2","payload":{"agent":"progress","input":{}}}'

@@ -1,4 +1,4 @@
 #!/bin/sh
-# One log line and a string.
+# Sends a log event and returns a string.
 echo working
 echo '{"type":"job.result","payload":{"result":"hello"}}'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Delegates to hello, waits for it, and returns what it was told.
+# Delegates to hello, waits for it, and returns its result.
 echo '{"type":"delegate","id":"1","payload":{"agent":"hello","input":{},"wait":true}}'
 while read -r line; do
     case "$line" in

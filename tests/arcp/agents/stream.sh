@@ -1,5 +1,5 @@
 #!/bin/sh
-# 300 chunks of 1000 bytes: a, b, c...
+# Streams 300 chunks of 1000 bytes: a, b, c...
 i=0
 while [ "$i" -lt 300 ]; do
     letter=$(echo abcdefghijklmnopqrstuvwxyz | cut -c $((1 + i % 26)))

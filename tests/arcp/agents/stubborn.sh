@@ -1,5 +1,5 @@
 #!/bin/sh
-# Does not let itself be ended before it must.
+# Ignores the cancellation until it is killed.
 trap '' TERM
 echo 'never mind'
 while read -r _; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says that it runs, and waits to be ended.
+# Sends an event, and waits for the cancellation.
 echo waiting
 while read -r line; do
     case "$line" in
