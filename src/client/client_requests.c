@@ -538,7 +538,7 @@ arcp_status arcp__client_session_request(arcp__client_session *session, arcp_tim
     session->now = now;
     if (session->state == ARCP__SESSION_CLOSED || session->state == ARCP__SESSION_CLOSING) {
         return failure->status != ARCP_OK
-                   ? arcp_error_set(err, failure->status, "%s", failure->message)
+                   ? arcp_error_copy(err, failure)
                    : arcp_error_set(err, ARCP_E_CLOSED, "the client is closed");
     }
     arcp_error why = {0};

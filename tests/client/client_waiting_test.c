@@ -54,6 +54,14 @@ static void the_loss_of_the_session_ends_every_wait(void **state)
     assert_int_equal(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.err),
                      ARCP_E_RESUME_WINDOW_EXPIRED);
     assert_string_equal(f.err.code, "RESUME_WINDOW_EXPIRED");
+    /* Requests that come later fail with all of it, too. */
+    const arcp_error lost = f.err;
+    f.err = (arcp_error){0};
+    assert_int_equal(arcp_client_submit(f.client, &options, ARCP_WAIT_DEFAULT, &none, &f.err),
+                     ARCP_E_RESUME_WINDOW_EXPIRED);
+    assert_string_equal(f.err.code, lost.code);
+    assert_string_equal(f.err.message, lost.message);
+    assert_int_equal(f.err.retryable, lost.retryable);
     arcp_job_unref(job);
     fixture_end(&f);
 }
