@@ -3,6 +3,7 @@ import asyncio
 import gc
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from functools import wraps
@@ -11,6 +12,7 @@ import pytest
 
 import libarcp
 from conftest import TOKEN, descriptors, memory
+from libarcp._session import Session
 
 
 def on_a_loop(test):
@@ -179,6 +181,28 @@ async def test_cancelled_request_leaves_the_client(daemon):
 async def test_cancelled_run_cancels_the_job(daemon):
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(libarcp.run_async(daemon.url, TOKEN, "worker", {"do": "wait"}), 0.3)
+    async with libarcp.AsyncClient(daemon.url, TOKEN) as client:
+        while [row async for row in client.jobs(["pending", "running"])]:
+            await asyncio.sleep(0.02)
+
+
+@on_a_loop
+async def test_run_that_is_cancelled_before_its_job_is_accepted_cancels_the_job(daemon, monkeypatch):
+    is_sent, submit = threading.Event(), Session.submit
+
+    def slow(*arguments):
+        handle = submit(*arguments)
+        is_sent.set()
+        time.sleep(0.2)
+        return handle
+
+    monkeypatch.setattr(Session, "submit", slow)
+    task = asyncio.create_task(libarcp.run_async(daemon.url, TOKEN, "worker", {"do": "wait"}))
+    while not is_sent.is_set():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     async with libarcp.AsyncClient(daemon.url, TOKEN) as client:
         while [row async for row in client.jobs(["pending", "running"])]:
             await asyncio.sleep(0.02)

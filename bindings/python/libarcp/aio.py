@@ -541,10 +541,11 @@ async def run_async(
     When the task is cancelled (`asyncio.timeout`, `asyncio.wait_for`) the job is cancelled, too.
     """
     async with AsyncClient(url, token, options=options) as client:
-        job = await client.submit(agent, input, lease=lease, events=False)
+        submitting = asyncio.ensure_future(client.submit(agent, input, lease=lease, events=False))
         try:
-            return await job.result()
+            return await (await asyncio.shield(submitting)).result()
         except asyncio.CancelledError:
-            with contextlib.suppress(Error):
-                await job.cancel("the caller's task was cancelled")
+            # A submit that was sent is not taken back: without its job there is nothing to cancel.
+            with contextlib.suppress(Exception):
+                await (await submitting).cancel("the caller's task was cancelled")
             raise
