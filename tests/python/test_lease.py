@@ -2,6 +2,7 @@
 import copy
 import json
 import pickle
+import signal
 import threading
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -242,6 +243,25 @@ def everything():
     for wrong in (lambda: libarcp.Lease({"x": []}), lambda: other.assert_within(lease)):
         with pytest.raises(libarcp.Error):
             wrong()
+
+
+def test_a_signal_handler_that_asks_does_not_change_the_answer():
+    gate = libarcp.Authority(libarcp.Lease({"fs.read": ["/srv/**"]}))
+    calls = 0
+
+    def ask(number, frame):
+        nonlocal calls
+        calls += 1
+        assert gate.check("fs.read", "/srv/./of/the/handler").allowed
+
+    before = signal.signal(signal.SIGALRM, ask)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+        while calls < 2000:
+            assert gate.check("fs.read", "/srv/./a").canonical == "/srv/a"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_nothing_leaks():

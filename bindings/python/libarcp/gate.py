@@ -191,13 +191,13 @@ class Authority:
     def _decide(self, fields: dict[str, Any], capability: str, target: _ffi.Bytes) -> Decision:
         question, out = ffi.new("py_question *", fields), ffi.new("py_decision *")
         result = lib.py_authorize(self._handle, question, out)
-        canonical, pattern = _ffi.decode(out.canonical), _ffi.decode(out.pattern)
+        canonical, pattern = _ffi.take(out.canonical), _ffi.decode(out.pattern)
+        message, details = _ffi.take(out.message), _ffi.take(out.details)
+        _ffi.no_memory(result)
         asked = _ffi.encode(target).decode("utf-8", "surrogateescape")
         if out.allowed:
             return Decision(True, capability, asked, canonical, pattern)
         currency = _ffi.decode(out.currency)
-        message, details = _ffi.take(out.message), _ffi.take(out.details)
-        _ffi.no_memory(result)
         return Decision(
             False, capability, asked, canonical, "", _ffi.name(out.code), _ffi.name(out.reason),
             currency, message, json.loads(details),

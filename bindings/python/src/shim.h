@@ -86,12 +86,13 @@ void py_authority_unref(arcp_authority *authority);
 arcp_budget *py_authority_budget(arcp_authority *authority);
 int py_lease_derive(arcp_authority *parent, arcp_lease *request, arcp_lease **out, py_error *error);
 
-/* The texts that are not owned live until the next question of the same thread. */
+/* `pattern` lives as long as the authority's lease, `currency` as its budget. */
 typedef struct py_decision {
     bool allowed;
     const char *code;   /* static; of a denial */
     const char *reason; /* static; of a denial */
-    py_text canonical, pattern, currency;
+    py_text pattern, currency;
+    py_owned canonical;
     py_owned message, details; /* of a denial */
 } py_decision;
 

@@ -130,7 +130,8 @@ int py_lease_derive(arcp_authority *parent, arcp_lease *request, arcp_lease **ou
 
 int py_authorize(arcp_authority *authority, const py_question *question, py_decision *out)
 {
-    /* Python reads the texts before the same thread asks again. */
+    /* Nothing refers to it afterwards: a signal's handler may ask before Python has read the
+     * answer. */
     static _Thread_local arcp_target_scratch scratch;
     const arcp_time now = {.wall_ns = question->wall_ns, .mono_ns = question->mono_ns};
     const arcp_span target = py__span(question->target);
@@ -144,11 +145,13 @@ int py_authorize(arcp_authority *authority, const py_question *question, py_deci
     }
     out->code = arcp_status_name(decision.code);
     out->reason = arcp_deny_reason_name(decision.reason);
-    out->canonical = py__text(decision.canonical);
     out->pattern = py__text(decision.pattern);
     out->currency = py__text(decision.currency);
+    arcp_buf canonical = arcp_buf_init();
+    arcp_buf_append(&canonical, decision.canonical);
+    const int result = py__take(&canonical, &out->canonical);
     if (out->allowed) {
-        return PY_OK;
+        return result;
     }
     arcp_buf message = arcp_buf_init();
     arcp_buf details = arcp_buf_init();
@@ -156,7 +159,7 @@ int py_authorize(arcp_authority *authority, const py_question *question, py_deci
     arcp_decision_format_details(authority, &decision, &details);
     const int first = py__take(&message, &out->message);
     const int second = py__take(&details, &out->details);
-    return first == PY_OK ? second : first;
+    return result == PY_OK && first == PY_OK ? second : PY_FAILED;
 }
 
 int py_explain(arcp_authority *authority, const py_question *question, bool as_json, py_owned *out,
