@@ -21,7 +21,7 @@ typedef enum variable_kind {
     VAR_KEY, /* identifies a credential */
     VAR_TEXT,
     VAR_BUDGET,  /* a number, if it is all of a string in a body */
-    VAR_SECONDS, /* likewise */
+    VAR_SECONDS, /* a number, if it is all of a string in a body */
     VAR_MODELS   /* a list, if it is all of a string in a body */
 } variable_kind;
 

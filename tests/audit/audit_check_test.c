@@ -345,7 +345,7 @@ static void a_torn_line_that_the_next_one_vouches_for_is_no_problem(void **state
     log_fini(&l);
 }
 
-static void what_is_no_chain_line_is_not_read_as_one(void **state)
+static void a_line_of_another_kind_is_not_read_as_one_of_the_chain(void **state)
 {
     (void)state;
     arcp__audit_line_view view;
@@ -392,7 +392,7 @@ int main(void)
         cmocka_unit_test(a_chain_made_anew_shows_when_one_line_is_known),
         cmocka_unit_test(files_follow_each_other_and_each_can_be_checked_alone),
         cmocka_unit_test(a_torn_line_that_the_next_one_vouches_for_is_no_problem),
-        cmocka_unit_test(what_is_no_chain_line_is_not_read_as_one),
+        cmocka_unit_test(a_line_of_another_kind_is_not_read_as_one_of_the_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,7 +265,7 @@ static void a_rotation_that_was_killed_halfway_loses_nothing(void **state)
     check_whole(p, 5);
 }
 
-static void what_is_no_audit_log_is_set_aside_and_kept(void **state)
+static void a_file_that_is_not_an_audit_log_is_set_aside_and_kept(void **state)
 {
     place *p = *state;
     arcp__audit_file file;
@@ -377,7 +377,7 @@ int main(void)
         TEST(a_rotated_file_is_followed_by_one_that_knows_it),
         TEST(a_file_that_was_moved_away_is_ended_and_followed),
         TEST(a_rotation_that_was_killed_halfway_loses_nothing),
-        TEST(what_is_no_audit_log_is_set_aside_and_kept),
+        TEST(a_file_that_is_not_an_audit_log_is_set_aside_and_kept),
         TEST(two_writers_of_one_file_are_refused),
         TEST(a_link_is_not_followed),
         TEST(a_full_disk_leaves_whole_lines_and_what_waits_is_written_later),

@@ -143,7 +143,7 @@ static void set_room(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void a_full_disk_is_told_waited_for_and_loses_only_what_is_counted(void **state)
+static void a_full_disk_is_reported_waited_for_and_loses_only_counted_lines(void **state)
 {
     world *w = *state;
     unsigned taken = 0;
@@ -238,7 +238,7 @@ int main(void)
         TEST(records_stand_in_the_file_in_their_order_over_rotations),
         TEST(what_was_flushed_is_in_the_file),
         TEST(a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost),
-        TEST(a_full_disk_is_told_waited_for_and_loses_only_what_is_counted),
+        TEST(a_full_disk_is_reported_waited_for_and_loses_only_counted_lines),
         TEST(closing_while_the_disk_is_full_ends),
         TEST(a_moved_file_is_followed_by_a_new_one_when_asked),
         TEST(any_thread_may_append),
