@@ -42,7 +42,7 @@ static void verify(const host *place, int exit_status)
     process_fini(&p);
 }
 
-/* Runs `arcp` and copies the job's id from what it says. */
+/* Runs `arcp` and copies the job's id from its output. */
 static void submit(const host *place, int exit_status, char id[40], const char *const *words)
 {
     process p;
@@ -227,7 +227,7 @@ static void with_deny_a_full_disk_stops_what_would_be_granted(void **state)
     grep(w, "\"rule\":\"audit.on_failure: deny\"", WORDS("--event", "gate"));
 }
 
-static void with_continue_a_full_disk_stops_nobody(void **state)
+static void with_continue_a_full_disk_stops_no_request(void **state)
 {
     host *w = *state;
     char id[40];
@@ -252,7 +252,7 @@ int main(void)
         TEST(the_chain_continues_after_kill_9_and_an_edit_is_found),
         TEST(no_token_is_in_the_log),
         TEST(with_deny_a_full_disk_stops_what_would_be_granted),
-        TEST(with_continue_a_full_disk_stops_nobody),
+        TEST(with_continue_a_full_disk_stops_no_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,7 +172,7 @@ static void what_came_of_an_issue_is_never_said_too_surely(void **state)
     }
 }
 
-static void an_answer_that_comes_twice_is_nobody_else_s(void **state)
+static void an_answer_that_comes_twice_is_not_taken_for_another_request(void **state)
 {
     fixture *f = *state;
     char aliases[8][16];
@@ -249,7 +249,7 @@ static void usage_is_an_exact_number(void **state)
     assert_non_null(strstr(f->upstream.head, "GET /key/info?key=tok%2F1%20%26x HTTP"));
 }
 
-static void a_slow_upstream_holds_up_nobody_else(void **state)
+static void a_slow_upstream_delays_no_other_request(void **state)
 {
     fixture *f = *state;
     f->upstream.late_ms = 200;
@@ -404,7 +404,7 @@ static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
     }
 }
 
-static void nobody_s_name_is_a_step_upwards_in_a_url(void **state)
+static void no_name_is_a_step_upwards_in_a_url(void **state)
 {
     fixture *f = *state;
     char url[256];
@@ -453,18 +453,18 @@ int main(void)
         t(limits_become_the_request_and_the_answer_a_value),
         t(what_a_job_has_not_is_left_out),
         t(what_came_of_an_issue_is_never_said_too_surely),
-        t(an_answer_that_comes_twice_is_nobody_else_s),
+        t(an_answer_that_comes_twice_is_not_taken_for_another_request),
         t(an_upstream_that_is_not_there_was_certainly_not_asked),
         t(an_issue_is_never_sent_a_second_time),
         t(revoking_says_done_absent_or_unknown),
         t(usage_is_an_exact_number),
-        t(a_slow_upstream_holds_up_nobody_else),
+        t(a_slow_upstream_delays_no_other_request),
         t(requests_under_way_are_given_up_with_the_provisioner),
         t(what_is_wrong_with_a_template_is_named),
         t(a_key_that_would_be_truncated_is_refused),
         t(nothing_slips_into_a_header_or_out_of_a_string),
         t(a_revocation_that_would_name_nothing_is_not_sent),
-        t(nobody_s_name_is_a_step_upwards_in_a_url),
+        t(no_name_is_a_step_upwards_in_a_url),
         t(a_key_that_looks_like_a_template_is_refused_at_the_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

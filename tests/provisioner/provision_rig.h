@@ -1,4 +1,4 @@
-/* A loop, a provisioner, and what it answered. */
+/* A loop, a provisioner, and its completions. */
 #ifndef ARCP_TESTS_PROVISION_RIG_H
 #define ARCP_TESTS_PROVISION_RIG_H
 

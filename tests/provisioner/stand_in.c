@@ -295,7 +295,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     (void)buffer;
     if (size < 0) {
         if (!at->is_busy || at->mood != STAND_IN_IS_LATE) {
-            hang_up(at); /* a late one is still done, though nobody hears of it */
+            hang_up(at); /* a late one is still done, without a response */
         } else {
             (void)uv_read_stop(stream);
         }

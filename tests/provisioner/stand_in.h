@@ -28,7 +28,7 @@ typedef enum stand_in_mood {
     STAND_IN_DIES_BEFORE, /* hangs up, does nothing */
     STAND_IN_DIES_AFTER,  /* does it, hangs up */
     STAND_IN_TWICE,       /* does it once, answers twice */
-    STAND_IN_GARBAGE,     /* does it, answers 200 with what is no JSON */
+    STAND_IN_GARBAGE,     /* does it, answers 200 with a body that is not JSON */
     STAND_IN_MOODS,
     /* Not by chance: */
     STAND_IN_IS_BUSY, /* 503 with Retry-After, does nothing */

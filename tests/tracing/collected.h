@@ -16,7 +16,7 @@ typedef struct collected {
     unsigned count;
 } collected;
 
-/* Reads all requests; what is no request of OTLP fails the test. */
+/* Reads all requests; a request that is not OTLP fails the test. */
 void collected_read(stand_in *from, collected *out);
 void collected_free(collected *self);
 /* The `index`th of that name; NULL for none. */

@@ -259,7 +259,7 @@ static void a_pause_that_the_collector_asks_for_is_kept(void **state)
     assert_true(add(f));
     wait_for_failure(f);
     stand_in_set_mood(f->collector, STAND_IN_WELL);
-    /* By itself it would be there a millisecond later; at the end nobody waits 200 s. */
+    /* By itself it would be there a millisecond later; at the end it does not wait 200 s. */
     f->exporter->ops->get_stats(f->exporter, &stats);
     assert_int_equal(stats.exported, 0);
     assert_true(stats.is_failing);
@@ -306,7 +306,7 @@ static void spans_that_are_refused_out_of_a_batch_are_counted(void **state)
     assert_string_equal(f->why, "the collector refused some spans");
 }
 
-static void a_collector_that_stalls_blocks_nobody_and_the_queue_is_bounded(void **state)
+static void a_collector_that_stalls_blocks_no_job_and_the_queue_is_bounded(void **state)
 {
     fixture *f = *state;
     arcp__span_exporter_stats stats;
@@ -391,7 +391,7 @@ int main(void)
         t(a_pause_that_the_collector_asks_for_is_kept),
         t(what_is_refused_is_dropped_and_not_sent_again),
         t(spans_that_are_refused_out_of_a_batch_are_counted),
-        t(a_collector_that_stalls_blocks_nobody_and_the_queue_is_bounded),
+        t(a_collector_that_stalls_blocks_no_job_and_the_queue_is_bounded),
         t(a_collector_that_is_late_gets_everything),
         t(an_answer_that_does_not_come_in_time_is_given_up_on),
         t(a_collector_that_is_not_there_costs_its_spans_only),

@@ -63,7 +63,7 @@ static inline arcp_launch_spec arcp_launch_spec_init(void)
 /* How a process ended, and what it used. */
 typedef struct arcp_process_exit {
     size_t struct_size; /* set by the caller */
-    bool is_known;      /* false: somebody else in this program fetched the status */
+    bool is_known;      /* false: other code of this program fetched the status */
     bool by_signal;
     int code;              /* exit status, or the signal's number */
     uint64_t user_us;      /* processor time of it and of the children it waited for */

@@ -84,7 +84,7 @@ typedef struct arcp_connection_callbacks {
     void (*drained)(void *user, arcp_connection *connection, size_t written, size_t unsent);
     /* The peer sends nothing more and may still read: no message follows, and what is sent
      * still goes out. Once, and only over descriptors (arcp_open_stdio). The owner closes when it
-     * has said what it had to say. NULL: the connection closes by itself, with NORMAL. */
+     * has sent everything. NULL: the connection closes by itself, with NORMAL. */
     void (*input_over)(void *user, arcp_connection *connection);
     /* The connection ended, by either side; nothing follows, and the owner must call
      * free. The code is that of the side that closed first; ABNORMAL when the end was
@@ -179,7 +179,7 @@ typedef struct arcp_listen_options {
     size_t frame_bytes_max;
     size_t handshake_bytes_max;
     uint32_t close_timeout_ms;
-    /* The same for a connection's first frame, when nobody knows yet who sends it; 0: as
+    /* The same for a connection's first frame, whose sender is not known yet; 0: as
      * frame_bytes_max. */
     size_t first_frame_bytes_max;
     /* What counts this listener's connections; a reference is taken. NULL: one of its own. */
@@ -269,10 +269,10 @@ static inline arcp_stdio_options arcp_stdio_options_init(void)
 /* A connection over two descriptors (pipes, sockets, terminals or files; the same one
  * twice for a socket): a frame is a line. Blank lines are ignored, a carriage return
  * before the line feed too, and a last line without a line feed is a frame. The end of
- * the input is told by input_over; an owner that has none of that closes in an orderly way: what is
- * buffered is still written. On success the connection owns the descriptors, but leaves 0, 1 and 2
- * open, and gives all of them their file status flags back. ARCP_E_IO for what cannot be read or
- * written. */
+ * the input is reported by input_over; an owner that has none of that closes in an orderly way:
+ * what is buffered is still written. On success the connection owns the descriptors, but leaves 0,
+ * 1 and 2 open, and gives all of them their file status flags back. ARCP_E_IO for what cannot be
+ * read or written. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_open_stdio(struct uv_loop_s *loop, int input, int output,
                                                      const arcp_stdio_options *options,
                                                      arcp_connection **out, arcp_error *err);
