@@ -1,6 +1,6 @@
-/* An agent leaves a process behind that shares nothing with it: no process group, no session, no
- * environment, no parent. It ends with the job where a cgroup can be made for each, and with arcpd
- * in any case. */
+/* An agent starts a process that shares nothing with it: no process group, no session, no
+ * environment, no parent. It is killed at the end of the job if each job has a cgroup, and when
+ * arcpd stops in any case. */
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

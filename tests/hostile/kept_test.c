@@ -1,5 +1,5 @@
-/* A principal that keeps and says as much as it can: it makes room itself, and its share is
- * bounded; another one's jobs and keys stay, and the store does not grow beyond a stated size. */
+/* A principal that stores as many jobs and events as it can: its share is bounded and room is made
+ * from its own jobs, the jobs and keys of others are kept, and the size of the store is bounded. */
 #include "arcpd/daemon.h"
 #include "arcpd/wire.h"
 
@@ -46,7 +46,7 @@ static void copy_text(arcp_span text, char out[64])
     (void)snprintf(out, 64, "%.*s", (int)text.size, text.data);
 }
 
-/* ---- what is kept ---- */
+/* ---- jobs and keys that are kept ---- */
 
 static void send_large(wire *w, int number)
 {
@@ -69,7 +69,7 @@ static void run_many(wire *w)
     }
 }
 
-/* Jobs with a key each, until one is refused; how many were not. */
+/* Submits jobs with a key each until one is refused; returns how many were accepted. */
 static int use_keys(wire *w)
 {
     for (int key = 0; key <= KEYS_MAX; key++) {

@@ -1,6 +1,6 @@
-/* Files and users of the machine that arcpd runs on: what others can change is not believed, what
- * stands in the way is not followed, and an agent with a user of its own works where it should and
- * sees nothing of arcpd's. */
+/* Files and users of the machine that arcpd runs on: files that others can change are refused,
+ * symbolic links are not followed, and an agent with a user of its own can use its work directory
+ * and read no files of arcpd. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void check_refused(daemon_state *d, int exit_status, const char *why)
     free(errors);
 }
 
-/* --check-config says so before a start does, and makes nothing. */
+/* --check-config reports the same, and creates nothing. */
 static void check_config_refused(const daemon_state *d, const char *why)
 {
     char command[512];
@@ -170,7 +170,7 @@ static void check_other_user(daemon_state *d)
     assert_int_equal(daemon_stop(d), 0);
 }
 
-/* The script may stand where that user cannot read it: it is handed over as text. */
+/* The user may have no access to the file of the script, so the script is passed as text. */
 static char *other_user_config(void)
 {
     static char text[4096];

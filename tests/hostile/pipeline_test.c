@@ -1,5 +1,6 @@
-/* A client that asks without waiting: 20 submits in one go, each fifth refused, 200 times. Each
- * answer comes in the place of its submit; clients of several SDKs know it by nothing else. */
+/* A client that pipelines requests: 20 submits at once, each fifth refused, 200 times. The
+ * responses come in the order of the submits; clients of several SDKs match them by their order
+ * only. */
 #include "arcpd/daemon.h"
 #include "arcpd/wire.h"
 

@@ -1,5 +1,5 @@
-/* What a process of arcpd's own user, an agent without `user:` say, can do to arcpd itself: its
- * memory, where tokens are, is not read, and no debugger gets hold of it. */
+/* A process of arcpd's own user, such as an agent without `user:`, cannot read arcpd's memory,
+ * which holds tokens, and cannot attach a debugger to it. */
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>

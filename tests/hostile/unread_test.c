@@ -1,5 +1,5 @@
-/* A client that asks without reading, and one whose requests are all refused: what they cost of
- * memory and of the logs is bounded, and another principal is served. */
+/* A client that sends requests and does not read, and a client whose requests are all refused: the
+ * memory and the log lines that they cause are bounded, and another principal is served. */
 #include "arcpd/daemon.h"
 #include "arcpd/wire.h"
 
@@ -87,7 +87,7 @@ static void a_client_that_does_not_read_uses_little_memory(void **state)
     ping(&alice);
     uint64_t after = daemon_resident_bytes(&arcpd);
     assert_true(after < before + MEMORY_MAX);
-    /* Who reads in the end has every answer, in order. */
+    /* A client that reads in the end gets every response, in order. */
     for (int at = 0; at < LISTINGS; at++) {
         char id[16];
         arcp_span page = wire_await_type(&greedy, "session.jobs");

@@ -1,4 +1,4 @@
-/* The one place that includes cmocka, with the headers it needs before it. */
+/* Includes cmocka, after the headers that it needs. */
 #ifndef ARCP_TESTS_CHECK_H
 #define ARCP_TESTS_CHECK_H
 

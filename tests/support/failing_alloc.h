@@ -1,4 +1,4 @@
-/* Making allocations fail, counting what was not given back, and looking at what is.
+/* Makes allocations fail, counts leaked blocks, and watches freed ones.
  *
  * Programs that link arcp_test_support have the functions of base/alloc.h wrapped by the
  * linker (--wrap), so the product itself has no hook and no global for it. What allocates
@@ -22,13 +22,13 @@ typedef enum failing_alloc_mode {
 /* From now on the `nth` allocation fails; 1 is the next one. */
 void failing_alloc_arm(size_t nth, failing_alloc_mode mode);
 
-/* No allocation fails any more. Returns whether one did since the arming. */
+/* From now on no allocation fails. Returns whether one has failed since the arming. */
 bool failing_alloc_disarm(void);
 
 /* Blocks that are allocated and not freed. */
 size_t failing_alloc_live(void);
 
-/* Allocations so far, those that failed too. */
+/* Allocations so far, including failed ones. */
 size_t failing_alloc_count(void);
 
 /* Sees a block that is about to be given back, or to be resized, which may give it back. `size`
@@ -39,8 +39,8 @@ typedef void (*failing_alloc_watcher)(void *user, const void *block, size_t size
  * while other threads allocate. */
 void failing_alloc_watch(failing_alloc_watcher watcher, void *user);
 
-/* One run of a scenario: does everything, cleans up behind itself whatever happens, and
- * returns what came of it. It must not use cmocka's assertions: they leave with a longjmp. */
+/* One run of a scenario: does everything, releases everything in any case, and returns its
+ * status. It must not use cmocka's assertions, which leave with a longjmp. */
 typedef arcp_status (*failing_alloc_body)(void *user, arcp_error *err);
 
 /* Runs `body` with its first, second, ... allocation failing, in both modes, until it gets

@@ -1,4 +1,4 @@
-/* Tokens and keys for tests, made with OpenSSL alone: nothing of ours signs or encodes. */
+/* Tokens and keys for tests, made with OpenSSL alone, without code of this library. */
 #ifndef ARCP_TESTS_JWT_MAKER_H
 #define ARCP_TESTS_JWT_MAKER_H
 

@@ -1,5 +1,5 @@
-/* What tests of processes need: to see one end, to count what is open, to run one to its
- * end on a launcher. */
+/* For tests of processes: waiting for their end, counting descriptors, running a program on a
+ * launcher. */
 #ifndef ARCP_TESTS_PROCESS_SUPPORT_H
 #define ARCP_TESTS_PROCESS_SUPPORT_H
 
@@ -9,7 +9,7 @@
 #define PROBE  ARCP_BINARY_DIR "/tests/arcp-process-probe"
 #define HELPER ARCP_BINARY_DIR "/bin/arcp-agent-exec"
 
-/* How many descriptors this process has open. */
+/* The number of open descriptors of this process. */
 size_t open_descriptors(void);
 
 /* Entries of a directory that do not begin with a dot. */
@@ -20,7 +20,8 @@ void only_entry_of(const char *path, char entry[300]);
 /* Whether a child of this process is there, running or not waited for. */
 bool has_children(void);
 
-/* Waits until a process, anybody's, has ended; fails the test after a minute. */
+/* Waits until a process has ended, which may be a child of another process; fails the test after a
+ * minute. */
 void wait_for_end(pid_t pid);
 
 /* Starts a process without a name for us: its parent is gone, its session is its own, and it has no
@@ -28,7 +29,7 @@ void wait_for_end(pid_t pid);
  * descriptor that tells of its end, for wait_for_watched. */
 int start_hidden(int directory_fd, pid_t *pid);
 
-/* Remembers a process, to wait for its end later; -1 when it is gone already. */
+/* Opens a process, to wait for its end later; -1 if it has already ended. */
 int watch_process(pid_t pid);
 /* The same for one of these; closes it. */
 void wait_for_watched(int fd);
@@ -44,7 +45,7 @@ void read_all(int fd, arcp_buf *out);
 arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_buf *output,
                         arcp_process_exit *end, arcp_error *err);
 
-/* Has a shell carry out a command; fails the test when that fails. */
+/* Runs a command in a shell; fails the test if the command fails. */
 void run_shell(const char *command);
 
 /* The rest of the line behind `prefix` at a line's beginning, in a NUL-terminated text;

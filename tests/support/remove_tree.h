@@ -1,4 +1,4 @@
-/* Folders of a test's own go with all that is in them. */
+/* Removes the temporary directories of tests with their content. */
 #ifndef ARCP_TESTS_REMOVE_TREE_H
 #define ARCP_TESTS_REMOVE_TREE_H
 

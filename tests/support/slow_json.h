@@ -1,6 +1,6 @@
-/* A second reading of JSON, for comparing: recursive, building a tree, made to be plainly
- * right rather than fast. It shares no line with src/json. Needs no cmocka, so fuzzers can
- * use it too. */
+/* A second JSON parser for comparisons: recursive, builds a tree, and is written to be simple and
+ * correct rather than fast. It shares no code with src/json and needs no cmocka, so that fuzzers
+ * can use it. */
 #ifndef ARCP_TESTS_SUPPORT_SLOW_JSON_H
 #define ARCP_TESTS_SUPPORT_SLOW_JSON_H
 
