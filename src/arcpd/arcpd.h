@@ -343,9 +343,9 @@ void arcp__record_close(arcp__record *record);
 
 /* ---- state_dump.c ---- */
 
-/* What SIGUSR1 asks for: state.jsonl in the state directory. */
+/* Writes state.jsonl into the state directory on SIGUSR1. */
 typedef struct arcp__state_dump {
-    arcp_runtime *runtime; /* NULL: none any more */
+    arcp_runtime *runtime; /* NULL: about to be freed */
     arcp__logger *logger;
     char path[4096];
     uv_signal_t signal;
@@ -360,7 +360,7 @@ typedef struct arcp__state_dump {
 /* Begins to handle SIGUSR1. A failure is logged. */
 void arcp__state_dump_open(arcp__state_dump *dump, uv_loop_t *loop, const char *directory,
                            arcp_runtime *runtime, arcp__logger *logger);
-/* Before the runtime is freed; the memory stays until the loop ran. */
+/* Call this before the runtime is freed; the memory must stay valid until the loop has run. */
 void arcp__state_dump_close(arcp__state_dump *dump);
 
 /* ---- status.c ---- */
