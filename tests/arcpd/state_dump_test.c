@@ -27,8 +27,14 @@ static void the_state_of_a_running_job_is_printed(void **state)
     struct stat about;
     host_start(place, YAML);
     host_run(place, "hush5ecret", &p, 0, WORDS("submit", "wait", "--detach"));
-    process_fini(&p);
-    host_run(place, NULL, &p, 0, WORDS("debug", "dump"));
+    /* The response to the submit does not wait for the start of the program. */
+    for (int tries = 0; tries < 100; tries++) {
+        process_fini(&p);
+        host_run(place, NULL, &p, 0, WORDS("debug", "dump"));
+        if (strstr(p.out.data, "\"its agent's next line\"") != NULL) {
+            break;
+        }
+    }
     (void)snprintf(pid, sizeof pid, "{\"kind\":\"arcpd\",\"pid\":%d,", (int)place->daemon.pid);
     expect(&p, pid);
     expect(&p, "{\"kind\":\"runtime\"");
