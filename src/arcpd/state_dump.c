@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -131,6 +132,7 @@ void arcp__state_dump_close(arcp__state_dump *dump)
     }
     dump->runtime = NULL;
     uv_close((uv_handle_t *)&dump->signal, NULL);
+    (void)signal(SIGUSR1, SIG_IGN); /* libuv has restored the default action, which ends arcpd */
     if (dump->pid_fd >= 0) {
         (void)close(dump->pid_fd);
     }

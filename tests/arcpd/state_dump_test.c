@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define YAML                                                                                       \
@@ -94,6 +95,36 @@ static void a_holder_without_a_process_id_is_not_signalled(void **state)
     assert_int_equal(close(fd), 0);
 }
 
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+    return info.si_pid != 0;
+}
+
+/* It may be sent because arcpd takes long to stop. */
+static void a_signal_while_arcpd_stops_does_not_kill_it(void **state)
+{
+    host *place = *state;
+    char path[160];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    host_start(place, YAML);
+    (void)snprintf(path, sizeof path, "%s/arcpd.pid", place->directory);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    const pid_t pid = place->daemon.pid;
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    while (lock.l_type != F_UNLCK) { /* until there is no state to write any more */
+        lock.l_type = F_WRLCK;
+        assert_int_equal(fcntl(fd, F_GETLK, &lock), 0);
+    }
+    while (!has_ended(pid)) {
+        assert_int_equal(kill(pid, SIGUSR1), 0);
+    }
+    assert_int_equal(close(fd), 0);
+    host_stop(place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +133,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_signalled_where_no_arcpd_runs, host_setup,
                                         host_teardown),
         cmocka_unit_test_setup_teardown(a_holder_without_a_process_id_is_not_signalled, host_setup,
+                                        host_teardown),
+        cmocka_unit_test_setup_teardown(a_signal_while_arcpd_stops_does_not_kill_it, host_setup,
                                         host_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
