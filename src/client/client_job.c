@@ -86,7 +86,13 @@ void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item)
     }
     uint64_t announced_size = outcome->streamed_bytes;
     outcome->streamed_bytes = job->stream.bytes;
-    outcome->bytes = arcp_span_make(arcp_buf_cstr(&job->stream.memory), job->stream.memory.size);
+    /* Also what came before a chunk that there was no memory for. */
+    arcp_buf *memory = &job->stream.memory;
+    outcome->bytes = ARCP_SPAN_LITERAL("");
+    if (memory->size != 0) {
+        memory->data[memory->size] = '\0'; /* its place was reserved with the bytes */
+        outcome->bytes = arcp_span_make(memory->data, memory->size);
+    }
     if (outcome->status == ARCP_OK) {
         arcp__client_result_stream_finish(&job->stream, outcome->result_id, announced_size);
         if (job->stream.result_id != NULL) {

@@ -229,6 +229,43 @@ static void one_failed_allocation_never_loses_or_repeats_anything(void **state)
     assert_true(survived > whole / 2);
 }
 
+#define CHUNK(seq, data)                                                                           \
+    ARCP_SPAN_LITERAL("{\"result_id\":\"r\",\"chunk_seq\":" seq                                    \
+                      ",\"encoding\":\"utf8\",\"more\":true,"                                      \
+                      "\"data\":\"" data "\"}")
+#define BYTES_100                                                                                  \
+    "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901" \
+    "23"                                                                                           \
+    "456789"
+
+static void a_result_without_memory_for_a_chunk_has_the_chunks_before_it(void **state)
+{
+    (void)state;
+    size_t before = failing_alloc_live();
+    bool has_failed = true;
+    for (size_t nth = 1; has_failed; nth++) {
+        arcp_job *job = arcp__client_job_new(ARCP_SPAN_LITERAL("job_1"));
+        arcp__client_item *item = arcp__client_item_new(ARCP_CLIENT_JOB_ENDED, job, 0);
+        assert_non_null(item);
+        arcp__client_result_stream_take(&job->stream, CHUNK("0", "one"));
+        failing_alloc_arm(nth, FAILING_ALLOC_ONE);
+        arcp__client_result_stream_take(&job->stream, CHUNK("1", BYTES_100 BYTES_100));
+        has_failed = failing_alloc_disarm();
+        arcp__client_job_hand_over(job, item);
+        if (has_failed) {
+            assert_int_equal(job->outcome.status, ARCP_E_NO_MEMORY);
+            check_span(job->outcome.bytes, "one");
+        } else {
+            check_span(job->outcome.bytes, "one" BYTES_100 BYTES_100);
+        }
+        assert_string_equal(job->outcome.bytes.data,
+                            has_failed ? "one" : "one" BYTES_100 BYTES_100);
+        arcp__client_item_free(item);
+        arcp__client_job_drop(job);
+        assert_int_equal(failing_alloc_live(), before);
+    }
+}
+
 static void without_any_memory_nothing_leaks(void **state)
 {
     run r;
@@ -292,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_failed_allocation_never_loses_or_repeats_anything),
+        cmocka_unit_test(a_result_without_memory_for_a_chunk_has_the_chunks_before_it),
         cmocka_unit_test(without_any_memory_nothing_leaks),
         cmocka_unit_test(a_numbered_response_out_of_memory_does_not_use_a_freed_request),
     };
