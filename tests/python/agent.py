@@ -32,7 +32,8 @@ def wait(input):
 
 
 def fail(input):
-    send("job.error", code=input["code"], message="as requested", retryable=True, details={"why": "test"})
+    details = {"why": "test", **({"pad": "x" * input["pad"]} if "pad" in input else {})}
+    send("job.error", code=input["code"], message="as requested", retryable=True, details=details)
 
 
 def stream(input):

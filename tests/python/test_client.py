@@ -357,6 +357,19 @@ def test_nothing_leaks(daemon, closed_url, at_rest):
     assert memory() - before[1] < 2 << 20
 
 
+def test_ends_of_failed_jobs_do_not_leak(client):
+    def read():
+        job = client.submit("worker", {"do": "fail", "code": "x-vendor.test.BROKEN", "pad": 200_000})
+        assert [event.type for event in job if event.type != "event"] == []
+
+    for _ in range(5):
+        read()
+    before = memory()
+    for _ in range(40):
+        read()
+    assert memory() - before < 4 << 20
+
+
 def test_timeouts_do_not_leak(client):
     job = client.submit("worker", {"do": "wait"})
 

@@ -292,9 +292,9 @@ class Job(JobFacts):
         with self._reading:
             result = _wait(read, timeout)
             if result == lib.PY_OK:
-                if event.type == lib.PY_JOB_ENDED:
-                    return None
-                return read_event(event, self)
+                is_end = event.type == lib.PY_JOB_ENDED
+                made = read_event(event, self)  # frees the error's details
+                return None if is_end else made
             failure = _ffi.exception(error)
             if result == lib.PY_CLOSED and self.outcome is not None:
                 return None
