@@ -106,7 +106,7 @@ static void format_amount(void *state, uint64_t iterations)
 
 int main(int argc, char **argv)
 {
-    budget_state state = {.amount = {1}};
+    budget_state state = {.amount = arcp__decimal_of(1)};
     arcp_lease *lease = parse("{\"cost.budget\":[\"USD:100000000000000000000\"]}");
     for (size_t i = 0; i < DEPTH_MAX; i++) {
         arcp_error err = {0};
