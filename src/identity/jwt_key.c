@@ -48,7 +48,7 @@ const char *arcp__jwt_key_algorithm(const arcp__jwt_key *key)
 
 static arcp_status take_secret(arcp__jwt_key *key, arcp_span bytes, arcp_error *err)
 {
-    if (memmem(bytes.data, bytes.size, "-----BEGIN", 10) != NULL) {
+    if (bytes.size != 0 && memmem(bytes.data, bytes.size, "-----BEGIN", 10) != NULL) {
         return arcp_error_set(
             err, ARCP_E_USAGE,
             "HS256 needs a shared secret, but this is a PEM file: for a public key use "

@@ -167,7 +167,7 @@ void arcp__link_throttle(arcp__sessions *sessions, arcp__link *link, int64_t for
 /* Most frames take microseconds; frames with leases that are hard to compare take milliseconds and
  * delay all principals. The links of the principal pause for four times what a frame takes beyond
  * SLOW_FRAME_NS, so that such frames get at most a fifth of the loop's time. */
-#define SLOW_FRAME_NS  (3 * ARCP_NS_PER_MS)
+#define SLOW_FRAME_NS  ARCP_NS_PER_MS
 #define SLOW_FRAME_FEE 4
 
 bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t took_ns)

@@ -197,7 +197,7 @@ static void a_disconnected_owner_pauses_no_agent(void **state)
 static void one_principal_fills_a_sixty_fourth_of_the_store_queue(void **state)
 {
     (void)state;
-    start(PLENTY, 64 * LIMIT);
+    start(PLENTY, UINT64_C(64) * LIMIT);
     rig_client *alice = hello("a");
     rig_agent *first = submit(alice);
     rig_agent *second = submit(hello("a, again"));
