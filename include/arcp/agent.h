@@ -53,9 +53,8 @@ static inline arcp_agent arcp_agent_init(void)
 }
 
 /* The job's parameters; borrowed, valid as long as the call. The id is followed by a NUL. `start`
- * is the payload of the job.start line: job_id, agent, input, lease, budget, trace_id, traceparent,
- * cwd,
- * ... */
+ * is the payload of the job.start line (docs/reference/agent-lines.md): job_id, agent, input,
+ * lease, budget, trace_id, traceparent, cwd and others. */
 ARCP_API arcp_span arcp_agent_job_id(const arcp_agent_call *call);
 ARCP_API const arcp_json *arcp_agent_start(const arcp_agent_call *call);
 ARCP_API arcp_json_ref arcp_agent_input(const arcp_agent_call *call);
@@ -63,10 +62,9 @@ ARCP_API arcp_json_ref arcp_agent_input(const arcp_agent_call *call);
  * denies everything once the job has ended. */
 ARCP_API const arcp_authority *arcp_agent_authority(const arcp_agent_call *call);
 
-/* Appends the job's credentials for upstreams (§9.8) as a JSON array, [] when it has none:
- * those of `start`, or the ones that have replaced them. They are secrets: `out` becomes
- * secret (arcp/buf.h); end it (arcp_buf_fini) when they were used, and ask again rather than keep
- * them. Any thread. */
+/* Appends the job's current credentials for upstreams (§9.8) as a JSON array, [] when it has none.
+ * They are secrets, and may be replaced while the job runs: `out` becomes secret (arcp/buf.h); end
+ * it (arcp_buf_fini) after use, and call this again instead of keeping them. Any thread. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_credentials(const arcp_agent_call *call,
                                                             arcp_buf *out, arcp_error *err);
 
@@ -74,9 +72,10 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_credentials(const arcp_agent_cal
  * period ends. */
 ARCP_API bool arcp_agent_is_cancelled(const arcp_agent_call *call);
 
-/* Emits a job.event: `kind` is one of the draft's or x-vendor.*, `body` a JSON object.
- * ARCP_E_INVALID_REQUEST for a wrong body. The gate decides about a tool_call, and a denial is
- * returned; a metric cost.* is spent before this returns. While the job's observers are too slow a
+/* Emits a job.event: `kind` is one of the draft's or x-vendor.*, `body` a JSON object with the
+ * members of docs/reference/events.md. ARCP_E_INVALID_REQUEST for a wrong body. The gate decides
+ * about a tool_call, and a denial is returned; a metric cost.* is subtracted from the budget before
+ * this returns. While the job is paused (its owner does not read, or the store's queue is full) a
  * blocking agent waits, and a non-blocking one gets ARCP_E_LIMIT and later a call of `drained`.
  * ARCP_E_CLOSED when the job has ended. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_event(arcp_agent_call *call, const char *kind,
@@ -88,8 +87,9 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_log(arcp_agent_call *call, const
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_progress(arcp_agent_call *call, uint64_t current,
                                                          uint64_t total, const char *message,
                                                          arcp_error *err);
-/* A metric; `value` is a JSON number's text, kept as it is written. `unit` may be NULL; cost.*
- * with a budgeted currency spends (§9.6). As arcp_agent_event. */
+/* A metric event. `value` is the text of a JSON number and is kept as written; `unit` may be NULL.
+ * A metric cost.* whose unit is a currency of the budget is subtracted from it (§9.6). As
+ * arcp_agent_event. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_metric(arcp_agent_call *call, const char *name,
                                                        const char *value, const char *unit,
                                                        arcp_error *err);
@@ -107,23 +107,23 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_authorize_model(arcp_agent_call 
                                                                 arcp_span model, arcp_error *err);
 
 /* Streams a part of the result (§8.4), in the order of the calls; `more` is false for the last
- * one, and then arcp_agent_succeed follows without a result. More than limits.chunk_bytes at a
- * time, or limits.result_bytes in all, ends the job with INTERNAL_ERROR. Errors as
- * arcp_agent_event has them. */
+ * part, after which arcp_agent_succeed is called without a result. A part of more than
+ * limits.chunk_bytes, or more than limits.result_bytes in all, ends the job with INTERNAL_ERROR.
+ * Errors as arcp_agent_event. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes,
                                                       bool more, arcp_error *err);
 
 /* Delegates (§10): `request` is the JSON payload of a delegate line (agent, input,
- * lease_request?, lease_constraints?, wait?). The answer's payload is appended to `reply`:
- * {"job_id"}, or with wait the child's outcome. Blocking agents only: it waits.
+ * lease_request?, lease_constraints?, wait?). The reply's payload is appended to `reply`:
+ * {"job_id"}, or with wait the child's outcome. Blocks: for blocking agents only.
  * LEASE_SUBSET_VIOLATION and the gate's codes as errors, with their details. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_agent_delegate(arcp_agent_call *call, arcp_span request,
                                                          arcp_buf *reply, arcp_error *err);
 
-/* End the job; the call is invalid afterwards. `result` is JSON (empty: null). */
+/* Ends the job successfully; the call is invalid afterwards. `result` is JSON (empty: null). */
 ARCP_API void arcp_agent_succeed(arcp_agent_call *call, arcp_span result);
-/* `status` is one of the fifteen codes (others travel as INTERNAL_ERROR); `details` is a
- * JSON object or empty. */
+/* Ends the job with an error; the call is invalid afterwards. `status` is one of the fifteen codes
+ * (others are sent as INTERNAL_ERROR); `details` is a JSON object or empty. */
 ARCP_API void arcp_agent_fail(arcp_agent_call *call, arcp_status status, const char *message,
                               arcp_span details);
 

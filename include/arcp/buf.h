@@ -4,8 +4,8 @@
  * it had, remembers the failure, and ignores further appends. The writer checks
  * once, at the end, with arcp_buf_status. One thread at a time.
  *
- * A buffer that is marked `secret` wipes every byte that goes out of use: the memory it
- * leaves when it grows, what is cleared or consumed, and all of it in the end. */
+ * A buffer that is marked `secret` wipes every byte that it no longer uses: its previous memory
+ * when it grows, bytes that are cleared or consumed, and all of its memory in the end. */
 #ifndef ARCP_BUF_H
 #define ARCP_BUF_H
 
@@ -29,14 +29,12 @@ typedef struct arcp_buf {
     size_t capacity;
     bool failed; /* an append ran out of memory */
     /* Wiped, as above. The owner may set it at any time before the first byte of the secret is
-     * written; it moves with the buffer. Who takes it off releases the memory first
-     * (arcp_buf_fini). */
+     * written, and must release the memory (arcp_buf_fini) before resetting it. */
     bool secret;
-    /* Spans into the bytes have been given out that stay good until the buffer is cleared: when it
-     * grows, the memory that it leaves is kept until then. Set by arcp_json_string, taken off when
-     * the buffer is emptied. */
+    /* Spans into the bytes stay valid until the buffer is cleared: when it grows, its previous
+     * memory is kept until then. Set by arcp_json_string, reset when the buffer is emptied. */
     bool stays;
-    struct arcp_buf_left *left; /* owned: the memory that was left so */
+    struct arcp_buf_left *left; /* owned: the previous memory that is kept */
 } arcp_buf;
 
 /* An empty buffer; one whose bytes are all zero is the same. */
@@ -53,10 +51,10 @@ static inline arcp_buf arcp_buf_secret_init(void)
     return buf;
 }
 
-/* Releases the memory; the buffer is empty and usable again, and as secret as it was. */
+/* Releases the memory. The buffer is empty and can be used again; `secret` stays as it is. */
 ARCP_API void arcp_buf_fini(arcp_buf *buf);
 
-/* Empties the buffer and its failure, keeps the memory. */
+/* Empties the buffer and clears its failure; keeps the memory. */
 ARCP_API void arcp_buf_clear(arcp_buf *buf);
 
 /* Makes room for `more` bytes behind the current ones; false (and failed) when
@@ -77,9 +75,9 @@ ARCP_API void arcp_buf_consume(arcp_buf *buf, size_t count);
 ARCP_API const char *arcp_buf_cstr(arcp_buf *buf);
 
 /* Hands the bytes over as a NUL-terminated string that the caller frees with
- * arcp_free; the buffer is empty afterwards. NULL when out of memory. Of a secret
- * buffer the string is all that its memory still holds: the caller wipes it
- * (arcp_wipe, strlen bytes) before it is freed. */
+ * arcp_free; the buffer is empty afterwards. NULL when out of memory. The string of a
+ * secret buffer is the only copy that remains: the caller wipes it (arcp_wipe, strlen
+ * bytes) before freeing it. */
 ARCP_API ARCP_MUST_CHECK char *arcp_buf_take_cstr(arcp_buf *buf);
 
 static inline void arcp_buf_append(arcp_buf *buf, arcp_span bytes)
@@ -116,7 +114,7 @@ static inline arcp_status arcp_buf_status(const arcp_buf *buf)
     return buf->failed ? ARCP_E_NO_MEMORY : ARCP_OK;
 }
 
-/* Frees what a function of this library says is freed with arcp_free. */
+/* Frees memory that a function returned with the note that it is freed with arcp_free. */
 ARCP_API void arcp_free(void *memory);
 
 #ifdef __cplusplus

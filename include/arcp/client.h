@@ -22,7 +22,7 @@
  *
  * A job may have several handles: give each back with arcp_job_unref. Everything else has a free
  * function. Timeouts are in milliseconds; ARCP_WAIT_DEFAULT stands for the client's
- * request_timeout_ms, ARCP_WAIT_FOREVER for no timeout. Draft §6-§8; the errors guide. */
+ * request_timeout_ms, ARCP_WAIT_FOREVER for no timeout. Draft §6-§8; docs/errors.md. */
 #ifndef ARCP_CLIENT_H
 #define ARCP_CLIENT_H
 
@@ -55,21 +55,21 @@ typedef struct arcp_job_page arcp_job_page;
 
 /* ---- options ---- */
 
-/* What is needed to resume a session later, also from another process (§6.3). */
+/* The data with which a session is resumed later, also by another process (§6.3). */
 typedef struct arcp_session_state {
     arcp_span session_id;
-    arcp_span resume_token; /* a secret: with it and the token a client can resume the session */
+    arcp_span resume_token; /* a secret: with it and a bearer token a client resumes the session */
     uint64_t last_event_seq;
 } arcp_session_state;
 
 /* Called by the client, on its loop's thread; must not call the client. */
 typedef struct arcp_client_hooks {
-    /* Before each attempt to resume. If another process has used the session meanwhile, append
-     * its newer resume token to `resume_token`; if it stays empty, the client uses its own. False
-     * postpones the attempt by 100 ms. May be NULL. */
+    /* Called before each attempt to resume. If another process has used the session meanwhile,
+     * append its newer resume token to `resume_token`; if it stays empty, the client uses its own.
+     * False postpones the attempt by 100 ms. May be NULL. */
     bool (*before_resume)(void *user, arcp_buf *resume_token);
-    /* After each welcome: there is a new resume token. `state` lives during the call. May
-     * be NULL. */
+    /* Called after each welcome, which has a new resume token. `state` is valid during the call.
+     * May be NULL. */
     void (*welcomed)(void *user, const arcp_session_state *state);
     void *user;
 } arcp_client_hooks;
@@ -99,13 +99,13 @@ typedef struct arcp_client_options {
     bool no_reconnect;          /* a dropped connection ends the client */
     int64_t backoff_first_ms;   /* doubled per attempt up to backoff_max_ms, half of it random */
     int64_t backoff_max_ms;
-    int64_t give_up_ms; /* stop reconnecting after; 0: the runtime's resume window */
+    int64_t give_up_ms; /* stop reconnecting after this time; 0: the runtime's resume window */
 
-    bool manual_ack; /* acknowledge only by arcp_client_ack */
-    uint32_t ack_events;
-    int64_t ack_ms;   /* otherwise: after ack_events events or ack_ms, whichever is first */
-    bool no_auto_key; /* a submit without an idempotency key gets none; then it is not sent again
-                       * when the connection drops before its response */
+    bool manual_ack;     /* acknowledge only by arcp_client_ack */
+    uint32_t ack_events; /* otherwise acknowledge after this number of events... */
+    int64_t ack_ms;      /* ...or after this time, whichever is first */
+    bool no_auto_key;    /* a submit without an idempotency key gets none; then it is not sent again
+                          * when the connection drops before its response */
     /* Blocking form only: also queue events of the session, and of jobs that the program has no
      * handle of (delegated children), for arcp_client_next_event. */
     bool observe_all;
@@ -130,11 +130,11 @@ static inline arcp_client_options arcp_client_options_init(void)
     return options;
 }
 
-/* Where a streamed result goes (§8.4). In every mode the client checks and decodes the chunks in
- * order, and also passes the result_chunk events on. */
+/* Where a streamed result is written (§8.4). In every mode the client checks and decodes the chunks
+ * in order, and also passes the result_chunk events on. */
 typedef enum arcp_result_mode {
     ARCP_RESULT_MEMORY = 0,  /* collected for arcp_outcome.bytes, up to bytes_max */
-    ARCP_RESULT_FD = 1,      /* written to fd (blocking, also when the descriptor does not) */
+    ARCP_RESULT_FD = 1,      /* written to fd, which blocks (also if fd is non-blocking) */
     ARCP_RESULT_CALLBACK = 2 /* given to write, chunk by chunk */
 } arcp_result_mode;
 
@@ -175,9 +175,9 @@ static inline arcp_submit_options arcp_submit_options_init(void)
 typedef struct arcp_subscribe_options {
     size_t struct_size;
     arcp_span job_id;
-    bool history;            /* replay what is kept, then live */
-    bool has_from_event_seq; /* else with history: from the start */
-    uint64_t from_event_seq; /* in the owning session's numbering; replay begins after it */
+    bool history;            /* first the events that are kept, then live ones */
+    bool has_from_event_seq; /* false, with history: from the first event */
+    uint64_t from_event_seq; /* the history begins after it; in the owning session's numbering */
     arcp_result_sink result;
     void *user;
 } arcp_subscribe_options;
@@ -222,8 +222,8 @@ typedef enum arcp_client_event_type {
     ARCP_CLIENT_NOTICE = 7        /* the runtime did something unexpected; error describes it */
 } arcp_client_event_type;
 
-/* Valid until the program asks the same job or client for the next event (blocking form), or
- * during the callback. */
+/* Valid until the next call of arcp_job_next_event or arcp_client_next_event for the same job or
+ * client (blocking form), or during the callback. */
 typedef struct arcp_client_event {
     arcp_client_event_type type;
     arcp_event_kind kind; /* of a JOB_EVENT; UNKNOWN kinds pass through */
@@ -310,7 +310,7 @@ ARCP_API void arcp_client_interrupt(arcp_client *client);
 /* The negotiated features; 0 before the welcome. */
 ARCP_API arcp_feature_set arcp_client_features(arcp_client *client);
 
-/* Copies what is needed to resume later; last_event_seq is the last event that the program got.
+/* Copies the data for a later resume; last_event_seq is the last event that the program got.
  * The spans point into `storage`, which becomes secret (arcp/buf.h); the caller ends it with
  * arcp_buf_fini. ARCP_E_NOT_FOUND before the welcome. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_client_session_state(arcp_client *client,
@@ -388,13 +388,13 @@ static inline arcp_retry_options arcp_retry_options_init(void)
     options.timeout_ms = ARCP_WAIT_FOREVER;
     return options;
 }
-/* Submits a job and waits until it has ended; retries what fails in a retryable way, as the errors
- * guide has it, under an idempotency key, so that a lost response never starts a second job. The
- * pause doubles (half of it is random), and is at least details.retry_after_ms. A runtime has one
- * job for one key: with a key in `submit` only the submit is retried, and a job that has ended is
- * the result, however it ended; without, a job that ended in a retryable failure is followed by
- * another one under another key. ARCP_OK when a job ended, however it ended; the caller unrefs
- * *out. */
+
+/* Submits a job, waits until it has ended, and retries after retryable errors (docs/errors.md),
+ * under an idempotency key, so that a lost response never starts a second job. The pause doubles
+ * (half of it is random), and is at least details.retry_after_ms. A runtime has one job for one
+ * key. So with a key in `submit` only the submit is retried, and the job's end is final, however it
+ * ended; without a key, a job that ended with a retryable error is followed by another job under
+ * another key. ARCP_OK when a job has ended, however it ended; the caller unrefs *out. */
 ARCP_API ARCP_MUST_CHECK arcp_status
 arcp_client_submit_with_retry(arcp_client *client, const arcp_submit_options *submit,
                               const arcp_retry_options *retry, arcp_job **out, arcp_error *err);
@@ -476,8 +476,8 @@ ARCP_API arcp_job *arcp_job_ref(arcp_job *job);
  * and has no handle. NULL is accepted. */
 ARCP_API void arcp_job_unref(arcp_job *job);
 
-/* They do not change once the program has the handle, and are valid as long as it. Empty: not
- * known (some runtimes leave members out). */
+/* Properties of the job. They do not change, and are valid as long as the handle. Empty: not known
+ * (some runtimes leave members out). */
 ARCP_API arcp_span arcp_job_id(const arcp_job *job);
 ARCP_API arcp_span arcp_job_agent(const arcp_job *job);       /* resolved name@version */
 ARCP_API arcp_span arcp_job_lease(const arcp_job *job);       /* effective lease, JSON */
@@ -493,15 +493,15 @@ ARCP_API arcp_span arcp_job_descriptor(const arcp_job *job);
 ARCP_API void *arcp_job_user(const arcp_job *job);
 ARCP_API void arcp_job_set_user(arcp_job *job, void *user);
 
-/* As far as the client has read; events that report it may still be unread. */
+/* The status as the client has received it; events that report it may still be unread. */
 ARCP_API arcp_job_status arcp_job_current_status(arcp_job *job);
 
-/* How the job ended; NULL before the program has got its JOB_ENDED. Valid as long as the job. */
+/* How the job ended; NULL until the program has got its JOB_ENDED. Valid as long as the job. */
 ARCP_API const arcp_outcome *arcp_job_outcome(arcp_job *job);
 
 #define ARCP_CURRENCY_MAX 72
 
-/* One budget counter, in the numbers' own text: never a double. */
+/* One budget counter. Amounts are decimal text as the runtime sent it. */
 typedef struct arcp_job_budget {
     char currency[ARCP_CURRENCY_MAX];
     char initial[ARCP_DECIMAL_TEXT_MAX];   /* "" when it is not known */
@@ -511,7 +511,7 @@ typedef struct arcp_job_budget {
 /* The budget counter number `index`, from 0; false when there is none. */
 ARCP_API bool arcp_job_budget_at(arcp_job *job, size_t index, arcp_job_budget *out);
 
-/* A credential as the runtime provisioned it (§9.8). Spans live during the call. */
+/* A credential that the runtime issued for the job (§9.8). The spans are valid during the call. */
 typedef struct arcp_credential {
     arcp_span id;
     arcp_span value; /* the secret */
@@ -520,8 +520,8 @@ typedef struct arcp_credential {
     arcp_span constraints; /* JSON; may be empty */
 } arcp_credential;
 
-/* Calls `each` for every credential that came with the job, once: then the client wipes its copy.
- * Only credentials of scheme "bearer" are kept. Returns their number. */
+/* Calls `each` for every credential that came with the job, and wipes the client's copies: a second
+ * call finds none. Only credentials of scheme "bearer" are kept. Returns their number. */
 ARCP_API size_t arcp_job_take_credentials(
     arcp_job *job, void (*each)(void *user, const arcp_credential *credential), void *user);
 

@@ -1,7 +1,7 @@
 /* Exact decimals for money and other budgets: signed 128-bit counts of 10^-18.
  *
- * Magnitude up to about 1.7e20. Never a double, from the wire's text to the wire's
- * text. All functions are pure and may be called from any thread. docs/leases.md, Budgets. */
+ * Magnitude up to about 1.7e20. Amounts are never converted to a double. All functions are pure and
+ * may be called from any thread. docs/leases.md, Budgets. */
 #ifndef ARCP_DECIMAL_H
 #define ARCP_DECIMAL_H
 
@@ -43,7 +43,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_decimal_parse(arcp_span text, arcp_dec
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_decimal_parse_spend(arcp_span json_number,
                                                               arcp_decimal *out, arcp_error *err);
 
-/* a + b; false (and *out untouched) when that is out of range. */
+/* a + b; false (and *out unchanged) when that is out of range. */
 ARCP_API ARCP_MUST_CHECK bool arcp_decimal_add(arcp_decimal a, arcp_decimal b, arcp_decimal *out);
 
 /* <0, 0, >0. */

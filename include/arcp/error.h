@@ -1,8 +1,8 @@
 /* Statuses and error descriptions.
  *
- * Every function that can fail returns an arcp_status; many describe the
- * failure in a caller-owned arcp_error. No errno of ours, no last error.
- * Draft §12; the errors guide. */
+ * Every function that can fail returns an arcp_status; most also describe the failure in an
+ * arcp_error of the caller. There is no global or per-thread "last error". Draft §12;
+ * docs/errors.md. */
 #ifndef ARCP_ERROR_H
 #define ARCP_ERROR_H
 
@@ -31,14 +31,14 @@ typedef enum arcp_status {
 
 struct arcp_buf;
 
-/* Why a call failed. Owned by the caller, of fixed size, with nothing to free. Zero-initialise it
+/* Why a call failed. Belongs to the caller, of fixed size, with nothing to free. Zero-initialise it
  * (`arcp_error err = {0};`); functions write it only when they fail, and then replace everything
  * but the pointer `details`. Texts are NUL-terminated UTF-8. */
 typedef struct arcp_error {
     arcp_status status; /* ARCP_E_INTERNAL_ERROR for a code that is not one of the draft's */
     bool retryable;
     size_t offset;                  /* byte offset in the text that was read, or ARCP_NO_OFFSET */
-    char code[ARCP_ERROR_CODE_MAX]; /* as the peer wrote it, cut; "" for what failed here */
+    char code[ARCP_ERROR_CODE_MAX]; /* as the peer wrote it, cut; "" for a local failure */
     char message[ARCP_ERROR_MESSAGE_MAX]; /* one line, no secret */
     /* A buffer of the caller's (arcp/buf.h) for the details that some errors have (§12); NULL when
      * they are not wanted. A failure clears it and writes its details there, as JSON text. */
@@ -80,14 +80,14 @@ ARCP_API const char *arcp_status_text(arcp_status status);
 ARCP_API const char *arcp_status_wire_code(arcp_status status);
 
 /* The status of a wire code; ARCP_E_INTERNAL_ERROR for a code that is not one of
- * the fifteen, as the errors guide has it (the caller keeps the text). */
+ * the fifteen (the caller keeps the text). */
 ARCP_API arcp_status arcp_status_from_wire(arcp_span code);
 
 /* Whether `code` is one of the fifteen. */
 ARCP_API bool arcp_status_is_wire_code(arcp_span code);
 
-/* The errors guide's isRetryableByDefault: true for INTERNAL_ERROR, TIMEOUT and
- * HEARTBEAT_LOST (and for local conditions that may pass). */
+/* Whether a request that failed with the status may succeed later, unless the error says otherwise:
+ * true for INTERNAL_ERROR, TIMEOUT and HEARTBEAT_LOST, and for local conditions that may pass. */
 ARCP_API bool arcp_status_is_retryable_by_default(arcp_status status);
 
 /* The `retryable` that may go on the wire for `status` when the caller wants

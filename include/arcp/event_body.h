@@ -1,5 +1,5 @@
 /* The members of event bodies, one struct per kind (§8.2), under the draft's names, also when the
- * runtime spells them in an older way. Numbers are in their own text; what is absent is empty. */
+ * runtime uses an older spelling. Numbers keep their original text; an absent member is empty. */
 #ifndef ARCP_EVENT_BODY_H
 #define ARCP_EVENT_BODY_H
 

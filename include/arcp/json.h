@@ -1,11 +1,11 @@
 /* JSON: a strict RFC 8259 scanner that indexes, and a writer.
  *
- * Scanning validates the whole text once and leaves an index of its values; no tree
- * is built, strings and numbers stay slices of the text that was scanned (which must
- * stay alive and unchanged as long as the index is used). Numbers keep the text they
- * were written with. Refused: anything RFC 8259 does not allow, invalid UTF-8 (lone
- * surrogate escapes too), duplicate member names (compared after unescaping, at every
- * level), and what exceeds the limits; with byte offset and reason. */
+ * Scanning validates the whole text once and makes an index of its values; no tree is
+ * built: strings and numbers are slices of the scanned text, which must stay alive and
+ * unchanged as long as the index is used. Numbers keep their original text. Refused, with
+ * byte offset and reason: a text that RFC 8259 does not allow, invalid UTF-8 (also lone
+ * surrogate escapes), duplicate member names (compared after unescaping, at every level),
+ * and a text that exceeds the limits. */
 #ifndef ARCP_JSON_H
 #define ARCP_JSON_H
 
@@ -32,15 +32,15 @@ typedef enum arcp_json_type {
     ARCP_JSON_OBJECT = 6
 } arcp_json_type;
 
-/* One value of the index, named by its number. ARCP_JSON_ABSENT is no value; every
- * function below accepts it and answers as for a missing member. */
+/* The number of one value in the index. ARCP_JSON_ABSENT stands for "no value": every function
+ * below accepts it and treats it as a missing member. */
 typedef uint32_t arcp_json_ref;
 #define ARCP_JSON_ABSENT UINT32_MAX
 #define ARCP_JSON_ROOT   ((arcp_json_ref)0)
 
 typedef struct arcp_json_limits {
     uint32_t depth_max;   /* nested arrays and objects; the outermost is 1 */
-    uint32_t members_max; /* members per object, elements are not limited by it */
+    uint32_t members_max; /* members per object; elements of arrays are not limited */
     size_t bytes_max;     /* of the whole text */
 } arcp_json_limits;
 
@@ -51,8 +51,8 @@ static inline arcp_json_limits arcp_json_limits_init(void)
     return limits;
 }
 
-/* A reusable index: scan as many texts as you like with one, one after the other; it
- * keeps its memory. One thread at a time. */
+/* An index that can be reused: each scan replaces the previous one and reuses its memory. One
+ * thread at a time. */
 typedef struct arcp_json arcp_json;
 
 /* An empty index, which the caller frees; NULL when out of memory. */
@@ -60,10 +60,9 @@ ARCP_API ARCP_MUST_CHECK arcp_json *arcp_json_new(void);
 /* Frees the index; the text was borrowed and stays. NULL is accepted. */
 ARCP_API void arcp_json_free(arcp_json *json);
 
-/* Scans `text` (one JSON value with white space around it at most); `limits` may be NULL for the
- * defaults. On failure the
- * index is empty and `err` has offset and reason: ARCP_E_INVALID_REQUEST, or
- * ARCP_E_NO_MEMORY. */
+/* Scans `text`: one JSON value, with white space around it if any. `limits` may be NULL for the
+ * defaults. On failure the index is empty and `err` has offset and reason: ARCP_E_INVALID_REQUEST,
+ * or ARCP_E_NO_MEMORY. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_json_scan(arcp_json *json, arcp_span text,
                                                     const arcp_json_limits *limits,
                                                     arcp_error *err);
@@ -79,27 +78,28 @@ ARCP_API bool arcp_json_is(const arcp_json *json, arcp_json_ref ref, arcp_json_t
 /* The value as it was written, strings with their quotes. Empty for ABSENT. */
 ARCP_API arcp_span arcp_json_raw(const arcp_json *json, arcp_json_ref ref);
 
-/* The member of an object by its (unescaped) name; ABSENT when `object` is no object
- * or has none. */
+/* The member of an object by its (unescaped) name; ABSENT when `object` is not an object or has no
+ * such member. */
 ARCP_API arcp_json_ref arcp_json_member(const arcp_json *json, arcp_json_ref object,
                                         arcp_span name);
 
-/* Walking: the first child of an array or object (for an object: the name node), then
- * arcp_json_next. ABSENT at the end. A name node is a string; its value is the node
- * after it (name + 1). `container` is the array or object being walked. */
+/* Iteration: the first child of an array or object (of an object: the node of its first name), then
+ * arcp_json_next until ABSENT. A name is a string node; the member's value is the node after it
+ * (name + 1). `container` is the array or object. */
 ARCP_API arcp_json_ref arcp_json_first(const arcp_json *json, arcp_json_ref container);
 
 /* The next element of an array, or the next name of an object when `at` is a name. */
 ARCP_API arcp_json_ref arcp_json_next(const arcp_json *json, arcp_json_ref container,
                                       arcp_json_ref at);
 
-/* How many elements, or members. */
+/* The number of elements or members. */
 ARCP_API size_t arcp_json_count(const arcp_json *json, arcp_json_ref container);
 
-/* The string without its quotes when it has no escapes (borrowed, no copy, no NUL behind it); else
- * it is unescaped into `scratch` (appended; the span stays good until scratch is cleared or
- * released, however many strings are read into it meanwhile). Empty span for a value that is not a
- * string, and when scratch runs out of memory (arcp_buf_status). Escaped NUL bytes are kept. */
+/* The string without its quotes. If it has no escapes, it is borrowed from the text (no NUL
+ * follows); otherwise it is unescaped and appended to `scratch`, and is valid until scratch is
+ * cleared or released, however many strings are read into it meanwhile. An empty span for a value
+ * that is not a string, and when scratch runs out of memory (arcp_buf_status). Escaped NUL bytes
+ * are kept. */
 ARCP_API arcp_span arcp_json_string(const arcp_json *json, arcp_json_ref ref, arcp_buf *scratch);
 
 /* Compares a string value with text, unescaping on the fly. */
@@ -109,7 +109,7 @@ ARCP_API bool arcp_json_string_equals(const arcp_json *json, arcp_json_ref ref, 
  * it (5, 5.0, 5e0); false otherwise. */
 ARCP_API bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out);
 
-/* Appends the value without insignificant white space: a plain copy when there is none. */
+/* Appends the value without insignificant white space. */
 ARCP_API void arcp_json_compact(const arcp_json *json, arcp_json_ref ref, arcp_buf *out);
 
 #define ARCP_JSON_CANONICAL_DEPTH_MAX 1000
@@ -126,8 +126,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_json_canonical(const arcp_json *json, 
 /* Appends `text` as a JSON string with quotes. Invalid UTF-8 is replaced by U+FFFD. */
 ARCP_API void arcp_json_quote(arcp_span text, arcp_buf *out);
 
-/* A writer that places commas. Errors collect in the buffer (arcp_buf_status). Nesting
- * is the caller's to balance; at most 64 levels (asserted). */
+/* A writer that places commas. Failures are kept in the buffer (arcp_buf_status). The caller
+ * balances begin and end; at most 64 levels (asserted). */
 typedef struct arcp_json_writer {
     arcp_buf *out;
     uint64_t has_items; /* one bit per level: a comma is due */
@@ -135,7 +135,7 @@ typedef struct arcp_json_writer {
     bool after_name;
 } arcp_json_writer;
 
-/* Writes behind what `out` has; there is nothing to release. */
+/* Appends to `out`; there is nothing to release. */
 ARCP_API void arcp_json_writer_init(arcp_json_writer *writer, arcp_buf *out);
 ARCP_API void arcp_json_begin_object(arcp_json_writer *writer);
 ARCP_API void arcp_json_end_object(arcp_json_writer *writer);
@@ -150,7 +150,7 @@ ARCP_API void arcp_json_write_u64(arcp_json_writer *writer, uint64_t value);
 ARCP_API void arcp_json_write_i64(arcp_json_writer *writer, int64_t value);
 ARCP_API void arcp_json_write_bool(arcp_json_writer *writer, bool value);
 ARCP_API void arcp_json_write_null(arcp_json_writer *writer);
-/* Writes one value that is valid JSON already. */
+/* Writes one value that is valid JSON text. */
 ARCP_API void arcp_json_write_raw(arcp_json_writer *writer, arcp_span json);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Bytes that must not be seen: tokens, credential values.
+/* Secret bytes: tokens, values of credentials.
  *
  * A secret is wiped when it is freed, compared in constant time, and has no
  * function that formats it. One thread at a time. */
@@ -30,7 +30,7 @@ ARCP_API bool arcp_secret_equal(const arcp_secret *secret, arcp_span candidate);
 /* As arcp_secret_equal for two plain runs of bytes of the same kind. */
 ARCP_API bool arcp_bytes_equal_constant_time(arcp_span a, arcp_span b);
 
-/* Overwrites memory in a way the compiler does not drop. */
+/* Overwrites memory in a way that the compiler does not remove. */
 ARCP_API void arcp_wipe(void *memory, size_t size);
 
 #ifdef __cplusplus

@@ -18,26 +18,26 @@ ARCP_API ARCP_MUST_CHECK arcp_settings *arcp_settings_new(void);
 ARCP_API ARCP_MUST_CHECK arcp_settings *arcp_settings_copy(const arcp_settings *settings);
 ARCP_API void arcp_settings_free(arcp_settings *settings); /* NULL is accepted */
 
-/* Lowers what is kept for later to what a process can hold, for a store in memory:
- * limits.replay_bytes to 64 MiB, jobs.keep_terminal_bytes to 256 MiB, limits.principal_bytes to 1
- * GiB (also where it is 0); lower ones stay. */
+/* Lowers the limits of kept data for a store in memory: limits.replay_bytes to 64 MiB,
+ * jobs.keep_terminal_bytes to 256 MiB, limits.principal_bytes to 1 GiB (also if it is 0). Lower
+ * values stay. */
 ARCP_API void arcp_settings_fit_memory(arcp_settings *settings);
 
-/* Sets one from text, as the configuration file has it. ARCP_E_NOT_FOUND for a name that does not
- * exist, ARCP_E_USAGE for a value that is wrong, saying what would be right. */
+/* Sets one setting from text, as in the configuration file. ARCP_E_NOT_FOUND for an unknown name,
+ * ARCP_E_USAGE for an invalid value, with the accepted ones. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_settings_set(arcp_settings *settings, const char *name,
                                                        const char *value, arcp_error *err);
 
 #define ARCP_SETTING_VALUE_MAX 64 /* bytes of a value as text, with its NUL */
 
-/* Writes the value of one as text. ARCP_E_NOT_FOUND. */
+/* Writes the value of one setting as text. ARCP_E_NOT_FOUND. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_settings_get(const arcp_settings *settings,
                                                        const char *name,
                                                        char value[ARCP_SETTING_VALUE_MAX],
                                                        arcp_error *err);
 
 /* Calls `each` for every setting, in the order of the configuration file, with its value as text
- * and a line on what it is. The texts live during the call. */
+ * and its one-line description. The texts are valid during the call. */
 ARCP_API void arcp_settings_each(const arcp_settings *settings,
                                  void (*each)(void *user, const char *name, const char *value,
                                               const char *text),

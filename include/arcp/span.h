@@ -1,5 +1,5 @@
 /* Borrowed bytes. A span owns nothing and is passed by value; it is valid as
- * long as whatever it was taken from. */
+ * long as the memory that it points to. */
 #ifndef ARCP_SPAN_H
 #define ARCP_SPAN_H
 

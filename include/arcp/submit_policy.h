@@ -18,8 +18,8 @@ typedef struct arcp_submit_request {
     arcp_span input;         /* compact JSON */
     arcp_span trace_id;      /* 32 hex digits */
     arcp_span parent_job_id; /* of a delegation; empty for a client's submit */
-    /* The lease that the job would get: the requested one, narrowed by the operator's policy, and
-     * for a delegation within the parent's. */
+    /* The lease that the job would get: the requested one, narrowed by the operator's policy; for a
+     * delegation it is within the parent's. */
     const arcp_lease *lease;
     uint64_t max_runtime_sec; /* 0: none */
 } arcp_submit_request;
@@ -27,13 +27,13 @@ typedef struct arcp_submit_request {
 /* Decides one request:
  *
  *  - ARCP_OK: the job gets request->lease.
- *  - ARCP_OK with *narrowed set (the caller takes the reference): it gets that one. It must
+ *  - ARCP_OK with *narrowed set (the caller takes the reference): the job gets that lease. It must
  *    be within request->lease, or the job is refused with INTERNAL_ERROR and an error is
  *    logged; budgets, expiry and model.use that it omits are kept.
- *  - any other status refuses, with `err` for the peer (details, if any, are a JSON object:
- *    arcp_error_set_details); a status without a code of the draft is sent as INTERNAL_ERROR.
- *    Nothing is left of the submit, and its idempotency key is free again. A refused delegation
- *    is a tool_result of the parent.
+ *  - Any other status refuses the request, with `err` for the peer (details, if any, are a JSON
+ *    object: arcp_error_set_details); a status without a code of the draft is sent as
+ *    INTERNAL_ERROR. No job is made, and the idempotency key is free again. A refused delegation is
+ *    a tool_result of the parent.
  *
  * Called on the loop's thread; must not block, and must not call the runtime. A repeated submit
  * with the same idempotency key is answered without a call. */

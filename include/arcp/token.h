@@ -2,7 +2,7 @@
  *
  * Each is created here and passed to a runtime (arcp_runtime_set_token_verifiers), which frees it,
  * or freed with arcp_token_verifier_free. Other verifiers can be written with sys/token.h, or as a
- * callback. docs/protocol.md, Sessions; draft §6.1. */
+ * callback. docs/deploying.md, Tokens; draft §6.1. */
 #ifndef ARCP_TOKEN_H
 #define ARCP_TOKEN_H
 

@@ -1,4 +1,4 @@
-/* Which symbols leave the library, and what callers must not ignore. */
+/* Attributes of public functions: exported symbols, results that must be checked, formats. */
 #ifndef ARCP_VISIBILITY_H
 #define ARCP_VISIBILITY_H
 

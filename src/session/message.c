@@ -109,8 +109,9 @@ static const arcp__member cancel_rows[] = {
 static const arcp__member subscribe_rows[] = {
     {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "job to observe"},
     {MEMBER(job.from_event_seq, "from_event_seq", COUNT),
-     .text = "first event, in the owner's numbering"},
-    {MEMBER(job.history, "history", BOOL), .text = "false: only events from now on"},
+     .text = "with `history`: number after which the events begin, in the owner's "
+             "numbering (default: 0)"},
+    {MEMBER(job.history, "history", BOOL), .text = "whether the events that are kept are sent first (default: false)"},
 };
 static const arcp__member unsubscribe_rows[] = {
     {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "job to observe no longer"},

@@ -25,7 +25,7 @@ typedef struct arcp_process arcp_process;
 
 #define ARCP_LAUNCH_NO_LIMIT UINT64_MAX
 
-/* A resource limit as setrlimit(2) has it, in its unit. */
+/* A resource limit, in the unit of setrlimit(2). */
 typedef struct arcp_launch_limit {
     int resource;        /* RLIMIT_... of <sys/resource.h> */
     uint64_t soft, hard; /* ARCP_LAUNCH_NO_LIMIT: none */
@@ -34,8 +34,8 @@ typedef struct arcp_launch_limit {
 /* What is to be started. Everything is borrowed during the call. */
 typedef struct arcp_launch_spec {
     size_t struct_size;
-    /* NULL-terminated. argv[0] without a slash is looked for in the PATH of `env`; with one
-     * it is relative to the caller's directory, not to `cwd`. */
+    /* NULL-terminated. argv[0] without a slash is searched in the PATH of `env`; with one it is
+     * relative to the caller's directory, not to `cwd`. */
     const char *const *argv;
     const char *const *env;             /* NULL-terminated NAME=VALUE, the whole environment */
     const char *cwd;                    /* NULL: the caller's */
@@ -43,8 +43,8 @@ typedef struct arcp_launch_spec {
     int stdin_fd, stdout_fd, stderr_fd; /* the process's ends; the caller closes its copies */
     const arcp_launch_limit *limits;
     size_t limit_count;
-    /* The directory of the cgroup (version 2) that the process is to be in before it becomes the
-     * program: for CLONE_INTO_CGROUP, or to write "0" to its cgroup.procs; -1: ours. */
+    /* The directory of the cgroup (version 2) that the process must be in before exec: for
+     * CLONE_INTO_CGROUP, or to write "0" to its cgroup.procs; -1: the caller's cgroup. */
     int cgroup_fd;
 } arcp_launch_spec;
 
@@ -63,12 +63,12 @@ static inline arcp_launch_spec arcp_launch_spec_init(void)
 /* How a process ended, and what it used. */
 typedef struct arcp_process_exit {
     size_t struct_size; /* set by the caller */
-    bool is_known;      /* false: other code of this program fetched the status */
+    bool is_known;      /* false: other code of this program has reaped the process */
     bool by_signal;
     int code;              /* exit status, or the signal's number */
-    uint64_t user_us;      /* processor time of it and of the children it waited for */
-    uint64_t system_us;    /* likewise, in the kernel */
-    uint64_t memory_bytes; /* the most it had resident */
+    uint64_t user_us;      /* CPU time of the process and of children that it waited for */
+    uint64_t system_us;    /* CPU time of the same processes in the kernel */
+    uint64_t memory_bytes; /* largest resident memory */
 } arcp_process_exit;
 
 static inline arcp_process_exit arcp_process_exit_init(void)
@@ -81,31 +81,31 @@ static inline arcp_process_exit arcp_process_exit_init(void)
 
 typedef struct arcp_process_ops {
     size_t struct_size;
-    /* Sends a signal to every process of its group; nothing once the end was taken. */
+    /* Sends a signal to all processes of its group; does nothing after take_exit returned true. */
     void (*signal)(arcp_process *process, int number);
-    /* When it has ended: kills what it left behind in its group, writes `out` and returns
-     * true; true again in later calls. Otherwise returns false. Never blocks. */
+    /* If the process has exited: kills the remaining processes of its group, writes `out` and
+     * returns true, in later calls too. Otherwise returns false. Never blocks. */
     bool (*take_exit)(arcp_process *process, arcp_process_exit *out);
-    /* Frees the handle, exit_fd included. When the end was not taken the group is killed
-     * first and its end awaited. */
+    /* Frees the handle, exit_fd included. If take_exit has not returned true, kills the group first
+     * and waits for its exit. */
     void (*free)(arcp_process *process);
 } arcp_process_ops;
 
-/* A started process; launchers put theirs behind it. */
+/* A started process; a launcher's own struct begins with this one. */
 struct arcp_process {
     const arcp_process_ops *ops;
     pid_t pid;   /* also the id of its process group; 0 when it has none on this machine */
-    int exit_fd; /* readable from its end on; to be polled only */
+    int exit_fd; /* becomes readable when the process exits; to be polled only */
 };
 
 typedef struct arcp_launcher_ops {
     size_t struct_size;
     const char *name;
-    /* Starts the process as the leader of a group of its own, that the kernel kills when the
-     * calling *thread* ends, with no descriptor of ours but the three, no signal blocked or
-     * ignored. When this returns ARCP_OK the program itself runs (exec succeeded). Blocks
-     * for that long: about a millisecond. ARCP_E_USAGE for a program or user that does not
-     * exist, else ARCP_E_IO or ARCP_E_NO_MEMORY; the message names program and reason. */
+    /* Starts the process as the leader of a group of its own, with the three descriptors and no
+     * other of this program's, and no signal blocked or ignored. The kernel kills it when the
+     * calling *thread* ends. Blocks until exec has succeeded or failed: about a millisecond.
+     * ARCP_E_USAGE for a program or user that does not exist, else ARCP_E_IO or ARCP_E_NO_MEMORY;
+     * the message names program and reason. */
     arcp_status (*start)(arcp_launcher *launcher, const arcp_launch_spec *spec, arcp_process **out,
                          arcp_error *err);
     /* Processes may outlive their launcher. */
@@ -118,8 +118,9 @@ struct arcp_launcher {
 
 typedef struct arcp_direct_launcher_options {
     size_t struct_size;
-    /* The program arcp-agent-exec, which switches users. NULL: beside the running program,
-     * in ../libexec/arcp of it, or where it was installed. Looked for when first needed. */
+    /* The program arcp-agent-exec, which switches users. NULL: it is searched beside the running
+     * program, in ../libexec/arcp relative to it, and where it was installed, when it is first
+     * needed. */
     const char *helper;
 } arcp_direct_launcher_options;
 
@@ -131,10 +132,10 @@ static inline arcp_direct_launcher_options arcp_direct_launcher_options_init(voi
     return options;
 }
 
-/* The launcher that starts programs on this machine and confines them by nothing but user
- * and resource limits. `options` may be NULL. Needs Linux 5.9; the program's SIGCHLD stays
- * its own, but it must not wait for children that are not its own (waitpid(-1)): what
- * became of such an agent is then unknown. ARCP_E_USAGE for options of a newer release. */
+/* The launcher that starts programs on this machine and confines them only by user and resource
+ * limits. `options` may be NULL. Requires Linux 5.9. It does not use SIGCHLD, but the program must
+ * wait only for children that it has started itself: after waitpid(-1) the exit status of an agent
+ * may be unknown. ARCP_E_USAGE for options of a newer release. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_direct(
     const arcp_direct_launcher_options *options, arcp_launcher **out, arcp_error *err);
 /* NULL is accepted. */

@@ -1,8 +1,8 @@
-/* For implementers of a store: where a runtime keeps what must survive.
+/* For implementers of a store, which keeps a runtime's state across restarts.
  *
  * A store holds streams (append-only runs of records, positions 0,1,2,...) and tables
  * (key -> value). Every call is asynchronous, reads included: completions come only from
- * poll (or close), never from inside the call that asked. A batch is one transaction: all
+ * poll (or close), never from inside the request. A batch is one transaction: all
  * of it is durable when its completion says ARCP_OK, none of it otherwise. Batches
  * complete in the order they were submitted. Records and values are UTF-8 text without
  * line feeds (JSON), keys are UTF-8 text of 1 to 512 bytes.
@@ -12,12 +12,12 @@
  * work on a thread of its own, and calls `wake` (from any thread) when poll has
  * something to deliver.
  *
- * When a batch fails (ARCP_E_IO, ARCP_E_NO_MEMORY, ARCP_E_CORRUPT) the store could not go on. Every
- * batch submitted before that failure was delivered fails with the same status and is not applied,
- * so that the owner can submit the same batches again, in the same order, when the cause is gone.
- * Batches submitted after the delivery are tried afresh.
+ * When a batch fails (ARCP_E_IO, ARCP_E_NO_MEMORY, ARCP_E_CORRUPT), every batch that was submitted
+ * before the failure was delivered fails with the same status and is not applied. So the owner can
+ * submit the same batches again, in the same order, when the cause is removed. Batches that are
+ * submitted after the delivery are not affected.
  *
- * Nothing here is SQLite's: a store may be on other machines. */
+ * The interface does not depend on SQLite: a store may be on other machines. */
 #ifndef ARCP_SYS_STORE_H
 #define ARCP_SYS_STORE_H
 
@@ -55,11 +55,11 @@ ARCP_API const char *arcp_store_table_name(arcp_store_table table);
 typedef enum arcp_store_op_kind {
     ARCP_STORE_APPEND = 0, /* stream key, position, record: position must be the stream's next
                           (0 for a new one), else the batch fails with CORRUPT */
-    ARCP_STORE_TRIM = 1,   /* stream key, position: records below it may be forgotten, now or
-                          later; the stream's next position stays what it is */
+    ARCP_STORE_TRIM = 1,   /* stream key, position: records below it may be removed, now or
+                          later; the stream's next position does not change */
     ARCP_STORE_DROP = 2,   /* stream key: the whole stream; the next APPEND begins at 0 */
     ARCP_STORE_PUT = 3,    /* table, key, value: create or replace */
-    ARCP_STORE_DELETE = 4  /* table, key: nothing happens when it is not there */
+    ARCP_STORE_DELETE = 4  /* table, key: does nothing if there is no such row */
 } arcp_store_op_kind;
 
 typedef struct arcp_store_op {
@@ -74,7 +74,7 @@ typedef struct arcp_store_op {
  * struct itself only during the call. Operations take effect in their order. A batch
  * without operations completes in its turn. */
 typedef struct arcp_store_batch {
-    uint64_t id;              /* the caller's; handed back */
+    uint64_t id;              /* the caller's; the completion has the same one */
     const arcp_store_op *ops; /* borrowed */
     size_t count;
 } arcp_store_batch;
@@ -84,7 +84,7 @@ typedef struct arcp_store_batch {
 typedef void (*arcp_store_done_fn)(void *user, uint64_t batch_id, arcp_status status,
                                    const arcp_error *err);
 /* A read's records, in order, `first` being the position of records[0] (spans are valid
- * during the call only). Fewer than asked, even none, when the stream ends; with none,
+ * during the call only). Fewer than requested, even none, when the stream ends; with none,
  * `first` is the stream's next position (0 when there is no such stream). With
  * status != ARCP_OK there are none: ARCP_E_IO, ARCP_E_CORRUPT, ARCP_E_NO_MEMORY. */
 typedef void (*arcp_store_read_fn)(void *user, uint64_t read_id, arcp_status status, uint64_t first,
@@ -104,9 +104,9 @@ typedef struct arcp_store_callbacks {
     arcp_store_done_fn done;
     arcp_store_read_fn read;
     arcp_store_scan_fn scan;
-    /* Any thread, also from inside submit, read and scan: poll has something. Called
-     * once for all that gathers until the next poll. Must not block, and must stay
-     * callable until close returns. May be NULL. */
+    /* Called when poll has something to deliver, on any thread, also from inside submit, read and
+     * scan; once for everything until the next poll. Must not block, and must stay callable until
+     * close returns. May be NULL. */
     void (*wake)(void *user);
     void *user;
 } arcp_store_callbacks;
@@ -115,8 +115,8 @@ typedef struct arcp_store_stats {
     size_t struct_size;       /* set by the caller */
     uint64_t batches;         /* committed */
     uint64_t ops;             /* committed */
-    uint64_t commits;         /* transactions that they took */
-    uint64_t commit_ns_total; /* time spent inside these, waiting for the disk included */
+    uint64_t commits;         /* transactions; one may have several batches */
+    uint64_t commit_ns_total; /* time of all transactions, waiting for the disk included */
     uint64_t commit_ns_max;
     uint64_t bytes; /* size of the store now */
 } arcp_store_stats;
@@ -148,20 +148,20 @@ typedef struct arcp_store_ops {
     arcp_status (*read)(arcp_store *store, uint64_t read_id, arcp_span stream, uint64_t from,
                         size_t count_max, size_t bytes_max, arcp_error *err);
     /* All rows of a table whose key starts with `prefix` (borrowed during the call only).
-     * Sees every batch that was submitted before; whether it sees what changes during the
-     * scan is not said, but no row comes twice. Errors as for submit. */
+     * Sees every batch that was submitted before, and perhaps changes that are made during the
+     * scan; no row comes twice. Errors as for submit. */
     arcp_status (*scan)(arcp_store *store, uint64_t read_id, arcp_store_table table,
                         arcp_span prefix, arcp_error *err);
     /* Delivers completions; true when there may be more. Never blocks. */
     bool (*poll)(arcp_store *store);
     /* Fills what `out` has room for. */
     void (*stats)(arcp_store *store, arcp_store_stats *out);
-    /* Waits for what was submitted, delivers it, closes, frees. Blocks. NULL is accepted
-     * by arcp_store_close only. */
+    /* Waits for all submitted requests, delivers their completions, closes and frees the store.
+     * Blocks. NULL is accepted by arcp_store_close only. */
     void (*close)(arcp_store *store);
 } arcp_store_ops;
 
-/* Back ends begin with this. */
+/* A store's own struct begins with this one. */
 struct arcp_store {
     const arcp_store_ops *ops;
 };
@@ -172,10 +172,10 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_store_open_memory(arcp_store **out, ar
 /* `sqlite:PATH`: WAL, synchronous=FULL, a writing, a reading and a checkpointing thread;
  * all batches that are queued while one commit runs share the next one. Creates missing
  * directories (0700), the file (0600) and its schema; migrates older schemas forward.
- * Takes the file for this process: ARCP_E_EXISTS when another one has it (a killed owner
- * leaves nothing behind). ARCP_E_CORRUPT: not a database, or damaged. ARCP_E_USAGE: not a
- * store of ours, or one written by a newer version. ARCP_E_IO, ARCP_E_NO_MEMORY. Blocks
- * for file access. Linux, local file systems; see docs/store.md. */
+ * Locks the file for this process: ARCP_E_EXISTS when another process has it (the lock of a
+ * killed process is released). ARCP_E_CORRUPT: not a database, or damaged. ARCP_E_USAGE:
+ * another program's database, or a store written by a newer version. ARCP_E_IO,
+ * ARCP_E_NO_MEMORY. Blocks for file access. Linux, local file systems; see docs/store.md. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_store_open_sqlite(const char *path, arcp_store **out,
                                                             arcp_error *err);
 

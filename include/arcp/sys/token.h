@@ -9,7 +9,7 @@
  * takes effect on the loop, never inside the call. The answer is discarded if the peer has
  * disconnected, or limits.hello_timeout_sec has passed.
  *
- * docs/protocol.md, Sessions; draft §6.1. */
+ * examples/custom-auth has one; draft §6.1. */
 #ifndef ARCP_SYS_TOKEN_H
 #define ARCP_SYS_TOKEN_H
 

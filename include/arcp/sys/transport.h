@@ -1,14 +1,13 @@
-/* How frames travel: connections, listeners, and the ways to make them.
+/* Transports: connections and listeners that carry frames.
  *
- * A connection carries whole frames (one JSON text each) both ways. Everything happens on
- * the thread of the libuv loop that it was made on; nothing here may be called from
- * another thread. A callback is always made from the loop, never from inside a call on the
- * same connection, so an owner may call anything, free included, from any callback.
+ * A connection carries whole frames (one JSON text each) in both directions. All functions and
+ * callbacks run on the thread of its libuv loop. A callback is always called from the loop, never
+ * from inside a call on the same connection, so that an owner may call everything, free included,
+ * from any callback.
  *
- * WebSocket, pipes and memory behave alike: one test suite runs over all of them.
- * Programs must ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv asks of its users. Options
- * begin with their init function; those of a newer release are refused with ARCP_E_USAGE.
- * draft §4. */
+ * WebSocket, pipes and memory behave alike: one test suite runs over all of them. Programs must
+ * ignore SIGPIPE (signal(SIGPIPE, SIG_IGN)), as libuv requires. Options begin with their init
+ * function; those of a newer release are refused with ARCP_E_USAGE. Draft §4. */
 #ifndef ARCP_SYS_TRANSPORT_H
 #define ARCP_SYS_TRANSPORT_H
 
@@ -45,12 +44,12 @@ typedef enum arcp_close_code {
     ARCP_CLOSE_GOING_AWAY = 1001,
     ARCP_CLOSE_PROTOCOL_ERROR = 1002,
     ARCP_CLOSE_UNSUPPORTED = 1003, /* a binary message */
-    ARCP_CLOSE_ABNORMAL = 1006,    /* the peer is gone without a close; never sent */
+    ARCP_CLOSE_ABNORMAL = 1006,    /* the connection ended without a close; never sent */
     ARCP_CLOSE_BAD_DATA = 1007,    /* text that is not UTF-8 */
     ARCP_CLOSE_POLICY = 1008,
     ARCP_CLOSE_TOO_BIG = 1009,
     ARCP_CLOSE_INTERNAL = 1011,
-    ARCP_CLOSE_TRY_AGAIN = 1013 /* there are too many connections right now */
+    ARCP_CLOSE_TRY_AGAIN = 1013 /* there are too many connections now */
 } arcp_close_code;
 
 typedef struct arcp_connection_info {
@@ -60,7 +59,7 @@ typedef struct arcp_connection_info {
     bool encrypted;        /* by the transport itself */
     bool local;            /* loopback, a pipe, or the same process */
     uint32_t waited_ms;    /* from accept until its handshake was complete; else 0 */
-    bool closed_by_peer;   /* the code of its end is one that the peer sent */
+    bool closed_by_peer;   /* the peer sent the close code */
 } arcp_connection_info;
 
 static inline arcp_connection_info arcp_connection_info_init(void)
@@ -71,19 +70,19 @@ static inline arcp_connection_info arcp_connection_info_init(void)
     return info;
 }
 
-/* What a connection tells its owner. Set by the owner right after it got the
- * connection. Any of the four may be NULL. */
+/* Callbacks of a connection's owner, who sets them right after it got the connection. Any of the
+ * four may be NULL. */
 typedef struct arcp_connection_callbacks {
     /* A whole frame; valid during the call only. The transport has checked its size; it
      * does not check its UTF-8 or JSON (the owner closes with BAD_DATA when it is not
      * UTF-8). */
     void (*message)(void *user, arcp_connection *connection, arcp_span frame);
-    /* `written` more bytes of what was given to send have left; `unsent` are still here.
-     * The sum of all `written` and the last `unsent` is what was accepted by send. Inside
-     * a batch that has left in part the share is in proportion. */
+    /* The system has taken `written` more bytes of the accepted frames; `unsent` remain. The sum of
+     * all `written` and the last `unsent` is the size of all frames that send accepted. For a write
+     * that was taken in part the count is proportional. */
     void (*drained)(void *user, arcp_connection *connection, size_t written, size_t unsent);
-    /* The peer sends nothing more and may still read: no message follows, and what is sent
-     * still goes out. Once, and only over descriptors (arcp_open_stdio). The owner closes when it
+    /* The peer sends nothing more but may still read: no message follows, and sent frames are still
+     * written. Called once, and only over descriptors (arcp_open_stdio). The owner closes when it
      * has sent everything. NULL: the connection closes by itself, with NORMAL. */
     void (*input_over)(void *user, arcp_connection *connection);
     /* The connection ended, by either side; nothing follows, and the owner must call
@@ -114,17 +113,18 @@ typedef struct arcp_connection_ops {
      * while paused. */
     void (*pause)(arcp_connection *connection);
     void (*resume)(arcp_connection *connection);
-    /* The owner knows now who the peer is: a listener's connection is no longer pending
-     * (arcp_admission). Nothing on other transports. */
+    /* The peer is authenticated: a listener's connection is no longer pending (arcp_admission).
+     * Does nothing on other transports. */
     void (*admit)(arcp_connection *connection);
-    /* Sends what is buffered, then closes in the transport's own way, giving up after
-     * the close timeout (2 s); no message follows, `closed` comes later. Works while
-     * paused. Idempotent: the first code and reason stay. `reason` is cut at 123 bytes. */
+    /* Sends what is buffered, then closes in the transport's own way, and cuts the connection after
+     * the close timeout (2 s). No message follows; `closed` comes later. Works while paused.
+     * Idempotent: the first code and reason stay. `reason` is cut at 123 bytes. */
     void (*close)(arcp_connection *connection, arcp_close_code code, const char *reason);
-    /* Cuts at once, losing what is unsent; `closed` comes later with ABNORMAL. */
+    /* Cuts the connection at once, and discards unsent frames; `closed` comes later with
+     * ABNORMAL. */
     void (*abort)(arcp_connection *connection);
     /* The owner's last call, after `closed` (or any time: implies abort without a
-     * further callback). The connection frees itself when the loop lets it. */
+     * further callback). The memory is freed in a later turn of the loop. */
     void (*free)(arcp_connection *connection);
 } arcp_connection_ops;
 
@@ -136,8 +136,8 @@ typedef struct arcp_listener_callbacks {
     /* A connection whose handshake is complete. The owner sets its callbacks before it
      * returns, and owns it. */
     void (*accepted)(void *user, arcp_connection *connection);
-    /* A peer that did not get so far, for logs and counters; may be NULL. `status` is the
-     * HTTP status it was answered with, 0 when it was not answered. */
+    /* A connection ended before its handshake was complete; for logs and counters, may be NULL.
+     * `status` is the HTTP status of the response, 0 if none was sent. */
     void (*refused)(void *user, const char *peer, int status, const char *why);
     void *user;
 } arcp_listener_callbacks;
@@ -150,8 +150,8 @@ typedef struct arcp_listener_ops {
      * theirs. When that fails the old ones stay in use. ARCP_OK without TLS. */
     arcp_status (*reload)(arcp_listener *listener, arcp_error *err);
     /* Stops accepting at once (later connects are refused by the system) and drops unfinished
-     * handshakes; connections stay. No callback follows. The listener frees itself when
-     * the loop lets it. */
+     * handshakes; connections stay. No callback follows. The memory is freed in a later turn of the
+     * loop. */
     void (*close)(arcp_listener *listener);
 } arcp_listener_ops;
 
@@ -173,13 +173,13 @@ typedef struct arcp_listen_options {
     const char *const *hosts;
     size_t host_count;
     /* Origins allowed besides the listener's own ("https://app.example.org"); "*" allows
-     * every one but "null". A request without Origin comes from no browser and passes. */
+     * every one but "null". A request without Origin does not come from a browser and passes. */
     const char *const *origins;
     size_t origin_count;
     size_t frame_bytes_max;
     size_t handshake_bytes_max;
     uint32_t close_timeout_ms;
-    /* The same for a connection's first frame, whose sender is not known yet; 0: as
+    /* The limit for a connection's first frame, whose sender is not authenticated yet; 0: as
      * frame_bytes_max. */
     size_t first_frame_bytes_max;
     /* What counts this listener's connections; a reference is taken. NULL: one of its own. */
@@ -207,9 +207,9 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_listen_websocket(struct uv_loop_s *loo
 
 typedef struct arcp_connect_callbacks {
     /* The handshake is complete. The owner sets the connection's callbacks before it
-     * returns, and owns it. The connector is gone. */
+     * returns, and owns it. The connector is freed. */
     void (*connected)(void *user, arcp_connection *connection);
-    /* It did not work. The connector is gone. */
+    /* The connection could not be made. The connector is freed. */
     void (*failed)(void *user, const arcp_error *err);
     void *user;
 } arcp_connect_callbacks;
@@ -247,7 +247,8 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_connect(struct uv_loop_s *loop, const 
                                                   const arcp_connect_callbacks *callbacks,
                                                   arcp_connector **out, arcp_error *err);
 
-/* Gives up; no callback follows. Not after one was made. */
+/* Cancels the attempt and frees the connector; no callback follows. Must not be called after one.
+ */
 ARCP_API void arcp_connector_cancel(arcp_connector *connector);
 
 /* ---- pipes ------------------------------------------------------------------------------ */
@@ -269,10 +270,10 @@ static inline arcp_stdio_options arcp_stdio_options_init(void)
 /* A connection over two descriptors (pipes, sockets, terminals or files; the same one
  * twice for a socket): a frame is a line. Blank lines are ignored, a carriage return
  * before the line feed too, and a last line without a line feed is a frame. The end of
- * the input is reported by input_over; an owner that has none of that closes in an orderly way:
- * what is buffered is still written. On success the connection owns the descriptors, but leaves 0,
- * 1 and 2 open, and gives all of them their file status flags back. ARCP_E_IO for what cannot be
- * read or written. */
+ * the input is reported by input_over; without that callback the connection closes after it has
+ * written what is buffered. On success the connection owns the descriptors, but leaves 0, 1 and 2
+ * open, and restores the file status flags of all of them. ARCP_E_IO for a descriptor that cannot
+ * be read or written. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_open_stdio(struct uv_loop_s *loop, int input, int output,
                                                      const arcp_stdio_options *options,
                                                      arcp_connection **out, arcp_error *err);
@@ -312,7 +313,7 @@ ARCP_API ARCP_MUST_CHECK arcp_status arcp_memory_pair(struct uv_loop_s *loop,
                                                       arcp_connection **out_a,
                                                       arcp_connection **out_b, arcp_error *err);
 
-/* Breaks the connection as a network does: what is on the way is lost, both owners get
+/* Breaks the connection as a failing network does: frames on the way are lost, and both owners get
  * ABNORMAL. */
 ARCP_API void arcp_memory_cut(arcp_connection *end);
 
