@@ -111,7 +111,8 @@ static const arcp__member subscribe_rows[] = {
     {MEMBER(job.from_event_seq, "from_event_seq", COUNT),
      .text = "with `history`: number after which the events begin, in the owner's "
              "numbering (default: 0)"},
-    {MEMBER(job.history, "history", BOOL), .text = "whether the events that are kept are sent first (default: false)"},
+    {MEMBER(job.history, "history", BOOL),
+     .text = "whether the events that are kept are sent first (default: false)"},
 };
 static const arcp__member unsubscribe_rows[] = {
     {MEMBER(job.job_id, "job_id", STRING), .required = true, .text = "job to observe no longer"},
