@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 import libarcp
+from libarcp import _ffi
 
 
 def budget(amount="5", parent=None, currency="USD"):
@@ -99,6 +100,20 @@ def test_settle_with_a_wrong_amount_keeps_the_reservation():
         reserved.settle("-1")
     reserved.release()
     assert node.available("USD") == 1
+
+
+@pytest.mark.parametrize("end, remains", [("release", "0.75"), ("settle", "0.25")])
+def test_reservation_whose_end_is_interrupted_is_not_released_again(monkeypatch, end, remains):
+    def interrupted(result, error):
+        raise KeyboardInterrupt
+
+    node = budget("1")
+    other = node.reserve("USD", "0.25")
+    with pytest.raises(KeyboardInterrupt), node.reserve("USD", "0.5") as reserved, monkeypatch.context() as patch:
+        patch.setattr(_ffi, "check", interrupted)
+        reserved.release() if end == "release" else reserved.settle("0.5")
+    assert node.available("USD") == Decimal(remains)
+    other.release()
 
 
 def test_threads_spend_exactly():

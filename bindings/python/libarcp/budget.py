@@ -174,23 +174,26 @@ class Reservation:
             Error: ``USAGE`` when the reservation has ended; ``INVALID_REQUEST`` as `Budget.spend`.
         """
         spent = _ffi.amount(amount)
-        reports = self._budget._spend(self._currency, self._still_held(), spent)
-        self._held = None
-        return reports
+        held = self._end()
+        try:
+            return self._budget._spend(self._currency, held, spent)
+        except Error:  # it was refused
+            self._held = held
+            raise
 
     def release(self) -> None:
         """Gives back what was held. Raises `Error` ``USAGE`` when the reservation has ended."""
-        error = ffi.new("py_error *")
-        held = _ffi.view(self._still_held())
-        _ffi.check(
-            lib.py_budget_release(self._budget._handle, _ffi.view(self._currency), held, error), error
-        )
-        self._held = None
+        currency, error = _ffi.view(self._currency), ffi.new("py_error *")
+        held = _ffi.view(self._end())
+        _ffi.check(lib.py_budget_release(self._budget._handle, currency, held, error), error)
 
-    def _still_held(self) -> bytes:
-        if self._held is None:
+    def _end(self) -> bytes:
+        """The amount that was held. Marks the reservation as ended before the call that ends it, so
+        that an exception from a signal's handler (Ctrl-C) does not let it end twice."""
+        held, self._held = self._held, None
+        if held is None:
             raise Error("the reservation was settled or released before", status="USAGE")
-        return self._held
+        return held
 
     def __enter__(self) -> "Reservation":
         return self
