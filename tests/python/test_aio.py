@@ -94,10 +94,12 @@ async def test_streamed_result(daemon, tmp_path):
     async with libarcp.AsyncClient(daemon.url, TOKEN) as client:
         job = await client.submit("worker", {"do": "stream", "pieces": 4})
         assert len(await job.result()) == 4000
+        before = descriptors()
         with open(tmp_path / "result", "wb") as file:
             job = await client.submit("worker", {"do": "stream", "pieces": 4}, result_file=file, events=False)
-            await job.wait()
+        await job.wait()
         assert (tmp_path / "result").stat().st_size == 4000
+        assert descriptors() == before
 
 
 @on_a_loop

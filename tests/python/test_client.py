@@ -117,6 +117,36 @@ def test_streamed_result_goes_to_a_file(client, tmp_path):
     assert len((tmp_path / "result").read_bytes()) == 3000
 
 
+def test_result_file_may_be_closed_before_the_job_has_ended(client, tmp_path):
+    with open(tmp_path / "result", "wb") as file:
+        number = file.fileno()
+        job = client.submit("worker", {"do": "stream", "pieces": 3}, result_file=file, events=False)
+    with open(tmp_path / "other", "wb") as other:
+        assert other.fileno() == number
+        assert job.wait().streamed_bytes == 3000
+    assert (tmp_path / "result").stat().st_size == 3000 and (tmp_path / "other").stat().st_size == 0
+
+
+def test_result_file_that_is_not_open(client):
+    with pytest.raises(OSError):
+        client.submit("worker", {"do": "stream", "pieces": 1}, result_file=1 << 20)
+
+
+def test_descriptors_of_result_files_are_closed(client, tmp_path):
+    with open(tmp_path / "result", "wb") as file:
+        before = descriptors()
+        job = client.submit("worker", {"do": "stream", "pieces": 3}, result_file=file, events=False)
+        job.wait()
+        assert descriptors() == before
+        other = client.submit("worker", {"do": "stream", "pieces": 3}, result_file=file)
+        while (event := client.next_event()).type != "ended":
+            assert event.job is other
+        assert descriptors() == before
+        client.submit("worker", {"do": "stream", "pieces": 3}, result_file=file)  # not read
+        fails("AGENT_NOT_AVAILABLE", lambda: client.submit("nobody", result_file=file))
+        assert descriptors() == before
+
+
 def test_streamed_result_beyond_its_limit(client):
     job = client.submit("worker", {"do": "stream", "pieces": 3}, result_bytes_max=1500)
     fails("LIMIT", job.result, libarcp.JobError)

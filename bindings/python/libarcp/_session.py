@@ -3,12 +3,14 @@
 import itertools
 import json
 import math
+import os
 from dataclasses import dataclass
-from typing import Any, Iterator, Optional, Protocol, Sequence, Union
+from functools import partial
+from typing import Any, Callable, Iterator, Optional, Protocol, Sequence, Union
 
 from . import _ffi
 from ._arcp import ffi, lib
-from .errors import Error
+from .errors import DeadlineError, Error
 from .events import JobRow, Options, SessionState, read_row
 from .lease import Capabilities, Lease, read
 
@@ -31,10 +33,20 @@ def milliseconds(timeout: Optional[float], default: int) -> int:
     return min(_ffi.FOREVER, max(0, math.ceil(timeout * 1000))) if timeout != math.inf else _ffi.FOREVER
 
 
-def _fileno(file: Optional[File]) -> int:
-    if file is None:
-        return -1
-    return file if isinstance(file, int) else file.fileno()
+class Descriptor:
+    """A duplicate of a program's descriptor, which the program may close at any time. It is closed
+    when its job has ended, at the latest when nothing refers to it."""
+
+    def __init__(self, file: File) -> None:
+        self.number = -1
+        self.number = os.dup(file if isinstance(file, int) else file.fileno())
+
+    def close(self) -> None:
+        number, self.number = self.number, -1
+        if number >= 0:
+            os.close(number)
+
+    __del__ = close
 
 
 def _numbered(name: Any) -> dict[str, int]:
@@ -69,7 +81,7 @@ class Submission:
     max_runtime: int
     traceparent: str
     tracestate: str
-    file: Optional[File]
+    file: Optional[Descriptor]
     result_bytes_max: int
     events: bool
 
@@ -89,7 +101,8 @@ class Submission:
     ) -> "Submission":
         return cls(
             agent, _ffi.to_json({} if input is None else input), read(lease), idempotency_key,
-            max_runtime, traceparent, tracestate, result_file, result_bytes_max, events,
+            max_runtime, traceparent, tracestate,
+            None if result_file is None else Descriptor(result_file), result_bytes_max, events,
         )  # fmt: skip
 
 
@@ -124,9 +137,15 @@ class Session:
         _ffi.check(lib.py_client_connect(ffi.new("py_client_options *", fields), out, error), error)
         self.handle = ffi.gc(out[0], lib.py_client_free)
         self.numbers = itertools.count(1)  # of jobs
+        self._is_observing = options.observe
+        # Of jobs whose events are read although the program has no Job of them.
+        self._files: dict[int, Descriptor] = {}
+        self._is_reading = False
+        # Of jobs that were forgotten during a call of `next`, which may be writing to them.
+        self._forgotten: list[Descriptor] = []
 
     def close(self) -> None:
-        """Says goodbye and disconnects; waits about 3 s at most."""
+        """Ends the session and disconnects; waits about 3 s at most."""
         lib.py_client_close(self.handle)
 
     def interrupt(self) -> None:
@@ -173,17 +192,41 @@ class Session:
             "traceparent": _ffi.view(job.traceparent),
             "tracestate": _ffi.view(job.tracestate),
             "max_runtime_sec": job.max_runtime,
-            "fd": _fileno(job.file),
+            "fd": -1 if job.file is None else job.file.number,
             "bytes_max": job.result_bytes_max,
             "outcome_only": not job.events,
             "tag": tag(number),
         }
         out, error = ffi.new("arcp_job **"), ffi.new("py_error *")
-        result = lib.py_client_submit(
-            self.handle, ffi.new("py_submit_options *", fields), milliseconds(timeout, DEFAULT), out, error
-        )
-        _ffi.check(result, error)
-        return own(out[0])
+        options = ffi.new("py_submit_options *", fields)
+        if job.file is not None and self._is_observing:
+            self._files[number] = job.file
+        try:
+            wait = milliseconds(timeout, DEFAULT)
+            _ffi.check(lib.py_client_submit(self.handle, options, wait, out, error), error)
+        except DeadlineError:
+            raise  # the job may still come
+        except BaseException:
+            self._files.pop(number, None)
+            raise
+        return own(out[0]) if job.file is None else own(out[0], partial(self._forget, job.file))
+
+    def _forget(self, file: Descriptor) -> None:
+        """Called when the handle of the job with this file has been given back."""
+        if self._is_reading:
+            self._forgotten.append(file)
+
+    def next(self, wait_ms: int, event: Any, error: Any) -> int:
+        """Reads the next event of any job. One thread at a time."""
+        self._is_reading = True
+        try:
+            result = int(lib.py_client_next(self.handle, wait_ms, event, error))
+        finally:
+            self._is_reading = False
+            self._forgotten.clear()
+        if result == lib.PY_OK and event.type == lib.PY_JOB_ENDED:
+            self._files.pop(event.number, None)
+        return result
 
     def subscribe(
         self, job_id: str, history: bool, from_seq: Optional[int], number: int, timeout: Optional[float]
@@ -257,9 +300,14 @@ def tag(number: int) -> Any:
     return ffi.cast("void *", number)
 
 
-def own(job: Any) -> Any:
-    """A handle that is given back when nothing refers to it."""
-    return ffi.gc(job, lib.py_job_unref)
+def own(job: Any, then: Callable[[], None] = lambda: None) -> Any:
+    """A job's handle, which is given back when nothing refers to it; `then` follows."""
+
+    def unref(owned: Any) -> None:
+        lib.py_job_unref(owned)
+        then()
+
+    return ffi.gc(job, unref)
 
 
 def closed() -> Error:

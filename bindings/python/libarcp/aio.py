@@ -91,9 +91,9 @@ class _Pump:
         size = 0
         wait_ms = _ffi.FOREVER
         while len(batch) < _BATCH_EVENTS_MAX and size < _BATCH_BYTES_MAX:
-            result = lib.py_client_next(self._session.handle, wait_ms, event, error)
+            result = self._session.next(wait_ms, event, error)
             if result != lib.PY_OK:
-                return batch, int(result)
+                return batch, result
             number, handle = int(event.number), None
             if event.job and not number:
                 number, handle = next(self._session.numbers), own(lib.py_job_ref(event.job))
@@ -292,7 +292,7 @@ class AsyncClient:
         number = next(session.numbers)
         # Its events may come before the submit has returned.
         job = self._jobs[number] = AsyncJob(self, None)
-        job._file = result_file
+        job._file = submission.file
         job._handle = await self._start(lambda: session.submit(submission, number, None))
         return job
 
@@ -434,7 +434,6 @@ class AsyncJob(JobFacts):
     def __init__(self, client: AsyncClient, handle: Any) -> None:
         super().__init__(handle)
         self._client = client
-        self._file: Optional[File] = None
         self._inbox = _Inbox()
         self._has_ended = False
         self._readers = 0
@@ -514,6 +513,7 @@ class AsyncJob(JobFacts):
         return self._inbox.put(event)
 
     def _finish(self) -> None:
+        self._close_file()
         self._has_ended = True
         self._inbox.changed.set()
 

@@ -135,7 +135,7 @@ class Client:
             max_runtime: seconds; 0: no limit.
             traceparent: W3C trace context; "": a new trace.
             result_file: where a streamed result is written: a file that is open for bytes, or a
-                descriptor; borrowed until the job has ended. None: it is collected.
+                descriptor, which is duplicated and may be closed. None: it is collected.
             result_bytes_max: bytes of a streamed result; 0: 64 MiB collected, no limit in a file.
             events: whether the job's events will be read; False: only how it ends.
 
@@ -144,6 +144,7 @@ class Client:
                 ``DUPLICATE_KEY``...; ``CLOSED``.
             DeadlineError: no response came in time. The job may exist.
             ValueError, TypeError: `input` is no JSON.
+            OSError: `result_file` is not open.
         """
         submission = Submission.of(
             agent, input, lease, idempotency_key, max_runtime, traceparent, tracestate,
@@ -152,7 +153,7 @@ class Client:
         number = next(self._session.numbers)
         handle = self._ask(partial(self._session.submit, submission, number, timeout))
         job = self._job(number, lambda: handle)
-        job._file = result_file
+        job._file = submission.file
         return job
 
     def subscribe(
@@ -226,17 +227,16 @@ class Client:
         """
         event, error = ffi.new("py_event *"), ffi.new("py_error *")
 
-        def read(wait_ms: int) -> int:
-            return int(lib.py_client_next(self._session.handle, wait_ms, event, error))
-
         with self._reading:
-            result = _wait(read, timeout)
+            result = _wait(lambda wait_ms: self._session.next(wait_ms, event, error), timeout)
             if result == lib.PY_CLOSED:
                 _ffi.exception(error)
                 return None
             _ffi.check(result, error)
             handle = event.job
             job = self._job(event.number, lambda: own(lib.py_job_ref(handle))) if handle else None
+            if job is not None and event.type == lib.PY_JOB_ENDED:
+                job._close_file()
             return read_event(event, job)
 
     def events(self) -> Iterator["Event[Job]"]:
@@ -274,7 +274,6 @@ class Job(JobFacts):
     def __init__(self, client: Client, handle: Any) -> None:
         super().__init__(handle)
         self._client = client
-        self._file: Optional[File] = None
         self._reading = threading.Lock()
 
     def next_event(self, timeout: Optional[float] = None) -> Optional["Event[Job]"]:
@@ -293,6 +292,8 @@ class Job(JobFacts):
             result = _wait(read, timeout)
             if result == lib.PY_OK:
                 is_end = event.type == lib.PY_JOB_ENDED
+                if is_end:
+                    self._close_file()
                 made = read_event(event, self)  # frees the error's details
                 return None if is_end else made
             failure = _ffi.exception(error)
@@ -315,6 +316,7 @@ class Job(JobFacts):
         with self._reading:
             result = _wait(lambda wait_ms: int(lib.py_job_wait(self._handle, wait_ms, error)), timeout)
             _ffi.check(result, error)
+            self._close_file()
         outcome = self.outcome
         if outcome is None:
             raise Error("the client was closed before the job ended", status="CLOSED")

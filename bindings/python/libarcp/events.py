@@ -4,12 +4,15 @@ import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Generic, Iterable, Mapping, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Iterable, Mapping, Optional, TypeVar
 
 from . import _ffi
 from ._arcp import ffi, lib
 from .errors import Error, JobError
 from .lease import Lease
+
+if TYPE_CHECKING:
+    from ._session import Descriptor
 
 _JobT = TypeVar("_JobT")
 
@@ -207,6 +210,7 @@ class JobFacts:
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
+        self._file: "Optional[Descriptor]" = None  # where a streamed result is written
         self._outcome: Optional[Outcome] = None
 
     @cached_property
@@ -285,6 +289,11 @@ class JobFacts:
             error=error,
         )
         return self._outcome
+
+    def _close_file(self) -> None:
+        """The job has ended: nothing more is written."""
+        if self._file is not None:
+            self._file.close()
 
     def _succeeded(self, outcome: Outcome) -> Any:
         """The result of a success. Raises JobError."""
