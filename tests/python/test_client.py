@@ -365,6 +365,27 @@ def test_a_client_that_is_forgotten_says_so(daemon):
         libarcp.Client(daemon.url, TOKEN)
 
 
+def test_a_forked_child_leaves_the_client_alone(daemon):
+    program = f"""
+import gc, os, time, libarcp
+client = libarcp.Client({daemon.url!r}, {TOKEN!r})
+job = client.submit("worker", {{"do": "wait"}})
+child = os.fork()
+if child == 0:
+    began = time.monotonic()
+    client.close()
+    del job, client
+    gc.collect()
+    os._exit(7 if time.monotonic() - began < 2 else 8)  # a close waits 3 s for a thread that is not there
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+job.cancel()
+print(job.wait().status)
+client.close()
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=30, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7\ncancelled\n", "")
+
+
 def test_nothing_leaks(daemon, closed_url, at_rest):
     def once():
         with libarcp.Client(daemon.url, TOKEN) as client:

@@ -135,8 +135,9 @@ class Session:
         }
         out, error = ffi.new("arcp_client **"), ffi.new("py_error *")
         _ffi.check(lib.py_client_connect(ffi.new("py_client_options *", fields), out, error), error)
-        self.handle = ffi.gc(out[0], lib.py_client_free)
+        self.handle = _own(out[0], lib.py_client_free)
         self.numbers = itertools.count(1)  # of jobs
+        self._process = os.getpid()
         self._is_observing = options.observe
         # Of jobs whose events are read although the program has no Job of them.
         self._files: dict[int, Descriptor] = {}
@@ -145,12 +146,14 @@ class Session:
         self._forgotten: list[Descriptor] = []
 
     def close(self) -> None:
-        """Ends the session and disconnects; waits about 3 s at most."""
-        lib.py_client_close(self.handle)
+        """Ends the session and disconnects; waits about 3 s at most. Not for a forked child."""
+        if os.getpid() == self._process:
+            lib.py_client_close(self.handle)
 
     def interrupt(self) -> None:
         """Makes the calls that wait return."""
-        lib.py_client_interrupt(self.handle)
+        if os.getpid() == self._process:
+            lib.py_client_interrupt(self.handle)
 
     def free(self) -> None:
         """Frees the client: no other thread is inside it, and nothing is called any more."""
@@ -302,12 +305,26 @@ def tag(number: int) -> Any:
 
 def own(job: Any, then: Callable[[], None] = lambda: None) -> Any:
     """A job's handle, which is given back when nothing refers to it; `then` follows."""
+    give_back = lib.py_job_unref  # also while the interpreter ends
 
     def unref(owned: Any) -> None:
-        lib.py_job_unref(owned)
+        give_back(owned)
         then()
 
-    return ffi.gc(job, unref)
+    return _own(job, unref)
+
+
+def _own(handle: Any, free: Callable[[Any], None]) -> Any:
+    """A handle that is freed when nothing refers to it, but not in a forked child: its thread is not
+    there, and its lock may be held for ever."""
+    getpid = os.getpid
+    process = getpid()
+
+    def release(owned: Any) -> None:
+        if getpid() == process:
+            free(owned)
+
+    return ffi.gc(handle, release)
 
 
 def closed() -> Error:
