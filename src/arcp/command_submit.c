@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Session files older than this are removed. */
 #define SWEEP_SECONDS INT64_C(2592000) /* 30 days */

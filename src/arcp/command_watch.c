@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "arcp/command.h"
 #include "cli/cli.h"

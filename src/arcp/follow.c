@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/cli.h"

@@ -1,6 +1,5 @@
 #include "arcp/command.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -199,8 +199,9 @@ static void on_hangup(uv_signal_t *handle, int number)
     if (status != ARCP_OK) {
         arcp__audit_trail_reload(&state->audit, &state->config.settings);
         arcp__audit_trail_policy(&state->audit, "SIGHUP", &fresh, &error);
-        arcp__logger_say(logger, ARCP_LOG_ERROR,
-                         "not reloaded, the old configuration stays in effect: %s", error.message);
+        arcp__logger_format(logger, ARCP_LOG_ERROR,
+                            "not reloaded, the old configuration stays in effect: %s",
+                            error.message);
         arcp__config_fini(&fresh);
         return;
     }
@@ -216,9 +217,9 @@ static void on_hangup(uv_signal_t *handle, int number)
     arcp__config_fini(&state->config);
     state->config = fresh;
     if (has_agent_users(&state->config) && !state->has_other_users) {
-        arcp__logger_say(logger, ARCP_LOG_WARN,
-                         "agents now have a user of their own, which may not be able to reach "
-                         "their work directories until arcpd is restarted");
+        arcp__logger_format(logger, ARCP_LOG_WARN,
+                            "agents now have a user of their own, which may not be able to reach "
+                            "their work directories until arcpd is restarted");
     }
     arcp_buf text = arcp_buf_init();
     arcp_buf_append_cstr(&text, "changed keys that need a restart: ");
@@ -233,10 +234,9 @@ static void on_hangup(uv_signal_t *handle, int number)
     }
     arcp_buf_fini(&text);
     arcp__config_warn(&state->config, &tokens, ARCP__CONFIG_START, log_warning, logger);
-    arcp__logger_say(logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
-                     changes.failed || changes.size != 0 ? ", except for the keys in the warning "
-                                                           "above"
-                                                         : "");
+    arcp__logger_format(
+        logger, ARCP_LOG_INFO, "reloaded: the new configuration is in effect%s",
+        changes.failed || changes.size != 0 ? ", except for the keys in the warning above" : "");
     arcp_buf_fini(&changes);
 }
 
@@ -282,13 +282,13 @@ static void on_terminate(uv_signal_t *handle, int number)
     arcpd *state = handle->data;
     const char *name = number == SIGTERM ? "SIGTERM" : "SIGINT";
     if (state->is_stopping) {
-        arcp__logger_say(&state->logger, ARCP_LOG_INFO, "%s again: running jobs are ended now",
-                         name);
+        arcp__logger_format(&state->logger, ARCP_LOG_INFO, "%s again: running jobs are ended now",
+                            name);
     } else {
-        arcp__logger_say(&state->logger, ARCP_LOG_INFO,
-                         "stopping on %s; running jobs have %llu s to finish "
-                         "(shutdown.grace_sec), another signal ends them at once",
-                         name, (unsigned long long)state->config.settings.shutdown_grace_sec);
+        arcp__logger_format(&state->logger, ARCP_LOG_INFO,
+                            "stopping on %s; running jobs have %llu s to finish "
+                            "(shutdown.grace_sec), another signal ends them at once",
+                            name, (unsigned long long)state->config.settings.shutdown_grace_sec);
     }
     state->is_stopping = true;
     arcp_runtime_stop(state->runtime, on_stopped, state);
@@ -378,7 +378,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
     state->has_other_users = has_agent_users(config);
     arcp_status status = arcp__directories_find(&state->directories, state->has_other_users, err);
     if (status == ARCP_OK && state->directories.closed[0] != '\0') {
-        arcp__logger_say(
+        arcp__logger_format(
             logger, ARCP_LOG_WARN,
             "agents with a user of their own cannot reach their work directories in %s: other "
             "users cannot enter %s (chmod o+x it, or set STATE_DIRECTORY)",
@@ -415,7 +415,7 @@ static arcp_status start(arcpd *state, arcp_error *err)
         char where[ARCP__HOST_MAX + 16];
         arcp__authority_format(arcp__web_server_authority(state->status.server), where,
                                sizeof where);
-        arcp__logger_say(logger, ARCP_LOG_INFO, "metrics at http://%s/metrics", where);
+        arcp__logger_format(logger, ARCP_LOG_INFO, "metrics at http://%s/metrics", where);
     }
     if (status == ARCP_OK) {
         status = open_listeners(state, &urls, err);

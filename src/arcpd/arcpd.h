@@ -202,7 +202,7 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text);
  * brackets, = or \, so that text from agents and peers cannot imitate them. */
 void arcp__logger_log_fields(void *user, arcp_log_level level, const char *text,
                              const char *fields);
-void arcp__logger_say(arcp__logger *logger, arcp_log_level level, const char *format, ...)
+void arcp__logger_format(arcp__logger *logger, arcp_log_level level, const char *format, ...)
     ARCP_PRINTF(3, 4);
 
 /* ---- notice.c ---- */
@@ -326,9 +326,9 @@ void arcp__trace_export_close(arcp__trace_export *traces);
 
 /* Where --record writes. */
 typedef struct arcp__record {
-    const char *path; /* borrowed; NULL: nothing is recorded */
-    int fd;           /* -1: it has ended */
-    uint64_t left;    /* bytes that it may still have */
+    const char *path;         /* borrowed; NULL: nothing is recorded */
+    int fd;                   /* -1: it has ended */
+    uint64_t bytes_remaining; /* that it may still have */
     arcp__logger *logger;
 } arcp__record;
 
@@ -354,7 +354,7 @@ typedef struct arcp__state_dump {
     arcp_status status; /* of the work, which owns it meanwhile */
     arcp_error error;   /* of the work, which owns it meanwhile */
     int pid_fd;         /* holds the lock on arcpd.pid; -1: another arcpd has it */
-    bool is_open, is_writing, is_asked_again;
+    bool is_open, is_writing, is_requested_again;
 } arcp__state_dump;
 
 /* Begins to handle SIGUSR1. A failure is logged. */

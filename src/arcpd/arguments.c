@@ -1,13 +1,12 @@
 #include "arcpd/arcpd.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <arcp/secret.h>
 
 #include "base/alloc.h"
+#include "base/digits.h"
 #include "transport/command_words.h"
 
 const char arcp__arcpd_help[] =
@@ -123,10 +122,7 @@ static arcp_status refuse_option(int option, const char *word, arcp_error *err)
 
 static arcp_status read_bytes(const char *text, uint64_t *out, arcp_error *err)
 {
-    char *end = NULL;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0
+    return arcp__digits_parse(arcp_span_cstr(text), out)
                ? ARCP_OK
                : arcp_error_set(err, ARCP_E_USAGE,
                                 "--record-bytes %.200s: must be a number of bytes", text);
@@ -311,7 +307,7 @@ arcp_status arcp__arguments_apply(int argc, char **argv, arcp__config *config, a
 
 char **arcp__arguments_copy(int argc, char *const *argv)
 {
-    char **copy = arcp__alloc_array((size_t)argc + 1, sizeof(*copy));
+    char **copy = arcp__alloc_array((size_t)argc + 1, sizeof *copy);
     for (int i = 0; copy != NULL && i < argc; i++) {
         copy[i] = arcp__copy_cstr(argv[i], strlen(argv[i]));
         if (copy[i] == NULL) {

@@ -29,7 +29,7 @@ static void set_failing(arcp__audit_trail *trail, bool failing, const char *mess
     if (trail->runtime != NULL) {
         arcp_runtime_set_audit_failing(trail->runtime, failing);
     }
-    arcp__logger_say(trail->logger, failing ? ARCP_LOG_ERROR : ARCP_LOG_WARN, "%s", message);
+    arcp__logger_format(trail->logger, failing ? ARCP_LOG_ERROR : ARCP_LOG_WARN, "%s", message);
 }
 
 static void on_changed(void *user, const char *why)
@@ -43,8 +43,8 @@ static void on_changed(void *user, const char *why)
  * `arcp audit verify` detects a chain that was rewritten. */
 static void log_head(const arcp__audit_trail *trail, const char *when, const arcp__audit_head *head)
 {
-    arcp__logger_say(trail->logger, ARCP_LOG_INFO, "audit log %s, head %llu:%.*s", when,
-                     (unsigned long long)head->seq, ARCP__AUDIT_HASH_SIZE, head->hash);
+    arcp__logger_format(trail->logger, ARCP_LOG_INFO, "audit log %s, head %llu:%.*s", when,
+                        (unsigned long long)head->seq, ARCP__AUDIT_HASH_SIZE, head->hash);
 }
 
 /* Daemons that share a state directory use different default files, at most so many. */

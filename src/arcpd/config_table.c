@@ -2,8 +2,6 @@
  * are in another table, arcp/settings.def. */
 #include "arcpd/config.h"
 
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "launch/launch.h"
 #include "session/session.h"

@@ -22,10 +22,10 @@ typedef struct warnings {
 } warnings;
 
 ARCP_PRINTF(3, 4)
-static void say(const warnings *w, arcp__config_name name, const char *format, ...)
+static void report(const warnings *w, arcp__config_name name, const char *format, ...)
 {
     char what[LINE_BYTES];
-    char line[LINE_BYTES + sizeof(name.text)];
+    char line[LINE_BYTES + sizeof name.text];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(what, sizeof what, format, arguments);
@@ -47,14 +47,15 @@ static void warn_of_listeners(const warnings *w)
         }
         is_beyond_loopback = true;
         if (strncasecmp(url, "ws://", 5) == 0) {
-            say(w, arcp__config_name_of(&config->places, "listen[%zu]", i),
-                "%.300s: tokens and results are sent over the network unencrypted; use wss:// "
-                "(tls), or listen on 127.0.0.1 behind a proxy with TLS",
-                url);
+            report(w, arcp__config_name_of(&config->places, "listen[%zu]", i),
+                   "%.300s: tokens and results are sent over the network unencrypted; use wss:// "
+                   "(tls), or listen on 127.0.0.1 behind a proxy with TLS",
+                   url);
         }
     }
     if (is_beyond_loopback && w->tokens->token_bytes_min < TOKEN_BYTES_MIN) {
-        say(w, arcp__config_name_of(&config->places, "tokens"),
+        report(
+            w, arcp__config_name_of(&config->places, "tokens"),
             "a token shorter than %u bytes can be guessed over the network; create random tokens, "
             "for example with `openssl rand -hex 32`",
             TOKEN_BYTES_MIN);
@@ -64,10 +65,10 @@ static void warn_of_listeners(const warnings *w)
     if (config->http_listen != NULL &&
         arcp__status_listen_parse(config->http_listen, &address, &why) == ARCP_OK &&
         !arcp__authority_is_loopback(&address)) {
-        say(w, arcp__config_name_of(&config->places, "http.listen"),
-            "%.300s: the metrics can be read over the network without authentication; listen on "
-            "127.0.0.1, or behind a proxy that requires authentication",
-            config->http_listen);
+        report(w, arcp__config_name_of(&config->places, "http.listen"),
+               "%.300s: the metrics can be read over the network without authentication; listen on "
+               "127.0.0.1, or behind a proxy that requires authentication",
+               config->http_listen);
     }
 }
 
@@ -93,16 +94,16 @@ static void warn_of_users(const warnings *w)
         (void)snprintf(which, sizeof which, "\"%.80s\" and %zu more", first->name, others);
     }
     if (geteuid() == 0) {
-        say(w, arcp__config_name_of(&config->places, "agents"),
-            "entries without user: (%s) run as root and can do anything, whatever their lease "
-            "allows; give each a user of its own (user:), or run arcpd as another user",
-            which);
+        report(w, arcp__config_name_of(&config->places, "agents"),
+               "entries without user: (%s) run as root and can do anything, whatever their lease "
+               "allows; give each a user of its own (user:), or run arcpd as another user",
+               which);
     }
     if (w->tokens->has_other_principals || config->jwt_count != 0) {
-        say(w, arcp__config_name_of(&config->places, "agents"),
-            "entries without user: (%s) run as arcpd's user and can read the tokens, files and "
-            "results of all principals; give each a user of its own (user:)",
-            which);
+        report(w, arcp__config_name_of(&config->places, "agents"),
+               "entries without user: (%s) run as arcpd's user and can read the tokens, files and "
+               "results of all principals; give each a user of its own (user:)",
+               which);
     }
 }
 
@@ -137,15 +138,17 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
         char real[PATH_MAX];
         if (word[0] != '\0' && word[0] != '/' && word[0] != '-' &&
             is_misplaced(w->config, agent->cwd, word, real)) {
-            say(w, arcp__config_name_of(&w->config->places, "agents[%zu].command[%zu]", index, i),
+            report(
+                w, arcp__config_name_of(&w->config->places, "agents[%zu].command[%zu]", index, i),
                 "agent \"%.80s\": its jobs look for %.200s in %s, where it does not exist; write "
                 "%.600s",
                 agent->name, word, agent->cwd == NULL ? "a fresh directory" : agent->cwd, real);
         }
     }
     if (agent->is_plain && agent->warm != 0) { /* the runtime starts no warm processes for it */
-        say(w, name, "agent \"%.80s\": warm has no effect with mode: plain; remove one of the two",
-            agent->name);
+        report(w, name,
+               "agent \"%.80s\": warm has no effect with mode: plain; remove one of the two",
+               agent->name);
     }
     arcp_error why = {0};
     if (moment == ARCP__CONFIG_CHECK) {
@@ -153,7 +156,7 @@ static void warn_of_agent(const warnings *w, size_t index, arcp__config_moment m
             arcp__process_check((const char *const *)agent->command.items,
                                 (const char *const *)agent->env.items, agent->user, &why);
         if (status != ARCP_OK && status != ARCP_E_NO_MEMORY) {
-            say(w, name, "agent \"%.80s\": %s; its jobs will fail", agent->name, why.message);
+            report(w, name, "agent \"%.80s\": %s; its jobs will fail", agent->name, why.message);
         }
     }
 }
@@ -173,9 +176,9 @@ static void warn_of_variables(const warnings *w, const char *text, arcp__config_
         memcpy(variable, at + 5, size);
         variable[size] = '\0';
         if (getenv(variable) == NULL) {
-            say(w, name,
-                "the environment variable %s is not set here; arcpd does not start without it",
-                variable);
+            report(w, name,
+                   "the environment variable %s is not set here; arcpd does not start without it",
+                   variable);
         }
     }
 }
@@ -232,8 +235,8 @@ static void warn_of_policy(const warnings *w, size_t index)
         }
     }
     if (size != 0) {
-        say(w, arcp__config_name_of(&w->config->places, "policy[%zu]", index),
-            "max_lease does not name %s, and so denies them", denied);
+        report(w, arcp__config_name_of(&w->config->places, "policy[%zu]", index),
+               "max_lease does not name %s, and so denies them", denied);
     }
 }
 

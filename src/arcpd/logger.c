@@ -55,7 +55,7 @@ static void write_line(arcp__logger *logger, arcp_span line)
     if (logger->lost != 0) {
         char text[96];
         int size =
-            snprintf(text, sizeof(text),
+            snprintf(text, sizeof text,
                      logger->format == ARCP__LOG_JSON ? "{\"level\":\"warn\",\"lost_lines\":%llu}\n"
                                                       : "(%llu log lines were lost)\n",
                      (unsigned long long)logger->lost);
@@ -124,7 +124,7 @@ void arcp__logger_log(void *user, arcp_log_level level, const char *text)
     arcp__logger_log_fields(user, level, text, "");
 }
 
-void arcp__logger_say(arcp__logger *logger, arcp_log_level level, const char *format, ...)
+void arcp__logger_format(arcp__logger *logger, arcp_log_level level, const char *format, ...)
 {
     char text[8192];
     va_list arguments;

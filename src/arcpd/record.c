@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +15,7 @@ arcp_status arcp__record_open(arcp__record *record, const arcp__arguments *argum
     char old[4096];
     record->fd = -1;
     record->path = path;
-    record->left = arguments->record_bytes;
+    record->bytes_remaining = arguments->record_bytes;
     record->logger = logger;
     if (path == NULL) {
         return ARCP_OK;
@@ -33,10 +32,11 @@ arcp_status arcp__record_open(arcp__record *record, const arcp__arguments *argum
         return arcp_error_set(err, ARCP_E_USAGE, "--record: %s cannot be made: %s", path,
                               strerror(errno));
     }
-    arcp__logger_say(logger, ARCP_LOG_WARN,
-                     "--record: %s gets everything that clients, agents and upstreams send, with "
-                     "tokens and credentials",
-                     path);
+    arcp__logger_format(
+        logger, ARCP_LOG_WARN,
+        "--record: %s gets everything that clients, agents and upstreams send, with "
+        "tokens and credentials",
+        path);
     return ARCP_OK;
 }
 
@@ -44,8 +44,8 @@ static void stop(arcp__record *record, const char *why)
 {
     (void)close(record->fd);
     record->fd = -1;
-    arcp__logger_say(record->logger, ARCP_LOG_WARN, "--record: %s ends here: %s", record->path,
-                     why);
+    arcp__logger_format(record->logger, ARCP_LOG_WARN, "--record: %s ends here: %s", record->path,
+                        why);
 }
 
 void arcp__record_write(void *user, arcp_span bytes)
@@ -54,11 +54,11 @@ void arcp__record_write(void *user, arcp_span bytes)
     if (record->fd < 0) {
         return;
     }
-    if (bytes.size > record->left) {
+    if (bytes.size > record->bytes_remaining) {
         stop(record, "it has as many bytes as --record-bytes allows");
         return;
     }
-    record->left -= bytes.size;
+    record->bytes_remaining -= bytes.size;
     while (bytes.size != 0) {
         const ssize_t written = write(record->fd, bytes.data, bytes.size);
         if (written < 0 && errno != EINTR) {

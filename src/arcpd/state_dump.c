@@ -56,15 +56,16 @@ static void on_written(uv_work_t *work, int status)
     arcp__state_dump *dump = work->data;
     (void)status; /* work is not cancelled */
     if (dump->status == ARCP_OK) {
-        arcp__logger_say(dump->logger, ARCP_LOG_INFO, "SIGUSR1: wrote the state to %s (%zu bytes)",
-                         dump->path, dump->text.size);
+        arcp__logger_format(dump->logger, ARCP_LOG_INFO,
+                            "SIGUSR1: wrote the state to %s (%zu bytes)", dump->path,
+                            dump->text.size);
     } else {
-        arcp__logger_say(dump->logger, ARCP_LOG_ERROR, "SIGUSR1: %s", dump->error.message);
+        arcp__logger_format(dump->logger, ARCP_LOG_ERROR, "SIGUSR1: %s", dump->error.message);
     }
     arcp_buf_fini(&dump->text);
     dump->is_writing = false;
-    if (dump->is_asked_again) {
-        dump->is_asked_again = false;
+    if (dump->is_requested_again) {
+        dump->is_requested_again = false;
         write_state(dump);
     }
 }
@@ -75,7 +76,7 @@ static void write_state(arcp__state_dump *dump)
         return;
     }
     if (dump->is_writing) {
-        dump->is_asked_again = true; /* the state that is being written is out of date by now */
+        dump->is_requested_again = true; /* the state that is being written is out of date by now */
         return;
     }
     char time[ARCP__TIMESTAMP_SIZE];
@@ -118,10 +119,10 @@ void arcp__state_dump_open(arcp__state_dump *dump, uv_loop_t *loop, const char *
     dump->pid_fd = lock_pid_file(path);
     if (dump->pid_fd < 0) {
         const bool is_taken = errno == EACCES || errno == EAGAIN;
-        arcp__logger_say(logger, ARCP_LOG_WARN,
-                         "%s cannot be locked (%s): `arcp debug dump` will not find this arcpd, "
-                         "but SIGUSR1 still works",
-                         path, is_taken ? "another arcpd has locked it" : strerror(errno));
+        arcp__logger_format(logger, ARCP_LOG_WARN,
+                            "%s cannot be locked (%s): `arcp debug dump` will not find this arcpd, "
+                            "but SIGUSR1 still works",
+                            path, is_taken ? "another arcpd has locked it" : strerror(errno));
     }
 }
 

@@ -8,10 +8,10 @@ static void on_changed(void *user, const char *why)
 {
     arcp__trace_export *traces = user;
     if (why != NULL) {
-        arcp__logger_say(traces->logger, ARCP_LOG_WARN, "spans cannot be exported: %s", why);
+        arcp__logger_format(traces->logger, ARCP_LOG_WARN, "spans cannot be exported: %s", why);
     } else {
         traces->is_dropping = false;
-        arcp__logger_say(traces->logger, ARCP_LOG_WARN, "spans are exported again");
+        arcp__logger_format(traces->logger, ARCP_LOG_WARN, "spans are exported again");
     }
 }
 
@@ -20,7 +20,7 @@ void arcp__trace_export_add(void *user, arcp_span json)
     arcp__trace_export *traces = user;
     if (!traces->exporter->ops->add(traces->exporter, json) && !traces->is_dropping) {
         traces->is_dropping = true;
-        arcp__logger_say(
+        arcp__logger_format(
             traces->logger, ARCP_LOG_WARN,
             "spans are dropped: the queue for the collector is full (tracing.otlp.queue_bytes)");
     }
@@ -67,9 +67,9 @@ void arcp__trace_export_close(arcp__trace_export *traces)
         traces->exporter->ops->close(traces->exporter, traces->flush_ms, &last);
         traces->exporter = NULL;
         if (last.dropped != 0) {
-            arcp__logger_say(traces->logger, ARCP_LOG_WARN,
-                             "%llu spans were dropped, %llu exported",
-                             (unsigned long long)last.dropped, (unsigned long long)last.exported);
+            arcp__logger_format(
+                traces->logger, ARCP_LOG_WARN, "%llu spans were dropped, %llu exported",
+                (unsigned long long)last.dropped, (unsigned long long)last.exported);
         }
         arcp__notice_close(&traces->notice);
     }

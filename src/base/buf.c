@@ -1,6 +1,5 @@
 #include <arcp/buf.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include <arcp/secret.h>

@@ -13,14 +13,12 @@
 #include <uv.h>
 
 #include "base/alloc.h"
-#include "base/timestamp.h"
 #include "cli/cli.h"
 
 #define OPENING_MAX  32 /* concurrent handshakes: runtimes limit them per address */
 #define TICK_MS      100
 #define DRAIN_MS     10000
 #define FAILURES_MAX 20 /* without any success: then the run is given up */
-#define NS_PER_MS    INT64_C(1000000)
 
 typedef enum phase { CONNECTING, WARMING, MEASURING, DRAINING, CLOSING } phase;
 
@@ -111,11 +109,11 @@ static void measure(load *l)
     l->began_ns = uv_hrtime();
     l->cpu_before_ns = cpu_ns();
     if (l->options->jobs == 0) {
-        /* The loop'j clock is in whole milliseconds and may be stale: rather end late than early.
+        /* The loop's clock is in whole milliseconds and may be stale: rather end late than early.
          */
         uv_update_time(&l->loop);
         (void)uv_timer_start(&l->timer, on_timer,
-                             (uint64_t)(l->options->duration_ns / NS_PER_MS) + 1, 0);
+                             (uint64_t)(l->options->duration_ns / ARCP_NS_PER_MS) + 1, 0);
     }
 }
 
@@ -147,7 +145,8 @@ static void warm_up(load *l)
     if (l->options->warmup_ns == 0) {
         measure(l);
     } else {
-        (void)uv_timer_start(&l->timer, on_timer, (uint64_t)(l->options->warmup_ns / NS_PER_MS), 0);
+        (void)uv_timer_start(&l->timer, on_timer,
+                             (uint64_t)(l->options->warmup_ns / ARCP_NS_PER_MS), 0);
     }
     for (uint32_t i = 0; i < l->session_count && l->phase < DRAINING; i++) {
         fill(&l->sessions[i]);

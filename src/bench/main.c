@@ -1,7 +1,6 @@
 /* arcp-bench, which `arcp bench` runs: a load test against a runtime. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/digits.h"
 #include "bench/bench.h"

@@ -1,5 +1,6 @@
 /* The program's requests in both forms: a call with a callback starts a request; a blocking call
- * starts it and waits. Also the retry loop of the errors guide, arcp_client_run. */
+ * starts it and waits. Also the retry loop of the errors guide,
+ * arcp_client_submit_with_retry. */
 #include "base/clock.h"
 #include "base/options.h"
 #include "client/client_driver.h"
@@ -54,14 +55,14 @@ bool arcp__client_is_over(const arcp_client *client)
 
 /* ---- requests ---- */
 
-static arcp_status start(arcp_client *client, arcp__client_request_args ask, arcp_reply_fn on_reply,
-                         void *user, arcp_error *err)
+static arcp_status start(arcp_client *client, arcp__client_request_args args,
+                         arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    ask.on_reply = on_reply;
-    ask.user = user;
+    args.on_reply = on_reply;
+    args.user = user;
     arcp__client_lock(client);
     arcp_status status =
-        arcp__client_session_request(client->session, arcp__clock_now(), &ask, NULL, err);
+        arcp__client_session_request(client->session, arcp__clock_now(), &args, NULL, err);
     arcp__client_settle(client);
     arcp__client_unlock(client);
     return status;
@@ -96,16 +97,16 @@ static void fill_slot(void *user, arcp_client *client, const arcp_reply *reply)
 }
 
 /* Starts the request and waits for its reply. */
-static arcp_status ask_and_wait(arcp_client *client, arcp__client_request_args ask,
-                                int64_t timeout_ms, reply_slot slot)
+static arcp_status request_and_wait(arcp_client *client, arcp__client_request_args args,
+                                    int64_t timeout_ms, reply_slot slot)
 {
     arcp__client_request *request = NULL;
     arcp__client_wait wait;
-    ask.on_reply = fill_slot;
-    ask.user = &slot;
+    args.on_reply = fill_slot;
+    args.user = &slot;
     arcp__client_begin_wait(client, timeout_ms, &wait);
     arcp_status status =
-        arcp__client_session_request(client->session, arcp__clock_now(), &ask, &request, slot.err);
+        arcp__client_session_request(client->session, arcp__clock_now(), &args, &request, slot.err);
     if (status != ARCP_OK) {
         arcp__client_end_wait(client);
         return status;
@@ -124,76 +125,76 @@ static arcp_status ask_and_wait(arcp_client *client, arcp__client_request_args a
 arcp_status arcp_client_submit_start(arcp_client *client, const arcp_submit_options *options,
                                      arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = options};
-    return start(client, ask, on_reply, user, err);
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = options};
+    return start(client, args, on_reply, user, err);
 }
 
 arcp_status arcp_client_submit(arcp_client *client, const arcp_submit_options *options,
                                int64_t timeout_ms, arcp_job **out, arcp_error *err)
 {
-    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = options};
-    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .err = err});
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = options};
+    return request_and_wait(client, args, timeout_ms, (reply_slot){.job = out, .err = err});
 }
 
 arcp_status arcp_client_subscribe_start(arcp_client *client, const arcp_subscribe_options *options,
                                         arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
-                                           .subscribe = options};
-    return start(client, ask, on_reply, user, err);
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
+                                            .subscribe = options};
+    return start(client, args, on_reply, user, err);
 }
 
 arcp_status arcp_client_subscribe(arcp_client *client, const arcp_subscribe_options *options,
                                   int64_t timeout_ms, arcp_job **out, arcp_error *err)
 {
-    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
-                                           .subscribe = options};
-    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.job = out, .err = err});
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_SUBSCRIBE,
+                                            .subscribe = options};
+    return request_and_wait(client, args, timeout_ms, (reply_slot){.job = out, .err = err});
 }
 
 arcp_status arcp_client_cancel_start(arcp_client *client, arcp_span job_id, arcp_span reason,
                                      arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_request_args ask = {
+    const arcp__client_request_args args = {
         .kind = ARCP__CLIENT_REQUEST_CANCEL, .job_id = job_id, .reason = reason};
-    return start(client, ask, on_reply, user, err);
+    return start(client, args, on_reply, user, err);
 }
 
 arcp_status arcp_client_cancel(arcp_client *client, arcp_span job_id, arcp_span reason,
                                int64_t timeout_ms, arcp_error *err)
 {
-    const arcp__client_request_args ask = {
+    const arcp__client_request_args args = {
         .kind = ARCP__CLIENT_REQUEST_CANCEL, .job_id = job_id, .reason = reason};
-    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.err = err});
+    return request_and_wait(client, args, timeout_ms, (reply_slot){.err = err});
 }
 
 arcp_status arcp_client_list_start(arcp_client *client, const arcp_list_options *options,
                                    arcp_reply_fn on_reply, void *user, arcp_error *err)
 {
-    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_LIST, .list = options};
-    return start(client, ask, on_reply, user, err);
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_LIST, .list = options};
+    return start(client, args, on_reply, user, err);
 }
 
 arcp_status arcp_client_list(arcp_client *client, const arcp_list_options *options,
                              int64_t timeout_ms, arcp_job_page **out, arcp_error *err)
 {
-    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_LIST, .list = options};
-    return ask_and_wait(client, ask, timeout_ms, (reply_slot){.page = out, .err = err});
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_LIST, .list = options};
+    return request_and_wait(client, args, timeout_ms, (reply_slot){.page = out, .err = err});
 }
 
 arcp_status arcp_client_ping_start(arcp_client *client, arcp_reply_fn on_reply, void *user,
                                    arcp_error *err)
 {
-    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_PING};
-    return start(client, ask, on_reply, user, err);
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_PING};
+    return start(client, args, on_reply, user, err);
 }
 
 arcp_status arcp_client_ping(arcp_client *client, int64_t timeout_ms, int64_t *round_trip_ns,
                              arcp_error *err)
 {
-    const arcp__client_request_args ask = {.kind = ARCP__CLIENT_REQUEST_PING};
-    return ask_and_wait(client, ask, timeout_ms,
-                        (reply_slot){.round_trip_ns = round_trip_ns, .err = err});
+    const arcp__client_request_args args = {.kind = ARCP__CLIENT_REQUEST_PING};
+    return request_and_wait(client, args, timeout_ms,
+                            (reply_slot){.round_trip_ns = round_trip_ns, .err = err});
 }
 
 /* ---- messages without a response ---- */
@@ -247,23 +248,23 @@ static arcp_status pause_before(arcp_client *client, const arcp_retry_options *r
 {
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {64, 1000, 65536};
-    uint64_t asked = 0;
+    uint64_t requested_ms = 0;
     if (arcp_json_scan(&json, arcp_span_cstr(arcp_error_details(why)), &limits, NULL) == ARCP_OK) {
         arcp_json_ref least =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("retry_after_ms"));
-        (void)arcp_json_u64(&json, least, &asked);
+        (void)arcp_json_u64(&json, least, &requested_ms);
     }
     arcp__json_fini(&json);
-    asked = asked < RETRY_AFTER_MAX_MS ? asked : RETRY_AFTER_MAX_MS;
+    requested_ms = requested_ms < RETRY_AFTER_MAX_MS ? requested_ms : RETRY_AFTER_MAX_MS;
 
     int64_t pause = retry->first_ms;
     for (uint32_t step = 1; step < attempt && pause < 60000; step++) {
         pause *= 2;
     }
     uint64_t random = 0;
-    arcp__random(&random, sizeof(random));
+    arcp__random(&random, sizeof random);
     pause -= (int64_t)(random % (uint64_t)(pause / 2 + 1));
-    pause = pause < (int64_t)asked ? (int64_t)asked : pause;
+    pause = pause < (int64_t)requested_ms ? (int64_t)requested_ms : pause;
     if (pause >= left_ms(until_ns)) {
         return ARCP_E_DEADLINE;
     }
@@ -312,7 +313,7 @@ arcp_status arcp_client_submit_with_retry(arcp_client *client, const arcp_submit
         if (needs_key) {
             arcp__ulid_source source = {.random = random_bytes};
             arcp__ulid_next(&source, arcp__clock_now().wall_ns / ARCP_NS_PER_MS, key + 4);
-            options.idempotency_key = arcp_span_make(key, sizeof(key));
+            options.idempotency_key = arcp_span_make(key, sizeof key);
         }
         int64_t submit_ms = left_ms(until_ns);
         submit_ms = submit_ms > client->given->request_timeout_ms ? ARCP_WAIT_DEFAULT : submit_ms;

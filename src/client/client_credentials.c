@@ -76,39 +76,31 @@ bool arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref list, ar
     return is_kept;
 }
 
-/* The text with a NUL behind; `room` has place for all. */
-static arcp_span place(arcp_buf *room, arcp_span text)
-{
-    const size_t start = room->size;
-    arcp_buf_append(room, text);
-    arcp_buf_append_byte(room, '\0');
-    return arcp_span_make(room->data + start, text.size);
-}
-
 size_t arcp__client_credentials_for_each(const arcp_secret *kept,
                                          void (*each)(void *user,
                                                       const arcp_credential *credential),
                                          void *user)
 {
     arcp_json json = ARCP__JSON_INIT;
-    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    const arcp_json_limits limits = ARCP__CLIENT_JSON_LIMITS;
     arcp_buf scratch = arcp_buf_secret_init();
-    arcp_buf room = arcp_buf_secret_init();
+    arcp_buf texts = arcp_buf_secret_init();
     size_t count = 0;
     arcp_span text = arcp_secret_reveal(kept);
     /* Enough for all unescaped strings, so that no read fails. */
-    if (arcp_buf_reserve(&scratch, text.size) && arcp_buf_reserve(&room, 2 * text.size) &&
+    if (arcp_buf_reserve(&scratch, text.size) && arcp_buf_reserve(&texts, 2 * text.size) &&
         arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK) {
         for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;
              at = arcp_json_next(&json, ARCP_JSON_ROOT, at)) {
             members in = {0};
             if (arcp__decode_row(&json, &scratch, at, &table, &in)) {
                 const arcp_credential shown = {
-                    .id = place(&room, in.seen.id),
-                    .value = place(&room, in.seen.value),
-                    .endpoint = place(&room, in.seen.endpoint),
-                    .profile = place(&room, in.seen.profile),
-                    .constraints = place(&room, arcp_json_raw(&json, in.constraints)),
+                    .id = arcp__client_append_text(&texts, in.seen.id),
+                    .value = arcp__client_append_text(&texts, in.seen.value),
+                    .endpoint = arcp__client_append_text(&texts, in.seen.endpoint),
+                    .profile = arcp__client_append_text(&texts, in.seen.profile),
+                    .constraints =
+                        arcp__client_append_text(&texts, arcp_json_raw(&json, in.constraints)),
                 };
                 each(user, &shown);
                 count++;
@@ -116,7 +108,7 @@ size_t arcp__client_credentials_for_each(const arcp_secret *kept,
         }
     }
     arcp_buf_fini(&scratch);
-    arcp_buf_fini(&room);
+    arcp_buf_fini(&texts);
     arcp__json_fini(&json);
     return count;
 }

@@ -129,7 +129,7 @@ static void read_body(const arcp_json *json, arcp_event_kind kind, arcp_buf *scr
 const arcp_event_body *arcp_client_event_body(const arcp_client_event *event)
 {
     static const arcp_event_body none = EMPTY_BODY;
-    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    const arcp_json_limits limits = ARCP__CLIENT_JSON_LIMITS;
     arcp__client_item *item = event->item;
     if (item == NULL || item->text != NULL) {
         return item == NULL ? &none : &item->text->body;

@@ -19,7 +19,7 @@ static arcp_job_budget *budget_row(arcp__client_session *session, arcp_job *job,
         return NULL;
     }
     if (job->budgets == NULL) {
-        job->budgets = arcp__alloc_array(ARCP__JOB_BUDGETS_MAX, sizeof(*job->budgets));
+        job->budgets = arcp__alloc_array(ARCP__JOB_BUDGETS_MAX, sizeof *job->budgets);
     }
     if (job->budgets == NULL) {
         session->failed = true;
@@ -43,12 +43,12 @@ static arcp_job_budget *budget_row(arcp__client_session *session, arcp_job *job,
 static void set_amount(char out[ARCP_DECIMAL_TEXT_MAX], arcp_span text)
 {
     char amount[ARCP_DECIMAL_TEXT_MAX] = "";
-    if (text.size == 0 || text.size >= sizeof(amount)) {
+    if (text.size == 0 || text.size >= sizeof amount) {
         return;
     }
     memcpy(amount, text.data, text.size);
     if (strspn(amount, "0123456789.-+eE") == text.size && strpbrk(amount, "0123456789") != NULL) {
-        memcpy(out, amount, sizeof(amount));
+        memcpy(out, amount, sizeof amount);
     }
 }
 
@@ -112,7 +112,7 @@ static void describe_budget(arcp__client_session *session, arcp_job *job)
     for (size_t at = 0; at < job->budget_count; at++) {
         arcp_job_budget *row = &job->budgets[at];
         if (row->remaining[0] == '\0') {
-            memcpy(row->remaining, row->initial, sizeof(row->initial));
+            memcpy(row->remaining, row->initial, sizeof row->initial);
         }
     }
 }
@@ -202,7 +202,7 @@ static void end_job(arcp__client_session *session, arcp_job *job)
         if (in->end.code.size == 0 &&
             (status == ARCP_JOB_CANCELLED || status == ARCP_JOB_TIMED_OUT)) {
             (void)arcp_error_set(&job->error, stop, "%s", arcp_status_text(stop));
-            (void)snprintf(job->error.code, sizeof(job->error.code), "%s",
+            (void)snprintf(job->error.code, sizeof job->error.code, "%s",
                            arcp_status_wire_code(stop));
         } else {
             arcp__client_error_read(session, &job->error);
@@ -248,7 +248,7 @@ static void hand_job(arcp__client_session *session, arcp_job *job, arcp__client_
 {
     bool is_fresh = !job->announced;
     bool by_reply = request != NULL && !request->abandoned;
-    bool asks_by_key = is_fresh && by_reply && request->is_keyed;
+    bool needs_probe = is_fresh && by_reply && request->is_keyed;
     if (request != NULL && is_fresh) { /* otherwise the program already follows the job */
         job->stream.sink = request->sink;
         job->outcome_only = request->outcome_only;
@@ -261,7 +261,7 @@ static void hand_job(arcp__client_session *session, arcp_job *job, arcp__client_
     }
     arcp__client_session_announce(session, job, by_reply);
     arcp__client_session_announce_held(session);
-    if (asks_by_key && !session->failed) {
+    if (needs_probe && !session->failed) {
         arcp__client_silent_probe(session, job);
     }
 }

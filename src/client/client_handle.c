@@ -68,17 +68,8 @@ static const arcp__member agent_rows[] = {
 };
 static const arcp__members agent_members = ARCP__MEMBERS(agent_rows);
 
-/* The text with a NUL behind; `room` has place for all. */
-static arcp_span place(arcp_buf *room, arcp_span text)
-{
-    const size_t start = room->size;
-    arcp_buf_append(room, text);
-    arcp_buf_append_byte(room, '\0');
-    return arcp_span_make(room->data + start, text.size);
-}
-
 /* `versions` is large enough for any agent. Agents are objects, or plain names. */
-static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_buf *room,
+static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_buf *texts,
                         arcp_span *versions, void (*each)(void *user, const arcp_agent_row *agent),
                         void *user)
 {
@@ -96,11 +87,11 @@ static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_buf *room
              version != ARCP_JSON_ABSENT; version = arcp_json_next(json, in.versions, version)) {
             if (arcp_json_is(json, version, ARCP_JSON_STRING)) {
                 versions[in.row.version_count++] =
-                    place(room, arcp_json_string(json, version, scratch));
+                    arcp__client_append_text(texts, arcp_json_string(json, version, scratch));
             }
         }
-        in.row.name = place(room, in.row.name);
-        in.row.default_version = place(room, in.row.default_version);
+        in.row.name = arcp__client_append_text(texts, in.row.name);
+        in.row.default_version = arcp__client_append_text(texts, in.row.default_version);
         if (in.row.name.size != 0) {
             each(user, &in.row);
         }
@@ -112,29 +103,29 @@ arcp_status arcp_client_agents(arcp_client *client,
                                arcp_error *err)
 {
     arcp_json json = ARCP__JSON_INIT;
-    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    const arcp_json_limits limits = ARCP__CLIENT_JSON_LIMITS;
     arcp_buf welcome = arcp_buf_init();
     arcp_buf scratch = arcp_buf_init();
-    arcp_buf room = arcp_buf_init();
+    arcp_buf texts = arcp_buf_init();
     arcp_span *versions = NULL;
     arcp_status status = arcp_client_welcome(client, &welcome, err);
     /* Enough for all strings, so that no read fails. */
     if (status == ARCP_OK && arcp_buf_reserve(&scratch, welcome.size) &&
         arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
         /* A NUL behind each of them: a value has at least one byte, an agent's default none. */
-        if (arcp_buf_reserve(&room, 2 * welcome.size)) {
-            versions = arcp__alloc_array(json.count, sizeof(*versions));
+        if (arcp_buf_reserve(&texts, 2 * welcome.size)) {
+            versions = arcp__alloc_array(json.count, sizeof *versions);
         }
     }
     if (versions != NULL) {
-        show_agents(&json, &scratch, &room, versions, each, user);
+        show_agents(&json, &scratch, &texts, versions, each, user);
     } else if (status == ARCP_OK) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp__free(versions);
     arcp_buf_fini(&welcome);
     arcp_buf_fini(&scratch);
-    arcp_buf_fini(&room);
+    arcp_buf_fini(&texts);
     arcp__json_fini(&json);
     return status;
 }

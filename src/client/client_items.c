@@ -111,6 +111,14 @@ void arcp__client_item_queue(arcp__client_session *session, arcp__client_item *i
     DL_APPEND(session->items, item);
 }
 
+arcp_span arcp__client_append_text(arcp_buf *out, arcp_span text)
+{
+    const size_t start = out->size;
+    arcp_buf_append(out, text);
+    arcp_buf_append_byte(out, '\0');
+    return arcp_span_make(out->data + start, text.size);
+}
+
 arcp__client_item *arcp__client_session_next_item(arcp__client_session *session)
 {
     arcp__client_item *item = session->items;
@@ -213,7 +221,7 @@ static bool keep(arcp_job_page *page, arcp_job_row *row)
     arcp_span *const spans[] = {&row->job_id,     &row->agent,    &row->status_text,
                                 &row->created_at, &row->trace_id, &row->parent_job_id,
                                 &row->json};
-    for (size_t at = 0; at < sizeof(spans) / sizeof(spans[0]); at++) {
+    for (size_t at = 0; at < sizeof spans / sizeof spans[0]; at++) {
         *spans[at] = arcp__arena_copy(&page->strings, *spans[at]);
         if (spans[at]->data == NULL) {
             return false;
@@ -226,12 +234,12 @@ arcp_job_page *arcp__client_job_page_new(arcp__client_session *session)
 {
     const arcp_json *json = &session->json;
     const arcp_json_ref jobs = session->in.jobs.rows;
-    arcp_job_page *page = arcp__alloc(sizeof(*page));
+    arcp_job_page *page = arcp__alloc(sizeof *page);
     if (page == NULL) {
         session->failed = true;
         return NULL;
     }
-    page->rows = arcp__alloc_array(arcp_json_count(json, jobs) + 1, sizeof(*page->rows));
+    page->rows = arcp__alloc_array(arcp_json_count(json, jobs) + 1, sizeof *page->rows);
     page->next_cursor = arcp__arena_copy(&page->strings, session->in.jobs.next_cursor);
     bool is_whole = page->rows != NULL && page->next_cursor.data != NULL;
     for (arcp_json_ref at = arcp_json_first(json, jobs); is_whole && at != ARCP_JSON_ABSENT;

@@ -35,7 +35,7 @@ void arcp__client_credentials_redact(const arcp_json *json, arcp_json_ref object
 ARCP_MUST_CHECK bool arcp__client_credentials_keep(const arcp_json *json, arcp_json_ref list,
                                                    arcp_secret **out);
 
-/* Calls `visit` for each kept credential; returns their number. */
+/* Calls `each` with each kept credential; returns their number. */
 size_t arcp__client_credentials_for_each(const arcp_secret *kept,
                                          void (*each)(void *user,
                                                       const arcp_credential *credential),
@@ -139,8 +139,8 @@ void arcp__client_job_hold_handle(arcp_job *job);
 void arcp__client_job_drop_handle(arcp_job *job); /* NULL is accepted */
 
 /* Called for each of the job's events, in order, just before it is delivered to the program: feeds
- * the result's sink and, for JOB_ENDED, completes the outcome. May block in the sink; must not be
- * called with the lock held. */
+ * the result's sink and, for JOB_ENDED, completes the outcome. A result_chunk may block in the
+ * sink: for those it must not be called with the lock held. */
 void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item);
 
 #endif

@@ -187,7 +187,7 @@ static arcp_status read_message(arcp__client_session *session, arcp_span text, a
                               "the runtime sent a frame without a type");
     }
     in->type = arcp_message_type_from_wire(in->type_text);
-    for (size_t row = 0; row < sizeof(older_types) / sizeof(older_types[0]); row++) {
+    for (size_t row = 0; row < sizeof older_types / sizeof older_types[0]; row++) {
         if (in->type == ARCP_MESSAGE_UNKNOWN &&
             arcp_span_equal_cstr(in->type_text, older_types[row].name)) {
             in->type = older_types[row].type;
@@ -235,9 +235,10 @@ static uint64_t *own_numbering(arcp__client_session *session)
     if (job != NULL && job->has_own_numbers) {
         return &job->own_seq;
     }
-    arcp__client_request *asked = arcp__client_bind_by_job(session, ARCP__CLIENT_REQUEST_SUBSCRIBE);
-    bool is_early = asked != NULL && (job == NULL || asked->early_seq != 0);
-    return is_early && in->event_seq <= asked->early_seq + 1 ? &asked->early_seq : NULL;
+    arcp__client_request *subscribe =
+        arcp__client_bind_by_job(session, ARCP__CLIENT_REQUEST_SUBSCRIBE);
+    bool is_early = subscribe != NULL && (job == NULL || subscribe->early_seq != 0);
+    return is_early && in->event_seq <= subscribe->early_seq + 1 ? &subscribe->early_seq : NULL;
 }
 
 static void receive_live(arcp__client_session *session)

@@ -39,7 +39,7 @@ static const struct {
     {"model.use", ARCP_FEATURE_MODEL_USE},
     {"expires_at", ARCP_FEATURE_LEASE_EXPIRES_AT},
 };
-#define DEPENDENT_MEMBERS (sizeof(dependent_members) / sizeof(dependent_members[0]))
+#define DEPENDENT_MEMBERS (sizeof dependent_members / sizeof dependent_members[0])
 
 /* Adds JSON given by the program, on one line. With `needs` it must be an object, and the features
  * that it needs are added. */
@@ -47,7 +47,7 @@ static arcp_status put_json(arcp_json_writer *writer, const char *name, arcp_spa
                             const char *what, arcp_feature_set *needs, arcp_error *err)
 {
     arcp_json json = ARCP__JSON_INIT;
-    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    const arcp_json_limits limits = ARCP__CLIENT_JSON_LIMITS;
     arcp_error why = {0};
     arcp_buf line = arcp_buf_init();
     if (text.size == 0) {
@@ -135,7 +135,7 @@ static arcp_status prepare_submit(arcp__client_session *session, arcp__client_re
     request->is_keyed = key.size != 0;
     if (key.size == 0 && !session->given.no_auto_key) {
         arcp__ulid_next(&session->id_source, session->now.wall_ns / ARCP_NS_PER_MS, made_key + 5);
-        key = arcp_span_make(made_key, sizeof(made_key));
+        key = arcp_span_make(made_key, sizeof made_key);
     }
     request->can_repeat = key.size != 0;
     arcp__put_text(&writer, "idempotency_key", key);
@@ -156,9 +156,9 @@ static arcp_status prepare_submit(arcp__client_session *session, arcp__client_re
         arcp_json_end_object(&writer);
     } else {
         uint8_t bytes[ARCP__TRACE_ID_SIZE / 2];
-        session->id_source.random(session->id_source.user, bytes, sizeof(bytes));
+        session->id_source.random(session->id_source.user, bytes, sizeof bytes);
         bytes[0] |= 1; /* never all zero */
-        arcp__hex_format(bytes, sizeof(bytes), request->trace_id);
+        arcp__hex_format(bytes, sizeof bytes, request->trace_id);
     }
     return ARCP_OK;
 }
@@ -191,19 +191,19 @@ static void write_list(const arcp_list_options *options, arcp_buf *out)
 
 /* Checks the options and writes the payload. [arcp:6.6-1] [arcp:7.4-1] [arcp:7.6-1] */
 static arcp_status prepare(arcp__client_session *session, arcp__client_request *request,
-                           const arcp__client_request_args *ask, arcp_error *err)
+                           const arcp__client_request_args *args, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
-    arcp_span job_id = ask->job_id;
+    arcp_span job_id = args->job_id;
     arcp_subscribe_options subscribe = arcp_subscribe_options_init();
     arcp_list_options list = arcp_list_options_init();
     arcp_json_writer writer;
-    switch (ask->kind) {
+    switch (args->kind) {
     case ARCP__CLIENT_REQUEST_SUBMIT:
-        status = prepare_submit(session, request, ask->submit, err);
+        status = prepare_submit(session, request, args->submit, err);
         break;
     case ARCP__CLIENT_REQUEST_SUBSCRIBE:
-        status = arcp__options_take(&subscribe, ask->subscribe, sizeof subscribe,
+        status = arcp__options_take(&subscribe, args->subscribe, sizeof subscribe,
                                     "arcp_subscribe_options", err);
         if (status != ARCP_OK) {
             return status;
@@ -231,11 +231,11 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
         }
         writer = arcp__put_begin(&request->payload);
         arcp__put_text(&writer, "job_id", job_id);
-        arcp__put_text(&writer, "reason", ask->reason);
+        arcp__put_text(&writer, "reason", args->reason);
         arcp_json_end_object(&writer);
         break;
     case ARCP__CLIENT_REQUEST_LIST:
-        status = arcp__options_take(&list, ask->list, sizeof list, "arcp_list_options", err);
+        status = arcp__options_take(&list, args->list, sizeof list, "arcp_list_options", err);
         if (status == ARCP_OK) {
             request->needs = ARCP_FEATURE_BIT(ARCP_FEATURE_LIST_JOBS);
             write_list(&list, &request->payload);
@@ -256,10 +256,10 @@ static arcp_status prepare(arcp__client_session *session, arcp__client_request *
 /* ---- making and freeing ---- */
 
 arcp__client_request *arcp__client_request_new(arcp__client_session *session,
-                                               const arcp__client_request_args *ask,
+                                               const arcp__client_request_args *args,
                                                arcp_error *err)
 {
-    arcp__client_request *request = arcp__alloc(sizeof(*request));
+    arcp__client_request *request = arcp__alloc(sizeof *request);
     arcp__client_item *reply_item = arcp__client_item_new(ARCP_CLIENT_NOTICE, NULL, 0);
     if (request == NULL || reply_item == NULL) {
         (void)no_memory(err);
@@ -267,11 +267,11 @@ arcp__client_request *arcp__client_request_new(arcp__client_session *session,
         arcp__client_item_free(reply_item);
         return NULL;
     }
-    *request = (arcp__client_request){.kind = ask->kind,
+    *request = (arcp__client_request){.kind = args->kind,
                                       .can_repeat = true,
                                       .timer = {.owner = request},
-                                      .on_reply = ask->on_reply,
-                                      .user = ask->user,
+                                      .on_reply = args->on_reply,
+                                      .user = args->user,
                                       .reply_item = reply_item};
     arcp__client_message_id(session, request->id);
     DL_APPEND(session->requests, request);
@@ -285,7 +285,7 @@ arcp__client_request *arcp__client_request_new(arcp__client_session *session,
         arcp__timer_arm(&session->timers, &request->timer, due_ns) != ARCP_OK) {
         status = no_memory(err);
     } else {
-        status = prepare(session, request, ask, err);
+        status = prepare(session, request, args, err);
     }
     if (status != ARCP_OK) {
         arcp__client_request_free(session, request);
@@ -531,7 +531,7 @@ void arcp__client_requests_flush(arcp__client_session *session)
 }
 
 arcp_status arcp__client_session_request(arcp__client_session *session, arcp_time now,
-                                         const arcp__client_request_args *ask,
+                                         const arcp__client_request_args *args,
                                          arcp__client_request **out, arcp_error *err)
 {
     const arcp_error *failure = &session->failure;
@@ -542,7 +542,7 @@ arcp_status arcp__client_session_request(arcp__client_session *session, arcp_tim
                    : arcp_error_set(err, ARCP_E_CLOSED, "the client is closed");
     }
     arcp_error why = {0};
-    arcp__client_request *request = arcp__client_request_new(session, ask, &why);
+    arcp__client_request *request = arcp__client_request_new(session, args, &why);
     if (request == NULL) {
         return arcp_error_copy(err, &why);
     }

@@ -134,7 +134,7 @@ static arcp_status take(arcp__client_result_stream *stream, const arcp_json *jso
 void arcp__client_result_stream_take(arcp__client_result_stream *stream, arcp_span body)
 {
     arcp_json json = ARCP__JSON_INIT;
-    const arcp_json_limits limits = {64, 10000, UINT32_MAX};
+    const arcp_json_limits limits = ARCP__CLIENT_JSON_LIMITS;
     arcp_error *err = &stream->error;
     if (err->status != ARCP_OK) {
         return;

@@ -59,6 +59,9 @@
 #include "core/trace.h"
 #include "json/json.h"
 
+/* For JSON of the program, and of frames that were read before. */
+#define ARCP__CLIENT_JSON_LIMITS ((arcp_json_limits){64, 10000, UINT32_MAX})
+
 #define ARCP__MESSAGE_ID_SIZE (4 + ARCP__ULID_SIZE) /* msg_ and a ULID */
 /* The number of connections in a row that may break (because of a gap or an invalid frame) without
  * any new event: then the runtime cannot send what is missing. */
@@ -83,9 +86,9 @@ typedef struct arcp__client_item {
     bool is_reply;
     bool is_secret;          /* wiped before it is freed */
     arcp_client_event event; /* spans point into bytes; event.job is a held reference */
-    arcp_span payload; /* of the frame, in bytes; of a JOB_EVENT without the body, which ... */
-    size_t body_at;    /* ... stands here in it */
-    char *whole;       /* owned; the payload with the body, once the program has asked for it */
+    arcp_span payload;       /* of the frame, in bytes; that of a JOB_EVENT lacks its body */
+    size_t body_at;          /* where the body belongs in it */
+    char *whole; /* owned; the payload with the body, once the program has asked for it */
     arcp__client_event_text *text; /* owned */
     arcp_error error; /* what event.error or reply.error points to, with error_details */
     arcp_buf error_details;
@@ -384,7 +387,7 @@ void arcp__client_session_reap(arcp_job *job);
  */
 ARCP_MUST_CHECK arcp_status arcp__client_session_request(arcp__client_session *session,
                                                          arcp_time now,
-                                                         const arcp__client_request_args *ask,
+                                                         const arcp__client_request_args *args,
                                                          arcp__client_request **out,
                                                          arcp_error *err);
 ARCP_MUST_CHECK arcp_status arcp__client_session_unsubscribe(arcp__client_session *session,
@@ -424,6 +427,8 @@ static inline arcp_span arcp__client_item_place(arcp__client_item *item, arcp_sp
     return arcp__client_item_join(item, text, arcp_span_make(NULL, 0));
 }
 void arcp__client_item_queue(arcp__client_session *session, arcp__client_item *item);
+/* Appends a text with a NUL behind it, for which there must be space: the span stays valid. */
+arcp_span arcp__client_append_text(arcp_buf *out, arcp_span text);
 /* Queues a session event. False when out of memory; CLOSED never fails. */
 bool arcp__client_notify(arcp__client_session *session, arcp_client_event_type type,
                          const arcp_error *error, int64_t retry_in_ms);
@@ -470,7 +475,7 @@ void arcp__client_session_announce(arcp__client_session *session, arcp_job *job,
 
 /* Creates a request and sets its deadline; sends nothing. NULL on failure. */
 arcp__client_request *arcp__client_request_new(arcp__client_session *session,
-                                               const arcp__client_request_args *ask,
+                                               const arcp__client_request_args *args,
                                                arcp_error *err);
 void arcp__client_request_free(arcp__client_session *session, arcp__client_request *request);
 /* Sends the unsent requests, if the session is live. */

@@ -27,8 +27,8 @@ static arcp__client_request *own_request(arcp__client_session *session,
 {
     arcp_subscribe_options options = arcp_subscribe_options_init();
     options.job_id = job->id;
-    const arcp__client_request_args ask = {.kind = kind, .subscribe = &options, .job_id = job->id};
-    arcp__client_request *request = arcp__client_request_new(session, &ask, NULL);
+    const arcp__client_request_args args = {.kind = kind, .subscribe = &options, .job_id = job->id};
+    arcp__client_request *request = arcp__client_request_new(session, &args, NULL);
     if (request == NULL) {
         session->failed = true;
         return NULL;

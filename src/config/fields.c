@@ -2,8 +2,6 @@
  * types that contain other values, groups and lists. */
 #include "config/config.h"
 
-#include <stdio.h>
-
 #include "base/alloc.h"
 
 void *arcp__config_value(const arcp__config_row *row, const void *owner)

@@ -1,7 +1,6 @@
 #include "conformance/conformance.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 arcp_json_ref arcp__capability(const arcp_json *welcome, const char *name)
 {

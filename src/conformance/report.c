@@ -1,7 +1,5 @@
 #include "conformance/conformance.h"
 
-#include <string.h>
-
 #include "cli/cli.h"
 #include "json/json_put.h"
 

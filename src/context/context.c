@@ -162,19 +162,11 @@ arcp_status arcp__context_read_frame(arcp__context *context, arcp_span frame,
                : status;
 }
 
-void arcp__write_text(arcp_json_writer *writer, const char *name, const char *value)
-{
-    if (value != NULL && value[0] != '\0') {
-        arcp_json_name(writer, name);
-        arcp_json_write_cstr(writer, value);
-    }
-}
-
 void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns)
 {
     char text[ARCP__TIMESTAMP_SIZE];
     arcp__timestamp_format(wall_ns, text);
-    arcp__put_string(writer, name, arcp_span_make(text, sizeof(text)));
+    arcp__put_string(writer, name, arcp_span_make(text, sizeof text));
 }
 
 void arcp__write_formatted(arcp_json_writer *writer, const arcp_buf *text)

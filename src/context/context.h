@@ -80,8 +80,6 @@ ARCP_MUST_CHECK bool arcp__context_can_read(arcp__context *context, arcp_span te
  * when out of memory; the engine continues. */
 ARCP_MUST_CHECK bool arcp__context_prepare_scratch(arcp__context *context, arcp_span text);
 
-/* Writes a string member unless `value` is NULL or empty. */
-void arcp__write_text(arcp_json_writer *writer, const char *name, const char *value);
 /* Writes a timestamp member. */
 void arcp__write_timestamp(arcp_json_writer *writer, const char *name, int64_t wall_ns);
 /* Writes JSON that was formatted into `text`; if that ran out of memory, the writer's buffer is

@@ -28,7 +28,7 @@ bool arcp__dump_begin(arcp__dump *dump, arcp__dump_kind kind, arcp_json_writer *
     return true;
 }
 
-void arcp__dump_waits(arcp_json_writer *writer)
+void arcp__dump_begin_waits(arcp_json_writer *writer)
 {
     arcp__put_array(writer, "waits_for");
 }

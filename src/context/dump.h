@@ -36,7 +36,7 @@ typedef struct arcp__dump {
 /* Begins a line. False when its kind already has `lines_max` lines. */
 bool arcp__dump_begin(arcp__dump *dump, arcp__dump_kind kind, arcp_json_writer *writer);
 /* Begins the member `waits_for`, which is the last one. */
-void arcp__dump_waits(arcp_json_writer *writer);
+void arcp__dump_begin_waits(arcp_json_writer *writer);
 /* Adds one thing that the object waits for. */
 void arcp__dump_wait(arcp_json_writer *writer, const char *format, ...) ARCP_PRINTF(2, 3);
 /* Ends `waits_for` and the line. */

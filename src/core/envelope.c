@@ -47,7 +47,7 @@ arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch, arcp_
                {"type", &out->type_text, true},
                {"session_id", &out->session_id, false},
                {"job_id", &out->job_id, false}};
-    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         const arcp_status status = read_id(json, ids[i].name, scratch, ids[i].to, err);
         if (status != ARCP_OK) {
             return status;
@@ -72,7 +72,7 @@ arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch, arcp_
         const char *name;
         arcp_json_ref *to;
     } objects[] = {{"payload", &out->payload}, {"extensions", &out->extensions}};
-    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
         const arcp_json_ref ref =
             arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(objects[i].name));
         if (arcp_json_is(json, ref, ARCP_JSON_OBJECT)) {
@@ -86,9 +86,6 @@ arcp_status arcp__envelope_parse(const arcp_json *json, arcp_buf *scratch, arcp_
     /* A malformed trace is never a reason to refuse (docs/protocol.md, Envelope). */
     out->trace_id = arcp_json_string(
         json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("trace_id")), scratch);
-    out->has_event_seq =
-        arcp_json_u64(json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("event_seq")),
-                      &out->event_seq);
     return ARCP_OK;
 }
 

@@ -13,11 +13,9 @@ typedef struct arcp__envelope {
     arcp_message_type type;
     arcp_span type_text;
     arcp_span id;
-    arcp_span session_id; /* empty: none */
-    arcp_span trace_id;   /* as written; empty: none or not a string */
-    arcp_span job_id;     /* empty: none */
-    bool has_event_seq;
-    uint64_t event_seq;
+    arcp_span session_id;     /* empty: none */
+    arcp_span trace_id;       /* as written; empty: none or not a string */
+    arcp_span job_id;         /* empty: none */
     bool version_missing;     /* `arcp` was absent or "1" (worth a warning) */
     arcp_json_ref payload;    /* an object, or ARCP_JSON_ABSENT */
     arcp_json_ref extensions; /* an object, or ARCP_JSON_ABSENT */

@@ -1,9 +1,6 @@
 #include "credential/credential_state.h"
 #include "json/json_put.h"
 
-static const char *const state_names[] = {[ARCP__CREDENTIAL_INTENT] = "intent",
-                                          [ARCP__CREDENTIAL_LIVE] = "live",
-                                          [ARCP__CREDENTIAL_REVOKING] = "revoking"};
 static const char *const verb_names[] = {[ARCP__PROVISION_ISSUE] = "issue",
                                          [ARCP__PROVISION_ROTATE] = "rotate",
                                          [ARCP__PROVISION_REVOKE] = "revoke",
@@ -17,7 +14,7 @@ void arcp__credentials_dump(const arcp__credentials *credentials, arcp__dump *du
             continue;
         }
         arcp__put_cstr(&writer, "alias", at->alias);
-        arcp__put_cstr(&writer, "state", state_names[at->state]);
+        arcp__put_cstr(&writer, "state", arcp__credential_state_names[at->state]);
         arcp__put_text(&writer, "provisioner", at->provisioner);
         arcp__put_cstr(&writer, "job", at->job_id);
         arcp__put_text(&writer, "principal", at->principal);
@@ -28,7 +25,7 @@ void arcp__credentials_dump(const arcp__credentials *credentials, arcp__dump *du
                          at->state == ARCP__CREDENTIAL_LIVE ? "rotation_in_ms" : "attempt_in_ms",
                          &at->timer);
         arcp__dump_timer(dump, &writer, "usage_in_ms", &at->usage_timer);
-        arcp__dump_waits(&writer);
+        arcp__dump_begin_waits(&writer);
         if (at->call_id != 0) {
             arcp__dump_wait(&writer,
                             "the provisioner's answer to %s (it is asked when its batch is "

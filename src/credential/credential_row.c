@@ -9,12 +9,12 @@
 #include "credential/credential_state.h"
 #include "log/log.h"
 
-static const char *const state_names[] = {
+const char *const arcp__credential_state_names[] = {
     [ARCP__CREDENTIAL_INTENT] = "intent",
     [ARCP__CREDENTIAL_LIVE] = "live",
     [ARCP__CREDENTIAL_REVOKING] = "revoking",
 };
-#define STATES (sizeof(state_names) / sizeof(state_names[0]))
+#define STATES (sizeof arcp__credential_state_names / sizeof arcp__credential_state_names[0])
 
 #define MEMBER(member, name, kind) ARCP__MEMBER(arcp__credential, member, name, kind)
 
@@ -81,12 +81,12 @@ size_t arcp__credentials_count(const arcp__credentials *credentials)
 arcp__credential *arcp__credential_new(arcp__credentials *credentials, const char *id,
                                        uint64_t generation)
 {
-    arcp__credential *credential = arcp__alloc(sizeof(*credential));
+    arcp__credential *credential = arcp__alloc(sizeof *credential);
     if (credential == NULL) {
         arcp__context_no_memory(credentials->context);
         return NULL;
     }
-    (void)snprintf(credential->id, sizeof(credential->id), "%s", id);
+    (void)snprintf(credential->id, sizeof credential->id, "%s", id);
     credential->generation = generation;
     credential->last_generation = generation;
     arcp__credential_alias(id, generation, credential->alias);
@@ -131,7 +131,7 @@ void arcp__credentials_fini(arcp__credentials *credentials)
 void arcp__credential_store(arcp__credentials *credentials, arcp__credential *credential)
 {
     arcp_buf text = arcp_buf_init();
-    credential->state_name = arcp_span_cstr(state_names[credential->state]);
+    credential->state_name = arcp_span_cstr(arcp__credential_state_names[credential->state]);
     arcp__row_format(&members, credential, &text);
     arcp__context_check_text(credentials->context, &text);
     arcp__batch_put(credentials->log, ARCP_STORE_CREDENTIALS, arcp_span_cstr(credential->alias),
@@ -147,7 +147,8 @@ arcp_status arcp__credential_restore(arcp__credentials *credentials, const arcp_
     const bool is_whole =
         arcp__decode_row(json, &credentials->context->scratch, ARCP_JSON_ROOT, &members, &row) &&
         row.generation <= UINT32_MAX;
-    while (state < STATES && !arcp_span_equal_cstr(row.state_name, state_names[state])) {
+    while (state < STATES &&
+           !arcp_span_equal_cstr(row.state_name, arcp__credential_state_names[state])) {
         state++;
     }
     arcp__credential_alias(row.id, row.generation, row.alias);

@@ -47,11 +47,11 @@ void arcp__credentials_write(const arcp__credentials *credentials,
         writer->out->secret = true;
         arcp__put_array(writer, "credentials");
         arcp_json_begin_object(writer);
-        arcp__write_text(writer, "id", credential->id);
-        arcp__write_text(writer, "scheme", credential->scheme.data);
+        arcp__put_word(writer, "id", credential->id);
+        arcp__put_word(writer, "scheme", credential->scheme.data);
         arcp__put_string(writer, "value", arcp_buf_span(&value));
-        arcp__write_text(writer, "endpoint", credential->endpoint.data);
-        arcp__write_text(writer, "profile", credential->profile.data);
+        arcp__put_word(writer, "endpoint", credential->endpoint.data);
+        arcp__put_word(writer, "profile", credential->profile.data);
         if (credential->constraints.size != 0) {
             arcp__put_raw(writer, "constraints", credential->constraints);
         }
@@ -91,7 +91,7 @@ static const arcp__credential *read_rotated(const arcp__credentials *credentials
     static const char mark[] = "\"body\":{\"phase\":\"credential_rotated\"";
     const arcp_span begin = arcp_span_first(record, 320);
     if (credentials->all == NULL || record.size < 16 ||
-        memmem(begin.data, begin.size, mark, sizeof(mark) - 1) == NULL) {
+        memmem(begin.data, begin.size, mark, sizeof mark - 1) == NULL) {
         return NULL;
     }
     arcp_json json = ARCP__JSON_INIT;

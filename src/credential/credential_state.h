@@ -65,6 +65,7 @@ struct arcp__credential {
 };
 
 /* ---- credential_row.c ---- */
+extern const char *const arcp__credential_state_names[];
 /* NULL: no credential has this alias. */
 arcp__credential *arcp__credential_find(const arcp__credentials *credentials, const char *alias);
 /* The name given to the upstream: the id, or "id.N" for generations after the first. */

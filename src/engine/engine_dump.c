@@ -28,7 +28,7 @@ static void dump_engine(const arcp__engine *engine, arcp__dump *dump)
         arcp__put_i64(&writer, "next_timer_in_ms", (deadline - dump->now.mono_ns) / ARCP_NS_PER_MS);
     }
     arcp__dump_timer(dump, &writer, "shutdown_in_ms", &engine->shutdown_timer);
-    arcp__dump_waits(&writer);
+    arcp__dump_begin_waits(&writer);
     if (engine->restore != NULL) {
         arcp__dump_wait(&writer, "what the store has of an earlier run");
     }

@@ -19,7 +19,7 @@
 
 typedef enum read_kind {
     READ_INDEX,
-    READ_TAIL,  /* the records after those that rows and indexes speak of */
+    READ_TAIL,  /* the records after those that rows and indexes refer to */
     READ_COUNT, /* known records whose bytes are not counted yet; then the tail */
     READ_END    /* only checks that it holds what is known of it */
 } read_kind;
@@ -42,7 +42,7 @@ typedef struct arcp__restore {
 static arcp__restore *restore_of(arcp__engine *engine)
 {
     if (engine->restore == NULL) {
-        engine->restore = arcp__alloc(sizeof(*engine->restore));
+        engine->restore = arcp__alloc(sizeof *engine->restore);
         engine->jobs.is_restoring = engine->restore != NULL;
     }
     return engine->restore;
@@ -101,7 +101,7 @@ static void take_page(void *user, void *owner, const arcp__page *page);
 static void start_read(arcp__engine *engine, read_kind kind, arcp__session *session,
                        arcp__stream *stream, uint64_t from)
 {
-    restore_read *request = arcp__alloc(sizeof(*request));
+    restore_read *request = arcp__alloc(sizeof *request);
     char index[ARCP__SESSION_KEY_SIZE];
     if (request == NULL) {
         arcp__context_no_memory(&engine->context);

@@ -187,7 +187,7 @@ void arcp__job_admit_child(arcp__jobs *jobs, arcp__admission *admission)
     arcp_error error = {0};
     arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_init();
-    const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     if (arcp_json_scan(&json, admission->body, &limits, &error) == ARCP_OK &&
         read_body(&json, ARCP_JSON_ROOT, &scratch, &order, &error) == ARCP_OK) {
         order.requested_agent = admission->order.requested_agent;

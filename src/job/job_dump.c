@@ -3,7 +3,7 @@
 static const char *const agent_states[] = {[ARCP__AGENT_NONE] = "none",
                                            [ARCP__AGENT_STARTING] = "starting",
                                            [ARCP__AGENT_RUNNING] = "running",
-                                           [ARCP__AGENT_EXITED] = "gone",
+                                           [ARCP__AGENT_EXITED] = "exited",
                                            [ARCP__AGENT_RELEASED] = "released"};
 
 /* The most children that are named, of those whose end a job waits for. */
@@ -13,7 +13,7 @@ static void dump_waits(const arcp__jobs *jobs, const arcp__job *job, arcp_json_w
 {
     const arcp__job_live *live = job->live;
     unsigned named = 0;
-    arcp__dump_waits(writer);
+    arcp__dump_begin_waits(writer);
     arcp__port_dump_wait(&live->agent_port, writer);
     switch (job->agent_state) {
     case ARCP__AGENT_NONE:
@@ -100,7 +100,7 @@ static void dump_admission(const arcp__admission *admission, arcp__dump *dump)
     if (order->parent != NULL) {
         arcp__put_cstr(&writer, "parent", order->parent->id);
     }
-    arcp__dump_waits(&writer);
+    arcp__dump_begin_waits(&writer);
     arcp__dump_wait(&writer, admission->is_ready ? "its turn behind earlier submits of its session"
                                                  : "a credential");
     arcp__dump_end(dump, &writer);

@@ -18,7 +18,7 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
                         arcp_span terminal)
 {
     arcp_json json = ARCP__JSON_INIT;
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     arcp_buf payload = arcp_buf_init();
     if (arcp_json_scan(&json, terminal, &limits, NULL) != ARCP_OK) {
         arcp__context_no_memory(

@@ -20,8 +20,7 @@ static arcp__agent_metrics *agent_of(arcp__job_metrics *metrics, const char *age
             return &metrics->agents[at];
         }
     }
-    if (size >= sizeof(metrics->agents[0].name) ||
-        metrics->agent_count == ARCP__METRIC_AGENTS_MAX) {
+    if (size >= sizeof metrics->agents[0].name || metrics->agent_count == ARCP__METRIC_AGENTS_MAX) {
         return &metrics->agents[ARCP__METRIC_AGENTS_MAX];
     }
     arcp__agent_metrics *added = &metrics->agents[metrics->agent_count++];
@@ -65,7 +64,7 @@ void arcp__job_note_cost(arcp__jobs *jobs, arcp__job *job, arcp_span currency, a
         sum_of(metrics->spent, &metrics->currency_count, ARCP__METRIC_CURRENCIES_MAX, currency);
     (void)!arcp_decimal_add(metrics->spent[at].amount, amount, &metrics->spent[at].amount);
     if (live->costs == NULL) {
-        live->costs = arcp__alloc_array(COSTS_MAX, sizeof(*live->costs));
+        live->costs = arcp__alloc_array(COSTS_MAX, sizeof *live->costs);
     }
     if (live->costs == NULL) {
         return; /* only for display; budgets have their own counters */
@@ -104,12 +103,12 @@ static void open_fields(const arcp__job *job, arcp_json_writer *writer, arcp_buf
 {
     arcp_json_writer_init(writer, out);
     arcp_json_begin_object(writer);
-    arcp__write_text(writer, "job_id", job->id);
-    arcp__write_text(writer, "agent", job->agent_text);
-    arcp__write_text(writer, "principal", job->principal->name);
-    arcp__write_text(writer, "session_id", job->session_id);
-    arcp__write_text(writer, "parent_job_id", job->parent_id);
-    arcp__write_text(writer, "trace_id", job->trace_id);
+    arcp__put_word(writer, "job_id", job->id);
+    arcp__put_word(writer, "agent", job->agent_text);
+    arcp__put_word(writer, "principal", job->principal->name);
+    arcp__put_word(writer, "session_id", job->session_id);
+    arcp__put_word(writer, "parent_job_id", job->parent_id);
+    arcp__put_word(writer, "trace_id", job->trace_id);
 }
 
 void arcp__job_fields(const arcp__job *job, arcp_buf *out)
@@ -151,15 +150,15 @@ void arcp__job_log_end(arcp__jobs *jobs, arcp__job *job)
     const uint64_t lasted_ms = lasted_ns < 0 ? 0 : (uint64_t)(lasted_ns / ARCP_NS_PER_MS);
     write_costs(job, &costs);
     open_fields(job, &writer, &fields);
-    arcp__write_text(&writer, "status", status);
-    arcp__write_text(&writer, "code",
-                     job->status == ARCP_JOB_SUCCESS ? NULL : arcp_status_wire_code(job->end_code));
+    arcp__put_word(&writer, "status", status);
+    arcp__put_word(&writer, "code",
+                   job->status == ARCP_JOB_SUCCESS ? NULL : arcp_status_wire_code(job->end_code));
     arcp__put_u64(&writer, "duration_ms", lasted_ms);
     arcp__put_raw(&writer, "cost", arcp_buf_span(&costs));
     arcp_json_end_object(&writer);
     fields.failed = fields.failed || costs.failed;
     arcp__effect_log_fields(jobs->log, ARCP__LOG_INFO, "job ended", &fields);
-    (void)snprintf(duration, sizeof(duration), "%llu", (unsigned long long)lasted_ms);
+    (void)snprintf(duration, sizeof duration, "%llu", (unsigned long long)lasted_ms);
     arcp__audit(jobs->log, &(arcp__audit_line){
                                .event = ARCP__AUDIT_END,
                                .decision = status,

@@ -28,6 +28,10 @@ struct arcp_json {
         {NULL, 0}, NULL, 0, 0, false, NULL                                                         \
     }
 
+/* For texts that were checked before, or made by us: the largest values that the settings
+ * limits.json_depth and limits.json_members may have, because they may have been lowered since. */
+#define ARCP__JSON_CHECKED_LIMITS ((arcp_json_limits){512, 1000000, SIZE_MAX})
+
 /* Frees what the index owns; it is as initialised. */
 void arcp__json_fini(arcp_json *json);
 

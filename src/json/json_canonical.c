@@ -1,6 +1,5 @@
 /* Exact numbers, split into parts without computing their value; and the canonical form: two values
  * are equal if, and only if, their canonical texts are. */
-
 #include <stdlib.h>
 
 #include "base/alloc.h"

@@ -2,9 +2,7 @@
  * the line's place in the chain. */
 #include "log/log_state.h"
 
-#include <arcp/lease_subset.h>
-
-#include "core/trace.h"
+#include "base/hex.h"
 #include "json/json_put.h"
 
 /* Texts that a peer chose are cut, so that a line's size is bounded. */

@@ -14,7 +14,7 @@ static void dump_batch(const arcp__log *log, const arcp__batch *batch, arcp__dum
                    is_open ? "open" : (batch->taken ? "submitted" : "to_be_written_again"));
     arcp__put_u64(&writer, "operations", batch->store.count);
     arcp__put_u64(&writer, "bytes", batch->bytes);
-    arcp__dump_waits(&writer);
+    arcp__dump_begin_waits(&writer);
     if (batch->taken) {
         arcp__dump_wait(&writer, "the store's commit");
     } else if (arcp__log_is_failing(log)) {
@@ -53,7 +53,7 @@ void arcp__log_dump(const arcp__log *log, arcp__dump *dump)
         }
         arcp_json_end_object(&writer);
         arcp__dump_timer(dump, &writer, "retry_in_ms", &log->retry_timer);
-        arcp__dump_waits(&writer);
+        arcp__dump_begin_waits(&writer);
         if (reads != 0) {
             arcp__dump_wait(&writer, "pages from the store");
         }

@@ -188,8 +188,8 @@ void arcp__agent_process_pause(arcp__agent_process *process, bool paused)
 
 void arcp__agent_process_set_job(arcp__agent_process *process, arcp_span job)
 {
-    arcp_span shown = arcp_span_first(job, sizeof(process->job) - 1);
-    (void)snprintf(process->job, sizeof(process->job), "%.*s", (int)shown.size,
+    arcp_span shown = arcp_span_first(job, sizeof process->job - 1);
+    (void)snprintf(process->job, sizeof process->job, "%.*s", (int)shown.size,
                    shown.size == 0 ? "" : shown.data);
 }
 
@@ -301,7 +301,7 @@ static arcp_status write_bytes(arcp__agent_process *process, arcp_span bytes, bo
         }
         return ARCP_OK;
     }
-    write_request *request = arcp__alloc(sizeof(*request));
+    write_request *request = arcp__alloc(sizeof *request);
     if (request == NULL) {
         return ARCP_E_NO_MEMORY;
     }
@@ -390,7 +390,7 @@ static arcp_status launch(arcp__agent_process *process, const arcp__process_spec
     launch.limits = spec->limits;
     launch.limit_count = spec->limit_count;
     launch.cgroup_fd = process->cgroup_fd;
-    status = arcp__starter_ask(table->starter, &launch, process, err);
+    status = arcp__starter_request(table->starter, &launch, process, err);
     if (status != ARCP_OK) {
         close_ends(ours);
         close_theirs(process);

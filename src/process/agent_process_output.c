@@ -3,8 +3,6 @@
  * One read returns up to 64 KiB, which can be tens of thousands of lines. A program has a share of
  * each turn of the loop. Bytes read beyond it are kept in `left`, and nothing more is read, until
  * the table's next turn. */
-#include <errno.h>
-
 #include "process/process_state.h"
 
 #define STDERR_TAIL     2048u

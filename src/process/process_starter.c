@@ -169,8 +169,8 @@ static arcp__start *start_new(const arcp_launch_spec *spec, void *owner)
     return start;
 }
 
-arcp_status arcp__starter_ask(arcp__starter *starter, const arcp_launch_spec *spec, void *owner,
-                              arcp_error *err)
+arcp_status arcp__starter_request(arcp__starter *starter, const arcp_launch_spec *spec, void *owner,
+                                  arcp_error *err)
 {
     if (!starter->has_thread) {
         const int result = arcp__thread_start(&starter->thread, "arcp-starter", run, starter);

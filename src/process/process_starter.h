@@ -31,8 +31,9 @@ arcp__starter *arcp__starter_new(uv_loop_t *loop, arcp_launcher *launcher, arcp_
 
 /* Copies `spec`, but not its descriptors, and requests its start; `done` follows, never from inside
  * this call. ARCP_E_NO_MEMORY; ARCP_E_IO if the thread cannot be created. */
-ARCP_MUST_CHECK arcp_status arcp__starter_ask(arcp__starter *starter, const arcp_launch_spec *spec,
-                                              void *owner, arcp_error *err);
+ARCP_MUST_CHECK arcp_status arcp__starter_request(arcp__starter *starter,
+                                                  const arcp_launch_spec *spec, void *owner,
+                                                  arcp_error *err);
 
 /* Whether a start is in progress. */
 bool arcp__starter_is_busy(const arcp__starter *starter);

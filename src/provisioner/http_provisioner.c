@@ -6,7 +6,6 @@
 #include "provisioner/http_provisioner.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "http/http_client.h"

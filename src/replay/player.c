@@ -37,7 +37,7 @@ static void end_damaged(player *p, const char *how)
 }
 
 /* The next record, which stays the next one; false: it is over. */
-static bool peek(player *p, arcp_span *record)
+static bool next_record(player *p, arcp_span *record)
 {
     arcp__recording ahead = p->trace;
     switch (arcp__recording_next(&ahead, record)) {
@@ -68,7 +68,7 @@ static void on_record(void *user, arcp_span bytes)
         p->is_begun = true;
         return;
     }
-    if (p->is_over || !peek(p, &expected) ||
+    if (p->is_over || !next_record(p, &expected) ||
         arcp__recording_next(&given, &record) != ARCP__RECORDING_RECORD) {
         return;
     }
@@ -88,10 +88,10 @@ static void on_record(void *user, arcp_span bytes)
 
 /* ---- functions that the engine calls ---- */
 
-static bool peek_answer(player *p, arcp__call_kind kind, arcp__recording_call *out)
+static bool next_outcome(player *p, arcp__call_kind kind, arcp__recording_call *out)
 {
     arcp_span record;
-    return !p->is_over && peek(p, &record) && arcp__recording_read_call(record, out) &&
+    return !p->is_over && next_record(p, &record) && arcp__recording_read_call(record, out) &&
            out->kind == kind;
 }
 
@@ -99,15 +99,15 @@ static void draw(void *user, void *out, size_t size)
 {
     arcp__recording_call call;
     memset(out, 0, size);
-    if (peek_answer(user, ARCP__CALL_RANDOM, &call) && call.texts[0].size == size && size != 0) {
+    if (next_outcome(user, ARCP__CALL_RANDOM, &call) && call.texts[0].size == size && size != 0) {
         memcpy(out, call.texts[0].data, size);
     }
 }
 
-static bool give_text(player *p, arcp__call_kind kind, arcp_buf *out)
+static bool copy_outcome(player *p, arcp__call_kind kind, arcp_buf *out)
 {
     arcp__recording_call call;
-    if (!peek_answer(p, kind, &call)) {
+    if (!next_outcome(p, kind, &call)) {
         return false;
     }
     arcp_buf_append(out, call.texts[0]);
@@ -118,21 +118,21 @@ static bool seal(void *user, arcp_span alias, arcp_span value, arcp_buf *out)
 {
     (void)alias;
     (void)value;
-    return give_text(user, ARCP__CALL_SEAL, out);
+    return copy_outcome(user, ARCP__CALL_SEAL, out);
 }
 
 static bool unseal(void *user, arcp_span alias, arcp_span sealed, arcp_buf *out)
 {
     (void)alias;
     (void)sealed;
-    return give_text(user, ARCP__CALL_UNSEAL, out);
+    return copy_outcome(user, ARCP__CALL_UNSEAL, out);
 }
 
 static arcp_status translate(void *user, const arcp_upstream_error *error)
 {
     arcp__recording_call call;
     (void)error;
-    return peek_answer(user, ARCP__CALL_TRANSLATE, &call) ? (arcp_status)call.numbers[0] : ARCP_OK;
+    return next_outcome(user, ARCP__CALL_TRANSLATE, &call) ? (arcp_status)call.numbers[0] : ARCP_OK;
 }
 
 /* ---- calls ---- */
@@ -486,7 +486,7 @@ static void play_next(player *p)
     arcp_span record;
     arcp__recording_call call;
     const size_t at = p->trace.at;
-    if (!peek(p, &record)) {
+    if (!next_record(p, &record)) {
         return;
     }
     if (!arcp__recording_read_call(record, &call)) {

@@ -313,7 +313,7 @@ arcp_status arcp_agent_chunk(arcp_agent_call *call, arcp_span bytes, bool more, 
 /* Appends the payload of a reply, or returns the error in it. */
 static arcp_status read_reply(arcp_agent_call *call, arcp_buf *reply, arcp_error *err)
 {
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     arcp__error_payload error;
     if (!call->has_reply ||
         arcp_json_scan(&call->json, arcp_buf_span(&call->reply), &limits, NULL) != ARCP_OK) {

@@ -4,7 +4,7 @@
 
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
-    const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     arcp_agent_call *call = arcp__alloc(sizeof(*call));
     bool is_made = call != NULL;
     if (call != NULL) {

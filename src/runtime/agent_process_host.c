@@ -5,7 +5,6 @@
  * with many jobs delays the others by only one start per job. Lines for a job in the queue are kept
  * for its program. */
 #include <assert.h>
-#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -173,7 +172,7 @@ static void write_line(const process_job *pj, arcp_span line)
 static void write_plain_input(const process_job *pj, arcp_span start)
 {
     arcp_json json = ARCP__JSON_INIT;
-    const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     arcp_buf scratch = arcp_buf_init();
     arcp_span input = {NULL, 0};
     bool is_read = arcp_json_scan(&json, start, &limits, NULL) == ARCP_OK;

@@ -171,7 +171,7 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
     arcp__agent_inbox *inbox = &runtime->inbox;
     inbox->threads_max =
         options->agent_threads == 0 ? AGENT_THREADS_DEFAULT : options->agent_threads;
-    inbox->threads = arcp__alloc_array(inbox->threads_max, sizeof(*inbox->threads));
+    inbox->threads = arcp__alloc_array(inbox->threads_max, sizeof *inbox->threads);
     runtime->name = copy_or(options->name, "arcpd");
     runtime->version = copy_or(options->version, ARCP_VERSION_STRING);
     runtime->authenticator = arcp__authenticator_new(&owner, options->token_questions_max == 0
@@ -264,7 +264,7 @@ arcp_status arcp_runtime_new(struct uv_loop_s *loop, const arcp_runtime_options 
     if (status != ARCP_OK) {
         return status;
     }
-    arcp_runtime *runtime = arcp__alloc(sizeof(*runtime));
+    arcp_runtime *runtime = arcp__alloc(sizeof *runtime);
     if (runtime == NULL) {
         if (options.store != NULL) {
             options.store->ops->close(options.store);
@@ -344,7 +344,7 @@ arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *given
     if (agent.run == NULL) {
         return arcp_error_set(err, ARCP_E_USAGE, "arcp_agent.run must not be NULL");
     }
-    arcp__agent_entry *entry = arcp__alloc(sizeof(*entry));
+    arcp__agent_entry *entry = arcp__alloc(sizeof *entry);
     if (entry == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -171,7 +171,7 @@ arcp_status arcp__message_read_payload(arcp__context *context, arcp__message *me
 bool arcp__message_read(arcp__context *context, arcp_span frame, arcp__message *out)
 {
     /* The frame was read before: limits that were lowered since do not apply. */
-    const arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     return arcp__context_read_frame(context, frame, &limits, &out->envelope, NULL) == ARCP_OK &&
            arcp__message_read_payload(context, out, NULL) == ARCP_OK;
 }

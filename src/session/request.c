@@ -168,7 +168,7 @@ static void answer_again(arcp__sessions *sessions, arcp__session *session, uint6
     const arcp_span kept = arcp_span_first(answer, answer.size - cached->end_size);
     const arcp_span end = arcp_span_from(answer, kept.size);
     arcp_json json = ARCP__JSON_INIT;
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     arcp_buf scratch = arcp_buf_init();
     arcp_buf frame = arcp_buf_init();
     shown_job shown = {0};

@@ -91,7 +91,7 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
         return;
     }
     arcp_json json = ARCP__JSON_INIT;
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     if (arcp_json_scan(&json, accepted, &limits, NULL) != ARCP_OK) {
         arcp__json_fini(&json);
         out->failed = true; /* it is valid JSON, so only memory can be missing */

@@ -26,7 +26,7 @@ static void dump_link(const arcp__link *link, arcp__dump *dump)
     arcp__put_bool(&writer, "input_over", link->input_over);
     arcp__dump_timer(dump, &writer, "hello_timeout_in_ms", &link->hello_timer);
     arcp__dump_timer(dump, &writer, "pause_ends_in_ms", &link->throttle_timer);
-    arcp__dump_waits(&writer);
+    arcp__dump_begin_waits(&writer);
     arcp__port_dump_wait(&link->port, &writer);
     if (link->port.is_closed) {
         arcp__dump_wait(&writer, "the end of its connection");
@@ -68,7 +68,7 @@ static void dump_backlog(const arcp__sessions *sessions, const arcp__session *se
 static void dump_waits(const arcp__sessions *sessions, const arcp__session *session,
                        arcp_json_writer *writer)
 {
-    arcp__dump_waits(writer);
+    arcp__dump_begin_waits(writer);
     switch (session->state) {
     case ARCP__SESSION_LOADING:
         arcp__dump_wait(writer, "its index from the store");
@@ -137,7 +137,7 @@ static void dump_request(const arcp__request *request, arcp__dump *dump)
     arcp__put_cstr(&writer, "type", arcp_message_type_name(request->type));
     arcp__put_bool(&writer, "answered", request->answered);
     arcp__put_u64(&writer, "held_bytes", request->held.size);
-    arcp__dump_waits(&writer);
+    arcp__dump_begin_waits(&writer);
     if (request->session->submitter.waits_for != NULL && request == request->session->submits) {
         arcp__dump_wait(&writer, "another submit with the same idempotency key");
     } else if (request->held.size != 0 || request != request->session->submits) {
@@ -165,7 +165,7 @@ static void dump_subscription(const arcp__observation *at, arcp__dump *dump)
         arcp__put_u64(&writer, "next_event", at->next_position);
         arcp__put_u64(&writer, "events", job->stream->next);
     }
-    arcp__dump_waits(&writer);
+    arcp__dump_begin_waits(&writer);
     if (at->read != NULL) {
         arcp__dump_wait(&writer, "a page of the job's history from the store");
     } else if (at->observer.is_live && !arcp__job_has_ended(job)) {

@@ -52,12 +52,12 @@ bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
         size_t used = session->run_end - session->run_first;
         if (session->run_first > session->run_capacity / 2) {
             memmove(session->runs, session->runs + session->run_first,
-                    used * sizeof(*session->runs));
+                    used * sizeof *session->runs);
             session->run_first = 0;
             session->run_end = used;
         } else {
             size_t capacity = session->run_capacity == 0 ? 4 : session->run_capacity * 2;
-            arcp__run *runs = arcp__realloc_array(session->runs, capacity, sizeof(*runs));
+            arcp__run *runs = arcp__realloc_array(session->runs, capacity, sizeof *runs);
             if (runs == NULL) {
                 return false;
             }
@@ -143,9 +143,9 @@ static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
         /* The index is about to lose this run of the job, so the observation's row must have its
          * end. */
         const uint64_t end = run->first_position + run->count;
-        const bool row_says = arcp__observation_is_owner(at) && job->last_seq != 0;
+        const bool row_has_end = arcp__observation_is_owner(at) && job->last_seq != 0;
         const bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
-        if (sessions->log->options.keeps_rows && !row_says) {
+        if (sessions->log->options.keeps_rows && !row_has_end) {
             arcp__observation_moved(at, end);
         }
         if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
@@ -356,7 +356,7 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     }
     for (size_t record = 0; record < page->count; record++) {
         uint32_t size = (uint32_t)page->records[record].size;
-        arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof(size)));
+        arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof size));
         arcp_buf_append(&session->read_bytes, page->records[record]);
     }
     arcp__context_check_text(sessions->context, &session->read_bytes);
@@ -371,9 +371,9 @@ static bool take_read(arcp__session *session, uint64_t seq, arcp_span *record)
         return false;
     }
     uint32_t size = 0;
-    memcpy(&size, session->read_bytes.data + session->read_at, sizeof(size));
-    *record = arcp_span_make(session->read_bytes.data + session->read_at + sizeof(size), size);
-    session->read_at += sizeof(size) + size;
+    memcpy(&size, session->read_bytes.data + session->read_at, sizeof size);
+    *record = arcp_span_make(session->read_bytes.data + session->read_at + sizeof size, size);
+    session->read_at += sizeof size + size;
     session->read_next_seq++;
     return true;
 }
@@ -409,7 +409,7 @@ static void append_adapted(const arcp__peer_profile *profile, arcp_span record, 
                            arcp_buf *out)
 {
     arcp_json json = ARCP__JSON_INIT;
-    arcp_json_limits limits = {512, 1000000, SIZE_MAX};
+    const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
     end_record end = {ARCP_JSON_ABSENT, ARCP_JSON_ABSENT, ARCP_JSON_ABSENT};
     arcp_span rest = arcp_span_from(record, 1);
     arcp_span result = {NULL, 0};
@@ -449,7 +449,7 @@ void arcp__session_format_frame(arcp__sessions *sessions, const arcp__session *s
 {
     static const char open[] = "{\"arcp\":\"1.1\",\"session_id\":\"";
     (void)arcp_buf_reserve(out, record.size + 128);
-    arcp_buf_append(out, arcp_span_make(open, sizeof(open) - 1));
+    arcp_buf_append(out, arcp_span_make(open, sizeof open - 1));
     arcp_buf_append_cstr(out, session->id);
     arcp_buf_append(out, ARCP_SPAN_LITERAL("\",\"event_seq\":"));
     arcp_buf_append_u64(out, seq);

@@ -1,6 +1,5 @@
 #include "store/sqlite_connection.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 static const char *const statement_texts[] = {

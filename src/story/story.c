@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <arcp/time.h>
-
 #include "base/random.h"
 #include "base/timestamp.h"
 #include "cli/cli.h"

@@ -80,8 +80,8 @@ void arcp__web_exchange_drop(arcp__web_exchange *exchange)
     }
     arcp__stream_close(&exchange->stream);
     arcp__web_exchange_leave(exchange);
-    if (route != NULL && !exchange->is_complete && route->gone != NULL) {
-        route->gone(exchange->server->options.user, exchange);
+    if (route != NULL && !exchange->is_complete && route->dropped != NULL) {
+        route->dropped(exchange->server->options.user, exchange);
     }
 }
 
@@ -139,7 +139,7 @@ static void evict(void *user, const char *why)
     if (!is_between && exchange->busy == 0) {
         status = answer_unavailable(exchange->stream, why);
     }
-    memcpy(peer, exchange->peer, sizeof(peer));
+    memcpy(peer, exchange->peer, sizeof peer);
     exchange->is_answered = true;
     arcp__web_head_fini(&exchange->head); /* frees its memory before the handles are closed */
     arcp__web_exchange_drop(exchange);
@@ -250,8 +250,8 @@ static void refuse(arcp__web_exchange *exchange, int status, const char *why)
     }
     exchange->stage = IN_ANSWER;
     exchange->route = NULL;
-    if (route != NULL && route->gone != NULL) {
-        route->gone(exchange->server->options.user, exchange);
+    if (route != NULL && route->dropped != NULL) {
+        route->dropped(exchange->server->options.user, exchange);
     }
     if (exchange->stream != NULL) {
         arcp__web_exchange_respond(exchange, &response);
@@ -504,13 +504,13 @@ void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *stream,
                              const struct sockaddr_storage *address)
 {
     const struct in6_addr peer_address = arcp__socket_peer(address);
-    arcp__web_exchange *exchange = arcp__alloc(sizeof(*exchange));
+    arcp__web_exchange *exchange = arcp__alloc(sizeof *exchange);
     const char *why = "out of memory";
     arcp_error err = {0};
     arcp__authority peer;
     char name[ARCP__WEB_PEER_NAME_MAX];
     arcp__socket_authority(address, &peer);
-    arcp__authority_format(&peer, name, sizeof(name));
+    arcp__authority_format(&peer, name, sizeof name);
     if (exchange == NULL || !arcp__admission_enter(server->options.admission, &peer_address, evict,
                                                    exchange, &exchange->counted, &why)) {
         const int status = server->tls == NULL ? answer_unavailable(stream, why) : 0;
@@ -532,7 +532,7 @@ void arcp__web_exchange_open(arcp__web_server *server, arcp__stream *stream,
     exchange->stream = stream;
     exchange->task.run = run_task;
     exchange->is_local = arcp__authority_is_loopback(&peer);
-    memcpy(exchange->peer, name, sizeof(name));
+    memcpy(exchange->peer, name, sizeof name);
     server->references++;
     arcp__web_head_init(&exchange->head, ARCP__WEB_REQUEST, server->options.head_bytes_max);
     uv_timer_init(server->handle.loop, &exchange->timer); /* cannot fail */

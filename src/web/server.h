@@ -49,7 +49,7 @@ typedef struct arcp__web_route {
     void (*drained)(void *user, arcp__web_exchange *exchange);
     /* The connection ended before the response was complete, or the body could not be read: the
      * exchange must not be used any more. NULL if `begin` always responds. */
-    void (*gone)(void *user, arcp__web_exchange *exchange);
+    void (*dropped)(void *user, arcp__web_exchange *exchange);
 } arcp__web_route;
 
 /* The route for a complete request head, or NULL; then *refusal is the response. Host and Origin
@@ -91,7 +91,7 @@ const arcp__authority *arcp__web_server_authority(const arcp__web_server *server
 /* Reads certificate and key again, for new connections. On failure the old ones stay in use. */
 ARCP_MUST_CHECK arcp_status arcp__web_server_reload(arcp__web_server *server, arcp_error *err);
 
-/* Closes the server and its connections; only `gone` and `freed` are called afterwards. */
+/* Closes the server and its connections; only `dropped` and `freed` are called afterwards. */
 void arcp__web_server_close(arcp__web_server *server);
 
 /* ---- for routes ----------------------------------------------------------------------- */

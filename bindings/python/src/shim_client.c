@@ -109,7 +109,12 @@ int py_client_session_state(arcp_client *client, py_session_state *out, py_error
     const int first = py__take(&id, &out->session_id);
     const int second = py__take(&token, &out->resume_token);
     arcp_buf_fini(&storage);
-    return first == PY_OK && second == PY_OK ? PY_OK : py__no_memory(error);
+    if (first != PY_OK || second != PY_OK) {
+        py_owned_free(&out->session_id);
+        py_owned_free(&out->resume_token);
+        return py__no_memory(error);
+    }
+    return PY_OK;
 }
 
 /* ---- requests ---- */
