@@ -1,0 +1,232 @@
+/* The plan of a sandbox: which lines of a lease a host enforces, how exactly, and by what.
+ *
+ * A plan is compiled from a lease, the configuration of the agent, and what the host can do. The
+ * program arcp-sandbox gets it as text and carries it out literally. What the host cannot express is
+ * granted less, never more: every line has a verdict, and a note that says why it is not exact.
+ *
+ * Pure: no file is looked at, no clock, no global. The same request gives the same bytes. Any
+ * thread. */
+#ifndef ARCP_SANDBOX_SANDBOX_H
+#define ARCP_SANDBOX_SANDBOX_H
+
+#include <arcp/buf.h>
+#include <arcp/error.h>
+#include <arcp/gate.h>
+#include <arcp/lease.h>
+
+#include "core/capability.h"
+
+/* What arcp-sandbox found that it can do here: 0 is no, 1 yes, a number where the row says so. */
+typedef enum arcp__sandbox_ability {
+#define ARCP_SANDBOX_ABILITY(id, name, kind, lost, remedy) ARCP__SANDBOX_ABILITY_##id,
+#include "sandbox/sandbox_ability.def"
+#undef ARCP_SANDBOX_ABILITY
+    ARCP__SANDBOX_ABILITY_COUNT
+} arcp__sandbox_ability;
+
+typedef struct arcp__sandbox_abilities {
+    uint32_t values[ARCP__SANDBOX_ABILITY_COUNT];
+} arcp__sandbox_abilities;
+
+typedef enum arcp__sandbox_level {
+    ARCP__SANDBOX_LEVEL_NONE = 0, /* nothing can be started confined */
+    ARCP__SANDBOX_LEVEL_LANDLOCK, /* no namespaces of its own */
+    ARCP__SANDBOX_LEVEL_FULL,
+    ARCP__SANDBOX_LEVEL_COUNT
+} arcp__sandbox_level;
+
+/* The order is that of enforce.min: a line is admitted when its verdict is not above the minimum;
+ * REFUSED counts as UNDER there. */
+typedef enum arcp__sandbox_verdict {
+#define ARCP_SANDBOX_VERDICT(id, name, text) ARCP__SANDBOX_VERDICT_##id,
+#include "sandbox/sandbox_verdict.def"
+#undef ARCP_SANDBOX_VERDICT
+    ARCP__SANDBOX_VERDICT_COUNT
+} arcp__sandbox_verdict;
+
+typedef enum arcp__sandbox_mechanism {
+#define ARCP_SANDBOX_MECHANISM(id, name, text) ARCP__SANDBOX_MECHANISM_##id,
+#include "sandbox/sandbox_mechanism.def"
+#undef ARCP_SANDBOX_MECHANISM
+    ARCP__SANDBOX_MECHANISM_COUNT
+} arcp__sandbox_mechanism;
+
+/* Why a line is not exact, or what a reader must know; NONE has no text. */
+typedef enum arcp__sandbox_note {
+#define ARCP_SANDBOX_NOTE(id, name, text) ARCP__SANDBOX_NOTE_##id,
+#include "sandbox/sandbox_note.def"
+#undef ARCP_SANDBOX_NOTE
+    ARCP__SANDBOX_NOTE_COUNT
+} arcp__sandbox_note;
+
+/* What is started. */
+typedef enum arcp__sandbox_origin {
+    ARCP__SANDBOX_ORIGIN_JOB, /* an agent's process, for one job */
+    ARCP__SANDBOX_ORIGIN_RUN, /* the command of `arcp run` */
+    ARCP__SANDBOX_ORIGIN_COUNT
+} arcp__sandbox_origin;
+
+/* Whether the `.git` at the root of a writable tree is protected. */
+typedef enum arcp__sandbox_protect {
+    ARCP__SANDBOX_PROTECT_NONE,
+    ARCP__SANDBOX_PROTECT_COMMITS, /* hooks and config are read-only; commit works */
+    ARCP__SANDBOX_PROTECT_STRICT,  /* the whole .git is read-only */
+    ARCP__SANDBOX_PROTECT_COUNT
+} arcp__sandbox_protect;
+
+typedef struct arcp__sandbox_limits {
+    uint64_t scratch_bytes; /* /tmp, HOME and /dev/shm together */
+    uint32_t pids;
+} arcp__sandbox_limits;
+
+#define ARCP__SANDBOX_EXEMPT_MAX 32
+
+/* Everything is borrowed during the call. Paths are absolute and canonical (LEASES: no `.`, `..`,
+ * empty segment or slash at the end), as bytes. */
+typedef struct arcp__sandbox_request {
+    const arcp_lease *lease;
+    arcp__sandbox_origin origin;
+    arcp_span cwd;     /* of relative patterns and of the program, on the host */
+    bool cwd_is_fresh; /* made for this job: writable, seen as /job at level full */
+    arcp_span home;    /* HOME inside */
+    /* Files and directories that the program may read and execute whatever its lease says: what its
+     * command needs (launch finds these) and what the operator added. */
+    const arcp_span *bases;
+    size_t base_count;
+    /* The runtime's own files and directories: never granted. */
+    const arcp_span *own;
+    size_t own_count;
+    arcp__sandbox_protect protect;
+    arcp__sandbox_limits limits;
+    arcp__sandbox_abilities abilities;
+    arcp__sandbox_verdict min; /* EXACT, UNDER or ADVISORY: lines below it refuse the plan */
+    /* Capabilities that `min` does not apply to; one that ends with '.' is a prefix. */
+    const arcp_span *exempt;
+    size_t exempt_count;
+    bool tls_terminate;
+    bool has_terminal; /* stdin is one: /dev/tty is there */
+} arcp__sandbox_request;
+
+/* The lines of a report, in the order of the lease; then those that the operator gave. */
+typedef struct arcp__sandbox_line {
+    arcp_span capability; /* "base" and "limit" for lines that are not of the lease */
+    arcp_span pattern;
+    arcp__sandbox_verdict verdict;
+    arcp__sandbox_mechanism mechanism;
+    arcp__sandbox_note note;
+} arcp__sandbox_line;
+
+/* How a path of the host gets into the view (level full). In the order in which they are mounted,
+ * parents first. */
+typedef enum arcp__sandbox_mount_kind {
+    ARCP__SANDBOX_MOUNT_ROOT,    /* the host's whole tree is the root (a lease of `/` `**`) */
+    ARCP__SANDBOX_MOUNT_BASE,    /* of the host's system: a link is copied, absence is accepted */
+    ARCP__SANDBOX_MOUNT_ETC,     /* the prepared /etc; made by the helper's starter */
+    ARCP__SANDBOX_MOUNT_TREE,    /* a directory that the lease grants; must exist */
+    ARCP__SANDBOX_MOUNT_FILE,    /* a file that the lease grants; absence is reported */
+    ARCP__SANDBOX_MOUNT_PRIVATE, /* an empty directory of the scratch file system */
+    ARCP__SANDBOX_MOUNT_FRESH,   /* the job's own directory */
+    ARCP__SANDBOX_MOUNT_PIN,     /* a directory bound on itself, so that it cannot be renamed */
+    ARCP__SANDBOX_MOUNT_GIT,     /* the protection of TARGET/.git, when there is one */
+    ARCP__SANDBOX_MOUNT_COVER,   /* an empty read-only file or directory over what is there */
+    ARCP__SANDBOX_MOUNT_KIND_COUNT
+} arcp__sandbox_mount_kind;
+
+typedef struct arcp__sandbox_mount {
+    arcp__sandbox_mount_kind kind;
+    arcp_span source; /* on the host; empty when the sandbox makes it */
+    arcp_span target; /* inside */
+    bool is_writable;
+} arcp__sandbox_mount;
+
+/* Rights of a Landlock rule. */
+enum {
+    ARCP__SANDBOX_READ = 1,    /* open files and list directories */
+    ARCP__SANDBOX_EXECUTE = 2, /* execute files */
+    ARCP__SANDBOX_WRITE = 4,   /* write, truncate, create, remove, rename */
+};
+
+/* The path is one inside the sandbox; an absent one is skipped. The rights are of it and of
+ * everything below it. */
+typedef struct arcp__sandbox_rule {
+    arcp_span path;
+    uint32_t rights;
+} arcp__sandbox_rule;
+
+/* Why the plan must not be started. */
+typedef enum arcp__sandbox_refusal {
+    ARCP__SANDBOX_REFUSAL_NONE,
+    ARCP__SANDBOX_REFUSAL_LEVEL, /* the host's level is NONE: AGENT_NOT_AVAILABLE */
+    ARCP__SANDBOX_REFUSAL_LINE,  /* a line is below the minimum: PERMISSION_DENIED */
+    ARCP__SANDBOX_REFUSAL_COUNT
+} arcp__sandbox_refusal;
+
+/* Immutable. One allocation holds all arrays and texts. */
+typedef struct arcp__sandbox_plan {
+    arcp__sandbox_origin origin;
+    arcp__sandbox_level level;
+    arcp__sandbox_refusal refusal;
+    size_t refused_line; /* REFUSAL_LINE: index in lines */
+    arcp__sandbox_verdict min;
+    const arcp__sandbox_line *lines;
+    size_t line_count;
+    size_t lease_line_count; /* the first of lines: those of the lease */
+    const arcp__sandbox_mount *mounts;
+    size_t mount_count;
+    const arcp__sandbox_rule *rules;
+    size_t rule_count;
+    /* What the broker decides by: absolute patterns, those of trees and files included. */
+    const arcp_span *reads, *writes;
+    size_t read_count, write_count;
+    const uint16_t *ports; /* TCP ports that egress listens on inside; none: no network at all */
+    size_t port_count;
+    arcp_span cwd; /* inside */
+    arcp_span home;
+    arcp__sandbox_protect protect;
+    arcp__sandbox_limits limits;
+    bool has_terminal;
+} arcp__sandbox_plan;
+
+/* Compiles. ARCP_E_NO_MEMORY, ARCP_E_USAGE for a path that is not canonical. A plan that is refused
+ * is ARCP_OK: ask plan->refusal. The caller frees *out. */
+ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_new(const arcp__sandbox_request *request,
+                                                   arcp__sandbox_plan **out, arcp_error *err);
+void arcp__sandbox_plan_free(arcp__sandbox_plan *plan); /* NULL is accepted */
+
+/* The plan as a versioned JSON text, for arcp-sandbox, and back. decode(encode(x)) = x, and
+ * encode(decode(t)) = t for every text that decode accepts. ARCP_E_INVALID_REQUEST names the member
+ * that is wrong; ARCP_E_NO_MEMORY. */
+void arcp__sandbox_plan_encode(const arcp__sandbox_plan *plan, arcp_buf *out);
+ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_decode(arcp_span text, arcp__sandbox_plan **out,
+                                                      arcp_error *err);
+
+/* Whether a program under the plan can perform this operation on a canonical absolute path or URL,
+ * as far as plan and kernel decide, given that nothing on the host is a symbolic link. The base and
+ * private directories do not count: the question is what the lease's lines admit. */
+ARCP_MUST_CHECK bool arcp__sandbox_admits(const arcp__sandbox_plan *plan,
+                                          arcp__capability capability, arcp_span target);
+
+/* The table of `arcp lease explain --enforce` (columns, then the last line with level and counts),
+ * and the same as the members of an object in JSON: level, lines, base, limits, min, runs. Bytes of
+ * patterns that are not printable are escaped as \xNN. */
+void arcp__sandbox_report_table(const arcp__sandbox_plan *plan, arcp_buf *out);
+void arcp__sandbox_report_json(const arcp__sandbox_plan *plan, arcp_buf *out);
+
+/* The abilities as text: the JSON object that `arcp-sandbox --probe` prints, {"userns": 1, ...}.
+ * decode accepts missing members as 0 and unknown ones (of another release); ARCP_E_INVALID_REQUEST.
+ */
+void arcp__sandbox_abilities_encode(const arcp__sandbox_abilities *abilities, arcp_buf *out);
+ARCP_MUST_CHECK arcp_status arcp__sandbox_abilities_decode(arcp_span text,
+                                                           arcp__sandbox_abilities *out,
+                                                           arcp_error *err);
+/* Takes away what a list names ("userns,notify", the value of ARCP_SANDBOX_WITHOUT; NULL: nothing).
+ * Can only narrow. False: a name is unknown. */
+ARCP_MUST_CHECK bool arcp__sandbox_abilities_remove(arcp__sandbox_abilities *abilities,
+                                                    const char *names);
+arcp__sandbox_level arcp__sandbox_level_of(const arcp__sandbox_abilities *abilities);
+
+const char *arcp__sandbox_level_name(arcp__sandbox_level level);       /* "full"; static */
+const char *arcp__sandbox_verdict_name(arcp__sandbox_verdict verdict); /* "exact"; static */
+const char *arcp__sandbox_note_text(arcp__sandbox_note note); /* a sentence, or ""; static */
+
+#endif
