@@ -147,10 +147,12 @@ enum {
 };
 
 /* The path is one inside the sandbox; an absent one is skipped. The rights are of it and of
- * everything below it. */
+ * everything below it. A rule of a literal pattern is of a file: Landlock cannot grant a directory
+ * without all that is in it, so a directory at that path gets nothing. */
 typedef struct arcp__sandbox_rule {
     arcp_span path;
     uint32_t rights;
+    bool is_file;
 } arcp__sandbox_rule;
 
 /* Why the plan must not be started. */
@@ -165,6 +167,7 @@ typedef enum arcp__sandbox_refusal {
 typedef struct arcp__sandbox_plan {
     arcp__sandbox_origin origin;
     arcp__sandbox_level level;
+    arcp__sandbox_abilities abilities; /* of the request: the helper uses no other */
     arcp__sandbox_refusal refusal;
     size_t refused_line; /* REFUSAL_LINE: index in lines */
     arcp__sandbox_verdict min;
