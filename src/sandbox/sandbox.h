@@ -1,8 +1,8 @@
 /* The plan of a sandbox: which lines of a lease a host enforces, how exactly, and by what.
  *
  * A plan is compiled from a lease, the configuration of the agent, and what the host can do. The
- * program arcp-sandbox gets it as text and carries it out literally. What the host cannot express is
- * granted less, never more: every line has a verdict, and a note that says why it is not exact.
+ * program arcp-sandbox gets it as text and carries it out literally. What the host cannot express
+ * is granted less, never more: every line has a verdict, and a note that says why it is not exact.
  *
  * Pure: no file is looked at, no clock, no global. The same request gives the same bytes. Any
  * thread. */
@@ -216,7 +216,8 @@ void arcp__sandbox_report_table(const arcp__sandbox_plan *plan, arcp_buf *out);
 void arcp__sandbox_report_json(const arcp__sandbox_plan *plan, arcp_buf *out);
 
 /* The abilities as text: the JSON object that `arcp-sandbox --probe` prints, {"userns": 1, ...}.
- * decode accepts missing members as 0 and unknown ones (of another release); ARCP_E_INVALID_REQUEST.
+ * decode accepts missing members as 0 and unknown ones (of another release);
+ * ARCP_E_INVALID_REQUEST.
  */
 void arcp__sandbox_abilities_encode(const arcp__sandbox_abilities *abilities, arcp_buf *out);
 ARCP_MUST_CHECK arcp_status arcp__sandbox_abilities_decode(arcp_span text,
