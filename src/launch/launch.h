@@ -5,6 +5,14 @@
 
 #include <arcp/sys/launcher.h>
 
+#define ARCP__LAUNCH_PATH_MAX 8192
+
+/* Finds a program as execvp would, but in the directories of `path` (the value of PATH; NULL: a
+ * default). A name with a slash is only made absolute: whether it exists is not checked.
+ * ARCP_E_USAGE, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__launch_find(const char *name, const char *path,
+                                              char out[ARCP__LAUNCH_PATH_MAX], arcp_error *err);
+
 /* Checks that the program of a command can be found and that the user (NULL: ours) exists, which
  * can change until the start. ARCP_E_USAGE names the missing path or user; or ARCP_E_IO,
  * ARCP_E_NO_MEMORY. */

@@ -35,37 +35,32 @@ static const char *value_of(const char *const *env, const char *name)
     return NULL;
 }
 
-/* Finds the program as execvp would, but in the child's PATH and before the child exists. */
-static arcp_status find_program(arcp__launch_plan *plan, const char *const *argv,
-                                const char *const *env, arcp_error *err)
+arcp_status arcp__launch_find(const char *name, const char *path, char out[ARCP__LAUNCH_PATH_MAX],
+                              arcp_error *err)
 {
-    const char *name = argv[0];
     char here[4096] = "";
     if (name == NULL || name[0] == '\0') {
         return arcp_error_set(err, ARCP_E_USAGE, "the command is empty");
     }
     if (strchr(name, '/') != NULL) {
         const bool is_relative = name[0] != '/';
-        if (is_relative && getcwd(here, sizeof(here)) == NULL) {
+        if (is_relative && getcwd(here, sizeof here) == NULL) {
             return arcp_error_set(err, ARCP_E_IO, "cannot get the current directory: %s",
                                   strerror(errno));
         }
-        int written = snprintf(plan->program, sizeof(plan->program), "%s%s%s", here,
-                               is_relative ? "/" : "", name);
-        return written > 0 && (size_t)written < sizeof(plan->program)
+        const int written =
+            snprintf(out, ARCP__LAUNCH_PATH_MAX, "%s%s%s", here, is_relative ? "/" : "", name);
+        return written > 0 && written < ARCP__LAUNCH_PATH_MAX
                    ? ARCP_OK
                    : arcp_error_set(err, ARCP_E_USAGE, "the program's path is too long: %s", name);
     }
-    const char *path = value_of(env, "PATH");
     if (path == NULL) {
         path = "/usr/local/bin:/usr/bin:/bin";
     }
     while (*path != '\0') {
-        size_t size = strcspn(path, ":");
-        int written =
-            snprintf(plan->program, sizeof(plan->program), "%.*s/%s", (int)size, path, name);
-        if (path[0] == '/' && written > 0 && (size_t)written < sizeof(plan->program) &&
-            is_program(plan->program)) {
+        const size_t size = strcspn(path, ":");
+        const int written = snprintf(out, ARCP__LAUNCH_PATH_MAX, "%.*s/%s", (int)size, path, name);
+        if (path[0] == '/' && written > 0 && written < ARCP__LAUNCH_PATH_MAX && is_program(out)) {
             return ARCP_OK;
         }
         path += size + (path[size] == ':');
@@ -105,7 +100,7 @@ arcp_status arcp__launch_check(const char *const *argv, const char *const *env, 
                                arcp_error *err)
 {
     arcp__launch_plan plan = {.orders_fd = -1};
-    arcp_status status = find_program(&plan, argv, env, err);
+    arcp_status status = arcp__launch_find(argv[0], value_of(env, "PATH"), plan.program, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -244,7 +239,8 @@ arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_sp
         .parent = getpid(),
         .error_fd = -1,
     };
-    arcp_status status = find_program(plan, spec->argv, spec->env, err);
+    arcp_status status =
+        arcp__launch_find(spec->argv[0], value_of(spec->env, "PATH"), plan->program, err);
     if (status == ARCP_OK && spec->user != NULL) {
         status = find_user(plan, spec->user, err);
         status = status == ARCP_OK ? use_helper(plan, helper, err) : status;

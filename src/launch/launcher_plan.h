@@ -5,10 +5,12 @@
 #include <arcp/buf.h>
 #include <arcp/sys/launcher.h>
 
+#include "launch/launch.h"
 #include "launch/launcher_child.h"
 
 typedef struct arcp__launch_plan {
-    char program[8192]; /* an absolute path, because the child changes its directory before exec */
+    /* An absolute path, because the child changes its directory before exec. */
+    char program[ARCP__LAUNCH_PATH_MAX];
     gid_t groups[ARCP__LAUNCH_GROUPS_MAX];
     arcp__launch_child child; /* executes the program, or the helper */
     arcp__launch_files files; /* the launcher sets the error pipe */
