@@ -6,17 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "launch/sandbox_helper/helper_assembly.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/sandbox_syscall.h"
-
-struct sock_filter;
 
 /* What differs between filters. All zero is the closest one that a confined program can have:
  * level none is treated as level landlock. */
 typedef struct arcp__helper_filter {
     arcp__sandbox_level level;
-    uint32_t
-        landlock; /* version of Landlock; level landlock: what it cannot deny, the filter does */
+    /* The version of Landlock. At level landlock the filter denies what an old one cannot. */
+    uint32_t landlock;
     /* A broker answers the calls of ARCP__SANDBOX_TRAP_FILES (and OWNER at level landlock). */
     bool has_broker;
     /* ... and of TRAP_NAMES: the plan has patterns that only the broker can grant. */
@@ -37,9 +36,6 @@ int arcp__helper_filter_install(const arcp__helper_filter *what, int *listener);
 /* The monitor's filter: no execve, new process (threads are allowed), ptrace, mount, namespace, new
  * socket or privilege; openat2, process_vm_readv and pidfd_getfd stay for the broker. */
 int arcp__helper_filter_monitor(void);
-
-/* More instructions than any filter has. */
-#define ARCP__HELPER_FILTER_MAX 2048
 
 /* Writes the filter for a machine into `out`, which has room for ARCP__HELPER_FILTER_MAX, and
  * returns its length. Pure: the same on every machine. */

@@ -15,16 +15,17 @@ uint32_t arcp__helper_landlock_version(void);
  * cannot express is denied.
  *
  * The rules are
- *   - plan->rules; a rule whose path is absent is skipped, a symbolic link at its end is not
- * followed (ELOOP);
+ *   - plan->rules; one whose path is absent is skipped, and so is a directory under is_file. A
+ *     path with a symbolic link in it is skipped when another rule has the real path with the
+ *     same rights, else ELOOP;
  *   - of plan->mounts, by their targets: PRIVATE and FRESH everything, BASE and ETC reading and
- *     executing (absent ones are skipped). Other kinds give nothing: their rules are in
- * plan->rules;
+ *     executing (absent ones and links are skipped). Other kinds give nothing: their rules are in
+ *     plan->rules;
  *   - /proc reading;
- *   - level full: /dev (the sandbox's own) reading, writing and ioctl; / listing when no rule
- *     of the plan writes without reading (a rule is of all below it, too);
- *   - level landlock: /dev/null, zero, full, random, urandom reading and writing; tty when the plan
- *     has a terminal. No pseudoterminals: /dev/pts has those of the user, too.
+ *   - level full: /dev (the sandbox's own) reading, writing and ioctl; / listing when no rule of
+ *     the plan writes without reading (a rule is of all below it, too);
+ *   - level landlock: /dev/null, zero, full, random, urandom reading and writing; tty when the
+ *     plan has a terminal. No pseudoterminals: /dev/pts has those of the user, too.
  * Nothing admits devices to be made, or ioctl of devices outside /dev.
  *
  * Signals and abstract sockets to processes outside are denied from version 6. At level landlock

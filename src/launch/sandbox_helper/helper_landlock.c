@@ -1,0 +1,241 @@
+#include "launch/sandbox_helper/helper_landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launch/sandbox_helper/landlock_abi.h"
+
+#define OF_FILES                                                                                   \
+    (LANDLOCK_EXECUTE | LANDLOCK_WRITE_FILE | LANDLOCK_READ_FILE | LANDLOCK_TRUNCATE |             \
+     LANDLOCK_IOCTL_DEV)
+
+#define READING (LANDLOCK_READ_FILE | LANDLOCK_READ_DIR)
+/* No devices: MAKE_CHAR and MAKE_BLOCK are never admitted. */
+#define WRITING                                                                                    \
+    (LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE |        \
+     LANDLOCK_MAKE_DIR | LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK | LANDLOCK_MAKE_FIFO |             \
+     LANDLOCK_MAKE_SYM | LANDLOCK_REFER)
+#define OF_A_DEVICE (LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE)
+
+/* What each version can deny: the rights that it brought, and those before it. */
+static uint64_t handled_by(uint32_t version)
+{
+    uint64_t rights = LANDLOCK_EXECUTE | READING |
+                      (WRITING & ~LANDLOCK_REFER & ~LANDLOCK_TRUNCATE) | LANDLOCK_MAKE_CHAR |
+                      LANDLOCK_MAKE_BLOCK;
+    if (version >= 2) {
+        rights |= LANDLOCK_REFER;
+    }
+    if (version >= 3) {
+        rights |= LANDLOCK_TRUNCATE;
+    }
+    if (version >= 5) {
+        rights |= LANDLOCK_IOCTL_DEV;
+    }
+    return rights;
+}
+
+typedef struct ruleset {
+    int fd;
+    uint64_t handled;
+} ruleset;
+
+/* Of the rule that was added last. */
+static char rule_path[PATH_MAX];
+
+/* Adds a rule; an absent path gives nothing, and neither does a directory when only a file may be
+ * there. 0 or an errno: ELOOP when there is a symbolic link anywhere in the path, because another
+ * program may have chosen what it names. */
+static int add(const ruleset *set, arcp_span path, uint64_t rights, bool must_be_file)
+{
+    if (path.size >= sizeof rule_path) {
+        return ENAMETOOLONG;
+    }
+    memcpy(rule_path, path.data, path.size);
+    rule_path[path.size] = '\0';
+    const struct open_how how = {
+        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    const int fd = (int)syscall(SYS_openat2, AT_FDCWD, rule_path, &how, sizeof how);
+    if (fd < 0) {
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    }
+    struct stat about;
+    int number = fstat(fd, &about) == 0 ? 0 : errno;
+    rights &= set->handled;
+    if (number == 0 && !S_ISDIR(about.st_mode)) {
+        rights &= OF_FILES;
+    } else if (must_be_file) {
+        rights = 0;
+    }
+    if (number == 0 && rights != 0) {
+        const landlock_path_beneath rule = {.allowed_access = rights, .parent_fd = fd};
+        if (syscall(LANDLOCK_ADD_RULE, set->fd, LANDLOCK_PATH_BENEATH, &rule, 0) != 0) {
+            number = errno;
+        }
+    }
+    (void)close(fd);
+    return number;
+}
+
+/* Whether the file that rule_path leads to, over its links, has a rule with these rights by its
+ * real name. Only then is the rule that names it by a link not needed. */
+static bool is_granted_by_name(const arcp__sandbox_plan *plan, uint32_t rights)
+{
+    char real[PATH_MAX];
+    if (realpath(rule_path, real) == NULL) {
+        return false;
+    }
+    const arcp_span path = arcp_span_cstr(real);
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        const arcp__sandbox_rule *rule = &plan->rules[i];
+        const bool is_below = arcp_span_starts_with(path, rule->path) && !rule->is_file &&
+                              (rule->path.size == 1 || path.size == rule->path.size ||
+                               path.data[rule->path.size] == '/');
+        if ((rule->rights & rights) == rights && (is_below || arcp_span_equal(path, rule->path))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_lease(const ruleset *set, const arcp__sandbox_plan *plan)
+{
+    int number = 0;
+    for (size_t i = 0; number == 0 && i < plan->rule_count; i++) {
+        const arcp__sandbox_rule *rule = &plan->rules[i];
+        const uint64_t rights =
+            ((rule->rights & ARCP__SANDBOX_READ) != 0 ? READING : 0) |
+            ((rule->rights & ARCP__SANDBOX_WRITE) != 0 ? WRITING : 0) |
+            ((rule->rights & ARCP__SANDBOX_EXECUTE) != 0 ? LANDLOCK_EXECUTE : 0);
+        number = add(set, rule->path, rights, rule->is_file);
+        if (number == ELOOP && is_granted_by_name(plan, rule->rights)) {
+            number = 0;
+        }
+    }
+    return number;
+}
+
+static int add_mount(const ruleset *set, const arcp__sandbox_mount *mount)
+{
+    switch (mount->kind) {
+    case ARCP__SANDBOX_MOUNT_PRIVATE:
+    case ARCP__SANDBOX_MOUNT_FRESH:
+        return add(set, mount->target, READING | WRITING | LANDLOCK_EXECUTE, false);
+    case ARCP__SANDBOX_MOUNT_BASE:
+    case ARCP__SANDBOX_MOUNT_ETC: {
+        const int number = add(set, mount->target, READING | LANDLOCK_EXECUTE, false);
+        /* A link of the host, copied: the directory that it leads to has a mount of its own. */
+        return number == ELOOP ? 0 : number;
+    }
+    case ARCP__SANDBOX_MOUNT_ROOT:
+    case ARCP__SANDBOX_MOUNT_TREE:
+    case ARCP__SANDBOX_MOUNT_FILE:
+    case ARCP__SANDBOX_MOUNT_PIN:
+    case ARCP__SANDBOX_MOUNT_GIT:
+    case ARCP__SANDBOX_MOUNT_COVER:
+    case ARCP__SANDBOX_MOUNT_KIND_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static int add_devices(const ruleset *set, const arcp__sandbox_plan *plan)
+{
+    static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+                                          "/dev/urandom"};
+    if (plan->level == ARCP__SANDBOX_LEVEL_FULL) {
+        return add(set, ARCP_SPAN_LITERAL("/dev"), OF_A_DEVICE | READING | LANDLOCK_IOCTL_DEV,
+                   false);
+    }
+    int number = 0;
+    for (size_t i = 0; number == 0 && i < sizeof devices / sizeof *devices; i++) {
+        number = add(set, arcp_span_cstr(devices[i]), OF_A_DEVICE, true);
+    }
+    if (number == 0 && plan->has_terminal) {
+        number = add(set, ARCP_SPAN_LITERAL("/dev/tty"), OF_A_DEVICE | LANDLOCK_IOCTL_DEV, true);
+    }
+    return number;
+}
+
+/* A rule of / is one of everything: names below a directory that is written only must not be
+ * listed. */
+static bool may_list_all(const arcp__sandbox_plan *plan)
+{
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        if ((plan->rules[i].rights & (ARCP__SANDBOX_READ | ARCP__SANDBOX_WRITE)) ==
+            ARCP__SANDBOX_WRITE) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        if (plan->mounts[i].kind == ARCP__SANDBOX_MOUNT_ROOT) {
+            return false;
+        }
+    }
+    return plan->level == ARCP__SANDBOX_LEVEL_FULL;
+}
+
+static int add_all(const ruleset *set, const arcp__sandbox_plan *plan)
+{
+    int number = add_lease(set, plan);
+    for (size_t i = 0; number == 0 && i < plan->mount_count; i++) {
+        number = add_mount(set, &plan->mounts[i]);
+    }
+    if (number == 0) {
+        number = add(set, ARCP_SPAN_LITERAL("/proc"), READING, false);
+    }
+    if (number == 0) {
+        number = add_devices(set, plan);
+    }
+    if (number == 0 && may_list_all(plan)) {
+        number = add(set, ARCP_SPAN_LITERAL("/"), LANDLOCK_READ_DIR, false);
+    }
+    return number;
+}
+
+uint32_t arcp__helper_landlock_version(void)
+{
+    const long version = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_ASK_VERSION);
+    return version < 0 ? 0 : (uint32_t)version;
+}
+
+int arcp__helper_landlock(const arcp__sandbox_plan *plan, const arcp__sandbox_abilities *abilities,
+                          const char **path)
+{
+    rule_path[0] = '\0';
+    *path = rule_path;
+    const uint32_t version = abilities->values[ARCP__SANDBOX_ABILITY_LANDLOCK];
+    if (version == 0) {
+        return EOPNOTSUPP;
+    }
+    const landlock_ruleset rules = {
+        .handled_access_fs = handled_by(version),
+        .handled_access_net = version >= 4 && plan->level != ARCP__SANDBOX_LEVEL_FULL
+                                  ? LANDLOCK_BIND_TCP | LANDLOCK_CONNECT_TCP
+                                  : 0,
+        .scoped = version >= 6 ? LANDLOCK_SCOPE_ABSTRACT_SOCKET | LANDLOCK_SCOPE_SIGNAL : 0,
+    };
+    const ruleset set = {
+        .fd = (int)syscall(LANDLOCK_CREATE_RULESET, &rules, sizeof rules, 0),
+        .handled = rules.handled_access_fs,
+    };
+    if (set.fd < 0) {
+        return errno;
+    }
+    int number = add_all(&set, plan);
+    if (number == 0) {
+        rule_path[0] = '\0';
+        number = syscall(LANDLOCK_RESTRICT_SELF, set.fd, 0) == 0 ? 0 : errno;
+    }
+    (void)close(set.fd);
+    return number;
+}
