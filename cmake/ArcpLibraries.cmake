@@ -1,6 +1,6 @@
 # The three installed libraries, shared and static:
 #
-#   libarcp           base json core; libc only
+#   libarcp           base json core sandbox; libc only
 #   libarcp-runtime   context log credential job session engine stream web transport store file launch process identity runtime
 #   libarcp-client    context log credential job session engine stream web transport client
 #
@@ -55,7 +55,7 @@ function(arcp_library name)
   target_compile_options(${name}_static PRIVATE $<TARGET_PROPERTY:arcp_flags,INTERFACE_COMPILE_OPTIONS>)
   if(L_LIBARCP)
     # Before libarcp.so: what these have is not looked for there.
-    target_link_libraries(${name}_shared PRIVATE arcp_core arcp_json arcp_base)
+    target_link_libraries(${name}_shared PRIVATE arcp_sandbox arcp_core arcp_json arcp_base)
   endif()
   target_link_libraries(${name}_shared PRIVATE ${L_NEEDS} arcp_flags)
   arcp_optimise_whole(${name}_shared)
@@ -83,7 +83,7 @@ file(RELATIVE_PATH ARCP_PC_PREFIX
   /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" ARCP_PC_PREFIX "${ARCP_PC_PREFIX}")
 
-arcp_library(arcp MODULES base json core EXPORT_NAME arcp)
+arcp_library(arcp MODULES base json core sandbox EXPORT_NAME arcp)
 arcp_library(arcp-runtime MODULES context log credential job session engine record stream web transport store file launch process identity runtime
   EXPORT_NAME runtime LIBARCP
   NEEDS PkgConfig::UV PkgConfig::SSL PkgConfig::CRYPTO PkgConfig::SQLITE arcp_wslay arcp_http_parser

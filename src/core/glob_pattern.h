@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <arcp/span.h>
+#include <arcp/visibility.h>
 
 #include "core/capability.h"
 
@@ -56,6 +57,17 @@ typedef struct arcp__glob_states {
 
 /* Parses a pattern of at least one byte into `room`, to which *states points. */
 void arcp__glob_parse(arcp_span pattern, unsigned char *room, arcp__glob_states *states);
+
+/* Whether the pattern matches a string that begins with `prefix`. Exact for all strings; some of
+ * them may not be canonical targets. Allocates nothing; takes as many steps as the product of the
+ * sizes when the literal beginning agrees with the prefix. */
+ARCP_MUST_CHECK bool arcp__glob_reaches(arcp__target_kind kind, arcp_span pattern,
+                                        arcp_span prefix);
+
+/* Whether the pattern matches the target: for one question, without a compiled set. Costs as
+ * above. */
+ARCP_MUST_CHECK bool arcp__glob_matches_alone(arcp__target_kind kind, arcp_span pattern,
+                                              arcp_span target);
 
 /* The classes of bytes that loops distinguish. */
 typedef enum arcp__glob_class {

@@ -81,14 +81,18 @@ typedef struct arcp__sandbox_limits {
 
 #define ARCP__SANDBOX_EXEMPT_MAX 32
 
-/* Everything is borrowed during the call. Paths are absolute and canonical (LEASES: no `.`, `..`,
- * empty segment or slash at the end), as bytes. */
+/* Everything is borrowed during the call. Paths are absolute and canonical (no `.`, `..`, empty
+ * segment or slash at the end), and are UTF-8. */
 typedef struct arcp__sandbox_request {
     const arcp_lease *lease;
     arcp__sandbox_origin origin;
     arcp_span cwd;     /* of relative patterns and of the program, on the host */
     bool cwd_is_fresh; /* made for this job: writable, seen as /job at level full */
-    arcp_span home;    /* HOME inside */
+    arcp_span home;    /* HOME inside; a system directory stands for /home/agent */
+    /* Level landlock: a directory of the host that was made for this sandbox, with the writable
+     * directories `home` and `tmp` in it. Empty: HOME and TMPDIR cannot be written at that level.
+     */
+    arcp_span scratch;
     /* Files and directories that the program may read and execute whatever its lease says: what its
      * command needs (launch finds these) and what the operator added. */
     const arcp_span *bases;
@@ -117,18 +121,19 @@ typedef struct arcp__sandbox_line {
 } arcp__sandbox_line;
 
 /* How a path of the host gets into the view (level full). In the order in which they are mounted,
- * parents first. */
+ * parents first. The helper makes /proc and /dev itself, before all others but ROOT. */
 typedef enum arcp__sandbox_mount_kind {
-    ARCP__SANDBOX_MOUNT_ROOT,    /* the host's whole tree is the root (a lease of `/` `**`) */
-    ARCP__SANDBOX_MOUNT_BASE,    /* of the host's system: a link is copied, absence is accepted */
-    ARCP__SANDBOX_MOUNT_ETC,     /* the prepared /etc; made by the helper's starter */
-    ARCP__SANDBOX_MOUNT_TREE,    /* a directory that the lease grants; must exist */
-    ARCP__SANDBOX_MOUNT_FILE,    /* a file that the lease grants; absence is reported */
+    ARCP__SANDBOX_MOUNT_ROOT, /* the host's whole tree is the root (a lease of `/` `**`) */
+    ARCP__SANDBOX_MOUNT_BASE, /* of the host's system: a link is copied, absence is accepted */
+    ARCP__SANDBOX_MOUNT_ETC,  /* the prepared /etc; made by the helper's starter */
+    ARCP__SANDBOX_MOUNT_TREE, /* a directory that the lease grants; must exist */
+    ARCP__SANDBOX_MOUNT_FILE, /* a file that the lease grants; absent, or a directory: reported */
     ARCP__SANDBOX_MOUNT_PRIVATE, /* an empty directory of the scratch file system */
     ARCP__SANDBOX_MOUNT_FRESH,   /* the job's own directory */
     ARCP__SANDBOX_MOUNT_PIN,     /* a directory bound on itself, so that it cannot be renamed */
     ARCP__SANDBOX_MOUNT_GIT,     /* the protection of TARGET/.git, when there is one */
-    ARCP__SANDBOX_MOUNT_COVER,   /* an empty read-only file or directory over what is there */
+    ARCP__SANDBOX_MOUNT_COVER,   /* an empty read-only file or directory over what is there; nothing
+                                    where there is nothing to cover */
     ARCP__SANDBOX_MOUNT_KIND_COUNT
 } arcp__sandbox_mount_kind;
 
@@ -146,6 +151,17 @@ enum {
     ARCP__SANDBOX_WRITE = 4,   /* write, truncate, create, remove, rename */
 };
 
+/* What a path is to a sandbox. */
+typedef enum arcp__sandbox_class {
+    ARCP__SANDBOX_CLASS_OUTSIDE, /* nothing of the plan is there */
+    ARCP__SANDBOX_CLASS_OWN,     /* the runtime's own: denied, whatever the lease says */
+    ARCP__SANDBOX_CLASS_SYSTEM,  /* /proc, /sys, /dev */
+    ARCP__SANDBOX_CLASS_BASE,    /* what programs need */
+    ARCP__SANDBOX_CLASS_PRIVATE, /* a private place, or the job's fresh directory */
+    ARCP__SANDBOX_CLASS_LEASE,   /* a directory or a file that the lease grants */
+    ARCP__SANDBOX_CLASS_COUNT
+} arcp__sandbox_class;
+
 /* The path is one inside the sandbox; an absent one is skipped. The rights are of it and of
  * everything below it. A rule of a literal pattern is of a file: Landlock cannot grant a directory
  * without all that is in it, so a directory at that path gets nothing. */
@@ -153,6 +169,7 @@ typedef struct arcp__sandbox_rule {
     arcp_span path;
     uint32_t rights;
     bool is_file;
+    arcp__sandbox_class class; /* who gave it: LEASE, BASE, PRIVATE or SYSTEM */
 } arcp__sandbox_rule;
 
 /* Why the plan must not be started. */
@@ -163,7 +180,7 @@ typedef enum arcp__sandbox_refusal {
     ARCP__SANDBOX_REFUSAL_COUNT
 } arcp__sandbox_refusal;
 
-/* Immutable. One allocation holds all arrays and texts. */
+/* Immutable. One allocation holds all arrays and texts; a NUL follows each text. */
 typedef struct arcp__sandbox_plan {
     arcp__sandbox_origin origin;
     arcp__sandbox_level level;
@@ -176,15 +193,20 @@ typedef struct arcp__sandbox_plan {
     size_t lease_line_count; /* the first of lines: those of the lease */
     const arcp__sandbox_mount *mounts;
     size_t mount_count;
-    const arcp__sandbox_rule *rules;
+    const arcp__sandbox_rule *rules; /* directories before what they hold */
     size_t rule_count;
     /* What the broker decides by: absolute patterns, those of trees and files included. */
     const arcp_span *reads, *writes;
     size_t read_count, write_count;
+    const arcp_span *own; /* of the request */
+    size_t own_count;
     const uint16_t *ports; /* TCP ports that egress listens on inside; none: no network at all */
     size_t port_count;
-    arcp_span cwd; /* inside */
-    arcp_span home;
+    bool has_broker; /* the broker decides by reads and writes what the kernel does not grant */
+    arcp_span cwd;   /* inside; an empty read-only directory when no mount brings it */
+    arcp_span home;  /* HOME inside */
+    arcp_span tmp;   /* TMPDIR inside */
+    arcp_span fresh; /* the job's own directory inside; empty: it has none */
     arcp__sandbox_protect protect;
     arcp__sandbox_limits limits;
     bool has_terminal;
@@ -209,6 +231,54 @@ ARCP_MUST_CHECK arcp_status arcp__sandbox_plan_decode(arcp_span text, arcp__sand
 ARCP_MUST_CHECK bool arcp__sandbox_admits(const arcp__sandbox_plan *plan,
                                           arcp__capability capability, arcp_span target);
 
+/* The paths of a plan, prepared for many questions. Borrows the plan. Any number of threads. */
+typedef struct arcp__sandbox_paths arcp__sandbox_paths;
+
+/* ARCP_E_NO_MEMORY. The caller frees *out. */
+ARCP_MUST_CHECK arcp_status arcp__sandbox_paths_new(const arcp__sandbox_plan *plan,
+                                                    arcp__sandbox_paths **out, arcp_error *err);
+void arcp__sandbox_paths_free(arcp__sandbox_paths *paths); /* NULL is accepted */
+
+/* What mounts and rules make of a canonical absolute path, links apart. */
+typedef struct arcp__sandbox_place {
+    arcp__sandbox_class class;
+    uint32_t rights;       /* what the kernel grants, for whatever reason */
+    uint32_t lease_rights; /* what it grants because of the lease */
+} arcp__sandbox_place;
+
+arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, arcp_span path);
+
+/* Whether a pattern of the lease grants reading (capability FS_READ) or writing (FS_WRITE) the
+ * path: what the broker may carry out when the kernel does not grant it. */
+ARCP_MUST_CHECK bool arcp__sandbox_paths_grant(const arcp__sandbox_paths *paths,
+                                               arcp__capability capability, arcp_span path);
+
+/* Whether a pattern with wildcards, or of a single file, grants something below the directory: it
+ * has a listing, of what is granted and of the directories that lead there. */
+ARCP_MUST_CHECK bool arcp__sandbox_paths_lead(const arcp__sandbox_paths *paths,
+                                              arcp_span directory);
+
+/* ---- what every program needs (sandbox_base.def) ---- */
+
+typedef enum arcp__sandbox_base_kind {
+    ARCP__SANDBOX_BASE_MOUNT,  /* level full: bound, a link is copied */
+    ARCP__SANDBOX_BASE_HIDDEN, /* below a MOUNT row, and not part of the base */
+    ARCP__SANDBOX_BASE_PART,   /* what a MOUNT row holds that is not hidden */
+    ARCP__SANDBOX_BASE_ETC, /* copied into the prepared /etc; readable where /etc is the host's */
+    ARCP__SANDBOX_BASE_SECRET, /* copied into the prepared /etc without passwords in it */
+    ARCP__SANDBOX_BASE_MADE,   /* made anew in the prepared /etc; else as ETC */
+    ARCP__SANDBOX_BASE_DEVICE, /* level landlock: read and written */
+    ARCP__SANDBOX_BASE_KIND_COUNT
+} arcp__sandbox_base_kind;
+
+typedef struct arcp__sandbox_base_row {
+    arcp__sandbox_base_kind kind;
+    const char *path; /* absolute; a file or a directory, or absent */
+} arcp__sandbox_base_row;
+
+/* The table; static. */
+const arcp__sandbox_base_row *arcp__sandbox_base_rows(size_t *count);
+
 /* The table of `arcp lease explain --enforce` (columns, then the last line with level and counts),
  * and the same as the members of an object in JSON: level, lines, base, limits, min, runs. Bytes of
  * patterns that are not printable are escaped as \xNN. */
@@ -228,6 +298,8 @@ ARCP_MUST_CHECK arcp_status arcp__sandbox_abilities_decode(arcp_span text,
 ARCP_MUST_CHECK bool arcp__sandbox_abilities_remove(arcp__sandbox_abilities *abilities,
                                                     const char *names);
 arcp__sandbox_level arcp__sandbox_level_of(const arcp__sandbox_abilities *abilities);
+/* Whether what a broker needs is there. */
+bool arcp__sandbox_has_broker(const arcp__sandbox_abilities *abilities);
 
 const char *arcp__sandbox_level_name(arcp__sandbox_level level);       /* "full"; static */
 const char *arcp__sandbox_verdict_name(arcp__sandbox_verdict verdict); /* "exact"; static */

@@ -1,0 +1,311 @@
+/* The lines of fs.read and fs.write: what each asks for, and how well it is granted. */
+#include "core/glob_pattern.h"
+#include "core/glob_subset.h"
+#include "core/target.h"
+#include "sandbox/sandbox_parts.h"
+
+/* Writes the pattern with every run of stars replaced by one letter: a target that it matches, if
+ * that is a target at all. */
+static arcp_span fill_stars(arcp_span pattern, char *bytes)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < pattern.size; i++) {
+        if (pattern.data[i] != '*') {
+            bytes[size++] = pattern.data[i];
+        } else if (i == 0 || pattern.data[i - 1] != '*') {
+            bytes[size++] = 'x';
+        }
+    }
+    return arcp_span_make(bytes, size);
+}
+
+bool arcp__sandbox_is_dead(arcp__sandbox_compile *compile, arcp__capability capability,
+                           arcp_span pattern)
+{
+    char filled[ARCP__GLOB_PATTERN_BYTES_MAX];
+    arcp_target_scratch scratch;
+    arcp_span canonical = {NULL, 0};
+    if (pattern.size > sizeof filled) {
+        return false;
+    }
+    const arcp_span target = fill_stars(pattern, filled);
+    if (arcp__target_canonicalise(capability, ARCP_SPAN_LITERAL("/x"), target, &scratch,
+                                  &canonical) == ARCP_DENY_NONE &&
+        arcp_span_equal(canonical, target)) {
+        return false;
+    }
+    bool is_dead = false;
+    const arcp_status status =
+        arcp__glob_is_dead(capability, pattern, &compile->work, &is_dead, NULL);
+    compile->has_failed = compile->has_failed || status == ARCP_E_NO_MEMORY;
+    return status == ARCP_OK && is_dead;
+}
+
+/* The directory of a pattern that ends with '/' and two stars or more, once or several times; the
+ * whole pattern if it does not. */
+static arcp_span strip_tail(arcp_span pattern)
+{
+    for (;;) {
+        size_t size = pattern.size;
+        while (size > 0 && pattern.data[size - 1] == '*') {
+            size--;
+        }
+        if (pattern.size - size < 2 || size == 0 || pattern.data[size - 1] != '/') {
+            return pattern;
+        }
+        pattern = arcp_span_first(pattern, size - 1);
+    }
+}
+
+bool arcp__sandbox_is_root(arcp_span pattern)
+{
+    /* Two stars at the beginning match absolute paths, too. */
+    const arcp_span directory = strip_tail(pattern);
+    if (directory.size == 0) {
+        return true;
+    }
+    size_t stars = 0;
+    while (stars < directory.size && directory.data[stars] == '*') {
+        stars++;
+    }
+    return stars >= 2 && stars == directory.size;
+}
+
+/* The pattern as one of absolute paths; empty when there is none. What two stars at the beginning
+ * match below the directory of relative paths is among the absolute paths that they match. */
+static arcp_span make_absolute(arcp__sandbox_compile *compile, arcp_span pattern)
+{
+    if (pattern.data[0] == '/') {
+        return pattern;
+    }
+    const bool is_anywhere = pattern.size >= 2 && memcmp(pattern.data, "**", 2) == 0;
+    const arcp_span cwd = is_anywhere ? ARCP_SPAN_LITERAL("/") : compile->draft.cwd;
+    const size_t slash = cwd.size == 1 ? 0 : 1;
+    if (memchr(cwd.data, '*', cwd.size) != NULL ||
+        cwd.size + slash + pattern.size > ARCP__GLOB_PATTERN_BYTES_MAX) {
+        return arcp_span_make(NULL, 0);
+    }
+    char *bytes = arcp__arena_take(&compile->arena, cwd.size + slash + pattern.size);
+    if (bytes == NULL) {
+        compile->has_failed = true;
+        return arcp_span_make(NULL, 0);
+    }
+    memcpy(bytes, cwd.data, cwd.size);
+    bytes[cwd.size] = '/';
+    memcpy(bytes + cwd.size + slash, pattern.data, pattern.size);
+    return arcp_span_make(bytes, cwd.size + slash + pattern.size);
+}
+
+/* The directory that a pattern's first wildcard is in, or whose name it is part of. */
+static arcp_span literal_directory(arcp_span pattern)
+{
+    arcp_span prefix = arcp__glob_literal_prefix(pattern);
+    while (prefix.size > 1 && prefix.data[prefix.size - 1] != '/') {
+        prefix.size--;
+    }
+    prefix.size -= prefix.size > 1 ? 1 : 0;
+    return prefix;
+}
+
+static void classify(const arcp__sandbox_compile *compile, arcp__sandbox_wish *wish)
+{
+    const arcp_span directory = strip_tail(wish->pattern);
+    if (directory.size == 0) {
+        wish->kind = ARCP__SANDBOX_WISH_TREE;
+        wish->path = ARCP_SPAN_LITERAL("/");
+        return;
+    }
+    if (wish->pattern.size == 1 || !arcp__glob_is_literal(directory)) {
+        wish->kind = ARCP__SANDBOX_WISH_PATTERN;
+        wish->path = literal_directory(wish->pattern);
+    } else {
+        wish->kind =
+            directory.size < wish->pattern.size ? ARCP__SANDBOX_WISH_TREE : ARCP__SANDBOX_WISH_FILE;
+        wish->path = directory;
+    }
+    const bool is_fresh =
+        compile->draft.fresh.size != 0 && arcp__sandbox_is_within(wish->path, compile->draft.fresh);
+    if (!is_fresh && arcp__sandbox_is_system(wish->path)) {
+        wish->kind = ARCP__SANDBOX_WISH_SYSTEM;
+    }
+}
+
+void arcp__sandbox_read_wish(arcp__sandbox_compile *compile, arcp__capability capability,
+                             arcp_span pattern, uint32_t line)
+{
+    arcp__sandbox_wish wish = {.capability = capability, .line = line, .place = ARCP__PLACE_NONE};
+    if (arcp__sandbox_is_dead(compile, capability, pattern)) {
+        wish.kind = ARCP__SANDBOX_WISH_DEAD;
+    } else {
+        wish.pattern = make_absolute(compile, pattern);
+        wish.kind = ARCP__SANDBOX_WISH_CWD;
+        if (wish.pattern.size != 0) {
+            classify(compile, &wish);
+        }
+    }
+    arcp__sandbox_add_wish(compile, &wish);
+}
+
+/* ---- verdicts ---- */
+
+static arcp__sandbox_line judged(arcp__sandbox_verdict verdict, arcp__sandbox_mechanism mechanism,
+                                 arcp__sandbox_note note)
+{
+    return (arcp__sandbox_line){.verdict = verdict, .mechanism = mechanism, .note = note};
+}
+
+#define EXACT(mechanism, note)                                                                     \
+    judged(ARCP__SANDBOX_VERDICT_EXACT, ARCP__SANDBOX_MECHANISM_##mechanism,                       \
+           ARCP__SANDBOX_NOTE_##note)
+#define UNDER(mechanism, note)                                                                     \
+    judged(ARCP__SANDBOX_VERDICT_UNDER, ARCP__SANDBOX_MECHANISM_##mechanism,                       \
+           ARCP__SANDBOX_NOTE_##note)
+#define REFUSED(note)                                                                              \
+    judged(ARCP__SANDBOX_VERDICT_REFUSED, ARCP__SANDBOX_MECHANISM_NONE, ARCP__SANDBOX_NOTE_##note)
+
+static arcp__sandbox_line judge_tree(const arcp__sandbox_compile *compile,
+                                     const arcp__sandbox_wish *wish)
+{
+    const arcp__sandbox_spot *spot = &compile->spots[wish->place];
+    const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
+    const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
+    const bool is_protected = compile->request->protect != ARCP__SANDBOX_PROTECT_NONE;
+    const uint32_t landlock = compile->request->abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK];
+    if (spot->now.is_own) {
+        return REFUSED(OWN);
+    }
+    if (spot->now.is_fresh) {
+        return EXACT(DIRECTORY, NONE);
+    }
+    if (spot->is_refused) {
+        return wish->path.size == 1 ? REFUSED(ROOT_WITHOUT_VIEW) : REFUSED(OWN_WITHOUT_VIEW);
+    }
+    if (spot->is_brokered) {
+        return compile->draft.has_broker ? EXACT(BROKER, BROKER) : REFUSED(WRITE_ONLY);
+    }
+    if (spot->holds_own) {
+        return UNDER(DIRECTORY, OWN_INSIDE);
+    }
+    if (is_write && is_full && spot->holds_base) {
+        return UNDER(DIRECTORY, BASE_INSIDE);
+    }
+    if (is_write && is_full && landlock < 2) {
+        return UNDER(DIRECTORY, NO_REFER);
+    }
+    if (is_write && !is_full && !compile->draft.has_broker) {
+        return UNDER(DIRECTORY, NO_ATTRIBUTES);
+    }
+    if (wish->path.size == 1) {
+        return EXACT(DIRECTORY, SYSTEM_OURS);
+    }
+    if (is_write && !is_full && spot->holds_base) {
+        return EXACT(DIRECTORY, BASE_WRITABLE);
+    }
+    if (is_write && is_protected) {
+        return is_full ? EXACT(DIRECTORY, GIT) : EXACT(DIRECTORY, GIT_OPEN);
+    }
+    return EXACT(DIRECTORY, NONE);
+}
+
+static arcp__sandbox_line judge_file(const arcp__sandbox_compile *compile,
+                                     const arcp__sandbox_wish *wish)
+{
+    const arcp__sandbox_spot *spot = &compile->spots[wish->place];
+    const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
+    const uint32_t wanted = is_write ? ARCP__SANDBOX_WRITE : ARCP__SANDBOX_READ;
+    if (spot->now.is_own) {
+        return REFUSED(OWN);
+    }
+    if (spot->now.is_fresh || (spot->now.lease & wanted) != 0) {
+        return EXACT(DIRECTORY, NONE);
+    }
+    if (spot->is_brokered) {
+        return compile->draft.has_broker ? EXACT(BROKER, BROKER) : REFUSED(WRITE_ONLY);
+    }
+    if (compile->draft.has_broker || (!is_write && spot->now.is_base)) {
+        return EXACT(FILE, NONE);
+    }
+    return UNDER(FILE, LITERAL);
+}
+
+/* Whether the pattern can match something at or below one of the paths. */
+static bool meets_any(arcp_span pattern, const arcp_span *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (arcp__sandbox_pattern_meets(pattern, paths[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_within_any(arcp_span path, const arcp_span *directories, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (arcp__sandbox_is_within(path, directories[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static arcp__sandbox_line judge_pattern(const arcp__sandbox_compile *compile,
+                                        const arcp__sandbox_wish *wish)
+{
+    const arcp__sandbox_request *request = compile->request;
+    const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
+    if (compile->draft.fresh.size != 0 &&
+        arcp__sandbox_is_within(wish->path, compile->draft.fresh)) {
+        return EXACT(DIRECTORY, NONE);
+    }
+    if (is_within_any(wish->path, request->own, request->own_count)) {
+        return REFUSED(OWN);
+    }
+    if (!compile->draft.has_broker) {
+        return REFUSED(NO_BROKER);
+    }
+    if (is_write && is_within_any(wish->path, request->bases, request->base_count)) {
+        return REFUSED(BASE);
+    }
+    if (meets_any(wish->pattern, request->own, request->own_count)) {
+        return UNDER(BROKER, OWN_INSIDE);
+    }
+    if (is_write && meets_any(wish->pattern, request->bases, request->base_count)) {
+        return UNDER(BROKER, BASE_INSIDE);
+    }
+    return EXACT(BROKER, BROKER);
+}
+
+static arcp__sandbox_line judge(const arcp__sandbox_compile *compile,
+                                const arcp__sandbox_wish *wish)
+{
+    if (wish->kind == ARCP__SANDBOX_WISH_DEAD) {
+        return EXACT(NONE, DEAD);
+    }
+    if (compile->draft.level == ARCP__SANDBOX_LEVEL_NONE) {
+        return REFUSED(LEVEL);
+    }
+    switch (wish->kind) {
+    case ARCP__SANDBOX_WISH_SYSTEM:
+        return REFUSED(SYSTEM);
+    case ARCP__SANDBOX_WISH_CWD:
+        return REFUSED(CWD);
+    case ARCP__SANDBOX_WISH_TREE:
+        return judge_tree(compile, wish);
+    case ARCP__SANDBOX_WISH_FILE:
+        return judge_file(compile, wish);
+    case ARCP__SANDBOX_WISH_PATTERN:
+    case ARCP__SANDBOX_WISH_DEAD:
+        break;
+    }
+    return judge_pattern(compile, wish);
+}
+
+void arcp__sandbox_judge_wish(arcp__sandbox_compile *compile, const arcp__sandbox_wish *wish)
+{
+    const arcp__sandbox_line verdict = judge(compile, wish);
+    arcp__sandbox_line *line = &compile->lines[wish->line];
+    line->verdict = verdict.verdict;
+    line->mechanism = verdict.mechanism;
+    line->note = verdict.note;
+}

@@ -1,0 +1,137 @@
+/* The lines of a report: those of the lease in its order, then what the operator gave. */
+#include "core/lease.h"
+#include "sandbox/sandbox_parts.h"
+
+static void add(arcp__sandbox_compile *compile, arcp_span capability, arcp_span pattern,
+                arcp__sandbox_line verdict)
+{
+    verdict.capability = capability;
+    verdict.pattern = pattern;
+    arcp__sandbox_add_line(compile, &verdict);
+}
+
+/* What needs no knowledge of other lines. */
+static arcp__sandbox_line judge_kind(arcp__capability capability)
+{
+    arcp__sandbox_line line = {.verdict = ARCP__SANDBOX_VERDICT_ADVISORY,
+                               .mechanism = ARCP__SANDBOX_MECHANISM_GATE};
+    switch (capability) {
+    case ARCP__CAPABILITY_AGENT_DELEGATE:
+        line.verdict = ARCP__SANDBOX_VERDICT_EXACT;
+        line.mechanism = ARCP__SANDBOX_MECHANISM_RUNTIME;
+        break;
+    case ARCP__CAPABILITY_TOOL_CALL:
+    case ARCP__CAPABILITY_MODEL_USE:
+    case ARCP__CAPABILITY_COST_BUDGET:
+        line.note = ARCP__SANDBOX_NOTE_NO_GATEWAY;
+        break;
+    case ARCP__CAPABILITY_VENDOR:
+        line.note = ARCP__SANDBOX_NOTE_VENDOR;
+        break;
+    case ARCP__CAPABILITY_FS_READ: /* judged when all places are known */
+    case ARCP__CAPABILITY_FS_WRITE:
+    case ARCP__CAPABILITY_NET_FETCH:
+    case ARCP__CAPABILITY_UNKNOWN:
+    case ARCP__CAPABILITY_COUNT:
+        break;
+    }
+    return line;
+}
+
+void arcp__sandbox_read_lines(arcp__sandbox_compile *compile)
+{
+    const arcp_lease *lease = compile->request->lease;
+    for (size_t i = 0; i < arcp_lease_capability_count(lease); i++) {
+        const arcp_span name = arcp_lease_capability_name(lease, i);
+        const arcp__capability capability = arcp__capability_from_name(name);
+        for (size_t j = 0; j < arcp_lease_pattern_count(lease, i); j++) {
+            const arcp_span pattern = arcp_lease_pattern(lease, i, j);
+            const uint32_t line = (uint32_t)compile->line_count;
+            add(compile, name, pattern, judge_kind(capability));
+            if (capability == ARCP__CAPABILITY_FS_READ || capability == ARCP__CAPABILITY_FS_WRITE) {
+                arcp__sandbox_read_wish(compile, capability, pattern, line);
+            }
+        }
+    }
+    if (arcp_lease_has_expiry(lease)) {
+        add(compile, ARCP_SPAN_LITERAL("expires_at"), lease->expires_text,
+            (arcp__sandbox_line){.mechanism = ARCP__SANDBOX_MECHANISM_RUNTIME});
+    }
+    compile->draft.lease_line_count = compile->line_count;
+}
+
+/* ---- what the operator gave ---- */
+
+static arcp__sandbox_line judge_base(const arcp__sandbox_compile *compile, arcp_span base)
+{
+    arcp__sandbox_line line = {.mechanism = ARCP__SANDBOX_MECHANISM_OPERATOR};
+    for (size_t i = 0; i < compile->spot_count; i++) {
+        const arcp__sandbox_spot *spot = &compile->spots[i];
+        if (arcp_span_equal(spot->path, base) && (spot->now.is_own || spot->is_refused)) {
+            line.verdict = ARCP__SANDBOX_VERDICT_REFUSED;
+            line.mechanism = ARCP__SANDBOX_MECHANISM_NONE;
+            line.note =
+                spot->now.is_own ? ARCP__SANDBOX_NOTE_OWN : ARCP__SANDBOX_NOTE_OWN_WITHOUT_VIEW;
+        }
+    }
+    if (arcp__sandbox_is_system(base)) {
+        line.verdict = ARCP__SANDBOX_VERDICT_REFUSED;
+        line.mechanism = ARCP__SANDBOX_MECHANISM_NONE;
+        line.note = ARCP__SANDBOX_NOTE_SYSTEM;
+    }
+    return line;
+}
+
+static void add_limit(arcp__sandbox_compile *compile, const char *name, uint64_t value,
+                      arcp__sandbox_note note)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_buf_append_format(&text, "%s ", name);
+    arcp_buf_append_u64(&text, value);
+    const arcp_span copy = arcp__arena_copy(&compile->arena, arcp_buf_span(&text));
+    compile->has_failed = compile->has_failed || text.failed || copy.data == NULL;
+    arcp_buf_fini(&text);
+    add(compile, ARCP_SPAN_LITERAL("limit"), copy,
+        (arcp__sandbox_line){.verdict = note == ARCP__SANDBOX_NOTE_NONE
+                                            ? ARCP__SANDBOX_VERDICT_EXACT
+                                            : ARCP__SANDBOX_VERDICT_ADVISORY,
+                             .mechanism = ARCP__SANDBOX_MECHANISM_OPERATOR,
+                             .note = note});
+}
+
+static void add_given(arcp__sandbox_compile *compile)
+{
+    const arcp__sandbox_request *request = compile->request;
+    const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
+    if (compile->draft.level == ARCP__SANDBOX_LEVEL_NONE) {
+        return;
+    }
+    add(compile, ARCP_SPAN_LITERAL("base"), ARCP_SPAN_LITERAL("/usr"),
+        (arcp__sandbox_line){.mechanism = ARCP__SANDBOX_MECHANISM_OPERATOR});
+    for (size_t i = 0; i < request->base_count; i++) {
+        add(compile, ARCP_SPAN_LITERAL("base"), request->bases[i],
+            judge_base(compile, request->bases[i]));
+    }
+    if (request->limits.scratch_bytes != 0) {
+        add_limit(compile, "scratch_bytes", request->limits.scratch_bytes,
+                  is_full ? ARCP__SANDBOX_NOTE_NONE : ARCP__SANDBOX_NOTE_SCRATCH);
+    }
+    if (request->limits.pids != 0) {
+        const bool is_sure = is_full && request->abilities.values[ARCP__SANDBOX_ABILITY_PID_MAX];
+        add_limit(compile, "pids", request->limits.pids,
+                  is_sure ? ARCP__SANDBOX_NOTE_NONE : ARCP__SANDBOX_NOTE_PIDS);
+    }
+}
+
+void arcp__sandbox_judge_lines(arcp__sandbox_compile *compile)
+{
+    for (size_t i = 0; i < compile->wish_count; i++) {
+        arcp__sandbox_judge_wish(compile, &compile->wishes[i]);
+    }
+    for (uint32_t i = 0; i < compile->draft.lease_line_count; i++) {
+        if (arcp_span_equal_cstr(compile->lines[i].capability, "net.fetch")) {
+            arcp__sandbox_judge_url(compile, i);
+        }
+    }
+    add_given(compile);
+}
