@@ -32,6 +32,10 @@ typedef struct arcp__broker arcp__broker;
  * when there would be more. 0: the plan has directories only. */
 size_t arcp__broker_beginnings(const arcp__sandbox_plan *plan, arcp_span *out);
 
+/* Whether the plan has patterns that only the broker can grant: then the filter passes on stat and
+ * its like, too (traps_names). */
+ARCP_MUST_CHECK bool arcp__broker_traps_names(const arcp__sandbox_plan *plan);
+
 /* A read-only clone of the directory `path`, which has no symbolic link in it. */
 typedef struct arcp__broker_clone {
     arcp_span path; /* absolute, canonical; borrowed until arcp__broker_finish */

@@ -1,0 +1,45 @@
+/* Which directories the read-only clones are of. */
+#include "broker/broker_parts.h"
+#include "core/glob_pattern.h"
+
+/* The directory that holds all that a pattern can match. */
+static arcp_span beginning_of(arcp_span pattern)
+{
+    arcp_span prefix = arcp__glob_literal_prefix(pattern);
+    while (prefix.size > 1 && prefix.data[prefix.size - 1] != '/') {
+        prefix.size--;
+    }
+    return arcp_span_first(prefix, prefix.size > 1 ? prefix.size - 1 : prefix.size);
+}
+
+size_t arcp__broker_beginnings(const arcp__sandbox_plan *plan, arcp_span *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->read_count; i++) {
+        if (plan->reads[i].size == 0 || plan->reads[i].data[0] != '/' ||
+            arcp__broker_is_tree(plan->reads[i])) {
+            continue;
+        }
+        const arcp_span directory = beginning_of(plan->reads[i]);
+        bool is_covered = false;
+        for (size_t k = 0; k < count; k++) {
+            is_covered = is_covered || arcp__broker_is_within(directory, out[k]);
+        }
+        if (is_covered) {
+            continue;
+        }
+        size_t kept = 0;
+        for (size_t k = 0; k < count; k++) {
+            if (!arcp__broker_is_within(out[k], directory)) {
+                out[kept++] = out[k];
+            }
+        }
+        count = kept;
+        if (count == ARCP__BROKER_CLONES_MAX) {
+            out[0] = arcp_span_first(directory, 1);
+            return 1;
+        }
+        out[count++] = directory;
+    }
+    return count;
+}

@@ -1,0 +1,229 @@
+#include "broker/broker_class.h"
+
+#include "base/alloc.h"
+#include "broker/broker.h"
+#include "core/glob_pattern.h"
+
+enum { PREFIX_MAX = ARCP_TARGET_BYTES_MAX + 1 };
+
+struct arcp__broker_classes {
+    const arcp__sandbox_plan *plan;
+    arcp__sandbox_paths *paths; /* owned */
+    arcp_span *patterns;        /* owned array: of reads and writes, those that are no trees */
+    size_t pattern_count;
+};
+
+bool arcp__broker_is_within(arcp_span path, arcp_span directory)
+{
+    if (directory.size == 1) {
+        return true; /* the root */
+    }
+    return arcp_span_starts_with(path, directory) &&
+           (path.size == directory.size || path.data[directory.size] == '/');
+}
+
+bool arcp__broker_is_tree(arcp_span pattern)
+{
+    const arcp_span prefix = arcp__glob_literal_prefix(pattern);
+    return arcp_span_ends_with(prefix, ARCP_SPAN_LITERAL("/")) &&
+           arcp_span_equal_cstr(arcp_span_from(pattern, prefix.size), "**");
+}
+
+static bool has_pattern(const arcp_span *patterns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!arcp__broker_is_tree(patterns[i]) && !arcp__glob_is_literal(patterns[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arcp__broker_traps_names(const arcp__sandbox_plan *plan)
+{
+    return plan->has_broker && (has_pattern(plan->reads, plan->read_count) ||
+                                has_pattern(plan->writes, plan->write_count));
+}
+
+static void add_patterns(arcp__broker_classes *classes, const arcp_span *patterns, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!arcp__broker_is_tree(patterns[i])) {
+            classes->patterns[classes->pattern_count++] = patterns[i];
+        }
+    }
+}
+
+arcp_status arcp__broker_classes_new(const arcp__sandbox_plan *plan, arcp__broker_classes **out,
+                                     arcp_error *err)
+{
+    arcp__broker_classes *classes = arcp__alloc(sizeof *classes);
+    if (classes == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the classes of paths");
+    }
+    classes->plan = plan;
+    arcp_status status = arcp__sandbox_paths_new(plan, &classes->paths, err);
+    if (status == ARCP_OK) {
+        classes->patterns =
+            arcp__alloc_array(plan->read_count + plan->write_count + 1, sizeof *classes->patterns);
+        if (classes->patterns == NULL) {
+            status =
+                arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the classes of paths");
+        }
+    }
+    if (status != ARCP_OK) {
+        arcp__broker_classes_free(classes);
+        return status;
+    }
+    add_patterns(classes, plan->reads, plan->read_count);
+    add_patterns(classes, plan->writes, plan->write_count);
+    *out = classes;
+    return ARCP_OK;
+}
+
+void arcp__broker_classes_free(arcp__broker_classes *classes)
+{
+    if (classes != NULL) {
+        arcp__sandbox_paths_free(classes->paths);
+        arcp__free(classes->patterns);
+        arcp__free(classes);
+    }
+}
+
+const arcp__sandbox_plan *arcp__broker_classes_plan(const arcp__broker_classes *classes)
+{
+    return classes->plan;
+}
+
+/* ---- one path ---- */
+
+static bool is_secret(const arcp__sandbox_plan *plan, arcp_span path)
+{
+    static const char *const secrets[] = {
+#define ARCP_SANDBOX_SECRET(name) name,
+#include "sandbox/sandbox_secret.def"
+#undef ARCP_SANDBOX_SECRET
+    };
+    if (plan->home.size < 2 || !arcp__broker_is_within(path, plan->home)) {
+        return false;
+    }
+    const arcp_span below = arcp_span_from(path, plan->home.size + 1);
+    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++) {
+        if (below.size != 0 && arcp__broker_is_within(below, arcp_span_cstr(secrets[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static arcp__broker_place place_of(const arcp__sandbox_plan *plan, arcp_span path,
+                                   const arcp__sandbox_place *found)
+{
+    const bool is_etc = plan->level == ARCP__SANDBOX_LEVEL_FULL &&
+                        arcp__broker_is_within(path, ARCP_SPAN_LITERAL("/etc"));
+    switch (found->class) {
+    case ARCP__SANDBOX_CLASS_OWN:
+        return ARCP__BROKER_PLACE_OWN;
+    case ARCP__SANDBOX_CLASS_SYSTEM:
+        return ARCP__BROKER_PLACE_KERNEL;
+    case ARCP__SANDBOX_CLASS_PRIVATE:
+        return ARCP__BROKER_PLACE_PRIVATE;
+    case ARCP__SANDBOX_CLASS_LEASE:
+        return ARCP__BROKER_PLACE_TREE;
+    case ARCP__SANDBOX_CLASS_BASE:
+        if (found->rights == 0) {
+            return ARCP__BROKER_PLACE_OUTSIDE; /* what the base hides */
+        }
+        return is_etc ? ARCP__BROKER_PLACE_ETC : ARCP__BROKER_PLACE_BASE;
+    case ARCP__SANDBOX_CLASS_OUTSIDE:
+    case ARCP__SANDBOX_CLASS_COUNT:
+        break;
+    }
+    return ARCP__BROKER_PLACE_OUTSIDE;
+}
+
+/* Whether a rule is of the file itself. */
+static bool has_file_rule(const arcp__sandbox_plan *plan, arcp_span path)
+{
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        if (plan->rules[i].is_file && arcp_span_equal(plan->rules[i].path, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static arcp_span parent_of(arcp_span path)
+{
+    while (path.size > 1 && path.data[path.size - 1] != '/') {
+        path.size--;
+    }
+    path.size -= path.size > 1 ? 1 : 0;
+    return path;
+}
+
+arcp__broker_class arcp__broker_classify(const arcp__broker_classes *classes, arcp_span path)
+{
+    const arcp__sandbox_plan *plan = classes->plan;
+    const bool is_file = has_file_rule(plan, path);
+    const arcp__sandbox_place found =
+        arcp__sandbox_paths_find(classes->paths, is_file ? parent_of(path) : path);
+    arcp__broker_class class = {.place = place_of(plan, path, &found),
+                                .is_secret = is_secret(plan, path)};
+    if (class.place == ARCP__BROKER_PLACE_OWN) {
+        return class;
+    }
+    class.kernel = found.rights;
+    if (class.place == ARCP__BROKER_PLACE_KERNEL) {
+        class.kernel = ARCP__SANDBOX_READ | ARCP__SANDBOX_WRITE | ARCP__SANDBOX_EXECUTE;
+        return class;
+    }
+    if (arcp__sandbox_paths_grant(classes->paths, ARCP__CAPABILITY_FS_READ, path)) {
+        class.lease |= ARCP__SANDBOX_READ;
+    }
+    if (arcp__sandbox_paths_grant(classes->paths, ARCP__CAPABILITY_FS_WRITE, path)) {
+        class.lease |= ARCP__SANDBOX_WRITE;
+    }
+    return class;
+}
+
+/* ---- what lies below ---- */
+
+bool arcp__broker_leads_to_mount(const arcp__broker_classes *classes, arcp_span directory)
+{
+    const arcp__sandbox_plan *plan = classes->plan;
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        const arcp__sandbox_mount *mount = &plan->mounts[i];
+        if (mount->kind != ARCP__SANDBOX_MOUNT_COVER && mount->target.size > directory.size &&
+            arcp__broker_is_within(mount->target, directory)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        if (plan->rules[i].path.size > directory.size &&
+            arcp__broker_is_within(plan->rules[i].path, directory)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arcp__broker_leads_to_pattern(const arcp__broker_classes *classes, arcp_span directory)
+{
+    char prefix[PREFIX_MAX];
+    if (directory.size >= sizeof prefix) {
+        return false;
+    }
+    memcpy(prefix, directory.data, directory.size);
+    size_t size = directory.size;
+    if (size > 1) {
+        prefix[size++] = '/';
+    }
+    for (size_t i = 0; i < classes->pattern_count; i++) {
+        if (arcp__glob_reaches(ARCP__TARGET_PATH, classes->patterns[i],
+                               arcp_span_make(prefix, size))) {
+            return true;
+        }
+    }
+    return false;
+}

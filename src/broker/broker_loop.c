@@ -1,0 +1,374 @@
+/* The threads that take the program's calls from the listener, and their answers.
+ *
+ * Every request gets exactly one answer, on each path: a program that gets none waits for ever.
+ * Four threads, so that a slow file system delays one call at a time. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "broker/broker_task.h"
+
+enum { LOOKS_MAX = 2 * ARCP__BROKER_LOOK_COUNT, FINISH_SECONDS = 1 };
+
+/* ---- answers ---- */
+
+static void answer(arcp__broker_task *task, const struct seccomp_notif_resp *response)
+{
+    assert(!task->is_answered);
+    task->is_answered = true;
+    /* ENOENT: the program was killed meanwhile. */
+    const int result = ioctl(task->broker->listener, SECCOMP_IOCTL_NOTIF_SEND, response);
+    assert(result == 0 || errno == ENOENT);
+    (void)result;
+}
+
+void arcp__broker_task_continue(arcp__broker_task *task)
+{
+    const struct seccomp_notif_resp response = {.id = task->request->id,
+                                                .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    answer(task, &response);
+}
+
+void arcp__broker_task_fail(arcp__broker_task *task, int error)
+{
+    const struct seccomp_notif_resp response = {.id = task->request->id,
+                                                .error = error > 0 ? -error : -EACCES};
+    answer(task, &response);
+}
+
+void arcp__broker_task_return(arcp__broker_task *task, int64_t value)
+{
+    const struct seccomp_notif_resp response = {.id = task->request->id, .val = value};
+    answer(task, &response);
+}
+
+void arcp__broker_task_give(arcp__broker_task *task, int fd)
+{
+    struct seccomp_notif_addfd gift = {
+        .id = task->request->id,
+        .flags = SECCOMP_ADDFD_FLAG_SEND,
+        .srcfd = (uint32_t)fd,
+        .newfd_flags = (uint32_t)(task->open_flags & O_CLOEXEC),
+    };
+    if (ioctl(task->broker->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &gift) >= 0) {
+        assert(!task->is_answered);
+        task->is_answered = true;
+        return;
+    }
+    /* Nothing was answered then. EMFILE is the program's own limit. */
+    arcp__broker_task_fail(task, errno == EMFILE ? EMFILE : EACCES);
+}
+
+bool arcp__broker_task_is_valid(const arcp__broker_task *task)
+{
+    return ioctl(task->broker->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &task->request->id) == 0;
+}
+
+void arcp__broker_task_report(arcp__broker_task *task, const char *capability, arcp_span target)
+{
+    arcp__broker_denials_add(task->broker->denials, capability, target, (pid_t)task->request->pid);
+}
+
+/* ---- one request ---- */
+
+static void carry_out(arcp__broker_task *task, const arcp__broker_answer *decision)
+{
+    switch (decision->kind) {
+    case ARCP__BROKER_CONTINUE:
+        arcp__broker_task_continue(task);
+        return;
+    case ARCP__BROKER_LIST:
+        arcp__broker_serve_list(task);
+        return;
+    case ARCP__BROKER_FAIL:
+        if (decision->is_denial) {
+            arcp__broker_task_report(task, decision->is_write ? "fs.write" : "fs.read",
+                                     decision->target);
+        }
+        arcp__broker_task_fail(task, decision->error);
+        return;
+    case ARCP__BROKER_LOOK:
+        arcp__broker_task_fail(task, EACCES);
+        return;
+    case ARCP__BROKER_SERVE:
+        break;
+    }
+    switch (task->call.operation) {
+    case ARCP__BROKER_OPEN:
+    case ARCP__BROKER_TRUNCATE:
+        arcp__broker_serve_open(task);
+        return;
+    case ARCP__BROKER_UNLINK:
+    case ARCP__BROKER_RMDIR:
+    case ARCP__BROKER_MKDIR:
+    case ARCP__BROKER_RENAME:
+        arcp__broker_serve_change(task);
+        return;
+    case ARCP__BROKER_STAT:
+    case ARCP__BROKER_ACCESS:
+    case ARCP__BROKER_READLINK:
+        arcp__broker_serve_stat(task);
+        return;
+    case ARCP__BROKER_LINK:
+    case ARCP__BROKER_SYMLINK:
+    case ARCP__BROKER_MKNOD:
+    case ARCP__BROKER_CHDIR:
+    case ARCP__BROKER_XATTR:
+    case ARCP__BROKER_OWNER:
+    case ARCP__BROKER_CONNECT:
+    case ARCP__BROKER_OPERATION_COUNT:
+        break;
+    }
+    arcp__broker_task_fail(task, EACCES);
+}
+
+static void handle(arcp__broker_task *task)
+{
+    task->syscall = arcp__sandbox_syscall_find(ARCP__SANDBOX_MACHINE_HERE, task->request->data.nr);
+    if (task->syscall == ARCP__SANDBOX_SYSCALL_CONNECT) {
+        arcp__broker_serve_connect(task);
+        return;
+    }
+    if (!arcp__broker_knows(task->syscall)) {
+        arcp__broker_task_fail(task, EPERM); /* never continued: the kernel would not refuse it */
+        return;
+    }
+    if (!arcp__broker_task_read(task)) {
+        arcp__broker_task_continue(task);
+        return;
+    }
+    arcp__broker_answer decision = {.kind = ARCP__BROKER_LOOK};
+    for (int i = 0; i < LOOKS_MAX && decision.kind == ARCP__BROKER_LOOK; i++) {
+        decision = arcp__broker_decide(task->broker->classes, &task->call, &task->facts);
+        if (decision.kind == ARCP__BROKER_LOOK) {
+            arcp__broker_look_at(task, decision.look);
+        }
+    }
+    carry_out(task, &decision);
+}
+
+static void begin_task(arcp__broker_task *task)
+{
+    task->is_answered = false;
+    task->open_flags = 0;
+    memset(&task->facts, 0, sizeof task->facts);
+    for (size_t i = 0; i < ARCP__BROKER_LOOK_COUNT; i++) {
+        task->found[i] = -1;
+    }
+}
+
+static void end_task(arcp__broker_task *task)
+{
+    assert(task->is_answered);
+    for (size_t i = 0; i < ARCP__BROKER_LOOK_COUNT; i++) {
+        if (task->found[i] >= 0) {
+            (void)close(task->found[i]);
+        }
+    }
+}
+
+/* No process has the filter any more. */
+static bool has_ended(const arcp__broker *broker)
+{
+    struct pollfd listener = {.fd = broker->listener, .events = POLLIN};
+    return poll(&listener, 1, 0) > 0 && (listener.revents & POLLIN) == 0 &&
+           (listener.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+static void *run(void *user)
+{
+    arcp__broker *broker = user;
+    arcp__broker_task *task = arcp__alloc(sizeof *task);
+    struct seccomp_notif *request = arcp__alloc(broker->request_bytes);
+    while (task != NULL && request != NULL) {
+        memset(request, 0, broker->request_bytes);
+        if (ioctl(broker->listener, SECCOMP_IOCTL_NOTIF_RECV, request) != 0) {
+            /* ENOENT: the program was killed before its call was taken, or all have ended. */
+            if ((errno != EINTR && errno != ENOENT) || has_ended(broker)) {
+                break;
+            }
+            continue;
+        }
+        task->broker = broker;
+        task->request = request;
+        begin_task(task);
+        handle(task);
+        end_task(task);
+    }
+    arcp__free(request);
+    arcp__free(task);
+    arcp__broker_leave(broker);
+    return NULL;
+}
+
+/* ---- start and end ---- */
+
+void arcp__broker_enter(arcp__broker *broker)
+{
+    (void)pthread_mutex_lock(&broker->lock);
+    broker->running++;
+    (void)pthread_mutex_unlock(&broker->lock);
+}
+
+void arcp__broker_leave(arcp__broker *broker)
+{
+    (void)pthread_mutex_lock(&broker->lock);
+    broker->running--;
+    (void)pthread_cond_broadcast(&broker->ended);
+    (void)pthread_mutex_unlock(&broker->lock);
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+static void close_descriptors(const arcp__broker_descriptors *descriptors)
+{
+    for (size_t i = 0; i < descriptors->clone_count; i++) {
+        close_fd(descriptors->clones[i].fd);
+    }
+    close_fd(descriptors->listener);
+    close_fd(descriptors->root);
+    close_fd(descriptors->sockets);
+    close_fd(descriptors->views);
+    close_fd(descriptors->views_read);
+}
+
+static void free_broker(arcp__broker *broker)
+{
+    for (size_t i = 0; i < broker->clone_count; i++) {
+        close_fd(broker->clones[i].fd);
+    }
+    close_fd(broker->listener);
+    close_fd(broker->root);
+    close_fd(broker->sockets);
+    close_fd(broker->host);
+    arcp__broker_connects_free(broker->connects);
+    arcp__broker_views_free(broker->views);
+    arcp__broker_denials_free(broker->denials);
+    arcp__broker_classes_free(broker->classes);
+    (void)pthread_mutex_destroy(&broker->change);
+    (void)pthread_mutex_destroy(&broker->lock);
+    (void)pthread_cond_destroy(&broker->ended);
+    arcp__free(broker->clones);
+    arcp__free(broker);
+}
+
+static int init_parts(arcp__broker *broker, const arcp__broker_descriptors *descriptors,
+                      int control)
+{
+    struct seccomp_notif_sizes sizes;
+    if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) {
+        return errno;
+    }
+    broker->request_bytes = sizes.seccomp_notif > sizeof(struct seccomp_notif)
+                                ? sizes.seccomp_notif
+                                : sizeof(struct seccomp_notif);
+    broker->host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (broker->host < 0) {
+        return errno;
+    }
+    arcp_error error;
+    if (arcp__broker_classes_new(broker->plan, &broker->classes, &error) != ARCP_OK) {
+        return error.status == ARCP_E_NO_MEMORY ? ENOMEM : EINVAL;
+    }
+    broker->denials = arcp__broker_denials_new(control);
+    broker->connects = arcp__broker_connects_new();
+    const bool has_views = descriptors->views >= 0 && descriptors->views_read >= 0;
+    if (has_views) {
+        broker->views = arcp__broker_views_new(descriptors->views, descriptors->views_read);
+    }
+    return broker->denials == NULL || broker->connects == NULL ||
+                   (has_views && broker->views == NULL)
+               ? ENOMEM
+               : 0;
+}
+
+static int start_threads(arcp__broker *broker)
+{
+    (void)umask(0); /* what is made for the program has the program's own */
+    for (size_t i = 0; i < ARCP__BROKER_THREADS; i++) {
+        arcp__broker_enter(broker);
+        const int error = arcp__thread_start(&broker->threads[i], "arcp-broker", run, broker);
+        if (error != 0) {
+            broker->running--; /* only this thread starts or counts down before there is a call */
+            return i == 0 ? error : 0; /* fewer serve as well */
+        }
+        broker->thread_count++;
+    }
+    return 0;
+}
+
+int arcp__broker_start(const arcp__sandbox_plan *plan, const arcp__broker_descriptors *descriptors,
+                       int control, arcp__broker **out)
+{
+    arcp__broker *broker = arcp__alloc(sizeof *broker);
+    arcp__broker_clone *clones = arcp__alloc_array(descriptors->clone_count + 1, sizeof *clones);
+    if (broker == NULL || clones == NULL) {
+        arcp__free(broker);
+        arcp__free(clones);
+        close_descriptors(descriptors);
+        return ENOMEM;
+    }
+    *broker = (arcp__broker){.plan = plan,
+                             .listener = descriptors->listener,
+                             .root = descriptors->root,
+                             .sockets = descriptors->sockets,
+                             .host = -1,
+                             .clones = clones,
+                             .clone_count = descriptors->clone_count};
+    memcpy(clones, descriptors->clones, descriptors->clone_count * sizeof *clones);
+    (void)pthread_mutex_init(&broker->change, NULL);
+    (void)pthread_mutex_init(&broker->lock, NULL);
+    (void)pthread_cond_init(&broker->ended, NULL);
+    int error = init_parts(broker, descriptors, control);
+    if (broker->views == NULL) {
+        close_fd(descriptors->views);
+        close_fd(descriptors->views_read);
+    }
+    if (error == 0) {
+        error = start_threads(broker);
+    }
+    if (error != 0) {
+        free_broker(broker);
+        return error;
+    }
+    *out = broker;
+    return 0;
+}
+
+void arcp__broker_finish(arcp__broker *broker)
+{
+    if (broker == NULL) {
+        return;
+    }
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += FINISH_SECONDS;
+    (void)pthread_mutex_lock(&broker->lock);
+    int waited = 0;
+    while (broker->running > 0 && waited == 0) {
+        waited = pthread_cond_timedwait(&broker->ended, &broker->lock, &until);
+    }
+    const bool all_ended = broker->running == 0;
+    (void)pthread_mutex_unlock(&broker->lock);
+    if (!all_ended) {
+        /* A thread hangs in a file system: its memory and descriptors stay. */
+        arcp__broker_denials_flush(broker->denials);
+        return;
+    }
+    for (size_t i = 0; i < broker->thread_count; i++) {
+        (void)pthread_join(broker->threads[i], NULL);
+    }
+    free_broker(broker);
+}

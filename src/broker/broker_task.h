@@ -1,0 +1,143 @@
+/* One call while it is carried out, and the broker itself. */
+#ifndef ARCP_BROKER_BROKER_TASK_H
+#define ARCP_BROKER_BROKER_TASK_H
+
+#include <linux/seccomp.h>
+#include <sys/stat.h>
+
+#include <arcp/gate.h>
+
+#include "base/thread.h"
+#include "broker/broker_parts.h"
+#include "sandbox/sandbox_syscall.h"
+
+enum {
+    ARCP__BROKER_PATH_MAX = 4096,
+    ARCP__BROKER_THREADS = 4,
+};
+
+typedef struct arcp__broker_views arcp__broker_views;
+typedef struct arcp__broker_connects arcp__broker_connects;
+
+/* Immutable after the start but for what has a lock of its own. */
+struct arcp__broker {
+    const arcp__sandbox_plan *plan;
+    arcp__broker_classes *classes;
+    arcp__broker_denials *denials;
+    arcp__broker_views *views; /* NULL: no listings */
+    arcp__broker_connects *connects;
+    int listener, root, sockets;
+    int host;                   /* O_PATH: the `/` of this process */
+    arcp__broker_clone *clones; /* owned, with their descriptors */
+    size_t clone_count;
+    size_t request_bytes, response_bytes; /* of the kernel's structures */
+    pthread_t threads[ARCP__BROKER_THREADS];
+    size_t thread_count;
+    pthread_mutex_t change; /* of renames: no directory takes the place of a file meanwhile */
+    pthread_mutex_t lock;   /* of: */
+    pthread_cond_t ended;
+    size_t running; /* threads, those of connects included */
+};
+
+/* A thread has one task at a time. */
+typedef struct arcp__broker_task {
+    arcp__broker *broker;
+    struct seccomp_notif *request;
+    arcp__sandbox_syscall syscall;
+    arcp__broker_call call;
+    arcp__broker_facts facts;
+    /* O_PATH descriptors of what was looked at: the file, or its directory for PARENT and OTHER; -1
+     * where there is none. Closed after the answer. */
+    int found[ARCP__BROKER_LOOK_COUNT];
+    int open_flags; /* OPEN: as the program gave them */
+    uint32_t rename_flags;
+    mode_t mode; /* OPEN, MKDIR */
+    bool is_answered;
+    char raw[ARCP__BROKER_PATH_MAX];
+    arcp_target_scratch joined[2]; /* of call.path and call.other, before they are canonical */
+    arcp_target_scratch canonical[2];
+    char real[ARCP__BROKER_LOOK_COUNT][2 * ARCP__BROKER_PATH_MAX];
+} arcp__broker_task;
+
+/* ---- answers (broker_loop.c): exactly one for each request ---- */
+
+void arcp__broker_task_continue(arcp__broker_task *task);
+void arcp__broker_task_fail(arcp__broker_task *task, int error); /* > 0 */
+void arcp__broker_task_return(arcp__broker_task *task, int64_t value);
+/* Gives the program a copy of the descriptor, as the call's result. */
+void arcp__broker_task_give(arcp__broker_task *task, int fd);
+/* Whether the program still waits for the answer; then the thread's number is its own. */
+bool arcp__broker_task_is_valid(const arcp__broker_task *task);
+/* Counts a denial of this call. */
+void arcp__broker_task_report(arcp__broker_task *task, const char *capability, arcp_span target);
+
+/* Counts a thread of the broker's; arcp__broker_finish waits for all. */
+void arcp__broker_enter(arcp__broker *broker);
+void arcp__broker_leave(arcp__broker *broker);
+
+/* ---- reading the call (broker_call.c) ---- */
+
+/* Reads the arguments. False: the kernel decides, because there is no name, or none that can be
+ * read. */
+bool arcp__broker_task_read(arcp__broker_task *task);
+
+/* Makes a name that the program gave canonical: name 0 is call.path, 1 is call.other. `directory`:
+ * what a relative one begins at; AT_FDCWD is the current directory. False: the kernel decides. */
+bool arcp__broker_task_name(arcp__broker_task *task, int directory, arcp_span given, int which);
+
+/* Whether the call is one that arcp__broker_task_read can read. */
+bool arcp__broker_knows(arcp__sandbox_syscall syscall);
+
+/* ---- the program's memory (broker_memory.c) ---- */
+
+/* Reads `size` bytes of the thread's memory. Returns 0 or an errno. */
+int arcp__broker_memory_read(pid_t thread, uint64_t address, void *out, size_t size);
+
+/* Reads a path with its NUL into `out`, which has room for ARCP__BROKER_PATH_MAX bytes; *size is
+ * without the NUL. Returns 0, ENAMETOOLONG, or what process_vm_readv failed with. */
+int arcp__broker_memory_path(pid_t thread, uint64_t address, char *out, size_t *size);
+
+/* Writes into the memory of the program that waits, and of no other. Returns 0 or an errno. */
+int arcp__broker_memory_write(arcp__broker_task *task, uint64_t address, const void *data,
+                              size_t size);
+
+/* ---- names on the host (broker_look.c) ---- */
+
+/* Fills task->facts.looks[look] and task->found[look]. */
+void arcp__broker_look_at(arcp__broker_task *task, arcp__broker_look look);
+
+/* Opens beneath a directory without following anything; -1 and errno. */
+int arcp__broker_open_beneath(int directory, const char *path, int flags, mode_t mode);
+
+/* The last name of the path of a fact, which is not the root; ends with a NUL. */
+const char *arcp__broker_leaf(const arcp__broker_fact *fact);
+
+/* Whether both descriptors are of one file. */
+bool arcp__broker_is_same(int a, int b);
+
+/* The mode of a new file or directory, by the program's umask (broker_open.c). */
+mode_t arcp__broker_mode_of(const arcp__broker_task *task);
+
+/* ---- carrying out: each answers the task ---- */
+
+void arcp__broker_serve_open(arcp__broker_task *task);
+void arcp__broker_serve_change(arcp__broker_task *task);
+void arcp__broker_serve_stat(arcp__broker_task *task);
+void arcp__broker_serve_list(arcp__broker_task *task);
+
+/* ---- listings (broker_view.c) ---- */
+
+/* Takes both descriptors. NULL: no memory. */
+arcp__broker_views *arcp__broker_views_new(int writable, int readable);
+void arcp__broker_views_free(arcp__broker_views *views);
+/* Whether the directory is a listing; then writes the name of the directory that it lists. */
+bool arcp__broker_views_find(arcp__broker_views *views, const struct stat *directory, char *out,
+                             size_t *size);
+
+/* ---- connect (broker_connect.c) ---- */
+
+arcp__broker_connects *arcp__broker_connects_new(void); /* NULL: no memory */
+void arcp__broker_connects_free(arcp__broker_connects *connects);
+void arcp__broker_serve_connect(arcp__broker_task *task);
+
+#endif
