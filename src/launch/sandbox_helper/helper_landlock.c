@@ -61,7 +61,7 @@ static int add(const ruleset *set, arcp_span path, uint64_t rights, bool must_be
     memcpy(rule_path, path.data, path.size);
     rule_path[path.size] = '\0';
     const struct open_how how = {
-        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .flags = O_PATH | O_CLOEXEC,
         .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     const int fd = (int)syscall(SYS_openat2, AT_FDCWD, rule_path, &how, sizeof how);
