@@ -18,7 +18,7 @@
 #include "launch/sandbox_helper/helper_filter.h"
 
 #define BAD     ((long)1) /* a pointer to nothing */
-#define GARBAGE (0xdeadbeefL << 32)
+#define GARBAGE 0x5eadbeef00000000L
 
 static char directory[64] = "/tmp/arcp-filter-XXXXXX";
 static char file[80];

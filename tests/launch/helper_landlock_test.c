@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -20,6 +21,9 @@
 #define R ARCP__SANDBOX_READ
 #define X ARCP__SANDBOX_EXECUTE
 #define W ARCP__SANDBOX_WRITE
+
+#define LEASE  .class = ARCP__SANDBOX_CLASS_LEASE
+#define SYSTEM .class = ARCP__SANDBOX_CLASS_SYSTEM
 
 #define VERSION_NEWEST 7
 
@@ -240,7 +244,7 @@ static int run_trial(void *user)
 /* /usr and the loader's cache, as every plan has. */
 #define BASE(path_text)                                                                            \
     {                                                                                              \
-        .path = ARCP_SPAN_LITERAL(path_text), .rights = R | X                                      \
+        .path = ARCP_SPAN_LITERAL(path_text), .rights = R | X, .class = ARCP__SANDBOX_CLASS_BASE   \
     }
 
 static void a_right_admits_what_it_says_and_nothing_else(void **state)
@@ -254,12 +258,13 @@ static void a_right_admits_what_it_says_and_nothing_else(void **state)
         trial bare = {.operation = tried_row->operation, .directory = "tree"};
         assert_int_equal(child_result(run_trial, &bare, as_nobody), 0);
         for (uint32_t rights = 0; rights < 8; rights++) {
-            const arcp__sandbox_rule rules[] = {BASE("/usr"),
-                                                BASE("/bin"),
-                                                BASE("/lib"),
-                                                BASE("/lib64"),
-                                                BASE("/etc/ld.so.cache"),
-                                                {.path = arcp_span_cstr(tree), .rights = rights}};
+            const arcp__sandbox_rule rules[] = {
+                BASE("/usr"),
+                BASE("/bin"),
+                BASE("/lib"),
+                BASE("/lib64"),
+                BASE("/etc/ld.so.cache"),
+                {.path = arcp_span_cstr(tree), .rights = rights, LEASE}};
             const arcp__sandbox_plan plan = {.level = ARCP__SANDBOX_LEVEL_LANDLOCK,
                                              .rules = rules,
                                              .rule_count = sizeof rules / sizeof *rules};
@@ -316,7 +321,8 @@ static void a_rule_of_a_file_is_of_no_directory_and_no_other_file(void **state)
     char path[PATH_MAX];
     make_tree(geteuid() == 0);
     path_of(path, "tree/file");
-    arcp__sandbox_rule rule = {.path = arcp_span_cstr(path), .rights = R | W | X, .is_file = true};
+    arcp__sandbox_rule rule = {
+        .path = arcp_span_cstr(path), .rights = R | W | X, .is_file = true, LEASE};
     const arcp__sandbox_plan plan = plan_of(&rule, 1);
     assert_int_equal(try_with(&plan, read_and_write_file, "tree"), 0);
     assert_int_equal(try_with(&plan, truncate_file, "tree"), 0);
@@ -344,8 +350,8 @@ static void a_rule_of_what_is_absent_gives_nothing_later_either(void **state)
     path_of(path, "absent/sub");
     path_of(below, "tree/file/sub");
     const arcp__sandbox_rule rules[] = {
-        {.path = arcp_span_cstr(path), .rights = R | W},
-        {.path = arcp_span_cstr(below), .rights = R | W},
+        {.path = arcp_span_cstr(path), .rights = R | W, LEASE},
+        {.path = arcp_span_cstr(below), .rights = R | W, LEASE},
     };
     const arcp__sandbox_plan plan = plan_of(rules, 2);
     assert_int_equal(try_with(&plan, read_file, "tree"), EACCES);
@@ -364,8 +370,8 @@ static void a_link_in_a_rule_gives_nothing_of_its_own(void **state)
     path_of(behind, "other/link/sub");
     assert_int_equal(symlink(tree, link), 0);
     arcp__sandbox_rule rules[] = {
-        {.path = arcp_span_cstr(link), .rights = R | W},
-        {.path = arcp_span_cstr(tree), .rights = R},
+        {.path = arcp_span_cstr(link), .rights = R | W, LEASE},
+        {.path = arcp_span_cstr(tree), .rights = R, LEASE},
     };
     arcp__sandbox_plan plan = plan_of(rules, 1);
     assert_int_equal(confine_fails(&plan, VERSION_NEWEST, ELOOP, link), 0);
@@ -386,7 +392,7 @@ static void what_cannot_be_set_up_is_an_error_with_its_path(void **state)
     char path[PATH_MAX + 8];
     memset(path, 'a', sizeof path);
     path[0] = '/';
-    const arcp__sandbox_rule rule = {.path = {path, PATH_MAX}, .rights = R};
+    const arcp__sandbox_rule rule = {.path = {path, PATH_MAX}, .rights = R, LEASE};
     arcp__sandbox_plan plan = plan_of(&rule, 1);
     assert_int_equal(confine_fails(&plan, VERSION_NEWEST, ENAMETOOLONG, ""), 0);
     plan.rule_count = 0;
@@ -399,7 +405,7 @@ static void an_older_version_is_used_as_far_as_it_goes(void **state)
     (void)state;
     char tree[PATH_MAX];
     path_of(tree, "tree");
-    const arcp__sandbox_rule rule = {.path = arcp_span_cstr(tree), .rights = R};
+    const arcp__sandbox_rule rule = {.path = arcp_span_cstr(tree), .rights = R, LEASE};
     const arcp__sandbox_plan plan = plan_of(&rule, 1);
     for (uint32_t version = 1; version <= VERSION_NEWEST; version++) {
         trial tried = {.directory = "tree", .plan = &plan, .version = version};
@@ -414,18 +420,12 @@ static void an_older_version_is_used_as_far_as_it_goes(void **state)
     }
 }
 
-/* ---- devices, /proc, and what mounts give ---- */
+/* ---- devices, /proc, / ---- */
 
 static int use_null(const char *directory)
 {
     (void)directory;
     return done(open("/dev/null", O_RDWR | O_TRUNC));
-}
-
-static int use_terminals(const char *directory)
-{
-    (void)directory;
-    return done(open("/dev/ptmx", O_RDWR | O_NOCTTY));
 }
 
 static int list_terminals(const char *directory)
@@ -452,22 +452,41 @@ static int list_root(const char *directory)
     return done(open("/", O_RDONLY | O_DIRECTORY));
 }
 
-static void devices_and_proc_are_there_without_rules(void **state)
+static int size_of_terminal(const char *directory)
+{
+    struct winsize size;
+    (void)directory;
+    const int terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+    return terminal < 0 ? 200 : done(ioctl(terminal, TIOCGWINSZ, &size));
+}
+
+static int make_in_dev(const char *directory)
+{
+    (void)directory;
+    return done(mkdir("/dev/arcp-landlock-test", 0700));
+}
+
+static void a_rule_of_the_system_is_of_what_is_there(void **state)
 {
     (void)state;
-    arcp__sandbox_plan plan = {.level = ARCP__SANDBOX_LEVEL_LANDLOCK};
+    arcp__sandbox_rule rules[] = {
+        {.path = ARCP_SPAN_LITERAL("/proc"), .rights = R, SYSTEM},
+        {.path = ARCP_SPAN_LITERAL("/dev/null"), .rights = R | W, SYSTEM},
+    };
+    const arcp__sandbox_plan plan = plan_of(rules, 2);
     assert_int_equal(try_with(&plan, use_null, "/"), 0);
     assert_int_equal(try_with(&plan, read_own_state, "/"), 0);
     assert_int_equal(try_with(&plan, write_own_state, "/"), EACCES);
-    /* The terminals of the user are not the program's. */
-    assert_int_equal(try_with(&plan, use_terminals, "/"), EACCES);
+    assert_int_equal(try_with(&plan, size_of_terminal, "/"), 200);
     assert_int_equal(try_with(&plan, list_terminals, "/"), EACCES);
     assert_int_equal(try_with(&plan, list_root, "/"), EACCES);
-    plan.level = ARCP__SANDBOX_LEVEL_FULL;
-    assert_int_equal(try_with(&plan, use_null, "/"), 0);
+    rules[1].path = ARCP_SPAN_LITERAL("/dev");
     assert_int_equal(try_with(&plan, list_terminals, "/"), 0);
-    assert_int_equal(try_with(&plan, read_own_state, "/"), 0);
-    assert_int_equal(try_with(&plan, write_own_state, "/"), EACCES);
+    assert_int_equal(try_with(&plan, size_of_terminal, "/"), 0);
+    trial tried = {.operation = make_in_dev, .directory = "/", .plan = &plan, .version = 7};
+    assert_int_equal(child_result(run_trial, &tried, false), EACCES);
+    rules[1].class = ARCP__SANDBOX_CLASS_LEASE; /* no ioctl of devices by a lease */
+    assert_int_equal(try_with(&plan, size_of_terminal, "/"), EACCES);
 }
 
 static void the_root_is_listed_when_nothing_is_written_without_being_read(void **state)
@@ -476,7 +495,7 @@ static void the_root_is_listed_when_nothing_is_written_without_being_read(void *
     char tree[PATH_MAX];
     make_tree(geteuid() == 0);
     path_of(tree, "tree");
-    arcp__sandbox_rule rule = {.path = arcp_span_cstr(tree), .rights = R | W};
+    arcp__sandbox_rule rule = {.path = arcp_span_cstr(tree), .rights = R | W, LEASE};
     const arcp__sandbox_mount mount = {.kind = ARCP__SANDBOX_MOUNT_ROOT,
                                        .source = ARCP_SPAN_LITERAL("/"),
                                        .target = ARCP_SPAN_LITERAL("/")};
@@ -490,35 +509,27 @@ static void the_root_is_listed_when_nothing_is_written_without_being_read(void *
     plan.mount_count = 0;
     rule.rights = W;
     assert_int_equal(try_with(&plan, list_root, "/"), EACCES);
+    rule.is_file = true;
+    assert_int_equal(try_with(&plan, list_root, "/"), 0);
+    rule.is_file = false;
     assert_int_equal(try_with(&plan, list_directory, "tree"), EACCES);
     assert_int_equal(try_with(&plan, create_file, "tree"), 0);
 }
 
-static void a_mount_gives_what_its_kind_is_for(void **state)
+static void a_link_of_the_base_is_skipped(void **state)
 {
     (void)state;
-    char tree[PATH_MAX];
     char link[PATH_MAX];
+    char tree[PATH_MAX];
+    make_tree(geteuid() == 0);
     path_of(tree, "tree");
     path_of(link, "other/link");
-    arcp__sandbox_mount mount = {.target = arcp_span_cstr(tree), .is_writable = true};
-    const arcp__sandbox_plan plan = {
-        .level = ARCP__SANDBOX_LEVEL_FULL, .mounts = &mount, .mount_count = 1};
-    for (int kind = 0; kind < ARCP__SANDBOX_MOUNT_KIND_COUNT; kind++) {
-        mount.kind = (arcp__sandbox_mount_kind)kind;
-        const bool is_ours =
-            mount.kind == ARCP__SANDBOX_MOUNT_PRIVATE || mount.kind == ARCP__SANDBOX_MOUNT_FRESH;
-        const bool is_read = is_ours || mount.kind == ARCP__SANDBOX_MOUNT_BASE ||
-                             mount.kind == ARCP__SANDBOX_MOUNT_ETC;
-        make_tree(geteuid() == 0);
-        assert_int_equal(try_with(&plan, read_file, "tree"), is_read ? 0 : EACCES);
-        assert_int_equal(try_with(&plan, create_file, "tree"), is_ours ? 0 : EACCES);
-    }
     assert_int_equal(symlink(tree, link), 0);
-    mount.target = arcp_span_cstr(link);
-    mount.kind = ARCP__SANDBOX_MOUNT_BASE;
+    arcp__sandbox_rule rule = {
+        .path = arcp_span_cstr(link), .rights = R, .class = ARCP__SANDBOX_CLASS_BASE};
+    const arcp__sandbox_plan plan = plan_of(&rule, 1);
     assert_int_equal(try_with(&plan, read_file, "tree"), EACCES);
-    mount.kind = ARCP__SANDBOX_MOUNT_PRIVATE;
+    rule.class = ARCP__SANDBOX_CLASS_PRIVATE;
     assert_int_equal(confine_fails(&plan, VERSION_NEWEST, ELOOP, link), 0);
 }
 
@@ -626,9 +637,9 @@ int main(void)
         cmocka_unit_test(a_link_in_a_rule_gives_nothing_of_its_own),
         cmocka_unit_test(what_cannot_be_set_up_is_an_error_with_its_path),
         cmocka_unit_test(an_older_version_is_used_as_far_as_it_goes),
-        cmocka_unit_test(devices_and_proc_are_there_without_rules),
+        cmocka_unit_test(a_rule_of_the_system_is_of_what_is_there),
         cmocka_unit_test(the_root_is_listed_when_nothing_is_written_without_being_read),
-        cmocka_unit_test(a_mount_gives_what_its_kind_is_for),
+        cmocka_unit_test(a_link_of_the_base_is_skipped),
         cmocka_unit_test(processes_and_sockets_outside_cannot_be_reached),
     };
     int failed = run_rows(rows, sizeof rows / sizeof *rows, sizeof *rows,

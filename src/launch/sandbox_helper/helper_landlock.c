@@ -22,7 +22,7 @@
     (LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE |        \
      LANDLOCK_MAKE_DIR | LANDLOCK_MAKE_REG | LANDLOCK_MAKE_SOCK | LANDLOCK_MAKE_FIFO |             \
      LANDLOCK_MAKE_SYM | LANDLOCK_REFER)
-#define OF_A_DEVICE (LANDLOCK_READ_FILE | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE)
+#define WRITING_DEVICES (LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV)
 
 /* What each version can deny: the rights that it brought, and those before it. */
 static uint64_t handled_by(uint32_t version)
@@ -107,72 +107,35 @@ static bool is_granted_by_name(const arcp__sandbox_plan *plan, uint32_t rights)
     return false;
 }
 
-static int add_lease(const ruleset *set, const arcp__sandbox_plan *plan)
+static uint64_t rights_of(const arcp__sandbox_rule *rule)
+{
+    const uint64_t writing = rule->class == ARCP__SANDBOX_CLASS_SYSTEM ? WRITING_DEVICES : WRITING;
+    return ((rule->rights & ARCP__SANDBOX_READ) != 0 ? READING : 0) |
+           ((rule->rights & ARCP__SANDBOX_WRITE) != 0 ? writing : 0) |
+           ((rule->rights & ARCP__SANDBOX_EXECUTE) != 0 ? LANDLOCK_EXECUTE : 0);
+}
+
+static int add_rules(const ruleset *set, const arcp__sandbox_plan *plan)
 {
     int number = 0;
     for (size_t i = 0; number == 0 && i < plan->rule_count; i++) {
         const arcp__sandbox_rule *rule = &plan->rules[i];
-        const uint64_t rights =
-            ((rule->rights & ARCP__SANDBOX_READ) != 0 ? READING : 0) |
-            ((rule->rights & ARCP__SANDBOX_WRITE) != 0 ? WRITING : 0) |
-            ((rule->rights & ARCP__SANDBOX_EXECUTE) != 0 ? LANDLOCK_EXECUTE : 0);
-        number = add(set, rule->path, rights, rule->is_file);
-        if (number == ELOOP && is_granted_by_name(plan, rule->rights)) {
+        number = add(set, rule->path, rights_of(rule), rule->is_file);
+        if (number == ELOOP &&
+            (rule->class == ARCP__SANDBOX_CLASS_BASE || is_granted_by_name(plan, rule->rights))) {
             number = 0;
         }
     }
     return number;
 }
 
-static int add_mount(const ruleset *set, const arcp__sandbox_mount *mount)
-{
-    switch (mount->kind) {
-    case ARCP__SANDBOX_MOUNT_PRIVATE:
-    case ARCP__SANDBOX_MOUNT_FRESH:
-        return add(set, mount->target, READING | WRITING | LANDLOCK_EXECUTE, false);
-    case ARCP__SANDBOX_MOUNT_BASE:
-    case ARCP__SANDBOX_MOUNT_ETC: {
-        const int number = add(set, mount->target, READING | LANDLOCK_EXECUTE, false);
-        /* A link of the host, copied: the directory that it leads to has a mount of its own. */
-        return number == ELOOP ? 0 : number;
-    }
-    case ARCP__SANDBOX_MOUNT_ROOT:
-    case ARCP__SANDBOX_MOUNT_TREE:
-    case ARCP__SANDBOX_MOUNT_FILE:
-    case ARCP__SANDBOX_MOUNT_PIN:
-    case ARCP__SANDBOX_MOUNT_GIT:
-    case ARCP__SANDBOX_MOUNT_COVER:
-    case ARCP__SANDBOX_MOUNT_KIND_COUNT:
-        break;
-    }
-    return 0;
-}
-
-static int add_devices(const ruleset *set, const arcp__sandbox_plan *plan)
-{
-    static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-                                          "/dev/urandom"};
-    if (plan->level == ARCP__SANDBOX_LEVEL_FULL) {
-        return add(set, ARCP_SPAN_LITERAL("/dev"), OF_A_DEVICE | READING | LANDLOCK_IOCTL_DEV,
-                   false);
-    }
-    int number = 0;
-    for (size_t i = 0; number == 0 && i < sizeof devices / sizeof *devices; i++) {
-        number = add(set, arcp_span_cstr(devices[i]), OF_A_DEVICE, true);
-    }
-    if (number == 0 && plan->has_terminal) {
-        number = add(set, ARCP_SPAN_LITERAL("/dev/tty"), OF_A_DEVICE | LANDLOCK_IOCTL_DEV, true);
-    }
-    return number;
-}
-
-/* A rule of / is one of everything: names below a directory that is written only must not be
- * listed. */
+/* Whether / may be listed: the right is one of everything below, and the names in a directory that
+ * is only written must not be listed. */
 static bool may_list_all(const arcp__sandbox_plan *plan)
 {
     for (size_t i = 0; i < plan->rule_count; i++) {
-        if ((plan->rules[i].rights & (ARCP__SANDBOX_READ | ARCP__SANDBOX_WRITE)) ==
-            ARCP__SANDBOX_WRITE) {
+        const arcp__sandbox_rule *rule = &plan->rules[i];
+        if (!rule->is_file && (rule->rights & ARCP__SANDBOX_READ) == 0) {
             return false;
         }
     }
@@ -182,24 +145,6 @@ static bool may_list_all(const arcp__sandbox_plan *plan)
         }
     }
     return plan->level == ARCP__SANDBOX_LEVEL_FULL;
-}
-
-static int add_all(const ruleset *set, const arcp__sandbox_plan *plan)
-{
-    int number = add_lease(set, plan);
-    for (size_t i = 0; number == 0 && i < plan->mount_count; i++) {
-        number = add_mount(set, &plan->mounts[i]);
-    }
-    if (number == 0) {
-        number = add(set, ARCP_SPAN_LITERAL("/proc"), READING, false);
-    }
-    if (number == 0) {
-        number = add_devices(set, plan);
-    }
-    if (number == 0 && may_list_all(plan)) {
-        number = add(set, ARCP_SPAN_LITERAL("/"), LANDLOCK_READ_DIR, false);
-    }
-    return number;
 }
 
 uint32_t arcp__helper_landlock_version(void)
@@ -231,7 +176,10 @@ int arcp__helper_landlock(const arcp__sandbox_plan *plan, const arcp__sandbox_ab
     if (set.fd < 0) {
         return errno;
     }
-    int number = add_all(&set, plan);
+    int number = add_rules(&set, plan);
+    if (number == 0 && may_list_all(plan)) {
+        number = add(&set, ARCP_SPAN_LITERAL("/"), LANDLOCK_READ_DIR, false);
+    }
     if (number == 0) {
         rule_path[0] = '\0';
         number = syscall(LANDLOCK_RESTRICT_SELF, set.fd, 0) == 0 ? 0 : errno;

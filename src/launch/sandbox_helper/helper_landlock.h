@@ -14,19 +14,15 @@ uint32_t arcp__helper_landlock_version(void);
  * `abilities` it reads LANDLOCK: rights that a newer kernel knows are not used, what an older one
  * cannot express is denied.
  *
- * The rules are
- *   - plan->rules; one whose path is absent is skipped, and so is a directory under is_file. A
- *     path with a symbolic link in it is skipped when another rule has the real path with the
- *     same rights, else ELOOP;
- *   - of plan->mounts, by their targets: PRIVATE and FRESH everything, BASE and ETC reading and
- *     executing (absent ones and links are skipped). Other kinds give nothing: their rules are in
- *     plan->rules;
- *   - /proc reading;
- *   - level full: /dev (the sandbox's own) reading, writing and ioctl; / listing when no rule of
- *     the plan writes without reading (a rule is of all below it, too);
- *   - level landlock: /dev/null, zero, full, random, urandom reading and writing; tty when the
- *     plan has a terminal. No pseudoterminals: /dev/pts has those of the user, too.
- * Nothing admits devices to be made, or ioctl of devices outside /dev.
+ * The rules are plan->rules:
+ *   - one whose path is absent is skipped, and so is a directory under is_file;
+ *   - one whose path has a symbolic link in it is skipped when its class is BASE, or when another
+ *     rule has the real path with the same rights; else ELOOP;
+ *   - writing is for files, directories, links, FIFOs and sockets, and of class SYSTEM for what is
+ *     there: open, and ioctl.
+ * At level full / can be listed, unless a rule is of a directory that is written and not read (the
+ * right is one of all below /), or / is a mount of the host's.
+ * Nothing admits devices to be made, or ioctl of devices but those of class SYSTEM.
  *
  * Signals and abstract sockets to processes outside are denied from version 6. At level landlock
  * TCP bind and connect are denied from version 4; before, the filter has no TCP sockets.
