@@ -22,7 +22,7 @@ void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage
 
 static bool place_files(arcp__launch_child *child, const arcp__launch_files *files)
 {
-    int from[ARCP__LAUNCH_ORDERS_FD + 1];
+    int from[ARCP__LAUNCH_FD_COUNT];
     bool is_low = false;
     for (int at = 0; at < files->count; at++) {
         from[at] = files->from[at];
@@ -31,13 +31,13 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
     /* If the program that we are in has closed a standard descriptor, some of these may have the
      * numbers 0, 1, 2, ...: move them to higher numbers first. */
     for (int at = 0; is_low && at < files->count; at++) {
-        from[at] = fcntl(from[at], F_DUPFD_CLOEXEC, ARCP__LAUNCH_ORDERS_FD + 1);
+        from[at] = fcntl(from[at], F_DUPFD_CLOEXEC, ARCP__LAUNCH_FD_COUNT);
         if (from[at] < 0) {
             return false;
         }
     }
     for (int to = 0; to < files->count; to++) {
-        bool closes = to >= ARCP__LAUNCH_ERRORS_FD && !files->keep;
+        const bool closes = to == ARCP__LAUNCH_ERRORS_FD && !files->keeps_errors;
         if (dup3(from[to], to, closes ? O_CLOEXEC : 0) < 0) {
             return false;
         }
@@ -48,7 +48,7 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
 
 /* From now on the kernel kills us when our parent exits. getppid detects a parent that had already
  * exited before. */
-static void die_with_parent(const arcp__launch_child *child)
+void arcp__launch_child_die_with_parent(const arcp__launch_child *child)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != child->parent) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_PARENT);
@@ -72,7 +72,7 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
 {
     const unsigned long normal[8] = {0};
     const unsigned long none[2] = {0};
-    if (setpgid(0, 0) != 0) {
+    if ((files->begins_session ? setsid() : setpgid(0, 0)) < 0) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_GROUP);
     }
     if (files->cgroup >= 0 && !join_cgroup(files->cgroup)) {
@@ -81,7 +81,7 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
     if (!place_files(child, files)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_FILES);
     }
-    die_with_parent(child);
+    arcp__launch_child_die_with_parent(child);
     /* The parent's handlers must not run here, and signals that it ignores must not be ignored by
      * the program. System calls, because libc refuses to reset the two signals that it reserves,
      * which a parent may ignore as well. The kernel's struct of zeros means the default action. */
@@ -93,7 +93,7 @@ void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_fi
 
 /* ---- run ---- */
 
-static bool become_user(const arcp__launch_child *child)
+bool arcp__launch_child_become_user(const arcp__launch_child *child)
 {
     if (syscall(SYS_setgroups, child->group_count, child->groups) != 0 ||
         syscall(SYS_setresgid, child->gid, child->gid, child->gid) != 0 ||
@@ -121,7 +121,7 @@ void arcp__launch_child_run(const arcp__launch_child *child)
             arcp__launch_child_fail(child, ARCP__LAUNCH_LIMITS);
         }
     }
-    if (child->switch_user && !become_user(child)) {
+    if (child->switch_user && !arcp__launch_child_become_user(child)) {
         arcp__launch_child_fail(child, ARCP__LAUNCH_USER);
     }
     /* After the change of user, so that a directory that the user may not enter is refused. */
@@ -129,7 +129,7 @@ void arcp__launch_child_run(const arcp__launch_child *child)
         arcp__launch_child_fail(child, ARCP__LAUNCH_CWD);
     }
     if (child->switch_user) {
-        die_with_parent(child); /* the change of user has reset it */
+        arcp__launch_child_die_with_parent(child); /* the change of user has reset it */
     }
     (void)execve(child->program, child->argv, child->env);
     arcp__launch_child_fail(child, ARCP__LAUNCH_EXEC);

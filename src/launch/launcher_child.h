@@ -14,8 +14,15 @@
 
 #include <arcp/sys/launcher.h>
 
-/* Numbers of the error pipe and of the helper's orders in the new process. */
-enum { ARCP__LAUNCH_ERRORS_FD = 3, ARCP__LAUNCH_ORDERS_FD = 4 };
+/* Numbers of the error pipe, the helper's orders, the plan of a sandbox, and its control socket in
+ * the new process. */
+enum {
+    ARCP__LAUNCH_ERRORS_FD = 3,
+    ARCP__LAUNCH_ORDERS_FD = 4,
+    ARCP__LAUNCH_PLAN_FD = 5,
+    ARCP__LAUNCH_CONTROL_FD = 6,
+    ARCP__LAUNCH_FD_COUNT
+};
 
 #define ARCP__LAUNCH_GROUPS_MAX 1024
 #define ARCP__LAUNCH_LIMITS_MAX 64
@@ -55,11 +62,13 @@ typedef struct arcp__launch_child {
 } arcp__launch_child;
 
 /* The beginning of the file at ARCP__LAUNCH_ORDERS_FD, which tells the helper what to do. It is
- * followed by NUL-terminated strings: the directory (empty: the current one), the program's path,
- * the arguments and the variables of the environment. */
+ * followed by NUL-terminated strings: the directory (empty: the current one), the directory that is
+ * seen as /etc in a sandbox (empty: none), the program's path, the arguments and the variables of
+ * the environment. */
 typedef struct arcp__launch_orders {
     size_t struct_size; /* the helper refuses orders of another release */
     pid_t parent;
+    bool switch_user; /* always, for arcp-agent-exec */
     uid_t uid;
     gid_t gid;
     uint32_t group_count;
@@ -70,19 +79,26 @@ typedef struct arcp__launch_orders {
 
 /* The descriptors that become 0, 1, 2, ... in the child, with errors at ARCP__LAUNCH_ERRORS_FD. */
 typedef struct arcp__launch_files {
-    int from[ARCP__LAUNCH_ORDERS_FD + 1];
+    int from[ARCP__LAUNCH_FD_COUNT];
     int count;
-    int cgroup; /* directory of a cgroup to join first; -1: none */
-    bool keep;  /* errors and orders stay open across exec (of the helper) */
+    int cgroup;          /* directory of a cgroup to join first; -1: none */
+    bool keeps_errors;   /* the error pipe stays open across exec, of arcp-agent-exec */
+    bool begins_session; /* without a controlling terminal; else a process group only */
 } arcp__launch_files;
 
 /* Writes the stage and errno to the error pipe and exits. */
 void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage stage)
     __attribute__((noreturn));
 
-/* Gives the child a process group of its own and only the given descriptors, has it killed with its
+/* Gives the child a process group (or session) of its own and only the given descriptors, has it killed with its
  * parent, and resets all signals. Called after fork or vfork with all signals blocked. */
 void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_files *files);
+
+/* Has the kernel kill the caller when its parent exits. A change of user undoes it. */
+void arcp__launch_child_die_with_parent(const arcp__launch_child *child);
+
+/* Whether it became child->uid, for good. Sets errno. */
+bool arcp__launch_child_become_user(const arcp__launch_child *child);
 
 /* Sets limits, user and directory, then executes the program. */
 void arcp__launch_child_run(const arcp__launch_child *child) __attribute__((noreturn));

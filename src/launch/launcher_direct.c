@@ -29,7 +29,8 @@
 
 typedef struct direct_launcher {
     arcp_launcher base;
-    char *helper; /* owned or NULL */
+    char *agent_exec, *sandbox; /* owned or NULL */
+    bool confines;
     bool no_pidfd;
 } direct_launcher;
 
@@ -219,7 +220,7 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
         (void)close(errors[0]);
         return arcp_error_set(err, ARCP_E_IO, "cannot create a process: %s", strerror(fork_error));
     }
-    bool failed = read_failure(errors[0], plan->files.keep ? HELPER_TIMEOUT_MS : -1, &failure);
+    bool failed = read_failure(errors[0], plan->files.keeps_errors ? HELPER_TIMEOUT_MS : -1, &failure);
     (void)close(errors[0]);
     arcp_status status =
         failed ? describe(plan, &failure, err)
@@ -239,11 +240,18 @@ static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, 
 {
     direct_launcher *direct = (direct_launcher *)launcher;
     arcp__launch_plan plan;
+    const bool is_confined = arcp__launch_is_confined(spec);
+    if (is_confined && !direct->confines) {
+        return arcp_error_set(err, ARCP_E_USAGE, "the direct launcher confines nothing");
+    }
     direct_process *process = arcp__alloc(sizeof(*process));
     if (process == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    arcp_status status = arcp__launch_plan_init(&plan, spec, direct->helper, err);
+    arcp_status status = arcp__launch_plan_init(&plan, spec, direct->agent_exec, err);
+    if (status == ARCP_OK && is_confined) {
+        status = arcp__launch_plan_confine(&plan, spec->confinement, direct->sandbox, err);
+    }
     if (status == ARCP_OK) {
         status = start_planned(direct, &plan, process, err);
     }
@@ -261,16 +269,41 @@ static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, 
 static void launcher_free(arcp_launcher *launcher)
 {
     direct_launcher *direct = (direct_launcher *)launcher;
-    arcp__free(direct->helper);
+    arcp__free(direct->agent_exec);
+    arcp__free(direct->sandbox);
     arcp__free(direct);
 }
 
-static const arcp_launcher_ops launcher_ops = {
-    .struct_size = sizeof(arcp_launcher_ops),
-    .name = "direct",
-    .start = start,
-    .free = launcher_free,
+static const arcp_launcher_ops launcher_ops[] = {
+    {.struct_size = sizeof(arcp_launcher_ops),
+     .name = "direct",
+     .start = start,
+     .free = launcher_free},
+    {.struct_size = sizeof(arcp_launcher_ops),
+     .name = "sandbox",
+     .start = start,
+     .free = launcher_free},
 };
+
+static arcp_status new_launcher(bool confines, const char *agent_exec, const char *sandbox,
+                                arcp_launcher **out, arcp_error *err)
+{
+    direct_launcher *direct = arcp__alloc(sizeof(*direct));
+    if (direct == NULL) {
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *direct = (direct_launcher){.base.ops = &launcher_ops[confines], .confines = confines};
+    direct->agent_exec =
+        agent_exec == NULL ? NULL : arcp__copy_cstr(agent_exec, strlen(agent_exec));
+    direct->sandbox = sandbox == NULL ? NULL : arcp__copy_cstr(sandbox, strlen(sandbox));
+    if ((agent_exec != NULL && direct->agent_exec == NULL) ||
+        (sandbox != NULL && direct->sandbox == NULL)) {
+        launcher_free(&direct->base);
+        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    }
+    *out = &direct->base;
+    return ARCP_OK;
+}
 
 arcp_status arcp_launcher_new_direct(const arcp_direct_launcher_options *given, arcp_launcher **out,
                                      arcp_error *err)
@@ -278,21 +311,18 @@ arcp_status arcp_launcher_new_direct(const arcp_direct_launcher_options *given, 
     arcp_direct_launcher_options options = arcp_direct_launcher_options_init();
     const arcp_status status =
         arcp__options_take(&options, given, sizeof options, "arcp_direct_launcher_options", err);
-    if (status != ARCP_OK) {
-        return status;
-    }
-    direct_launcher *direct = arcp__alloc(sizeof(*direct));
-    const char *helper = options.helper;
-    if (direct != NULL && helper != NULL) {
-        direct->helper = arcp__copy_cstr(helper, strlen(helper));
-    }
-    if (direct == NULL || (helper != NULL && direct->helper == NULL)) {
-        arcp__free(direct);
-        return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    }
-    direct->base.ops = &launcher_ops;
-    *out = &direct->base;
-    return ARCP_OK;
+    return status != ARCP_OK ? status : new_launcher(false, options.helper, NULL, out, err);
+}
+
+arcp_status arcp_launcher_new_sandbox(const arcp_sandbox_launcher_options *given,
+                                      arcp_launcher **out, arcp_error *err)
+{
+    arcp_sandbox_launcher_options options = arcp_sandbox_launcher_options_init();
+    const arcp_status status =
+        arcp__options_take(&options, given, sizeof options, "arcp_sandbox_launcher_options", err);
+    return status != ARCP_OK
+               ? status
+               : new_launcher(true, options.agent_exec, options.sandbox, out, err);
 }
 
 void arcp_launcher_free(arcp_launcher *launcher)

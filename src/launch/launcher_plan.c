@@ -5,15 +5,13 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/directory.h"
 #include "base/libexec.h"
 #include "launch/launch.h"
-
-#define HELPER_NAME "arcp-agent-exec"
+#include "launch/launcher_orders.h"
 
 /* Whether it is a regular file that we may execute. */
 static bool is_program(const char *path)
@@ -120,81 +118,25 @@ arcp_status arcp__launch_check(const char *const *argv, const char *const *env, 
  * stop it there, and so suspend us. Therefore a separate program changes the user and does
  * everything that follows. */
 
-static void append_text(arcp_buf *to, const char *text)
-{
-    arcp_buf_append(to, arcp_span_make(text, strlen(text) + 1));
-}
-
-/* Appends a NULL-terminated list and returns its length. */
-static size_t append_texts(arcp_buf *to, char *const *texts)
-{
-    size_t count = 0;
-    for (; texts[count] != NULL; count++) {
-        append_text(to, texts[count]);
-    }
-    return count;
-}
-
-/* Writes the helper's orders to a memfd. They are not passed as arguments, which every user can
- * read, nor is the agent's environment passed as the helper's, because it could name libraries to
- * load while the helper is still root. */
-static arcp_status write_orders(arcp__launch_plan *plan, arcp_error *err)
-{
-    const arcp__launch_child *child = &plan->child;
-    arcp__launch_orders orders;
-    arcp_buf texts = arcp_buf_init();
-    if (child->limit_count > ARCP__LAUNCH_LIMITS_MAX) {
-        return arcp_error_set(err, ARCP_E_USAGE, "an agent can have at most %d resource limits",
-                              ARCP__LAUNCH_LIMITS_MAX);
-    }
-    append_text(&texts, child->cwd == NULL ? "" : child->cwd);
-    append_text(&texts, child->program);
-    memset(&orders, 0, sizeof(orders)); /* including padding */
-    orders.struct_size = sizeof(orders);
-    orders.argc = append_texts(&texts, child->argv);
-    orders.env_count = append_texts(&texts, child->env);
-    orders.parent = child->parent;
-    orders.uid = child->uid;
-    orders.gid = child->gid;
-    orders.group_count = (uint32_t)child->group_count;
-    orders.limit_count = child->limit_count;
-    memcpy(orders.groups, child->groups, child->group_count * sizeof(*child->groups));
-    if (child->limit_count != 0) {
-        memcpy(orders.limits, child->limits, child->limit_count * sizeof(*child->limits));
-    }
-    arcp_status status = ARCP_OK;
-    plan->orders_fd = memfd_create("orders", MFD_CLOEXEC);
-    if (texts.failed) {
-        status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
-    } else if (plan->orders_fd < 0 ||
-               !arcp__write_all(plan->orders_fd,
-                                arcp_span_make((const char *)&orders, sizeof orders)) ||
-               !arcp__write_all(plan->orders_fd, arcp_buf_span(&texts))) {
-        status =
-            arcp_error_set(err, ARCP_E_IO, "the orders for " HELPER_NAME " cannot be written: %s",
-                           strerror(errno));
-    }
-    arcp_buf_fini(&texts);
-    return status;
-}
-
-static arcp_status use_helper(arcp__launch_plan *plan, const char *given, arcp_error *err)
+arcp_status arcp__launch_plan_use(arcp__launch_plan *plan, const arcp__launch_helper *helper,
+                                  arcp_error *err)
 {
     static char *const nothing[] = {NULL};
-    bool is_there =
-        given == NULL ? arcp__libexec_find(HELPER_NAME, &plan->helper_path) : is_program(given);
-    if (given != NULL) {
-        append_text(&plan->helper_path, given);
+    const char *path = helper->path;
+    const bool is_there =
+        path == NULL ? arcp__libexec_find(helper->name, &plan->helper_path) : is_program(path);
+    if (path != NULL) {
+        arcp_buf_append(&plan->helper_path, arcp_span_make(path, strlen(path) + 1));
     }
     if (plan->helper_path.failed) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     if (!is_there) {
-        return arcp_error_set(err, ARCP_E_USAGE,
-                              "running as another user needs the program %s, which does not exist",
-                              given != NULL ? given : HELPER_NAME);
+        return arcp_error_set(err, ARCP_E_USAGE, "%s needs the program %s, which does not exist",
+                              helper->purpose, path != NULL ? path : helper->name);
     }
-    arcp_status status = write_orders(plan, err);
+    const arcp_status status =
+        arcp__launch_orders_write(&plan->child, helper->etc, &plan->orders_fd, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -208,14 +150,13 @@ static arcp_status use_helper(arcp__launch_plan *plan, const char *given, arcp_e
     };
     plan->files.from[ARCP__LAUNCH_ORDERS_FD] = plan->orders_fd;
     plan->files.count = ARCP__LAUNCH_ORDERS_FD + 1;
-    plan->files.keep = true;
     return ARCP_OK;
 }
 
 /* ---- the plan ---- */
 
 arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_spec *spec,
-                                   const char *helper, arcp_error *err)
+                                   const char *agent_exec, arcp_error *err)
 {
     /* execve changes neither array, whatever its prototype says. */
     union {
@@ -223,9 +164,9 @@ arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_sp
         char *const *to;
     } argv = {spec->argv}, env = {spec->env};
     static char *const nothing[] = {NULL};
-    *plan = (arcp__launch_plan){.orders_fd = -1};
+    *plan = (arcp__launch_plan){.orders_fd = -1, .sandbox_fd = -1};
     plan->files = (arcp__launch_files){
-        .from = {spec->stdin_fd, spec->stdout_fd, spec->stderr_fd, -1, -1},
+        .from = {spec->stdin_fd, spec->stdout_fd, spec->stderr_fd, -1, -1, -1, -1},
         .count = ARCP__LAUNCH_ERRORS_FD + 1,
         .cgroup = spec->cgroup_fd,
     };
@@ -243,7 +184,12 @@ arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_sp
         arcp__launch_find(spec->argv[0], value_of(spec->env, "PATH"), plan->program, err);
     if (status == ARCP_OK && spec->user != NULL) {
         status = find_user(plan, spec->user, err);
-        status = status == ARCP_OK ? use_helper(plan, helper, err) : status;
+    }
+    if (status == ARCP_OK && spec->user != NULL && !arcp__launch_is_confined(spec)) {
+        const arcp__launch_helper helper = {
+            .name = "arcp-agent-exec", .path = agent_exec, .purpose = "running as another user"};
+        status = arcp__launch_plan_use(plan, &helper, err);
+        plan->files.keeps_errors = true;
     }
     return status;
 }
@@ -251,5 +197,6 @@ arcp_status arcp__launch_plan_init(arcp__launch_plan *plan, const arcp_launch_sp
 void arcp__launch_plan_fini(arcp__launch_plan *plan)
 {
     arcp__close(plan->orders_fd);
+    arcp__close(plan->sandbox_fd);
     arcp_buf_fini(&plan->helper_path);
 }

@@ -398,7 +398,7 @@ static void orders_that_cannot_be_written_whole_are_refused_with_the_reason(void
             setrlimit(RLIMIT_FSIZE, &small) == 0 &&
             f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error) == ARCP_E_IO &&
             strcmp(f->error.message,
-                   "the orders for arcp-agent-exec cannot be written: File too large") == 0;
+                   "the orders for a helper cannot be written: File too large") == 0;
         _exit(is_refused ? 0 : 1);
     }
     int status = -1;
@@ -457,7 +457,7 @@ static orders_file good_orders(void)
     file.orders.gid = getgid();
     file.orders.argc = 2;
     file.orders.env_count = 1;
-    memcpy(file.texts, "\0/bin/sh\0sh\0-c\0A=B", 19);
+    memcpy(file.texts, "\0\0/bin/sh\0sh\0-c\0A=B", 20);
     return file;
 }
 
@@ -466,7 +466,7 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
     fixture *f = *state;
     static const char *const alone[] = {HELPER, NULL};
     const orders_file good = good_orders();
-    const size_t size = sizeof(good.orders) + 19;
+    const size_t size = sizeof(good.orders) + 20;
     arcp__launch_failure failure;
     for (size_t cut = 0; cut < size; cut += cut < sizeof(good.orders) - 1 ? 997 : 1) {
         if (run_helper(&good, cut, &failure) != 127 || failure.stage != ARCP__LAUNCH_HELPER) {

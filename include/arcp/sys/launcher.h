@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include <arcp/error.h>
+#include <arcp/span.h>
 #include <arcp/visibility.h>
 
 #ifdef __cplusplus
@@ -31,6 +32,36 @@ typedef struct arcp_launch_limit {
     uint64_t soft, hard; /* ARCP_LAUNCH_NO_LIMIT: none */
 } arcp_launch_limit;
 
+/* The sandbox that a process is started in. Everything is borrowed during the call. */
+typedef struct arcp_confinement {
+    size_t struct_size;
+    arcp_span plan; /* the text of a sandbox plan */
+    /* The directory that is seen as /etc, which arcp_sandbox_etc prepares; NULL: only with a plan
+     * that needs none. */
+    const char *etc;
+    /* The process's end of a pair of AF_UNIX SOCK_SEQPACKET sockets; the caller closes its copy. The
+     * sandbox sends one JSON object per datagram, at most 64 KiB:
+     *   {"running": true, ...}   once the program is about to be executed, with what was found on
+     *                            the host: links, absent (files), git
+     *   {"failed": STEP, "path": PATH, "errno": NAME}
+     *                            a step of the set-up failed, and the program does not run: the exit
+     *                            status is 125, or for the step "exec" 127 (not found) or 126
+     * and closes its end when the process ends. It never waits for the reader. */
+    int control_fd;
+    /* stdin is a terminal that the program may control: the process leads a group of the caller's
+     * session. Otherwise it begins a session without a terminal. */
+    bool has_terminal;
+} arcp_confinement;
+
+static inline arcp_confinement arcp_confinement_init(void)
+{
+    arcp_confinement confinement;
+    memset(&confinement, 0, sizeof confinement);
+    confinement.struct_size = sizeof confinement;
+    confinement.control_fd = -1;
+    return confinement;
+}
+
 /* What is to be started. Everything is borrowed during the call. */
 typedef struct arcp_launch_spec {
     size_t struct_size;
@@ -46,6 +77,10 @@ typedef struct arcp_launch_spec {
     /* The directory of the cgroup (version 2) that the process must be in before exec: for
      * CLONE_INTO_CGROUP, or to write "0" to its cgroup.procs; -1: the caller's cgroup. */
     int cgroup_fd;
+    /* NULL: the process is confined only by user and resource limits. Otherwise its directory is the
+     * plan's, not `cwd`, and its three descriptors must be regular files, pipes, terminals, the null
+     * device or connected local sockets. A launcher that cannot confine refuses with ARCP_E_USAGE. */
+    const arcp_confinement *confinement;
 } arcp_launch_spec;
 
 static inline arcp_launch_spec arcp_launch_spec_init(void)
@@ -138,6 +173,31 @@ static inline arcp_direct_launcher_options arcp_direct_launcher_options_init(voi
  * may be unknown. ARCP_E_USAGE for options of a newer release. */
 ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_direct(
     const arcp_direct_launcher_options *options, arcp_launcher **out, arcp_error *err);
+typedef struct arcp_sandbox_launcher_options {
+    size_t struct_size;
+    const char *agent_exec; /* as arcp_direct_launcher_options.helper */
+    /* The program arcp-sandbox, which makes a sandbox and starts the program in it. NULL: it is
+     * searched as the other one. */
+    const char *sandbox;
+} arcp_sandbox_launcher_options;
+
+static inline arcp_sandbox_launcher_options arcp_sandbox_launcher_options_init(void)
+{
+    arcp_sandbox_launcher_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    return options;
+}
+
+/* The launcher that also starts programs in a sandbox, when their spec has a confinement; others as
+ * the direct launcher. `start` of a confined program returns when arcp-sandbox runs: about a
+ * millisecond; the set-up of the sandbox, which can fail, goes on beside the caller. The process is
+ * arcp-sandbox, and ends as the program does, with its exit status or by its signal; all processes
+ * of the sandbox end with it. ARCP_E_USAGE for options of a newer release. */
+ARCP_API ARCP_MUST_CHECK arcp_status
+arcp_launcher_new_sandbox(const arcp_sandbox_launcher_options *options, arcp_launcher **out,
+                          arcp_error *err);
+
 /* NULL is accepted. */
 ARCP_API void arcp_launcher_free(arcp_launcher *launcher);
 
