@@ -8,6 +8,7 @@ option(ARCP_LTO "Optimise the programs and the shared libraries as a whole (rele
 option(ARCP_COVERAGE "Instrument for coverage" OFF)
 option(ARCP_VALGRIND "Run the tests under valgrind" OFF)
 option(ARCP_ANALYZE "Compile with gcc's static analyzer" OFF)
+option(ARCP_FAULTS "Let tests make each step of a sandbox's set-up fail (ARCP_SANDBOX_FAIL); never for what people run" OFF)
 set(ARCP_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread or, with clang, memory)")
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -87,6 +88,9 @@ if(ARCP_COVERAGE)
 endif()
 if(ARCP_ANALYZE)
   target_compile_options(arcp_flags INTERFACE -fanalyzer)
+endif()
+if(ARCP_FAULTS)
+  target_compile_definitions(arcp_flags INTERFACE ARCP_FAULTS)
 endif()
 target_link_options(arcp_flags INTERFACE -Wl,-z,relro,-z,now)
 

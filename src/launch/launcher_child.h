@@ -90,8 +90,9 @@ typedef struct arcp__launch_files {
 void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage stage)
     __attribute__((noreturn));
 
-/* Gives the child a process group (or session) of its own and only the given descriptors, has it killed with its
- * parent, and resets all signals. Called after fork or vfork with all signals blocked. */
+/* Gives the child a process group (or session) of its own and only the given descriptors, has it
+ * killed with its parent, and resets all signals. Called after fork or vfork with all signals
+ * blocked. */
 void arcp__launch_child_isolate(arcp__launch_child *child, const arcp__launch_files *files);
 
 /* Has the kernel kill the caller when its parent exits. A change of user undoes it. */

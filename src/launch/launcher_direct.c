@@ -220,7 +220,8 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
         (void)close(errors[0]);
         return arcp_error_set(err, ARCP_E_IO, "cannot create a process: %s", strerror(fork_error));
     }
-    bool failed = read_failure(errors[0], plan->files.keeps_errors ? HELPER_TIMEOUT_MS : -1, &failure);
+    bool failed =
+        read_failure(errors[0], plan->files.keeps_errors ? HELPER_TIMEOUT_MS : -1, &failure);
     (void)close(errors[0]);
     arcp_status status =
         failed ? describe(plan, &failure, err)
@@ -320,9 +321,8 @@ arcp_status arcp_launcher_new_sandbox(const arcp_sandbox_launcher_options *given
     arcp_sandbox_launcher_options options = arcp_sandbox_launcher_options_init();
     const arcp_status status =
         arcp__options_take(&options, given, sizeof options, "arcp_sandbox_launcher_options", err);
-    return status != ARCP_OK
-               ? status
-               : new_launcher(true, options.agent_exec, options.sandbox, out, err);
+    return status != ARCP_OK ? status
+                             : new_launcher(true, options.agent_exec, options.sandbox, out, err);
 }
 
 void arcp_launcher_free(arcp_launcher *launcher)

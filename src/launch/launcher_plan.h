@@ -35,8 +35,8 @@ static inline bool arcp__launch_is_confined(const arcp_launch_spec *spec)
     return spec->struct_size >= sizeof(arcp_launch_spec) && spec->confinement != NULL;
 }
 
-/* `agent_exec` may be NULL (see arcp_direct_launcher_options). ARCP_E_USAGE if the program, the user
- * or the helper does not exist. Call fini even after a failure. */
+/* `agent_exec` may be NULL (see arcp_direct_launcher_options). ARCP_E_USAGE if the program, the
+ * user or the helper does not exist. Call fini even after a failure. */
 ARCP_MUST_CHECK arcp_status arcp__launch_plan_init(arcp__launch_plan *plan,
                                                    const arcp_launch_spec *spec,
                                                    const char *agent_exec, arcp_error *err);

@@ -97,7 +97,8 @@ typedef struct arcp__sandbox_request {
      * command needs (launch finds these) and what the operator added. */
     const arcp_span *bases;
     size_t base_count;
-    /* The runtime's own files and directories: never granted. */
+    /* The runtime's own files and directories: never granted. Each as it is given and, where that
+     * differs, as it is resolved on the host; they exist. */
     const arcp_span *own;
     size_t own_count;
     arcp__sandbox_protect protect;

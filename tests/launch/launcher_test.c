@@ -397,8 +397,8 @@ static void orders_that_cannot_be_written_whole_are_refused_with_the_reason(void
         const bool is_refused =
             setrlimit(RLIMIT_FSIZE, &small) == 0 &&
             f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error) == ARCP_E_IO &&
-            strcmp(f->error.message,
-                   "the orders for a helper cannot be written: File too large") == 0;
+            strcmp(f->error.message, "the orders for a helper cannot be written: File too large") ==
+                0;
         _exit(is_refused ? 0 : 1);
     }
     int status = -1;

@@ -36,17 +36,17 @@ typedef struct arcp_launch_limit {
 typedef struct arcp_confinement {
     size_t struct_size;
     arcp_span plan; /* the text of a sandbox plan */
-    /* The directory that is seen as /etc, which arcp_sandbox_etc prepares; NULL: only with a plan
-     * that needs none. */
+    /* The directory that was prepared to be seen as /etc; NULL: only with a plan that needs none.
+     */
     const char *etc;
-    /* The process's end of a pair of AF_UNIX SOCK_SEQPACKET sockets; the caller closes its copy. The
-     * sandbox sends one JSON object per datagram, at most 64 KiB:
+    /* The process's end of a pair of AF_UNIX SOCK_SEQPACKET sockets; the caller closes its copy.
+     * The sandbox sends one JSON object per datagram, at most 64 KiB:
      *   {"running": true, ...}   once the program is about to be executed, with what was found on
      *                            the host: links, absent (files), git
      *   {"failed": STEP, "path": PATH, "errno": NAME}
-     *                            a step of the set-up failed, and the program does not run: the exit
-     *                            status is 125, or for the step "exec" 127 (not found) or 126
-     * and closes its end when the process ends. It never waits for the reader. */
+     *                            a step of the set-up failed, and the program does not run: the
+     * exit status is 125, or for the step "exec" 127 (not found) or 126 and closes its end when the
+     * process ends. It never waits for the reader. */
     int control_fd;
     /* stdin is a terminal that the program may control: the process leads a group of the caller's
      * session. Otherwise it begins a session without a terminal. */
@@ -77,9 +77,10 @@ typedef struct arcp_launch_spec {
     /* The directory of the cgroup (version 2) that the process must be in before exec: for
      * CLONE_INTO_CGROUP, or to write "0" to its cgroup.procs; -1: the caller's cgroup. */
     int cgroup_fd;
-    /* NULL: the process is confined only by user and resource limits. Otherwise its directory is the
-     * plan's, not `cwd`, and its three descriptors must be regular files, pipes, terminals, the null
-     * device or connected local sockets. A launcher that cannot confine refuses with ARCP_E_USAGE. */
+    /* NULL: the process is confined only by user and resource limits. Otherwise its directory is
+     * the plan's, not `cwd`, and its three descriptors must be regular files, pipes, terminals, the
+     * null device or connected local sockets. A launcher that cannot confine refuses with
+     * ARCP_E_USAGE. */
     const arcp_confinement *confinement;
 } arcp_launch_spec;
 
@@ -194,9 +195,8 @@ static inline arcp_sandbox_launcher_options arcp_sandbox_launcher_options_init(v
  * millisecond; the set-up of the sandbox, which can fail, goes on beside the caller. The process is
  * arcp-sandbox, and ends as the program does, with its exit status or by its signal; all processes
  * of the sandbox end with it. ARCP_E_USAGE for options of a newer release. */
-ARCP_API ARCP_MUST_CHECK arcp_status
-arcp_launcher_new_sandbox(const arcp_sandbox_launcher_options *options, arcp_launcher **out,
-                          arcp_error *err);
+ARCP_API ARCP_MUST_CHECK arcp_status arcp_launcher_new_sandbox(
+    const arcp_sandbox_launcher_options *options, arcp_launcher **out, arcp_error *err);
 
 /* NULL is accepted. */
 ARCP_API void arcp_launcher_free(arcp_launcher *launcher);

@@ -1,0 +1,105 @@
+/* arcp-sandbox: makes the sandbox of a plan and starts one program in it.
+ *
+ * Two processes of ours. The monitor (helper_monitor) stays outside, with the host's view and the
+ * job's user. Init (helper_init) is pid 1 inside: it makes the view of files (helper_mount), drops
+ * what it could do, confines itself as the program is confined, and forks the program. At level
+ * landlock there are no namespaces: the same child confines itself and becomes the program.
+ *
+ * A step that fails ends the process that noticed it, and with it the sandbox, with status 125;
+ * there is no way around a step. Everything is one thread, so that the current step is a global. */
+#ifndef ARCP_LAUNCH_HELPER_H
+#define ARCP_LAUNCH_HELPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "launch/launcher_child.h"
+#include "sandbox/sandbox.h"
+
+typedef enum arcp__helper_stage {
+#define ARCP_LAUNCH_STAGE(id, name, text) ARCP__HELPER_##id,
+#include "launch/launch_stage.def"
+#undef ARCP_LAUNCH_STAGE
+    ARCP__HELPER_STAGE_COUNT
+} arcp__helper_stage;
+
+enum {
+    ARCP__HELPER_FAILED = 125,   /* the sandbox could not be made */
+    ARCP__HELPER_NO_EXEC = 126,  /* the program cannot be executed */
+    ARCP__HELPER_NOT_FOUND = 127 /* or is not there */
+};
+
+#define ARCP__HELPER_REPORT_MAX 100 /* entries of a list in the record of what was found */
+
+/* How the source of a mount (or the target of a cover) was found on the host. */
+typedef struct arcp__helper_source {
+    const char *path; /* as given, NUL-terminated */
+    const char *real; /* the same without symbolic links; NULL: it is absent */
+    const char *link; /* the text of the link that stands for it inside; NULL: it is mounted */
+} arcp__helper_source;
+
+typedef struct arcp__helper {
+    arcp__launch_child child;
+    const char *etc;    /* prepared on the host; "": none */
+    uid_t operator_uid; /* of whoever started us */
+    uid_t uid;          /* of the program; inside they are not known before they are mapped */
+    gid_t gid;
+    const arcp__sandbox_plan *plan;
+    arcp__helper_source *sources; /* of plan->mounts; level full */
+    int channel;                  /* of init to the monitor, or the other end */
+} arcp__helper;
+
+/* ---- helper_report ---- */
+
+/* Begins a step: a failure from now on is one of it. */
+void arcp__helper_begin(arcp__helper_stage stage);
+
+/* Reports that the current step failed, with errno and the path that it was about (NULL: none), on
+ * ARCP__LAUNCH_CONTROL_FD, and exits. */
+_Noreturn void arcp__helper_fail(const char *path);
+/* The same with a span. */
+_Noreturn void arcp__helper_fail_at(arcp_span path);
+
+/* What is found while the sandbox is made, for the record `running`. Lists are cut at
+ * ARCP__HELPER_REPORT_MAX. */
+typedef enum arcp__helper_list {
+    ARCP__HELPER_FOUND_LINKS,  /* `text` is the real path */
+    ARCP__HELPER_FOUND_ABSENT, /* files that were granted and are not there, or are none */
+    ARCP__HELPER_FOUND_GIT,    /* `text` is how it is protected: "commits", "strict", or "link" */
+    ARCP__HELPER_FOUND_COVERS, /* file systems of the kernel that are covered; `text` is their type
+                                */
+    ARCP__HELPER_FOUND_COUNT
+} arcp__helper_list;
+
+void arcp__helper_found(arcp__helper_list list, arcp_span path, const char *text);
+/* Sends the record. */
+void arcp__helper_report_running(bool proc_is_outer);
+
+/* ---- the parts ---- */
+
+/* Finds the sources of the plan's mounts as the job's user, before the namespaces hide who owns
+ * what (helper_source). */
+void arcp__helper_find_sources(arcp__helper *helper);
+
+/* Brings the loopback interface up (helper_net). */
+void arcp__helper_net(void);
+
+/* Makes the view of files and moves into it (helper_mount). Returns whether /proc is the outer
+ * one. */
+bool arcp__helper_mount(const arcp__helper *helper);
+
+/* Of the child that the monitor made: never returns (helper_init). */
+_Noreturn void arcp__helper_init(arcp__helper *helper);
+
+/* Starts init and waits for it; returns the exit status or ends by the program's signal
+ * (helper_monitor). */
+int arcp__helper_monitor(arcp__helper *helper);
+
+/* What init tells the monitor, one datagram each. */
+typedef struct arcp__helper_message {
+    enum { ARCP__HELPER_STOPPED, ARCP__HELPER_EXITED } kind;
+    int code; /* a signal; EXITED: as in siginfo_t */
+    bool by_signal;
+} arcp__helper_message;
+
+#endif

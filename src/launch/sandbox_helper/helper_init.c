@@ -1,0 +1,254 @@
+/* Inside: makes the sandbox, then starts the program. The order matters: what a step needs, a later
+ * one takes away.
+ *
+ *   death signal - maps - network - view of files - name - limits - privileges - directory -
+ *   Landlock - filter - the program
+ *
+ * From the filter on init is confined as the program is. It is pid 1, of the same user, and the
+ * program could look into it: it keeps no descriptor but that to the monitor, and cannot be
+ * dumped. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/sandbox_helper/helper.h"
+#include "launch/sandbox_helper/helper_capabilities.h"
+#include "launch/sandbox_helper/helper_filter.h"
+#include "launch/sandbox_helper/helper_landlock.h"
+
+/* Also what the prepared /etc calls this host. */
+#define HOST_NAME "arcp"
+
+/* ---- steps ---- */
+
+/* A change of credentials undoes it, so it is done again behind each. */
+static void die_with_monitor(const arcp__helper *helper)
+{
+    struct pollfd monitor = {.fd = helper->channel, .events = 0};
+    arcp__helper_begin(ARCP__HELPER_PARENT);
+    /* getppid says nothing across namespaces; when the monitor has ended, so has its socket. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || poll(&monitor, 1, 0) != 0) {
+        arcp__helper_fail(NULL);
+    }
+}
+
+static void write_file(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) || close(fd) != 0) {
+        arcp__helper_fail(path);
+    }
+}
+
+/* The user and group are those of outside, and there is no other. */
+static void map_user(uid_t uid, gid_t gid)
+{
+    char text[64];
+    arcp__helper_begin(ARCP__HELPER_MAPS);
+    write_file("/proc/self/setgroups", "deny");
+    (void)snprintf(text, sizeof text, "%u %u 1", (unsigned)gid, (unsigned)gid);
+    write_file("/proc/self/gid_map", text);
+    (void)snprintf(text, sizeof text, "%u %u 1", (unsigned)uid, (unsigned)uid);
+    write_file("/proc/self/uid_map", text);
+}
+
+static void limit(int resource, uint64_t soft, uint64_t hard)
+{
+    const struct rlimit value = {
+        .rlim_cur = soft == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)soft,
+        .rlim_max = hard == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)hard,
+    };
+    if (setrlimit((__rlimit_resource_t)resource, &value) != 0) {
+        arcp__helper_fail(NULL);
+    }
+}
+
+static void set_limits(const arcp__helper *helper)
+{
+    arcp__helper_begin(ARCP__HELPER_LIMITS);
+    /* In a user namespace the count is the sandbox's own; it has init, too. Outside it would be
+     * that of all processes of the user. */
+    if (helper->plan->level == ARCP__SANDBOX_LEVEL_FULL && helper->plan->limits.pids != 0) {
+        limit(RLIMIT_NPROC, (uint64_t)helper->plan->limits.pids + 1,
+              (uint64_t)helper->plan->limits.pids + 1);
+    }
+    for (size_t i = 0; i < helper->child.limit_count; i++) {
+        const arcp_launch_limit *given = &helper->child.limits[i];
+        limit(given->resource, given->soft, given->hard);
+    }
+    /* No file is written. With 0 the kernel would still start a program of the host that its
+     * core_pattern names, as root. */
+    limit(RLIMIT_CORE, 1, 1);
+}
+
+static void confine(const arcp__helper *helper)
+{
+    const char *path = NULL;
+    const arcp__sandbox_plan *plan = helper->plan;
+    const arcp__helper_filter filter = {
+        .level = plan->level,
+        .landlock = plan->abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK],
+    };
+    arcp__helper_begin(ARCP__HELPER_CAPABILITIES);
+    errno = arcp__helper_capabilities_drop();
+    if (errno != 0) {
+        arcp__helper_fail(NULL);
+    }
+    die_with_monitor(helper);
+    arcp__helper_begin(ARCP__HELPER_CWD);
+    char directory[4096];
+    if (snprintf(directory, sizeof directory, "%.*s", (int)plan->cwd.size, plan->cwd.data) >=
+            (int)sizeof directory ||
+        chdir(directory) != 0) {
+        arcp__helper_fail_at(plan->cwd);
+    }
+    arcp__helper_begin(ARCP__HELPER_LANDLOCK);
+    errno = arcp__helper_landlock(plan, &plan->abilities, &path);
+    if (errno != 0) {
+        arcp__helper_fail(path);
+    }
+    arcp__helper_begin(ARCP__HELPER_FILTER);
+    errno = arcp__helper_filter_install(&filter, NULL);
+    if (errno != 0) {
+        arcp__helper_fail(NULL);
+    }
+}
+
+/* ---- the program ---- */
+
+static _Noreturn void execute(const arcp__helper *helper, mode_t mask)
+{
+    sigset_t none;
+    arcp__helper_begin(ARCP__HELPER_EXEC);
+    (void)sigemptyset(&none);
+    (void)umask(mask);
+    /* The control socket stays until exec, for its failure. */
+    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0 &&
+        sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
+        (void)execve(helper->child.program, helper->child.argv, helper->child.env);
+    }
+    arcp__helper_fail(helper->child.program);
+}
+
+/* A signal that waits and would end a program; 0: none. */
+static int pending_end(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+    sigset_t pending;
+    (void)sigpending(&pending);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (sigismember(&pending, numbers[i]) == 1) {
+            return numbers[i];
+        }
+    }
+    return 0;
+}
+
+static void tell(const arcp__helper *helper, arcp__helper_message message)
+{
+    const ssize_t sent = send(helper->channel, &message, sizeof message, MSG_NOSIGNAL);
+    (void)sent; /* without the monitor we are being killed */
+}
+
+/* Waits for all that ends here, the orphans of the program too, until the program has ended. */
+static _Noreturn void reap(const arcp__helper *helper, pid_t program)
+{
+    for (;;) {
+        siginfo_t info;
+        if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED) != 0 || info.si_pid != program) {
+            continue;
+        }
+        if (info.si_code == CLD_STOPPED) {
+            tell(helper,
+                 (arcp__helper_message){.kind = ARCP__HELPER_STOPPED, .code = info.si_status});
+            continue;
+        }
+        tell(helper, (arcp__helper_message){.kind = ARCP__HELPER_EXITED,
+                                            .code = info.si_status,
+                                            .by_signal = info.si_code != CLD_EXITED});
+        _exit(0); /* and the kernel kills all others of the namespace */
+    }
+}
+
+static _Noreturn void run_program(const arcp__helper *helper, mode_t mask)
+{
+    arcp__helper_begin(ARCP__HELPER_FORK);
+    /* Signals to our group are blocked here, so that one that came during the set-up waits. */
+    const int early = pending_end();
+    if (early != 0) {
+        tell(helper, (arcp__helper_message){ARCP__HELPER_EXITED, early, true});
+        _exit(0);
+    }
+    const pid_t program = fork();
+    if (program == 0) {
+        execute(helper, mask);
+    }
+    if (program < 0) {
+        arcp__helper_fail(NULL);
+    }
+    const int late = pending_end();
+    if (late != 0) {
+        (void)kill(program, late);
+    }
+    const unsigned channel = (unsigned)helper->channel;
+    if (close_range(0, channel - 1, 0) != 0 || close_range(channel + 1, ~0U, 0) != 0) {
+        _exit(ARCP__HELPER_FAILED);
+    }
+    reap(helper, program);
+}
+
+/* ---- init ---- */
+
+/* The monitor confines itself at the same time; nothing runs before it has. */
+static void await_monitor(const arcp__helper *helper)
+{
+    char byte;
+    ssize_t got;
+    arcp__helper_begin(ARCP__HELPER_PARENT);
+    do {
+        got = recv(helper->channel, &byte, 1, 0);
+    } while (got < 0 && errno == EINTR);
+    if (got != 1) {
+        _exit(ARCP__HELPER_FAILED); /* the monitor has said why */
+    }
+}
+
+void arcp__helper_init(arcp__helper *helper)
+{
+    const bool is_full = helper->plan->level == ARCP__SANDBOX_LEVEL_FULL;
+    const mode_t mask = umask(022);
+    bool proc_is_outer = false;
+    die_with_monitor(helper);
+    if (is_full) {
+        map_user(helper->uid, helper->gid);
+    }
+    /* Before anything of value is in here: programs of this user outside could look, too. */
+    if (prctl(PR_SET_DUMPABLE, 0) != 0) {
+        arcp__helper_fail(NULL);
+    }
+    if (is_full) {
+        arcp__helper_net();
+        proc_is_outer = arcp__helper_mount(helper);
+        arcp__helper_begin(ARCP__HELPER_HOSTNAME);
+        if (sethostname(HOST_NAME, sizeof HOST_NAME - 1) != 0) {
+            arcp__helper_fail(NULL);
+        }
+    }
+    set_limits(helper);
+    confine(helper);
+    await_monitor(helper);
+    arcp__helper_report_running(proc_is_outer);
+    if (is_full) {
+        run_program(helper, mask);
+    }
+    execute(helper, mask);
+}

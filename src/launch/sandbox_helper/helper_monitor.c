@@ -1,0 +1,179 @@
+/* Outside: what the launcher started, and what ends as the program does. It ignores all signals to
+ * the group but KILL, which ends the sandbox: init dies with it, and with init everything inside.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/sandbox_helper/helper.h"
+#include "launch/sandbox_helper/helper_capabilities.h"
+#include "launch/sandbox_helper/helper_filter.h"
+
+#define NAMESPACES                                                                                 \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
+     CLONE_NEWCGROUP)
+
+static bool is_full(const arcp__helper *helper)
+{
+    return helper->plan->level == ARCP__SANDBOX_LEVEL_FULL;
+}
+
+/* Ends as the program did. */
+static _Noreturn void end_by_signal(int number)
+{
+    const struct rlimit none = {0, 0};
+    sigset_t only;
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)signal(number, SIG_DFL);
+    (void)sigemptyset(&only);
+    (void)sigaddset(&only, number);
+    (void)raise(number);
+    (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+    _exit(128 + number);
+}
+
+static int pending_signal(void)
+{
+    sigset_t pending;
+    (void)sigpending(&pending);
+    for (int number = 1; number < SIGRTMIN; number++) {
+        if (sigismember(&pending, number) == 1 &&
+            (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT)) {
+            return number;
+        }
+    }
+    return 0;
+}
+
+static pid_t start_init(arcp__helper *helper, const int pair[2])
+{
+    const unsigned long flags = SIGCHLD | (is_full(helper) ? NAMESPACES : 0);
+    arcp__helper_begin(ARCP__HELPER_CLONE);
+    /* Not clone3: filters of containers that do not know it answer ENOSYS. The zeros are in the
+     * same places on all machines. */
+    const pid_t pid = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
+    if (pid < 0) {
+        arcp__helper_fail(NULL);
+    }
+    if (pid == 0) {
+        (void)close(pair[0]);
+        helper->channel = pair[1];
+        arcp__helper_init(helper);
+    }
+    return pid;
+}
+
+/* What parses what the program says must not be worth breaking: from here on, no privilege, no new
+ * process or program, no new socket. */
+static void confine_monitor(void)
+{
+    arcp__helper_begin(ARCP__HELPER_MONITOR);
+    errno = prctl(PR_SET_DUMPABLE, 0) != 0 ? errno : arcp__helper_capabilities_drop();
+    if (errno == 0) {
+        errno = arcp__helper_filter_monitor();
+    }
+    if (errno != 0) {
+        arcp__helper_fail(NULL);
+    }
+}
+
+/* Without a pid namespace, what the program left behind is ours, and is killed one by one. */
+static void kill_orphans(void)
+{
+    for (;;) {
+        char text[4096];
+        siginfo_t info = {0};
+        const int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+        const ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        text[size < 0 ? 0 : size] = '\0';
+        char *rest = text;
+        for (long pid = strtol(rest, &rest, 10); pid > 0; pid = strtol(rest, &rest, 10)) {
+            (void)kill((pid_t)pid, SIGKILL);
+        }
+        if (waitid(P_ALL, 0, &info, WEXITED | (size <= 0 ? WNOHANG : 0)) != 0 || info.si_pid == 0) {
+            return;
+        }
+    }
+}
+
+/* Waits for the messages of init until its socket is closed: by its end, or at level landlock by
+ * the exec of the program. False: no end was told. */
+static bool hear_init(const arcp__helper *helper, arcp__helper_message *end)
+{
+    bool has_ended = false;
+    for (;;) {
+        arcp__helper_message message;
+        const ssize_t got = recv(helper->channel, &message, sizeof message, 0);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got != (ssize_t)sizeof message) {
+            return has_ended;
+        }
+        if (message.kind == ARCP__HELPER_EXITED) {
+            *end = message;
+            has_ended = true;
+        } else if (helper->plan->has_terminal) {
+            (void)raise(SIGSTOP); /* whoever gave us the terminal takes it back */
+        }
+    }
+}
+
+int arcp__helper_monitor(arcp__helper *helper)
+{
+    int pair[2];
+    sigset_t all;
+    arcp__helper_message end = {.kind = ARCP__HELPER_EXITED};
+    siginfo_t info;
+    arcp__helper_begin(ARCP__HELPER_CHANNEL);
+    (void)sigfillset(&all);
+    if (sigprocmask(SIG_SETMASK, &all, NULL) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0 ||
+        (!is_full(helper) && prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)) {
+        arcp__helper_fail(NULL);
+    }
+    const pid_t init = start_init(helper, pair);
+    const int early = pending_signal();
+    if (early != 0) { /* init may not have been there yet to get it */
+        (void)kill(init, SIGKILL);
+        end_by_signal(early);
+    }
+    (void)close(pair[1]);
+    helper->channel = pair[0];
+    /* The reader of the program's output must see its end when the program closes it. */
+    (void)close_range(0, 2, 0);
+    confine_monitor();
+    (void)send(helper->channel, "", 1, MSG_NOSIGNAL);
+    const bool is_told = hear_init(helper, &end);
+    do {
+        if (waitid(P_PID, (id_t)init, &info, WEXITED | (is_full(helper) ? 0 : WSTOPPED)) != 0) {
+            arcp__helper_fail(NULL); /* with all signals blocked this is no interruption */
+        }
+        if (info.si_code == CLD_STOPPED && helper->plan->has_terminal) {
+            (void)raise(SIGSTOP);
+        }
+    } while (info.si_code == CLD_STOPPED);
+    if (!is_full(helper)) {
+        kill_orphans();
+    }
+    if (!is_told) {
+        end.code = info.si_status;
+        end.by_signal = info.si_code != CLD_EXITED;
+    }
+    if (end.by_signal) {
+        end_by_signal(end.code);
+    }
+    return end.code;
+}

@@ -1,0 +1,449 @@
+/* The view of files at level full.
+ *
+ * Everything is made while the host's tree is still our root. A file system of ours (tmpfs) is
+ * mounted over `/`, where no path of ours reaches it, only a descriptor: it holds the directories
+ * root (the new root), private (directories that the program may write) and cover. The mounts of
+ * the plan are attached below the new root, parents first; then it becomes our root, and the host's
+ * tree is gone. */
+#include <errno.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "launch/sandbox_helper/helper_open.h"
+#include "launch/sandbox_helper/helper_submounts.h"
+#include "launch/sandbox_helper/helper_view.h"
+
+#define TREE_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define PAGE_BYTES      4096u
+
+/* ---- the root ---- */
+
+/* Its limit of inodes is one for each page, where the default is half of the machine's pages, and
+ * those that the directories of the view need. */
+static int make_scratch(const arcp__sandbox_plan *plan)
+{
+    char size[32];
+    char inodes[32];
+    (void)snprintf(size, sizeof size, "%llu", (unsigned long long)plan->limits.scratch_bytes);
+    (void)snprintf(inodes, sizeof inodes, "%llu",
+                   (unsigned long long)(plan->limits.scratch_bytes / PAGE_BYTES + 64 +
+                                        plan->mount_count * 16));
+    const int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
+    const int fd = context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) != 0 ||
+                           fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) != 0 ||
+                           fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) != 0 ||
+                           fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0
+                       ? -1
+                       : fsmount(context, FSMOUNT_CLOEXEC, TREE_ATTRIBUTES);
+    const int number = errno;
+    if (context >= 0) {
+        (void)close(context);
+    }
+    errno = number;
+    return fd;
+}
+
+/* Mounts `tree` over "/". Paths go on to begin at what is below it. */
+static bool cover_root(int tree)
+{
+    return tree >= 0 && move_mount(tree, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) == 0;
+}
+
+static void make_root(arcp__helper_view *view, const arcp__sandbox_plan *plan)
+{
+    static const char *const directories[] = {"root", "private", "cover", "cover/directory"};
+    struct stat about;
+    arcp__helper_begin(ARCP__HELPER_PROPAGATION);
+    /* Otherwise what the host mounts later would appear inside. */
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+        arcp__helper_fail(NULL);
+    }
+    arcp__helper_begin(ARCP__HELPER_ROOT);
+    view->mountinfo = arcp__helper_read_mountinfo();
+    view->host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (view->mountinfo == NULL || view->host < 0) {
+        arcp__helper_fail("/");
+    }
+    view->root_is_hosts =
+        plan->mount_count != 0 && plan->mounts[0].kind == ARCP__SANDBOX_MOUNT_ROOT;
+    if (view->root_is_hosts) { /* before anything covers it */
+        view->root = arcp__helper_copy(view->host, "",
+                                       TREE_ATTRIBUTES |
+                                           (plan->mounts[0].is_writable ? 0 : MOUNT_ATTR_RDONLY));
+    }
+    view->scratch = make_scratch(plan);
+    if (!cover_root(view->scratch) || fstat(view->scratch, &about) != 0) {
+        arcp__helper_fail("/");
+    }
+    view->scratch_device = about.st_dev;
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+        if (mkdirat(view->scratch, directories[i], 0755) != 0) {
+            arcp__helper_fail("/");
+        }
+    }
+    if (mknodat(view->scratch, "cover/file", S_IFREG | 0444, 0) != 0) {
+        arcp__helper_fail("/");
+    }
+    if (!view->root_is_hosts) {
+        view->root = open_tree(view->scratch, "root", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    }
+    if (!cover_root(view->root)) {
+        arcp__helper_fail("/");
+    }
+}
+
+static void enter_root(const arcp__helper_view *view)
+{
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+    arcp__helper_begin(ARCP__HELPER_READ_ONLY);
+    if (!view->root_is_hosts && mount_setattr(view->root, "", AT_EMPTY_PATH, &attr, sizeof attr)) {
+        arcp__helper_fail("/");
+    }
+    arcp__helper_begin(ARCP__HELPER_PIVOT);
+    /* With both names the same, the old root is stacked on the new one, and our file system on the
+     * old root: both go, the topmost first. */
+    if (fchdir(view->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||
+        umount2(".", MNT_DETACH) != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
+        arcp__helper_fail("/");
+    }
+    /* A mount that is left on the root would not be seen by a path that begins there, but by one
+     * that goes up to it. */
+    struct statx root;
+    struct statx above;
+    struct statx wanted;
+    if (statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &root) != 0 ||
+        statx(AT_FDCWD, "/..", 0, STATX_MNT_ID, &above) != 0 ||
+        statx(view->root, "", AT_EMPTY_PATH, STATX_MNT_ID, &wanted) != 0) {
+        arcp__helper_fail("/");
+    }
+    if ((root.stx_mask & STATX_MNT_ID) == 0 || root.stx_mnt_id != wanted.stx_mnt_id ||
+        above.stx_mnt_id != wanted.stx_mnt_id) {
+        errno = EXDEV;
+        arcp__helper_fail("/..");
+    }
+}
+
+/* ---- mounts ---- */
+
+/* An empty read-only file or directory over what is at `target`. False sets errno. */
+static bool cover(const arcp__helper_view *view, arcp_span target)
+{
+    struct stat about;
+    const int place = arcp__helper_target(view, target, ARCP__HELPER_MUST_EXIST);
+    if (place < 0 || fstat(place, &about) != 0) {
+        return false;
+    }
+    return arcp__helper_attach(
+        arcp__helper_copy(view->scratch, S_ISDIR(about.st_mode) ? "cover/directory" : "cover/file",
+                          TREE_ATTRIBUTES | MOUNT_ATTR_RDONLY),
+        place);
+}
+
+/* Whether the program cannot make what is absent on the host: the place where it would be is
+ * read-only, or not the host's. */
+static bool is_absent_for_good(const arcp__helper_view *view, arcp_span target)
+{
+    struct statvfs system;
+    struct stat about;
+    while (target.size > 1) {
+        while (target.size > 1 && target.data[--target.size] != '/') {
+        }
+        const arcp_span above = target.size == 0 ? ARCP_SPAN_LITERAL("/") : target;
+        const int fd = arcp__helper_target(view, above, ARCP__HELPER_MUST_EXIST);
+        if (fd >= 0) {
+            const bool is_absent =
+                fstatvfs(fd, &system) == 0 && fstat(fd, &about) == 0 &&
+                ((system.f_flag & ST_RDONLY) != 0 || about.st_dev == view->scratch_device);
+            (void)close(fd);
+            return is_absent;
+        }
+    }
+    return false;
+}
+
+static bool is_at_or_below(const char *path, const char *directory)
+{
+    const size_t size = strlen(directory);
+    return strncmp(path, directory, size) == 0 && (path[size] == '/' || path[size] == '\0');
+}
+
+/* Covers file systems of the kernel (proc, sysfs, ...) below a tree that was mounted: as uid 0 much
+ * of them is writable without any capability. */
+static void cover_kernel_files(const arcp__helper_view *view, const char *source, arcp_span target)
+{
+    arcp__helper_submounts list = arcp__helper_submounts_of(view->mountinfo, source);
+    const bool is_root = strcmp(source, "/") == 0;
+    char path[PATH_MAX];
+    char type[ARCP__HELPER_TYPE_MAX];
+    while (arcp__helper_submounts_next(&list, path, type)) {
+        if (is_root && (is_at_or_below(path, "/dev") || is_at_or_below(path, "/proc") ||
+                        is_at_or_below(path, "/sys"))) {
+            continue; /* these are ours */
+        }
+        arcp_buf inside = arcp_buf_init();
+        arcp_buf_append(&inside, arcp_span_first(target, is_root ? 0 : target.size));
+        arcp_buf_append_cstr(&inside, path + (is_root ? 0 : strlen(source)));
+        const arcp_span span = arcp_span_cstr(arcp_buf_cstr(&inside));
+        if (cover(view, span)) {
+            arcp__helper_found(ARCP__HELPER_FOUND_COVERS, span, type);
+        } else if (errno != ENOENT && errno != EACCES) {
+            /* ENOENT: another mount hides it. EACCES: the user may not enter a directory above. */
+            arcp__helper_fail_at(span);
+        }
+        arcp_buf_fini(&inside);
+    }
+}
+
+/* Puts a link where something was found by way of a link. Inside a tree of the host's it is there
+ * already. */
+static void place_link(const arcp__helper_view *view, const char *path, const char *text)
+{
+    char parent[PATH_MAX];
+    const char *name = strrchr(path, '/');
+    const size_t size = name == path ? 1 : (size_t)(name - path);
+    (void)snprintf(parent, sizeof parent, "%.*s", (int)size, path);
+    const int fd =
+        arcp__helper_target(view, arcp_span_make(parent, size), ARCP__HELPER_IS_DIRECTORY);
+    /* ELOOP: a component is itself a link that was placed. */
+    if (fd < 0 ? errno != ELOOP
+               : symlinkat(text, fd, name + 1) != 0 && errno != EEXIST && errno != EROFS) {
+        arcp__helper_fail(path);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+static void mount_source(const arcp__helper_view *view, const arcp__sandbox_mount *mount,
+                         const arcp__helper_source *source)
+{
+    const bool is_exact = mount->kind == ARCP__SANDBOX_MOUNT_FILE;
+    const bool must_be_directory = mount->kind == ARCP__SANDBOX_MOUNT_TREE ||
+                                   mount->kind == ARCP__SANDBOX_MOUNT_FRESH ||
+                                   mount->kind == ARCP__SANDBOX_MOUNT_ETC;
+    struct stat about;
+    struct statfs system;
+    if (source->real == NULL) {
+        if (is_exact) {
+            arcp__helper_found(ARCP__HELPER_FOUND_ABSENT, mount->target, NULL);
+        }
+        return;
+    }
+    if (source->link != NULL) {
+        place_link(view, source->path, source->link);
+        return;
+    }
+    const int fd =
+        arcp__helper_open(view->host, source->real + 1,
+                          O_PATH | (must_be_directory ? O_DIRECTORY : 0), RESOLVE_NO_SYMLINKS);
+    if (fd < 0 || fstat(fd, &about) != 0 || fstatfs(fd, &system) != 0) {
+        arcp__helper_fail(source->path);
+    }
+    if (arcp__helper_is_kernel_type((uint64_t)system.f_type) ||
+        arcp__helper_is_in_kernel_mount(view->mountinfo, source->real)) {
+        errno = EPERM;
+        arcp__helper_fail(source->path);
+    }
+    /* A literal pattern grants a file. A directory would show all that is in it, and a device or a
+     * socket would be more than a file. */
+    if ((is_exact && !S_ISREG(about.st_mode)) ||
+        (!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))) {
+        arcp__helper_found(ARCP__HELPER_FOUND_ABSENT, mount->target, NULL);
+        (void)close(fd);
+        return;
+    }
+    const int tree =
+        arcp__helper_copy(fd, "", TREE_ATTRIBUTES | (mount->is_writable ? 0 : MOUNT_ATTR_RDONLY));
+    const int place = tree < 0
+                          ? -1
+                          : arcp__helper_target(view, mount->target,
+                                                S_ISDIR(about.st_mode) ? ARCP__HELPER_IS_DIRECTORY
+                                                                       : ARCP__HELPER_IS_FILE);
+    if (!arcp__helper_attach(tree, place)) {
+        arcp__helper_fail_at(mount->target);
+    }
+    (void)close(fd);
+    if (S_ISDIR(about.st_mode)) {
+        cover_kernel_files(view, source->real, mount->target);
+    }
+}
+
+static void mount_private(arcp__helper_view *view, arcp_span target)
+{
+    char name[32];
+    const bool is_shared = arcp_span_ends_with(target, ARCP_SPAN_LITERAL("/tmp")) ||
+                           arcp_span_ends_with(target, ARCP_SPAN_LITERAL("/shm"));
+    (void)snprintf(name, sizeof name, "private/%u", view->private_count++);
+    if (mkdirat(view->scratch, name, 0755) != 0 ||
+        fchmodat(view->scratch, name, is_shared ? 01777 : 0755, 0) != 0 ||
+        !arcp__helper_attach(open_tree(view->scratch, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC),
+                             arcp__helper_target(view, target, ARCP__HELPER_IS_DIRECTORY))) {
+        arcp__helper_fail_at(target);
+    }
+}
+
+/* Binds what is at `target` on itself: a mount point cannot be renamed or removed. */
+static bool pin(const arcp__helper_view *view, arcp_span target, uint64_t attributes)
+{
+    const int place = arcp__helper_target(view, target, ARCP__HELPER_MUST_EXIST);
+    return place >= 0 && arcp__helper_attach(arcp__helper_copy(place, "", attributes), place);
+}
+
+static arcp_span join(arcp_buf *buf, arcp_span directory, const char *name)
+{
+    arcp_buf_clear(buf);
+    arcp_buf_append(buf, directory);
+    arcp_buf_append_cstr(buf, name);
+    return arcp_span_cstr(arcp_buf_cstr(buf));
+}
+
+/* Protects `target`/.git, which git outside trusts: programs that hooks and configuration name run
+ * there. Renaming .git would undo what is below it, therefore it is bound on itself first. */
+static void protect_git(const arcp__helper_view *view, const arcp__sandbox_plan *plan,
+                        arcp_span target)
+{
+    arcp_buf git = arcp_buf_init();
+    arcp_buf part = arcp_buf_init();
+    struct stat about;
+    const arcp_span path = join(&git, target, "/.git");
+    const int fd = arcp__helper_target(view, path, ARCP__HELPER_MUST_EXIST);
+    if (fd < 0 && errno != ENOENT && errno != ELOOP) {
+        arcp__helper_fail_at(path);
+    }
+    if (fd < 0) {
+        if (errno == ELOOP) { /* nothing can be mounted on a link */
+            arcp__helper_found(ARCP__HELPER_FOUND_GIT, path, "link");
+        }
+        arcp_buf_fini(&git);
+        return;
+    }
+    if (fstat(fd, &about) != 0) {
+        arcp__helper_fail_at(path);
+    }
+    (void)close(fd);
+    const bool commits = plan->protect == ARCP__SANDBOX_PROTECT_COMMITS && S_ISDIR(about.st_mode);
+    bool is_protected = false;
+    if (commits) {
+        if (!pin(view, path, 0)) {
+            arcp__helper_fail_at(path);
+        }
+        /* What is absent could be made by the program: then the whole is read-only. */
+        is_protected = pin(view, join(&part, path, "/config"), MOUNT_ATTR_RDONLY) &&
+                       pin(view, join(&part, path, "/hooks"), MOUNT_ATTR_RDONLY);
+        if (!is_protected && errno != ENOENT) {
+            arcp__helper_fail_at(path);
+        }
+    }
+    if (!is_protected && !pin(view, path, MOUNT_ATTR_RDONLY)) {
+        arcp__helper_fail_at(path);
+    }
+    arcp__helper_found(ARCP__HELPER_FOUND_GIT, path, is_protected ? "commits" : "strict");
+    arcp_buf_fini(&part);
+    arcp_buf_fini(&git);
+}
+
+/* ---- the plan ---- */
+
+/* Whether `path` is at or below the target of a mount that became a link: what is there is reached,
+ * and protected, by its real name. */
+static bool is_linked(const arcp__helper *helper, arcp_span path)
+{
+    const arcp__sandbox_plan *plan = helper->plan;
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        const arcp_span above = plan->mounts[i].target;
+        if (helper->sources[i].link != NULL && arcp_span_starts_with(path, above) &&
+            (path.size == above.size || path.data[above.size] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void mount_one(arcp__helper_view *view, const arcp__helper *helper, size_t i)
+{
+    const arcp__sandbox_mount *mount = &helper->plan->mounts[i];
+    const arcp__helper_source *source = &helper->sources[i];
+    switch (mount->kind) {
+    case ARCP__SANDBOX_MOUNT_ROOT: /* is there; it is the first (make_root) */
+        if (i != 0) {
+            arcp__helper_begin(ARCP__HELPER_MOUNT);
+            errno = EINVAL;
+            arcp__helper_fail_at(mount->target);
+        }
+        break;
+    case ARCP__SANDBOX_MOUNT_BASE:
+    case ARCP__SANDBOX_MOUNT_ETC:
+    case ARCP__SANDBOX_MOUNT_TREE:
+    case ARCP__SANDBOX_MOUNT_FILE:
+    case ARCP__SANDBOX_MOUNT_FRESH:
+        arcp__helper_begin(ARCP__HELPER_MOUNT);
+        mount_source(view, mount, source);
+        break;
+    case ARCP__SANDBOX_MOUNT_PRIVATE:
+        arcp__helper_begin(ARCP__HELPER_PRIVATE);
+        mount_private(view, mount->target);
+        break;
+    case ARCP__SANDBOX_MOUNT_PIN:
+        arcp__helper_begin(ARCP__HELPER_PIN);
+        if (!is_linked(helper, mount->target) && !pin(view, mount->target, 0)) {
+            arcp__helper_fail_at(mount->target);
+        }
+        break;
+    case ARCP__SANDBOX_MOUNT_GIT:
+        arcp__helper_begin(ARCP__HELPER_GIT);
+        if (!is_linked(helper, mount->target)) {
+            protect_git(view, helper->plan, mount->target);
+        }
+        break;
+    case ARCP__SANDBOX_MOUNT_COVER:
+        arcp__helper_begin(ARCP__HELPER_COVER);
+        if (!is_linked(helper, mount->target) && !cover(view, mount->target) &&
+            (errno != ENOENT || !is_absent_for_good(view, mount->target))) {
+            arcp__helper_fail_at(mount->target);
+        }
+        break;
+    case ARCP__SANDBOX_MOUNT_KIND_COUNT:
+        break;
+    }
+}
+
+bool arcp__helper_mount(const arcp__helper *helper)
+{
+    const arcp__sandbox_plan *plan = helper->plan;
+    arcp__helper_view view = {.host = -1, .scratch = -1, .root = -1};
+    make_root(&view, plan);
+    const uint32_t has_pid_max = plan->abilities.values[ARCP__SANDBOX_ABILITY_PID_MAX];
+    const bool proc_is_outer =
+        arcp__helper_proc(&view, has_pid_max != 0 && getuid() == 0 ? plan->limits.pids : 0);
+    arcp__helper_dev(&view, plan->has_terminal);
+    if (view.root_is_hosts) {
+        arcp__helper_begin(ARCP__HELPER_COVER);
+        cover_kernel_files(&view, "/", ARCP_SPAN_LITERAL("/"));
+        if (!cover(&view, ARCP_SPAN_LITERAL("/sys")) && errno != ENOENT) {
+            arcp__helper_fail("/sys");
+        }
+    }
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        mount_one(&view, helper, i);
+    }
+    arcp__helper_begin(ARCP__HELPER_CWD);
+    const int cwd = arcp__helper_target(&view, plan->cwd, ARCP__HELPER_IS_DIRECTORY);
+    if (cwd < 0 && errno != ELOOP) { /* a link that was placed leads there */
+        arcp__helper_fail_at(plan->cwd);
+    }
+    if (cwd >= 0) {
+        (void)close(cwd);
+    }
+    enter_root(&view);
+    (void)close(view.host);
+    (void)close(view.scratch);
+    (void)close(view.root);
+    return proc_is_outer;
+}
