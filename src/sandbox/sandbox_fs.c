@@ -222,7 +222,9 @@ static arcp__sandbox_line judge_file(const arcp__sandbox_compile *compile,
     if (spot->is_brokered) {
         return compile->draft.has_broker ? EXACT(BROKER, BROKER) : REFUSED(WRITE_ONLY);
     }
-    if (compile->draft.has_broker || (!is_write && spot->now.is_base)) {
+    const bool is_in_base = spot->now.is_base && (spot->now.ground == ARCP__GROUND_HOST ||
+                                                  compile->draft.level != ARCP__SANDBOX_LEVEL_FULL);
+    if (compile->draft.has_broker || (!is_write && is_in_base)) {
         return EXACT(FILE, NONE);
     }
     return UNDER(FILE, LITERAL);

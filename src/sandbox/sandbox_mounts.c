@@ -141,13 +141,20 @@ static void lay_base(arcp__sandbox_compile *compile, uint32_t at, arcp__sandbox_
     now->is_base = true;
 }
 
+/* Whether something of the host's that may be written, but not read, would be read by the rule of
+ * the private place that it is mounted in. */
+static bool shows_too_much(const arcp__sandbox_context *now, uint32_t rights)
+{
+    return now->is_private && !now->is_base && ((rights | now->lease) & ARCP__SANDBOX_READ) == 0;
+}
+
 static void lay_file(arcp__sandbox_compile *compile, uint32_t at, uint32_t rights,
                      arcp__sandbox_context *now)
 {
     arcp__sandbox_spot *spot = &compile->spots[at];
     const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
     const bool is_written = (rights & ARCP__SANDBOX_WRITE) != 0;
-    if (is_full && now->is_private && ((rights | now->lease) & ARCP__SANDBOX_READ) == 0) {
+    if (is_full && shows_too_much(now, rights)) {
         spot->is_brokered = true;
         return;
     }
@@ -174,6 +181,7 @@ static void lay_private(arcp__sandbox_compile *compile, uint32_t at, arcp__sandb
                            ARCP__SANDBOX_CLASS_PRIVATE);
     *now = (arcp__sandbox_context){.is_private = true,
                                    .is_fresh = is_fresh,
+                                   .is_base = now->is_base,
                                    .is_writable = true,
                                    .mount_at = at,
                                    .ground = ARCP__GROUND_OURS};
@@ -255,8 +263,8 @@ static void lay_spot(arcp__sandbox_compile *compile, uint32_t at)
     if (spot->is_refused) {
         return;
     }
-    if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL && now->is_private && tree != 0 &&
-        ((tree | now->lease) & ARCP__SANDBOX_READ) == 0) {
+    if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL && tree != 0 &&
+        shows_too_much(now, tree)) {
         spot->is_brokered = true;
         tree = 0;
     }

@@ -175,8 +175,10 @@ static arcp__sandbox_line judge_tls(arcp__sandbox_compile *compile, arcp_span pa
     if (parts->is_spanning && ends_open) {
         return is_all(parts->host, "*") ? UNDER(NAME, PORTS) : UNDER(NAME, WHOLE_HOSTS);
     }
-    return is_within_whole_hosts(compile, pattern) ? EXACT(NAME, TLS_CLOSED)
-                                                   : REFUSED(NEEDS_TERMINATE);
+    if (!is_within_whole_hosts(compile, pattern)) {
+        return REFUSED(NEEDS_TERMINATE);
+    }
+    return parts->is_any_port ? UNDER(NAME, PORTS) : EXACT(NAME, TLS_CLOSED);
 }
 
 static arcp__sandbox_line judge_parts(arcp__sandbox_compile *compile, arcp_span pattern,

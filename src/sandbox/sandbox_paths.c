@@ -231,7 +231,9 @@ static footing find_footing(const arcp__sandbox_plan *plan, arcp_span path)
                     found.mount != NULL && found.mount->target.size > at.size + strlen("/.git");
                 found.is_protected =
                     found.is_protected || (!is_deeper && is_protected(plan, at, path));
-            } else if (found.mount == NULL) {
+            } else if ((found.mount == NULL || found.mount->target.size == at.size) &&
+                       (mount->kind != ARCP__SANDBOX_MOUNT_FILE || at.size == path.size)) {
+                /* Nothing is below a file; a directory in its place is not mounted. */
                 found.mount = mount;
             }
         }
@@ -292,15 +294,22 @@ arcp__sandbox_place arcp__sandbox_paths_find(const arcp__sandbox_paths *paths, a
 /* Whether the path is read-only, although a pattern may grant writing it. */
 static bool is_kept(const arcp__sandbox_plan *plan, arcp_span path)
 {
+    if (plan->level == ARCP__SANDBOX_LEVEL_FULL) {
+        const footing on = find_footing(plan, path);
+        if (on.is_protected || on.mount == NULL || on.mount->kind != ARCP__SANDBOX_MOUNT_BASE) {
+            return on.is_protected;
+        }
+    }
     for (size_t i = plan->lease_line_count; i < plan->line_count; i++) {
         const arcp__sandbox_line *line = &plan->lines[i];
-        if (arcp_span_equal_cstr(line->capability, "base") &&
+        if (line->verdict == ARCP__SANDBOX_VERDICT_EXACT &&
+            arcp_span_equal_cstr(line->capability, "base") &&
             !arcp_span_equal_cstr(line->pattern, "/usr") &&
             arcp__sandbox_is_within(path, line->pattern)) {
             return true;
         }
     }
-    return plan->level == ARCP__SANDBOX_LEVEL_FULL && find_footing(plan, path).is_protected;
+    return false;
 }
 
 bool arcp__sandbox_paths_grant(const arcp__sandbox_paths *paths, arcp__capability capability,
@@ -314,7 +323,7 @@ bool arcp__sandbox_paths_grant(const arcp__sandbox_paths *paths, arcp__capabilit
         return false;
     }
     return arcp__glob_set_match(is_write ? paths->writes : paths->reads, path, NULL) &&
-           (!is_write || !is_kept(plan, path));
+           (!is_write || is_fresh || !is_kept(plan, path));
 }
 
 bool arcp__sandbox_paths_lead(const arcp__sandbox_paths *paths, arcp_span directory)
