@@ -1,0 +1,202 @@
+/* Starts a command in a sandbox as a daemon does: by the launcher, as another user.
+ *
+ *   arcp-enforce-start [--user NAME] --lease JSON -- COMMAND [ARG]...
+ *
+ * The records of the sandbox go to standard error. Exit status: that of the command, 128+N for a
+ * signal, 125 when the plan refuses. */
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <arcp/lease.h>
+#include <arcp/sys/launcher.h>
+
+#include "launch/command_base.h"
+#include "launch/sandbox_etc.h"
+#include "sandbox/sandbox.h"
+
+enum { NOT_STARTED = 125, RECORD_MAX = 65536, OWN_MAX = 4 };
+
+#define SANDBOX ARCP_BINARY_DIR "/bin/arcp-sandbox"
+
+static void check(arcp_status status, const arcp_error *error)
+{
+    if (status != ARCP_OK) {
+        errx(NOT_STARTED, "%s", error->message);
+    }
+}
+
+static void find_abilities(arcp__sandbox_abilities *out)
+{
+    char text[4096];
+    arcp_error error;
+    FILE *probe = popen(SANDBOX " --probe", "re"); /* NOLINT(cert-env33-c): a path of the build */
+    const size_t size = probe == NULL ? 0 : fread(text, 1, sizeof text, probe);
+    if (probe == NULL || pclose(probe) != 0) {
+        errx(NOT_STARTED, SANDBOX " --probe fails");
+    }
+    check(arcp__sandbox_abilities_decode(arcp_span_make(text, size), out, &error), &error);
+}
+
+/* What the runtime keeps for itself; `texts` holds the paths. */
+static size_t own_files(const char *home, arcp_span own[OWN_MAX], char texts[OWN_MAX][512])
+{
+    static const char *const names[] = {".config/arcp", ".local/state/arcp", ".cache/arcp"};
+    size_t count = 0;
+    for (; count < sizeof names / sizeof names[0]; count++) {
+        (void)snprintf(texts[count], sizeof texts[count], "%s/%s", home, names[count]);
+        own[count] = arcp_span_cstr(texts[count]);
+    }
+    own[count++] = arcp_span_cstr(getenv("XDG_CACHE_HOME"));
+    return count;
+}
+
+/* The plan's text. */
+static void compile(const char *json, char **command, const char *home, arcp_buf *text)
+{
+    const arcp_span exempt[] = {ARCP_SPAN_LITERAL("x-vendor.")};
+    static char cwd[4096];
+    static char texts[OWN_MAX][512];
+    arcp_span own[OWN_MAX];
+    arcp_error error;
+    arcp_lease *lease = NULL;
+    arcp__sandbox_plan *plan = NULL;
+    arcp__command_base base;
+    const arcp__command_base_query query = {.argv = (const char *const *)command, .home = home};
+    check(arcp_lease_parse(arcp_span_cstr(json), arcp_span_cstr(""), NULL, &lease, &error), &error);
+    check(arcp__command_base_find(&query, &base, &error), &error);
+    arcp_span *bases = calloc(base.count + 1, sizeof *bases);
+    for (size_t i = 0; bases != NULL && i < base.count; i++) {
+        bases[i] = arcp_span_cstr(base.paths[i]);
+    }
+    arcp__sandbox_request request = {
+        .lease = lease,
+        .origin = ARCP__SANDBOX_ORIGIN_JOB,
+        .cwd = arcp_span_cstr(getcwd(cwd, sizeof cwd)),
+        .home = arcp_span_cstr(home),
+        .bases = bases,
+        .base_count = base.count,
+        .own = own,
+        .own_count = own_files(home, own, texts),
+        .protect = ARCP__SANDBOX_PROTECT_COMMITS,
+        .limits = {.scratch_bytes = 16u << 20, .pids = 512},
+        .min = ARCP__SANDBOX_VERDICT_UNDER,
+        .exempt = exempt,
+        .exempt_count = 1,
+    };
+    find_abilities(&request.abilities);
+    check(arcp__sandbox_plan_new(&request, &plan, &error), &error);
+    if (plan->refusal != ARCP__SANDBOX_REFUSAL_NONE) {
+        errx(NOT_STARTED, "the plan is refused");
+    }
+    arcp__sandbox_plan_encode(plan, text);
+    arcp__sandbox_plan_free(plan);
+    arcp_lease_unref(lease);
+    arcp__command_base_fini(&base);
+    free(bases);
+}
+
+static void prepare_etc(const char *user, const char *home, arcp_buf *path)
+{
+    arcp_error error;
+    const struct passwd *entry = user == NULL ? NULL : getpwnam(user);
+    const arcp__sandbox_etc request = {
+        .directory = getenv("XDG_CACHE_HOME"),
+        .uid = entry == NULL ? getuid() : entry->pw_uid,
+        .gid = entry == NULL ? getgid() : entry->pw_gid,
+        .home = home,
+    };
+    check(arcp__sandbox_etc_prepare(&request, path, &error), &error);
+    arcp_buf_append_byte(path, '\0');
+}
+
+/* Copies records until the sandbox closes its end. */
+static void copy_records(int control)
+{
+    static char record[RECORD_MAX];
+    ssize_t size;
+    while ((size = recv(control, record, sizeof record, 0)) > 0) {
+        (void)fprintf(stderr, "%.*s\n", (int)size, record);
+    }
+}
+
+static int run(const char *user, const char *json, char **command)
+{
+    static const char path[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+    char home_variable[600];
+    int pair[2];
+    arcp_error error;
+    arcp_buf text = arcp_buf_init();
+    arcp_buf etc = arcp_buf_init();
+    arcp_launcher *launcher = NULL;
+    arcp_process *process = NULL;
+    arcp_sandbox_launcher_options options = arcp_sandbox_launcher_options_init();
+    arcp_launch_spec spec = arcp_launch_spec_init();
+    arcp_confinement confinement = arcp_confinement_init();
+    const char *home = getenv("HOME");
+    (void)snprintf(home_variable, sizeof home_variable, "HOME=%s", home);
+    const char *const environment[] = {path, home_variable, "LC_ALL=C.UTF-8", NULL};
+    compile(json, command, home, &text);
+    prepare_etc(user, home, &etc);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        err(NOT_STARTED, "socketpair");
+    }
+    options.sandbox = SANDBOX;
+    options.agent_exec = ARCP_BINARY_DIR "/bin/arcp-agent-exec";
+    confinement.plan = arcp_buf_span(&text);
+    confinement.etc = arcp_buf_cstr(&etc);
+    confinement.control_fd = pair[1];
+    spec.argv = (const char *const *)command;
+    spec.env = environment;
+    spec.user = user;
+    spec.stdin_fd = 0;
+    spec.stdout_fd = 1;
+    spec.stderr_fd = 2;
+    spec.confinement = &confinement;
+    check(arcp_launcher_new_sandbox(&options, &launcher, &error), &error);
+    check(launcher->ops->start(launcher, &spec, &process, &error), &error);
+    (void)close(pair[1]);
+    copy_records(pair[0]);
+    struct pollfd exit_poll = {.fd = process->exit_fd, .events = POLLIN};
+    while (poll(&exit_poll, 1, -1) < 0 && errno == EINTR) {
+    }
+    arcp_process_exit end = arcp_process_exit_init();
+    const int code = !process->ops->take_exit(process, &end) ? NOT_STARTED
+                     : end.by_signal                         ? 128 + end.code
+                                                             : end.code;
+    process->ops->free(process);
+    arcp_launcher_free(launcher);
+    arcp_buf_fini(&text);
+    arcp_buf_fini(&etc);
+    (void)close(pair[0]);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    const char *user = NULL;
+    const char *lease = "{}";
+    int i = 1;
+    for (; i + 1 < argc && strcmp(argv[i], "--") != 0; i += 2) {
+        if (strcmp(argv[i], "--user") == 0) {
+            user = argv[i + 1];
+        } else if (strcmp(argv[i], "--lease") == 0) {
+            lease = argv[i + 1];
+        } else {
+            errx(2, "unknown option \"%s\"", argv[i]);
+        }
+    }
+    if (i + 1 >= argc || getenv("HOME") == NULL || getenv("XDG_CACHE_HOME") == NULL) {
+        errx(2, "usage: arcp-enforce-start [--user NAME] --lease JSON -- COMMAND [ARG]...");
+    }
+    return run(user, lease, argv + i + 1);
+}
