@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "launch/launcher_orders.h"
@@ -39,6 +40,14 @@ static bool is_local_connection(int fd)
            getpeername(fd, (struct sockaddr *)&peer, &peer_size) == 0;
 }
 
+/* A namespace, or a process by its descriptor: regular files by their type only. */
+static bool is_handle(int fd)
+{
+    enum { NAMESPACES = 0x6e736673, PROCESSES = 0x50494446 };
+    struct statfs system;
+    return fstatfs(fd, &system) != 0 || system.f_type == NAMESPACES || system.f_type == PROCESSES;
+}
+
 /* What the program gets is in no mount and under no rule. Through a directory it would reach all of
  * the host's tree, and a socket of the network can be connected again. */
 static bool is_accepted(int fd)
@@ -50,6 +59,7 @@ static bool is_accepted(int fd)
     }
     switch (about.st_mode & S_IFMT) {
     case S_IFREG:
+        return !is_handle(fd);
     case S_IFIFO:
         return true;
     case S_IFCHR:
