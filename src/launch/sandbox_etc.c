@@ -220,19 +220,24 @@ static arcp_status copy(preparation *making, const char *path, int to, const cha
 
 /* Copies a row of the table with the directories above it, which every user must be able to enter.
  */
-static arcp_status copy_row(preparation *making, const char *path)
+static arcp_status copy_row(preparation *making, const char *root, const char *row)
 {
+    char path[PATH_MAX];
     char above[PATH_MAX];
     struct stat about;
+    if (snprintf(path, sizeof path, "%s%s", root, row) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return failed(making, row);
+    }
     int at = dup(making->etc);
-    const char *name = path + strlen("/etc/");
+    const char *name = path + strlen(root) + strlen("/etc/");
     for (const char *slash = strchr(name, '/'); slash != NULL && at >= 0;
          slash = strchr(name, '/')) {
         char part[NAME_MAX + 1];
         (void)snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
         if (lstat(above, &about) != 0 || !S_ISDIR(about.st_mode) ||
             (about.st_mode & S_IXOTH) == 0) {
-            append_source(&making->sources, above, NULL);
+            append_source(&making->sources, path, lstat(path, &about) == 0 ? &about : NULL);
             (void)close(at);
             return ARCP_OK;
         }
@@ -371,7 +376,7 @@ static arcp_status make(int directory, const arcp__sandbox_etc *request, const c
     }
     arcp_buf_append(&making.sources, head);
     for (size_t i = 0; status == ARCP_OK && i < sizeof copied / sizeof *copied; i++) {
-        status = copy_row(&making, copied[i]);
+        status = copy_row(&making, request->root == NULL ? "" : request->root, copied[i]);
     }
     status = status == ARCP_OK ? make_files(&making, request, names[0], names[1]) : status;
     if (status == ARCP_OK && making.sources.failed) {

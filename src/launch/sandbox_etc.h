@@ -16,6 +16,7 @@ typedef struct arcp__sandbox_etc {
     uid_t uid; /* of the program */
     gid_t gid;
     const char *home; /* HOME inside */
+    const char *root; /* of the tree that is copied from; NULL: the host's */
 } arcp__sandbox_etc;
 
 /* Appends the path of the prepared directory, for arcp_confinement.etc. Makes it when there is none

@@ -40,6 +40,14 @@ static arcp_status launcher(const void *options, arcp_error *err)
     return status;
 }
 
+static arcp_status sandbox_launcher(const void *options, arcp_error *err)
+{
+    arcp_launcher *made = NULL;
+    const arcp_status status = arcp_launcher_new_sandbox(options, &made, err);
+    arcp_launcher_free(made);
+    return status;
+}
+
 static arcp_status listening(const void *options, arcp_error *err)
 {
     const arcp_listener_callbacks callbacks = {NULL, NULL, NULL};
@@ -262,6 +270,7 @@ static void shorter_structs_are_taken_and_all_others_refused(void **state)
     static const char *const command[] = {"/bin/true", NULL};
     const arcp_admission_limits an_admission = arcp_admission_limits_init();
     const arcp_direct_launcher_options a_launcher = arcp_direct_launcher_options_init();
+    const arcp_sandbox_launcher_options a_sandbox = arcp_sandbox_launcher_options_init();
     const arcp_listen_options a_listener = arcp_listen_options_init();
     const arcp_connect_options a_connector = arcp_connect_options_init();
     const arcp_stdio_options a_pipe = arcp_stdio_options_init();
@@ -293,6 +302,7 @@ static void shorter_structs_are_taken_and_all_others_refused(void **state)
     } rows[] = {
         {"arcp_admission_limits", &an_admission, sizeof an_admission, admission},
         {"arcp_direct_launcher_options", &a_launcher, sizeof a_launcher, launcher},
+        {"arcp_sandbox_launcher_options", &a_sandbox, sizeof a_sandbox, sandbox_launcher},
         {"arcp_listen_options", &a_listener, sizeof a_listener, listening},
         {"arcp_connect_options", &a_connector, sizeof a_connector, connecting},
         {"arcp_stdio_options", &a_pipe, sizeof a_pipe, pipes},

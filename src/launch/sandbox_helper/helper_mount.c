@@ -201,19 +201,21 @@ static void cover_kernel_files(const arcp__helper_view *view, const char *source
     }
 }
 
-/* Puts a link where something was found by way of a link. Inside a tree of the host's it is there
- * already. */
+/* Puts a link where something was found by way of a link. In a tree of the host's it is there
+ * already, and nothing is made. */
 static void place_link(const arcp__helper_view *view, const char *path, const char *text)
 {
-    char parent[PATH_MAX];
     const char *name = strrchr(path, '/');
     const size_t size = name == path ? 1 : (size_t)(name - path);
-    (void)snprintf(parent, sizeof parent, "%.*s", (int)size, path);
     const int fd =
-        arcp__helper_target(view, arcp_span_make(parent, size), ARCP__HELPER_IS_DIRECTORY);
+        arcp__helper_target(view, arcp_span_make(path, size), ARCP__HELPER_IS_DIRECTORY);
+    struct stat about;
     /* ELOOP: a component is itself a link that was placed. */
-    if (fd < 0 ? errno != ELOOP
-               : symlinkat(text, fd, name + 1) != 0 && errno != EEXIST && errno != EROFS) {
+    const bool is_placed =
+        fd < 0 ? errno == ELOOP
+               : fstat(fd, &about) == 0 && (about.st_dev != view->scratch_device ||
+                                            symlinkat(text, fd, name + 1) == 0);
+    if (!is_placed) {
         arcp__helper_fail(path);
     }
     if (fd >= 0) {
