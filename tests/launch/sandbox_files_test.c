@@ -158,6 +158,20 @@ static void a_git_that_is_a_file_is_read_only_and_a_tree_without_one_is_free(voi
     sandbox_expect(f, "mv .git other", 1);
 }
 
+/* What a link leads to is written by another name, so no protection is reported. */
+static void a_git_or_hooks_that_are_links_are_reported(void **state)
+{
+    sandbox_fixture *f = *state;
+    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
+    make_repository(f);
+    sandbox_outside("cd %s && mv .git/hooks scripts && ln -s ../scripts .git/hooks", f->tree);
+    sandbox_expect(f, "echo x > scripts/post-checkout && ! rm .git/hooks && ! mv .git other", 0);
+    assert_non_null(strstr(f->records.data, "\"protection\":\"link\""));
+    sandbox_outside("cd %s && mv .git repository && ln -s repository .git", f->tree);
+    sandbox_expect(f, "echo x > repository/config", 0);
+    assert_non_null(strstr(f->records.data, "\"protection\":\"link\""));
+}
+
 /* ---- covers ---- */
 
 static void what_is_covered_is_empty_and_stays_so(void **state)
@@ -414,6 +428,7 @@ int main(int argc, char **argv)
         SANDBOX_TEST(strict_makes_all_of_git_read_only),
         SANDBOX_TEST(a_repository_without_hooks_is_protected_whole),
         SANDBOX_TEST(a_git_that_is_a_file_is_read_only_and_a_tree_without_one_is_free),
+        SANDBOX_TEST(a_git_or_hooks_that_are_links_are_reported),
         SANDBOX_TEST(what_is_covered_is_empty_and_stays_so),
         SANDBOX_TEST(what_is_to_be_covered_and_could_be_made_ends_the_start),
         SANDBOX_TEST(what_is_to_be_covered_and_cannot_be_made_is_left_out),

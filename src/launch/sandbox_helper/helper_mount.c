@@ -306,48 +306,65 @@ static arcp_span join(arcp_buf *buf, arcp_span directory, const char *name)
     return arcp_span_cstr(arcp_buf_cstr(buf));
 }
 
+/* The kind (S_IFMT) of what is at `path`, no link followed; 0: nothing. */
+static mode_t kind_of(const arcp__helper_view *view, arcp_span path)
+{
+    struct stat about;
+    const int fd = arcp__helper_target(view, path, ARCP__HELPER_MUST_EXIST);
+    if (fd < 0 ? errno != ENOENT : fstat(fd, &about) != 0) {
+        arcp__helper_fail_at(path);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return fd < 0 ? 0 : about.st_mode & S_IFMT;
+}
+
+/* Makes configuration and hooks in the directory `git` read-only. False when one of them is absent,
+ * because the program could make it. */
+static bool protect_parts(const arcp__helper_view *view, arcp_span git, bool *has_link)
+{
+    static const char *const parts[] = {"/config", "/hooks"};
+    arcp_buf part = arcp_buf_init();
+    bool is_whole = true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const arcp_span path = join(&part, git, parts[i]);
+        const mode_t kind = kind_of(view, path);
+        *has_link = *has_link || kind == S_IFLNK;
+        is_whole = is_whole && kind != 0;
+        if (kind != 0 && !pin(view, path, MOUNT_ATTR_RDONLY)) {
+            arcp__helper_fail_at(path);
+        }
+    }
+    arcp_buf_fini(&part);
+    return is_whole;
+}
+
 /* Protects `target`/.git, which git outside trusts: programs that hooks and configuration name run
- * there. Renaming .git would undo what is below it, therefore it is bound on itself first. */
+ * there. Renaming .git would undo what is below it, therefore it is bound on itself first. What a
+ * link leads to can be in the tree, and is not protected. */
 static void protect_git(const arcp__helper_view *view, const arcp__sandbox_plan *plan,
                         arcp_span target)
 {
     arcp_buf git = arcp_buf_init();
-    arcp_buf part = arcp_buf_init();
-    struct stat about;
     const arcp_span path = join(&git, target, "/.git");
-    const int fd = arcp__helper_target(view, path, ARCP__HELPER_MUST_EXIST);
-    if (fd < 0 && errno != ENOENT && errno != ELOOP) {
-        arcp__helper_fail_at(path);
-    }
-    if (fd < 0) {
-        if (errno == ELOOP) { /* nothing can be mounted on a link */
-            arcp__helper_found(ARCP__HELPER_FOUND_GIT, path, "link");
-        }
-        arcp_buf_fini(&git);
-        return;
-    }
-    if (fstat(fd, &about) != 0) {
-        arcp__helper_fail_at(path);
-    }
-    (void)close(fd);
-    const bool commits = plan->protect == ARCP__SANDBOX_PROTECT_COMMITS && S_ISDIR(about.st_mode);
+    const mode_t kind = kind_of(view, path);
+    const bool commits = plan->protect == ARCP__SANDBOX_PROTECT_COMMITS && kind == S_IFDIR;
+    bool has_link = kind == S_IFLNK;
     bool is_protected = false;
     if (commits) {
         if (!pin(view, path, 0)) {
             arcp__helper_fail_at(path);
         }
-        /* What is absent could be made by the program: then the whole is read-only. */
-        is_protected = pin(view, join(&part, path, "/config"), MOUNT_ATTR_RDONLY) &&
-                       pin(view, join(&part, path, "/hooks"), MOUNT_ATTR_RDONLY);
-        if (!is_protected && errno != ENOENT) {
-            arcp__helper_fail_at(path);
-        }
+        is_protected = protect_parts(view, path, &has_link);
     }
-    if (!is_protected && !pin(view, path, MOUNT_ATTR_RDONLY)) {
+    if (kind != 0 && kind != S_IFLNK && !is_protected && !pin(view, path, MOUNT_ATTR_RDONLY)) {
         arcp__helper_fail_at(path);
     }
-    arcp__helper_found(ARCP__HELPER_FOUND_GIT, path, is_protected ? "commits" : "strict");
-    arcp_buf_fini(&part);
+    if (kind != 0) {
+        const char *const how = is_protected ? "commits" : "strict";
+        arcp__helper_found(ARCP__HELPER_FOUND_GIT, path, has_link ? "link" : how);
+    }
     arcp_buf_fini(&git);
 }
 
