@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/directory.h"
-#include "process/work_directory.h"
+#include "process/process.h"
 
 #define DEPTH_MAX  32
 #define PASSES_MAX 100000 /* enough for 3.2 million levels; a tree may be impossible to remove */

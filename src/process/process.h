@@ -211,4 +211,10 @@ void arcp__environment_fini(arcp__environment *environment);
 ARCP_MUST_CHECK arcp_status arcp__process_check(const char *const *argv, const char *const *env,
                                                 const char *user, arcp_error *err);
 
+/* ---- directory_remove.c ---- */
+
+/* Removes a directory and everything in it; symbolic links are removed, not followed.
+ * The time it takes depends on the size of the tree. */
+void arcp__directory_remove(const char *path);
+
 #endif

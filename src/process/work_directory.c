@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/directory.h"
 #include "base/random.h"
+#include "process/process.h"
 
 #define RUN_PREFIX     "run-"
 #define NOTE_PREFIX    "process-"

@@ -37,10 +37,6 @@ void arcp__work_directory_forget(const arcp__work_directory *directory, pid_t pi
 ARCP_MUST_CHECK arcp_status arcp__directory_make(const char *path, const char *user,
                                                  arcp_error *err);
 
-/* Removes a directory and everything in it; symbolic links are removed, not followed.
- * The time it takes depends on the size of the tree. */
-void arcp__directory_remove(const char *path);
-
 /* ---- orphans: processes that outlived the run that started them ----
  *
  * When arcpd exits, the kernel kills its agents, but neither the children of agents, nor an agent

@@ -10,6 +10,7 @@
 #include "support/check.h"
 
 #include "launch/proc_stat.h"
+#include "process/process.h"
 #include "process/work_directory.h"
 #include "support/process_support.h"
 
