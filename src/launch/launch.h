@@ -3,6 +3,7 @@
 #ifndef ARCP_LAUNCH_LAUNCH_H
 #define ARCP_LAUNCH_LAUNCH_H
 
+#include <arcp/buf.h>
 #include <arcp/sys/launcher.h>
 
 #define ARCP__LAUNCH_PATH_MAX 8192
@@ -18,6 +19,11 @@ ARCP_MUST_CHECK arcp_status arcp__launch_find(const char *name, const char *path
  * ARCP_E_NO_MEMORY. */
 ARCP_MUST_CHECK arcp_status arcp__launch_check(const char *const *argv, const char *const *env,
                                                const char *user, arcp_error *err);
+
+/* Runs `arcp-sandbox --probe`, which tries what a sandbox needs, and appends what it prints: the
+ * abilities of this host as JSON. Blocks, usually for some 20 ms. ARCP_E_NOT_FOUND without the
+ * program, ARCP_E_IO when it fails. */
+ARCP_MUST_CHECK arcp_status arcp__launch_probe(arcp_buf *out, arcp_error *err);
 
 /* Parses a resource limit of a configuration: a name such as "nofile" or "as", and a value
  * "SOFT:HARD", a number for both, or "unlimited". ARCP_E_USAGE. */
