@@ -27,6 +27,11 @@ int arcp__command_store(arcp__program *program);
 /* 0: printed; 1: no arcpd that can be signalled, or no answer from it. */
 int arcp__command_debug(arcp__program *program);
 
+/* The status of the command that was run, or 125 to 127 when it was not. */
+int arcp__command_run(arcp__program *program);
+/* 0: this host has level full; 1: landlock; 4: none. */
+int arcp__command_doctor(arcp__program *program);
+
 /* ---- arcp.c: all of `arcp`; main() only calls it ---- */
 
 /* Returns the exit status. argv may be changed (a token in it is overwritten). */
@@ -39,13 +44,35 @@ bool arcp__completion_script(const char *shell, arcp_buf *out);
 
 /* ---- lease_request.c ---- */
 
-/* The lease request of `arcp submit`: --lease, --grant, --budget, --expires-in, --expires-at. */
+/* The lease of `arcp submit` and `arcp run`: --lease, --grant, --budget, --expires-in,
+ * --expires-at. */
+
+typedef struct arcp__lease_grant {
+    arcp_span capability;
+    const char *pattern;
+} arcp__lease_grant;
+
+/* The options of the command that have these names, and what its other options grant. */
+typedef struct arcp__lease_source {
+    arcp__option lease, grant, budget, expires_in, expires_at;
+    const arcp__lease_grant *grants;
+    size_t grant_count;
+} arcp__lease_source;
 
 /* Writes the lease and the constraints as JSON objects; each stays empty when no option sets it. A
  * request that no runtime would accept is ARCP_E_USAGE with capability, index and reason. */
 ARCP_MUST_CHECK arcp_status arcp__lease_request(const arcp__arguments *arguments,
+                                                const arcp__lease_source *source,
                                                 int64_t now_wall_ns, arcp_buf *lease,
                                                 arcp_buf *constraints, arcp_error *err);
+
+/* ---- lease_enforce.c: `arcp lease explain LEASE --enforce` ---- */
+
+/* Appends how a sandbox would enforce each line of the lease, by --cwd, --agent-command and
+ * --level. ARCP_E_USAGE for these, or when this host cannot be probed. */
+ARCP_MUST_CHECK arcp_status arcp__lease_enforce(const arcp__program *program,
+                                                const arcp_lease *lease, bool *would_run,
+                                                arcp_buf *out, arcp_error *err);
 
 /* ---- event_line.c: one readable line per event ---- */
 

@@ -162,6 +162,11 @@ static void append_subset(query *a, const arcp_subset_violation *violation)
     }
 }
 
+static arcp_status enforce(query *a, arcp_error *err)
+{
+    return arcp__lease_enforce(a->program, a->leases[0], &a->is_yes, &a->text, err);
+}
+
 static arcp_status subset(query *a, arcp_error *err)
 {
     arcp_subset_violation violation = arcp_subset_violation_init();
@@ -199,6 +204,7 @@ static const struct subcommand {
 } subcommands[] = {
     {"check", 3, "check takes LEASE CAPABILITY TARGET", {"LEASE"}, true, check},
     {"explain", 3, "explain takes LEASE CAPABILITY TARGET", {"LEASE"}, true, explain},
+    {"explain", 1, "explain --enforce takes LEASE", {"LEASE"}, .run = enforce},
     {"subset", 2, "subset takes CHILD PARENT", {"CHILD", "PARENT"}, false, subset},
     {"diff", 2, "diff takes A B", {"A", "B"}, false, diff},
     {"lint", 1, "lint takes LEASE", {"LEASE"}, false, lint},
@@ -226,7 +232,9 @@ static int run(query *a, const struct subcommand *subcommand)
     if (status == ARCP_OK) {
         status = subcommand->run(a, &err);
     }
-    if (status != ARCP_OK) {
+    if (status == ARCP_E_USAGE && subcommand->run == enforce) {
+        exit_status = arcp__program_usage(a->program, &err);
+    } else if (status != ARCP_OK) {
         exit_status = fail(a, what, &err);
     } else if (arcp__program_print_buf(a->program, &a->text)) {
         exit_status =
@@ -263,7 +271,9 @@ int arcp__command_lease(arcp__program *program)
     query a = {.program = program, .words = words + 1, .now = {arcp__now_wall_ns(), 0}};
     arcp_error err = {0};
     size_t row = 0;
-    while (row < SUBCOMMAND_COUNT && strcmp(subcommands[row].name, words[0]) != 0) {
+    const bool enforces = arcp__has(arguments, ARCP__OPTION_LEASE_ENFORCE);
+    while (row < SUBCOMMAND_COUNT && (strcmp(subcommands[row].name, words[0]) != 0 ||
+                                      (subcommands[row].run == explain && enforces))) {
         row++;
     }
     if (row == SUBCOMMAND_COUNT) {
@@ -271,6 +281,11 @@ int arcp__command_lease(arcp__program *program)
                              "unknown lease command '%s' (expected check, explain, subset, diff or "
                              "lint)",
                              words[0]);
+    } else if (subcommands[row].run != enforce &&
+               (enforces || arcp__has(arguments, ARCP__OPTION_LEASE_LEVEL) ||
+                arcp__has(arguments, ARCP__OPTION_LEASE_AGENT_COMMAND))) {
+        (void)arcp_error_set(&err, ARCP_E_USAGE,
+                             "--enforce, --level and --agent-command are for explain --enforce");
     } else if (arguments->word_count != subcommands[row].words + 1) {
         (void)arcp_error_set(&err, ARCP_E_USAGE, "%s", subcommands[row].usage);
     } else if (subcommands[row].words == 2 && strcmp(words[1], "-") == 0 &&

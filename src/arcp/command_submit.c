@@ -14,6 +14,14 @@ typedef struct submission {
     arcp__session_file *file; /* NULL when there is no state directory */
 } submission;
 
+static const arcp__lease_source lease_source = {
+    .lease = ARCP__OPTION_LEASE,
+    .grant = ARCP__OPTION_GRANT,
+    .budget = ARCP__OPTION_BUDGET,
+    .expires_in = ARCP__OPTION_EXPIRES_IN,
+    .expires_at = ARCP__OPTION_EXPIRES_AT,
+};
+
 /* Checks everything that can be checked before connecting. */
 static arcp_status prepare(submission *s, arcp_error *err)
 {
@@ -21,8 +29,8 @@ static arcp_status prepare(submission *s, arcp_error *err)
     const char *max_runtime = arcp__value(arguments, ARCP__OPTION_MAX_RUNTIME);
     const char *input = arcp__value(arguments, ARCP__OPTION_INPUT);
     if (arcp__json_text("input", input, true, &s->input, err) != ARCP_OK ||
-        arcp__lease_request(arguments, arcp__now_wall_ns(), &s->lease, &s->constraints, err) !=
-            ARCP_OK ||
+        arcp__lease_request(arguments, &lease_source, arcp__now_wall_ns(), &s->lease,
+                            &s->constraints, err) != ARCP_OK ||
         (max_runtime != NULL &&
          arcp__seconds_parse("max-runtime", max_runtime, &s->max_runtime_sec, err) != ARCP_OK)) {
         return err->status;

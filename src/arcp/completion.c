@@ -72,7 +72,10 @@ static void bash_options(arcp_buf *out)
         const char *subcommands = subcommands_of(command);
         append_words(out, subcommands == NULL ? "" : subcommands);
         append_option_names(out, command, subcommands == NULL);
-        arcp_buf_append_cstr(out, takes_files(command) ? "\"; files=\"yes" : "");
+        arcp_buf_append_cstr(out, takes_files(command) ? "\"; files=\"yes"
+                                  : command == ARCP__COMMAND_RUN
+                                      ? "\"; files=\"yes\"; programs=\"yes"
+                                      : "");
         arcp_buf_append_cstr(out, "\" ;;\n");
     }
 }
@@ -83,7 +86,7 @@ static void append_bash(arcp_buf *out)
                               "# ~/.local/share/bash-completion/completions/arcp\n"
                               "_arcp()\n{\n"
                               "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"\" "
-                              "command=\"\" words=\"\" files=\"\" word\n"
+                              "command=\"\" words=\"\" files=\"\" programs=\"\" word\n"
                               "    [ \"$COMP_CWORD\" -gt 0 ] && "
                               "previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
                               "    case \"$previous\" in\n"
@@ -103,6 +106,8 @@ static void append_bash(arcp_buf *out)
     arcp_buf_append_cstr(out, "\" -- \"$current\"))\n"
                               "    [ -z \"$files\" ] || "
                               "COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+                              "    [ -z \"$programs\" ] || "
+                              "COMPREPLY+=($(compgen -c -- \"$current\"))\n"
                               "}\ncomplete -F _arcp arcp\n");
 }
 
@@ -123,11 +128,25 @@ static void append_zsh_text(arcp_buf *out, const char *text)
     }
 }
 
-static void zsh_options(arcp_buf *out, arcp__command command, const char *indent)
+/* Whether the command has an option of its own with the name of one that all commands have. */
+static bool has_own(arcp__command command, const char *name)
+{
+    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+        if (arcp__options[option].command == command &&
+            strcmp(arcp__options[option].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The options of `command` (ANY: those of all commands) in the list for the command `shown`. */
+static void zsh_options(arcp_buf *out, arcp__command command, arcp__command shown,
+                        const char *indent)
 {
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
         const arcp__option_row *row = &arcp__options[option];
-        if (row->command != command) {
+        if (row->command != command || (command != shown && has_own(shown, row->name))) {
             continue;
         }
         arcp_buf_append_format(out, " \\\n%s'%s--%s[", indent, row->repeats ? "*" : "", row->name);
@@ -155,7 +174,7 @@ static void append_zsh(arcp_buf *out)
                               "# zsh completion for arcp: put it into a folder of $fpath as _arcp\n"
                               "_arcp() {\n  local context state line\n  typeset -A opt_args\n"
                               "  _arguments -C");
-    zsh_options(out, ARCP__COMMAND_ANY, "    ");
+    zsh_options(out, ARCP__COMMAND_ANY, ARCP__COMMAND_ANY, "    ");
     arcp_buf_append_cstr(out, " \\\n    '1:command:->command' '*::argument:->argument'\n"
                               "  case $state in\n  command)\n    local -a commands\n"
                               "    commands=(\n");
@@ -168,8 +187,8 @@ static void append_zsh(arcp_buf *out)
                               "    case $line[1] in\n");
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         arcp_buf_append_format(out, "    %s) _arguments", arcp__commands[command].name);
-        zsh_options(out, (arcp__command)command, "      ");
-        zsh_options(out, ARCP__COMMAND_ANY, "      ");
+        zsh_options(out, (arcp__command)command, (arcp__command)command, "      ");
+        zsh_options(out, ARCP__COMMAND_ANY, (arcp__command)command, "      ");
         if (subcommands_of(command) != NULL) {
             arcp_buf_append_format(out, " '1:%s:(",
                                    command == ARCP__COMMAND_COMPLETION ? "shell" : "subcommand");
@@ -179,7 +198,9 @@ static void append_zsh(arcp_buf *out)
         arcp_buf_append_cstr(out, command == ARCP__COMMAND_LEASE   ? " '*:lease:_files'"
                                   : command == ARCP__COMMAND_AUDIT ? " '*:log:_files'"
                                   : command == ARCP__COMMAND_STORE ? " '2:file:_files'"
-                                                                   : "");
+                                  : command == ARCP__COMMAND_RUN
+                                      ? " '(-)1:command:_command_names -e' '*::arguments: _normal'"
+                                      : "");
         arcp_buf_append_cstr(out, " ;;\n");
     }
     arcp_buf_append_cstr(out, "    esac ;;\n  esac\n}\n_arcp \"$@\"\n");
@@ -232,6 +253,8 @@ static void append_fish(arcp_buf *out)
         append_fish_text(out, row->text);
         arcp_buf_append_cstr(out, "'\n");
     }
+    arcp_buf_append_cstr(out, "complete -c arcp -n '__fish_seen_subcommand_from run' -x -a "
+                              "'(__fish_complete_subcommand --fcs-skip=2)'\n");
     for (int command = 1; command < ARCP__COMMAND_COUNT; command++) {
         if (subcommands_of(command) != NULL) {
             arcp_buf_append_format(out, "complete -c arcp -n '__fish_seen_subcommand_from %s' -a '",

@@ -11,33 +11,45 @@
 
 static const arcp_json_limits json_limits = {64, 100000, SIZE_MAX};
 
-/* Returns the pattern of grant `index` and sets its capability. The --budget options come after the
- * --grant options, with the capability cost.budget. NULL for a --grant without "=". */
-static const char *grant_of(const arcp__arguments *arguments, size_t index, arcp_span *capability)
+/* What the options add to the lease. */
+typedef struct additions {
+    const arcp__arguments *arguments;
+    const arcp__lease_source *source;
+} additions;
+
+static size_t grant_count(const additions *a)
 {
-    size_t grants = arguments->counts[ARCP__OPTION_GRANT];
+    return a->source->grant_count + a->arguments->counts[a->source->grant] +
+           a->arguments->counts[a->source->budget];
+}
+
+/* Returns the pattern of grant `index` and sets its capability: first the grants that other options
+ * stand for, then --grant, then --budget, with the capability cost.budget. NULL for a --grant
+ * without "=". */
+static const char *grant_of(const additions *a, size_t index, arcp_span *capability)
+{
+    const size_t grants = a->arguments->counts[a->source->grant];
+    if (index < a->source->grant_count) {
+        *capability = a->source->grants[index].capability;
+        return a->source->grants[index].pattern;
+    }
+    index -= a->source->grant_count;
     if (index >= grants) {
         *capability = ARCP_SPAN_LITERAL("cost.budget");
-        return arguments->values[ARCP__OPTION_BUDGET][index - grants];
+        return a->arguments->values[a->source->budget][index - grants];
     }
-    const char *text = arguments->values[ARCP__OPTION_GRANT][index];
+    const char *text = a->arguments->values[a->source->grant][index];
     const char *equals = strchr(text, '=');
     *capability = arcp_span_make(text, equals == NULL ? 0 : (size_t)(equals - text));
     return equals == NULL ? NULL : equals + 1;
 }
 
-static size_t grant_count(const arcp__arguments *arguments)
-{
-    return arguments->counts[ARCP__OPTION_GRANT] + arguments->counts[ARCP__OPTION_BUDGET];
-}
-
 /* Appends the grants of one capability to the open array. */
-static void write_grants(const arcp__arguments *arguments, arcp_span capability,
-                         arcp_json_writer *writer)
+static void write_grants(const additions *a, arcp_span capability, arcp_json_writer *writer)
 {
-    for (size_t at = 0; at < grant_count(arguments); at++) {
+    for (size_t i = 0; i < grant_count(a); i++) {
         arcp_span name;
-        const char *pattern = grant_of(arguments, at, &name);
+        const char *pattern = grant_of(a, i, &name);
         if (arcp_span_equal(name, capability)) {
             arcp_json_write_cstr(writer, pattern);
         }
@@ -45,17 +57,16 @@ static void write_grants(const arcp__arguments *arguments, arcp_span capability,
 }
 
 /* Whether the capability of grant `index` is in the given lease or in an earlier grant. */
-static bool is_written(const arcp__arguments *arguments, size_t index, const arcp_json *given,
-                       arcp_json_ref root)
+static bool is_written(const additions *a, size_t index, const arcp_json *given, arcp_json_ref root)
 {
     arcp_span capability;
-    (void)grant_of(arguments, index, &capability);
+    (void)grant_of(a, index, &capability);
     if (arcp_json_member(given, root, capability) != ARCP_JSON_ABSENT) {
         return true;
     }
     for (size_t before = 0; before < index; before++) {
         arcp_span other;
-        (void)grant_of(arguments, before, &other);
+        (void)grant_of(a, before, &other);
         if (arcp_span_equal(other, capability)) {
             return true;
         }
@@ -64,8 +75,8 @@ static bool is_written(const arcp__arguments *arguments, size_t index, const arc
 }
 
 /* Writes the given lease with the grants added to its lists. */
-static void write_lease(const arcp__arguments *arguments, const arcp_json *given,
-                        arcp_json_ref root, arcp_buf *out)
+static void write_lease(const additions *a, const arcp_json *given, arcp_json_ref root,
+                        arcp_buf *out)
 {
     arcp_buf name = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(out);
@@ -83,16 +94,16 @@ static void write_lease(const arcp__arguments *arguments, const arcp_json *given
              item = arcp_json_next(given, at + 1, item)) {
             arcp_json_write_raw(&writer, arcp_json_raw(given, item));
         }
-        write_grants(arguments, capability, &writer);
+        write_grants(a, capability, &writer);
         arcp_json_end_array(&writer);
     }
-    for (size_t index = 0; index < grant_count(arguments); index++) {
+    for (size_t index = 0; index < grant_count(a); index++) {
         arcp_span capability;
-        (void)grant_of(arguments, index, &capability);
-        if (!is_written(arguments, index, given, root)) {
+        (void)grant_of(a, index, &capability);
+        if (!is_written(a, index, given, root)) {
             arcp_json_name_span(&writer, capability);
             arcp_json_begin_array(&writer);
-            write_grants(arguments, capability, &writer);
+            write_grants(a, capability, &writer);
             arcp_json_end_array(&writer);
         }
     }
@@ -101,17 +112,19 @@ static void write_lease(const arcp__arguments *arguments, const arcp_json *given
     arcp_buf_fini(&name);
 }
 
-static arcp_status check_grants(const arcp__arguments *arguments, arcp_error *err)
+static arcp_status check_grants(const additions *a, arcp_error *err)
 {
-    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_GRANT]; at++) {
+    const arcp__option grant = a->source->grant;
+    const arcp__option budget = a->source->budget;
+    for (size_t i = 0; i < a->arguments->counts[grant]; i++) {
         arcp_span capability;
-        if (grant_of(arguments, at, &capability) == NULL || capability.size == 0) {
+        if (grant_of(a, a->source->grant_count + i, &capability) == NULL || capability.size == 0) {
             return arcp_error_set(err, ARCP_E_USAGE, "--grant %s must be CAP=PATTERN",
-                                  arguments->values[ARCP__OPTION_GRANT][at]);
+                                  a->arguments->values[grant][i]);
         }
     }
-    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_BUDGET]; at++) {
-        const char *text = arguments->values[ARCP__OPTION_BUDGET][at];
+    for (size_t i = 0; i < a->arguments->counts[budget]; i++) {
+        const char *text = a->arguments->values[budget][i];
         arcp__lease_amount amount;
         arcp_error why = {0};
         if (arcp__lease_amount_parse(arcp_span_cstr(text), &amount, &why) != ARCP_OK) {
@@ -121,13 +134,13 @@ static arcp_status check_grants(const arcp__arguments *arguments, arcp_error *er
     return ARCP_OK;
 }
 
-static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease, arcp_error *err)
+static arcp_status make_lease(const additions *a, arcp_buf *lease, arcp_error *err)
 {
-    const char *given = arcp__value(arguments, ARCP__OPTION_LEASE);
-    if (check_grants(arguments, err) != ARCP_OK) {
+    const char *given = arcp__value(a->arguments, a->source->lease);
+    if (check_grants(a, err) != ARCP_OK) {
         return err->status;
     }
-    if (given == NULL && grant_count(arguments) == 0) {
+    if (given == NULL && grant_count(a) == 0) {
         return ARCP_OK;
     }
     arcp_buf text = arcp_buf_init();
@@ -142,18 +155,18 @@ static arcp_status make_lease(const arcp__arguments *arguments, arcp_buf *lease,
         status = arcp_error_set(err, ARCP_E_USAGE,
                                 "--lease must be a JSON object of capabilities and patterns");
     } else {
-        write_lease(arguments, &json, ARCP_JSON_ROOT, lease);
+        write_lease(a, &json, ARCP_JSON_ROOT, lease);
     }
     arcp__json_fini(&json);
     arcp_buf_fini(&text);
     return status;
 }
 
-static arcp_status make_constraints(const arcp__arguments *arguments, int64_t now_wall_ns,
-                                    arcp_buf *constraints, arcp_error *err)
+static arcp_status make_constraints(const additions *a, int64_t now_wall_ns, arcp_buf *constraints,
+                                    arcp_error *err)
 {
-    const char *in = arcp__value(arguments, ARCP__OPTION_EXPIRES_IN);
-    const char *at = arcp__value(arguments, ARCP__OPTION_EXPIRES_AT);
+    const char *in = arcp__value(a->arguments, a->source->expires_in);
+    const char *at = arcp__value(a->arguments, a->source->expires_at);
     char room[ARCP__TIMESTAMP_SIZE];
     arcp_span instant = {NULL, 0};
     int64_t ns = 0;
@@ -164,7 +177,7 @@ static arcp_status make_constraints(const arcp__arguments *arguments, int64_t no
     if (in == NULL && at == NULL) {
         return ARCP_OK;
     }
-    if (arcp__duration_option(arguments, ARCP__OPTION_EXPIRES_IN, &ns, err) != ARCP_OK ||
+    if (arcp__duration_option(a->arguments, a->source->expires_in, &ns, err) != ARCP_OK ||
         arcp__instant_text(in != NULL ? "expires-in" : "expires-at", in != NULL ? in : at, 1,
                            now_wall_ns, room, &instant, err) != ARCP_OK) {
         return err->status;
@@ -175,17 +188,19 @@ static arcp_status make_constraints(const arcp__arguments *arguments, int64_t no
     return ARCP_OK;
 }
 
-arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wall_ns,
-                                arcp_buf *lease, arcp_buf *constraints, arcp_error *err)
+arcp_status arcp__lease_request(const arcp__arguments *arguments, const arcp__lease_source *source,
+                                int64_t now_wall_ns, arcp_buf *lease, arcp_buf *constraints,
+                                arcp_error *err)
 {
+    const additions a = {arguments, source};
     /* Without our own size limits: the runtime decides how large a lease may be. */
     arcp_lease_limits limits = arcp_lease_limits_init();
     limits.patterns_max = SIZE_MAX;
     limits.bytes_max = SIZE_MAX;
     arcp_lease *parsed = NULL;
     arcp_error why = {0};
-    if (make_lease(arguments, lease, err) != ARCP_OK ||
-        make_constraints(arguments, now_wall_ns, constraints, err) != ARCP_OK) {
+    if (make_lease(&a, lease, err) != ARCP_OK ||
+        make_constraints(&a, now_wall_ns, constraints, err) != ARCP_OK) {
         return err->status;
     }
     if (lease->failed || constraints->failed) {

@@ -42,11 +42,12 @@ static bool belongs_to(arcp__option option, arcp__command command)
 
 static arcp_status push(const char ***list, size_t *count, const char *text, arcp_error *err)
 {
-    const char **grown = arcp__realloc_array(*list, *count + 1, sizeof(*grown));
+    const char **grown = arcp__realloc_array(*list, *count + 2, sizeof(*grown));
     if (grown == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     grown[(*count)++] = text;
+    grown[*count] = NULL;
     *list = grown;
     return ARCP_OK;
 }
@@ -97,10 +98,11 @@ static arcp_status unknown_option(const arcp__arguments *arguments, const char *
                           most == 0 ? "" : "; did you mean --", best, most == 0 ? "" : "?");
 }
 
-/* Finds an option of the command, or before the command one that all commands have; -1: none. */
+/* Finds an option of the command, or before the command one that all commands have; -1: none. The
+ * command's own rows are below those of all commands, and may have the same names. */
 static int find_option(const arcp__arguments *arguments, const char *name, size_t size)
 {
-    for (int option = 0; option < ARCP__OPTION_COUNT; option++) {
+    for (int option = ARCP__OPTION_COUNT - 1; option >= 0; option--) {
         if (strlen(arcp__options[option].name) == size &&
             memcmp(arcp__options[option].name, name, size) == 0 &&
             belongs_to((arcp__option)option, arguments->command)) {
@@ -247,6 +249,8 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
             status = parse_command(out, word, err);
         } else {
             status = push(&out->words, &out->word_count, word, err);
+            options_end = options_end ||
+                          out->command == ARCP__COMMAND_RUN; /* the rest is the command's own */
         }
         at += used;
     }

@@ -163,7 +163,9 @@ typedef struct arcp__arguments {
     /* The values of each option in the order given; "" for a switch. */
     const char **values[ARCP__OPTION_COUNT]; /* owned arrays */
     size_t counts[ARCP__OPTION_COUNT];
-    const char **words; /* owned array: the positional arguments, without the command */
+    /* Owned array: the positional arguments, without the command; NULL-terminated unless it is
+     * empty (NULL). */
+    const char **words;
     size_t word_count;
     char *token; /* owned; NULL when --token was not given */
 } arcp__arguments;

@@ -28,7 +28,9 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
     arcp_buf_append_format(out, "arcp %s", row->name);
     size_t column = out->size - start;
     const size_t indent = column + 1;
-    if (row->arguments[0] != '\0') {
+    /* What follows the command of `run` is the command's own. */
+    const bool are_last = command == ARCP__COMMAND_RUN;
+    if (row->arguments[0] != '\0' && !are_last) {
         append_piece(out, &column, indent, row->arguments);
     }
     for (int at = 0; at < ARCP__OPTION_COUNT; at++) {
@@ -40,6 +42,10 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
                            option->repeats ? "..." : "");
             append_piece(out, &column, indent, piece);
         }
+    }
+    if (are_last) {
+        append_piece(out, &column, indent, "--");
+        append_piece(out, &column, indent, row->arguments);
     }
     arcp_buf_append_byte(out, '\n');
 }
@@ -87,19 +93,28 @@ static void append_overview(arcp_buf *out)
         "See `arcp COMMAND --help` and arcp(1) for details.\n"
         "\nexit status: 0 success; 1 error; 2 usage; 3 not connected or not authenticated; "
         "4 denied by the\nlease or its budget; 5 cancelled; 6 timed out; 130 detached by "
-        "Ctrl-C.\n");
+        "Ctrl-C. `arcp run` ends with the\nstatus of its command, or 125 when it could not be "
+        "confined.\n");
 }
 
 static const char lease_subcommands[] =
     "\n"
     "  check LEASE CAPABILITY TARGET    check whether the lease allows the operation\n"
     "  explain LEASE CAPABILITY TARGET  the same, with the reasons\n"
+    "  explain LEASE --enforce          show how a sandbox would enforce each line\n"
     "  subset CHILD PARENT              check whether CHILD allows nothing that PARENT does not\n"
     "  diff A B                         show what each lease allows that the other does not\n"
     "  lint LEASE                       report probable mistakes\n"
     "\n"
     "A LEASE is JSON, @FILE or - for standard input: a map of capabilities, or an object with the\n"
     "members lease and lease_constraints.\n";
+
+static const char run_text[] =
+    "\n"
+    "CMD reads the current directory (unless it is /, or HOME, or holds HOME) and what programs\n"
+    "need of the system; it writes only to a private /tmp and HOME, and has no network. The "
+    "options\n"
+    "grant more. docs/sandbox.md says what holds, and what does not.\n";
 
 void arcp__usage_help(arcp__command command, arcp_buf *out)
 {
@@ -111,7 +126,9 @@ void arcp__usage_help(arcp__command command, arcp_buf *out)
     arcp_buf_append_cstr(out, "usage: ");
     arcp__usage_synopsis(command, out);
     arcp_buf_append_format(out, "\n%s\n%s\noptions:\n", row->text,
-                           command == ARCP__COMMAND_LEASE ? lease_subcommands : "");
+                           command == ARCP__COMMAND_LEASE ? lease_subcommands
+                           : command == ARCP__COMMAND_RUN ? run_text
+                                                          : "");
     append_option_texts(out, command, row->connects);
     append_option_texts(out, ARCP__COMMAND_ANY, row->connects);
 }

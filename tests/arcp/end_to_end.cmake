@@ -25,3 +25,13 @@ arcp_test(arcp_terminal_test SOURCES terminal_test.c tty_screen.c NEEDS arcp_wor
   LABELS integration slow)
 arcp_test(arcp_large_result_test SOURCES large_result_test.c NEEDS arcp_world
   LABELS integration slow native)
+
+# `arcp run`, on the sandbox of this host.
+add_library(arcp_run_fixture STATIC run_fixture.c process.c temp_tree.c)
+target_include_directories(arcp_run_fixture PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(arcp_run_fixture PUBLIC ARCP_BINARY_DIR="${CMAKE_BINARY_DIR}")
+target_link_libraries(arcp_run_fixture PUBLIC arcp_base PkgConfig::CMOCKA util PRIVATE arcp_flags)
+add_dependencies(arcp_run_fixture arcp arcp-sandbox)
+foreach(name run run_terminal)
+  arcp_test(arcp_${name}_test SOURCES ${name}_test.c NEEDS arcp_run_fixture LABELS integration slow)
+endforeach()

@@ -13,6 +13,7 @@ typedef struct request {
     const char *lease, *expires_in, *expires_at; /* NULL: not given */
     const char *grants[3];
     const char *budgets[3];
+    const char *reads[3]; /* fs.read, granted by another option */
     const char *want_lease, *want_constraints;
     const char *says; /* an error */
 } request;
@@ -41,6 +42,16 @@ static const request requests[] = {
      .budgets = {"USD:1"},
      .want_lease = "{\"fs.read\":[\"/a\",\"/b\"],\"model.use\":[\"gpt-*\"],"
                    "\"cost.budget\":[\"USD:1\"]}",
+     .want_constraints = ""},
+    {.name = "what other options grant, before the grants",
+     .lease = "{\"fs.write\":[\"/w\"]}",
+     .reads = {"/b", "/c/**"},
+     .grants = {"fs.read=/d"},
+     .want_lease = "{\"fs.write\":[\"/w\"],\"fs.read\":[\"/b\",\"/c/**\",\"/d\"]}",
+     .want_constraints = ""},
+    {.name = "what other options grant alone",
+     .reads = {"/b"},
+     .want_lease = "{\"fs.read\":[\"/b\"]}",
      .want_constraints = ""},
     {.name = "a vendor's capability",
      .grants = {"x-vendor.acme.mail=*@example.org"},
@@ -124,7 +135,21 @@ static void leases_are_assembled_or_refused(void **state)
         set(&arguments, ARCP__OPTION_EXPIRES_AT, &r.expires_at, r.expires_at != NULL);
         set(&arguments, ARCP__OPTION_GRANT, r.grants, count_of(r.grants));
         set(&arguments, ARCP__OPTION_BUDGET, r.budgets, count_of(r.budgets));
-        arcp_status status = arcp__lease_request(&arguments, NOW_NS, &lease, &constraints, &err);
+        arcp__lease_grant reads[3];
+        for (size_t i = 0; i < 3; i++) {
+            reads[i] = (arcp__lease_grant){ARCP_SPAN_LITERAL("fs.read"), r.reads[i]};
+        }
+        const arcp__lease_source source = {
+            .lease = ARCP__OPTION_LEASE,
+            .grant = ARCP__OPTION_GRANT,
+            .budget = ARCP__OPTION_BUDGET,
+            .expires_in = ARCP__OPTION_EXPIRES_IN,
+            .expires_at = ARCP__OPTION_EXPIRES_AT,
+            .grants = reads,
+            .grant_count = count_of(r.reads),
+        };
+        arcp_status status =
+            arcp__lease_request(&arguments, &source, NOW_NS, &lease, &constraints, &err);
         if (r.says != NULL) {
             assert_int_equal(status, ARCP_E_USAGE);
             if (strstr(err.message, r.says) == NULL) {

@@ -123,7 +123,7 @@ static const struct completion_row {
     {"arcp --color al", "always"},
     {"arcp completion z", "zsh"},
     {"arcp lease ex", "explain"},
-    {"arcp lease --a", "--at"},
+    {"arcp lease --at", "--at"},
     {"arcp audit gr", "grep"},
     {"arcp audit verify /proc/self/mountin", "/proc/self/mountinfo"},
     {"arcp audit grep --since 1h /proc/self/mountin", "/proc/self/mountinfo"},

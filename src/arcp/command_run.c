@@ -1,0 +1,315 @@
+/* `arcp run`: starts a command in a sandbox made from a lease, without a runtime. Whatever cannot
+ * be set up ends with 125; the command never runs unconfined. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arcp/command.h"
+#include "arcp/run.h"
+#include "launch/sandbox_etc.h"
+#include "process/process.h"
+
+/* Prints the error; returns the exit status for a run that did not begin. */
+static int refuse(arcp__program *program, const arcp_error *err, int exit_status)
+{
+    if (exit_status == ARCP__EXIT_USAGE) {
+        return arcp__program_usage(program, err);
+    }
+    arcp__program_print_error(program, err);
+    arcp__screen_format(&program->screen, "arcp run: %s", err->message);
+    return exit_status;
+}
+
+/* ---- directories of ours on the host ---- */
+
+/* Makes a directory and its parents, mode 0700, as far as this user can. False sets errno. */
+static bool make_directories(const char *path)
+{
+    char part[PATH_MAX];
+    if (strlen(path) >= sizeof part) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    for (size_t i = 1;; i++) {
+        if (path[i] == '/' || path[i] == '\0') {
+            memcpy(part, path, i);
+            part[i] = '\0';
+            if (mkdir(part, 0700) != 0 && errno != EEXIST) {
+                return false;
+            }
+        }
+        if (path[i] == '\0') {
+            return true;
+        }
+    }
+}
+
+/* Whether the command may write to the host's directory that this path is in. */
+static bool is_written(const arcp__sandbox_plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        const arcp__sandbox_mount *mount = &plan->mounts[i];
+        const bool is_lease =
+            mount->kind == ARCP__SANDBOX_MOUNT_TREE || mount->kind == ARCP__SANDBOX_MOUNT_ROOT;
+        if (is_lease && mount->is_writable && arcp__run_is_within(path, mount->target.data)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes the directories of ARCP itself that the plan covers and that are absent: what is not there
+ * cannot be covered, and the command could make it. One that we may not make, it may not either. */
+static arcp_status make_covered(const arcp__run *run, arcp_error *err)
+{
+    for (size_t i = 0; i < run->request.own_count; i++) {
+        const char *path = run->request.own[i].data;
+        if (access(path, F_OK) != 0 && is_written(run->plan, path) && !make_directories(path) &&
+            errno != EACCES && errno != EPERM && errno != EROFS) {
+            return arcp_error_set(err, ARCP_E_IO,
+                                  "%.200s must be protected, and cannot be made: %s", path,
+                                  strerror(errno));
+        }
+    }
+    return ARCP_OK;
+}
+
+/* Makes a directory for this run, and remembers to remove it. NULL: the error says why. */
+static const char *make_temporary(arcp__run *run, arcp_error *err)
+{
+    char path[PATH_MAX];
+    const char *given = getenv("TMPDIR");
+    const char **slot = run->temporary[0] == NULL ? &run->temporary[0] : &run->temporary[1];
+    (void)snprintf(path, sizeof path, "%s/arcp-run-XXXXXX",
+                   given != NULL && given[0] == '/' ? given : "/tmp");
+    if (mkdtemp(path) == NULL) {
+        (void)arcp_error_set(err, ARCP_E_IO, "%.200s cannot be made: %s", path, strerror(errno));
+        return NULL;
+    }
+    *slot = arcp__run_path(&run->arena, "/", "", path, err);
+    return *slot;
+}
+
+/* Where the /etc of sandboxes is prepared: in the user's cache, or, for a user who can have none,
+ * for this run only. */
+static arcp_status find_cache(arcp__run *run, arcp_error *err)
+{
+    run->cache = arcp__run_cache(&run->arena, run->home);
+    if (run->cache != NULL && !make_directories(run->cache)) {
+        run->cache = make_temporary(run, err);
+        return run->cache == NULL ? err->status : ARCP_OK;
+    }
+    return run->cache == NULL ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
+}
+
+/* At level landlock HOME and /tmp of the command are directories of the host. */
+static arcp_status make_scratch(arcp__run *run, arcp_error *err)
+{
+    static const char *const names[] = {"home", "tmp"};
+    char below[PATH_MAX + 8];
+    if (arcp__sandbox_level_of(&run->request.abilities) != ARCP__SANDBOX_LEVEL_LANDLOCK) {
+        return ARCP_OK;
+    }
+    const char *path = make_temporary(run, err);
+    for (size_t i = 0; i < 2 && path != NULL; i++) {
+        (void)snprintf(below, sizeof below, "%s/%s", path, names[i]);
+        if (mkdir(below, 0700) != 0) {
+            return arcp_error_set(err, ARCP_E_IO, "%.200s cannot be made: %s", below,
+                                  strerror(errno));
+        }
+    }
+    run->request.scratch = arcp_span_cstr(path);
+    return path == NULL ? err->status : ARCP_OK;
+}
+
+/* The directory that is /etc inside, when the plan has one. */
+static arcp_status prepare_etc(arcp__run *run, arcp_error *err)
+{
+    const arcp__sandbox_plan *plan = run->plan;
+    const arcp__sandbox_etc etc = {
+        .directory = run->cache, .uid = geteuid(), .gid = getegid(), .home = plan->home.data};
+    for (size_t i = 0; i < plan->mount_count; i++) {
+        if (plan->mounts[i].kind == ARCP__SANDBOX_MOUNT_ETC) {
+            const arcp_status status = arcp__sandbox_etc_prepare(&etc, &run->etc, err);
+            return status != ARCP_OK || arcp_buf_cstr(&run->etc) != NULL
+                       ? status
+                       : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+        }
+    }
+    return ARCP_OK;
+}
+
+/* ---- preparing ---- */
+
+/* What the command line says, and the program of the command. Returns 0, or the exit status. */
+static int read_command_line(arcp__run *run, arcp_error *err)
+{
+    const int64_t now_wall_ns = arcp__now_wall_ns();
+    arcp_status status = arcp__run_lease(run, now_wall_ns, err);
+    if (status != ARCP_OK) {
+        return arcp__exit_of_status(status);
+    }
+    if (arcp_lease_expires_wall_ns(run->lease) <= now_wall_ns) {
+        (void)arcp_error_set(err, ARCP_E_LEASE_EXPIRED, "the lease has expired");
+        return ARCP__EXIT_DENIED;
+    }
+    const arcp__command_base_query query = {
+        .argv = run->program->arguments.words,
+        .path = getenv("PATH"),
+        .home = run->home,
+    };
+    status = arcp__command_base_find(&query, &run->base, err);
+    if (status != ARCP_OK) {
+        return status == ARCP_E_NOT_FOUND ? ARCP__EXIT_NO_PROGRAM
+               : status == ARCP_E_USAGE   ? ARCP__EXIT_NOT_EXECUTABLE
+                                          : ARCP__EXIT_NOT_CONFINED;
+    }
+    if (find_cache(run, err) != ARCP_OK) {
+        return ARCP__EXIT_NOT_CONFINED;
+    }
+    status = arcp__run_request(run, err);
+    return status == ARCP_OK ? 0 : arcp__exit_of_status(status);
+}
+
+/* Returns 0, or the exit status for a plan that must not be started. */
+static int check_plan(const arcp__sandbox_plan *plan, arcp_error *err)
+{
+    switch (plan->refusal) {
+    case ARCP__SANDBOX_REFUSAL_NONE:
+        return 0;
+    case ARCP__SANDBOX_REFUSAL_LEVEL:
+        (void)arcp_error_set(err, ARCP_E_AGENT_NOT_AVAILABLE,
+                             "this host cannot confine a command; `arcp doctor` says why");
+        return ARCP__EXIT_NOT_CONFINED;
+    case ARCP__SANDBOX_REFUSAL_LINE:
+    case ARCP__SANDBOX_REFUSAL_COUNT:
+        break;
+    }
+    const arcp__sandbox_line *line = &plan->lines[plan->refused_line];
+    arcp_buf text = arcp_buf_init();
+    arcp__append_safe(&text, line->capability, 64);
+    arcp_buf_append_byte(&text, ' ');
+    arcp__append_safe(&text, line->pattern, 200);
+    arcp_buf_append_format(&text, " is %s: %s; --min %s does not accept that",
+                           arcp__sandbox_verdict_name(line->verdict),
+                           arcp__sandbox_note_text(line->note),
+                           arcp__sandbox_verdict_name(plan->min));
+    (void)arcp_error_set(err, ARCP_E_PERMISSION_DENIED, "%.*s", (int)text.size,
+                         text.size == 0 ? "" : text.data);
+    arcp_buf_fini(&text);
+    return ARCP__EXIT_DENIED;
+}
+
+/* What the host can do, the plan, and what it needs of the host. Returns 0, or the exit status. */
+static int make_plan(arcp__run *run, arcp_error *err)
+{
+    if (arcp__abilities_find(&run->request.abilities, err) != ARCP_OK ||
+        make_scratch(run, err) != ARCP_OK) {
+        return ARCP__EXIT_NOT_CONFINED;
+    }
+    const arcp_status status = arcp__sandbox_plan_new(&run->request, &run->plan, err);
+    if (status != ARCP_OK) {
+        return status == ARCP_E_USAGE ? ARCP__EXIT_USAGE : ARCP__EXIT_NOT_CONFINED;
+    }
+    const int refused = check_plan(run->plan, err);
+    if (refused != 0) {
+        return refused;
+    }
+    if (make_covered(run, err) != ARCP_OK || prepare_etc(run, err) != ARCP_OK) {
+        return ARCP__EXIT_NOT_CONFINED;
+    }
+    return arcp__run_environment(run, err) == ARCP_OK ? 0 : arcp__exit_of_status(err->status);
+}
+
+/* ---- running ---- */
+
+static int exit_of(const arcp__run_result *result)
+{
+    switch (result->end) {
+    case ARCP__RUN_EXITED:
+    case ARCP__RUN_NOT_STARTED:
+        return result->code;
+    case ARCP__RUN_SIGNALLED:
+        return 128 + result->code;
+    case ARCP__RUN_EXPIRED:
+        return ARCP__EXIT_DENIED;
+    case ARCP__RUN_TIMED_OUT:
+        break;
+    }
+    return ARCP__EXIT_TIMED_OUT;
+}
+
+/* Says what the reader may not expect, then runs the command. */
+static int execute(arcp__run *run)
+{
+    arcp__program *program = run->program;
+    arcp__run_report report;
+    arcp__run_result result = {0};
+    arcp_error err = {0};
+    if (arcp__run_report_open(&report, run, &err) != ARCP_OK) {
+        return refuse(program, &err, ARCP__EXIT_USAGE);
+    }
+    if (run->cwd_kept != NULL && !program->is_quiet) {
+        arcp__screen_format(&program->screen,
+                            "arcp run: the current directory is not read, because %s; --read . "
+                            "grants it",
+                            run->cwd_kept);
+    }
+    if (run->plan->level == ARCP__SANDBOX_LEVEL_LANDLOCK && !program->is_quiet) {
+        arcp__screen_format(&program->screen,
+                            "arcp run: level landlock: names and sizes of all files can be seen; "
+                            "`arcp doctor` says why");
+    }
+    arcp__run_report_plan(&report);
+    int exit_status = ARCP__EXIT_NOT_CONFINED;
+    if (arcp__run_process(run, &report, &result, &err) == ARCP_OK) {
+        arcp__run_report_end(&report, result.end, result.code, result.runtime_ms);
+        exit_status = exit_of(&result);
+    } else {
+        exit_status = refuse(program, &err, ARCP__EXIT_NOT_CONFINED);
+    }
+    arcp__run_report_close(&report);
+    return exit_status;
+}
+
+/* So that no file of ours gets the number of a standard descriptor. */
+static bool open_missing_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int arcp__command_run(arcp__program *program)
+{
+    arcp__run run = {.program = program};
+    arcp_error err = {0};
+    if (getenv(ARCP__RUN_MARK) != NULL) {
+        (void)arcp_error_set(&err, ARCP_E_IO,
+                             "this is a sandbox already, and a sandbox cannot make another");
+        return refuse(program, &err, ARCP__EXIT_NOT_CONFINED);
+    }
+    if (!open_missing_descriptors()) {
+        return ARCP__EXIT_NOT_CONFINED;
+    }
+    int exit_status = read_command_line(&run, &err);
+    if (exit_status == 0) {
+        exit_status = make_plan(&run, &err);
+    }
+    exit_status = exit_status == 0 ? execute(&run) : refuse(program, &err, exit_status);
+    for (size_t i = 0; i < 2 && run.temporary[i] != NULL; i++) {
+        arcp__directory_remove(run.temporary[i]);
+    }
+    arcp_buf_fini(&run.etc);
+    arcp__sandbox_plan_free(run.plan);
+    arcp__command_base_fini(&run.base);
+    arcp_lease_unref(run.lease);
+    arcp__arena_fini(&run.arena);
+    return exit_status;
+}

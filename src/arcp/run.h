@@ -1,0 +1,172 @@
+/* `arcp run`: a command in a sandbox. What the options ask for, the plan, the process, and what is
+ * reported of it. */
+#ifndef ARCP_ARCP_RUN_H
+#define ARCP_ARCP_RUN_H
+
+#include <sys/types.h>
+#include <termios.h>
+
+#include <arcp/lease.h>
+
+#include "base/arena.h"
+#include "cli/cli.h"
+#include "launch/command_base.h"
+#include "sandbox/sandbox.h"
+
+/* Set in the environment of the command. */
+#define ARCP__RUN_MARK     "ARCP_SANDBOX"
+#define ARCP__RUN_PIDS_MAX 4194304 /* the kernel's */
+
+typedef struct arcp__run {
+    arcp__program *program;
+    arcp__arena arena; /* of the texts below */
+    const char *cwd;   /* the directory that `arcp run` was started in */
+    const char *home;  /* the user's, and HOME inside */
+    const char
+        *cwd_kept; /* why the current directory is not read; NULL: it is, or not by default */
+    arcp_lease *lease;
+    arcp__command_base base; /* of the command */
+    arcp__sandbox_request request;
+    arcp__sandbox_plan *plan;
+    const char *cache;        /* directory of prepared files: ~/.cache/arcp, or one for this run */
+    arcp_buf etc;             /* the directory that is /etc inside; empty: none is needed */
+    const char *temporary[2]; /* directories made for this run, removed after it; NULL: none */
+    const char **env;         /* of the command: NAME=VALUE, NULL-terminated; in the arena */
+    size_t kept_back;         /* variables of our environment that are not passed */
+    uint64_t max_runtime_sec; /* 0: none */
+} arcp__run;
+
+/* ---- abilities.c: what a host can do for sandboxes ---- */
+
+/* Tries it on this host. ARCP_E_NOT_FOUND without arcp-sandbox, ARCP_E_IO. */
+ARCP_MUST_CHECK arcp_status arcp__abilities_find(arcp__sandbox_abilities *out, arcp_error *err);
+
+/* What a host of this level ("full" or "landlock") has with this release. ARCP_E_USAGE for another
+ * name. */
+ARCP_MUST_CHECK arcp_status arcp__abilities_of_level(const char *level,
+                                                     arcp__sandbox_abilities *out, arcp_error *err);
+
+/* ---- run_lease.c: the lease, from --read, --write, --fetch, --lease, --grant, ... ---- */
+
+/* Sets cwd, home and lease. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__run_lease(arcp__run *run, int64_t now_wall_ns, arcp_error *err);
+
+/* The user's home directory in canonical form: HOME, else that of the user's entry, else
+ * /home/agent. NULL when out of memory. */
+const char *arcp__run_home(arcp__arena *arena);
+
+/* The canonical form of a path that may be relative to `cwd`; NULL: it has none, and the error says
+ * why, beginning with the option (without dashes). */
+ARCP_MUST_CHECK const char *arcp__run_path(arcp__arena *arena, const char *cwd, const char *option,
+                                           const char *path, arcp_error *err);
+
+/* Whether a canonical path is the directory or below it. */
+bool arcp__run_is_within(const char *path, const char *directory);
+
+/* ---- run_environment.c ---- */
+
+/* Sets env and kept_back from the plan, our environment and --env. ARCP_E_USAGE, ARCP_E_NO_MEMORY.
+ */
+ARCP_MUST_CHECK arcp_status arcp__run_environment(arcp__run *run, arcp_error *err);
+
+/* ---- run_request.c: all that the plan is made from, beside the lease ---- */
+
+/* The user's cache directory for ARCP. NULL when out of memory. */
+const char *arcp__run_cache(arcp__arena *arena, const char *home);
+
+/* The files of ARCP itself, which no lease grants; `cache` is one of them. NULL when out of memory.
+ */
+const arcp_span *arcp__run_own(arcp__arena *arena, const char *home, const char *cache,
+                               size_t *count);
+
+/* Capabilities that --min does not apply to, and what a sandbox may use. */
+void arcp__run_defaults(arcp__sandbox_request *request);
+
+/* Completes run->request from the options, after the lease; the base of the command is found
+ * before. ARCP_E_USAGE, ARCP_E_NO_MEMORY. */
+ARCP_MUST_CHECK arcp_status arcp__run_request(arcp__run *run, arcp_error *err);
+
+/* ---- run_terminal.c: the terminal of the command ---- */
+
+/* While the command has the terminal, its process group is the foreground group. */
+typedef struct arcp__run_terminal {
+    int fd;      /* -1: none that could be given */
+    pid_t ours;  /* our process group */
+    pid_t group; /* the command's */
+    bool is_given;
+    bool has_theirs;
+    struct termios our_modes, their_modes; /* at the last change */
+} arcp__run_terminal;
+
+/* `fd`: standard input when the command gets it and it is a terminal, else -1. */
+void arcp__run_terminal_init(arcp__run_terminal *terminal, int fd);
+
+/* Gives the terminal to the command, with the modes that it had when it was taken back; does
+ * nothing while we are in the background. */
+void arcp__run_terminal_give(arcp__run_terminal *terminal, pid_t group);
+
+/* Takes the terminal back, and restores the modes that it had when it was given. */
+void arcp__run_terminal_take(arcp__run_terminal *terminal);
+
+/* ---- run_report.c: what is said of a run, on standard error and in the file of --report ---- */
+
+#define ARCP__RUN_DENIALS_MAX 1024
+
+/* Why the command ended. */
+typedef enum arcp__run_end {
+    ARCP__RUN_EXITED,
+    ARCP__RUN_SIGNALLED,
+    ARCP__RUN_NOT_STARTED, /* a step of the set-up failed, or there is no program inside */
+    ARCP__RUN_EXPIRED,
+    ARCP__RUN_TIMED_OUT,
+} arcp__run_end;
+
+typedef struct arcp__run_denial {
+    arcp_span capability, target; /* the target with \xNN for what cannot be shown */
+    uint64_t count;
+} arcp__run_denial;
+
+typedef struct arcp__run_report {
+    const arcp__run *run;
+    int file;           /* of --report; -1: none */
+    bool is_incomplete; /* the file could not be written: said once */
+    arcp__arena arena;
+    arcp__run_denial denials[ARCP__RUN_DENIALS_MAX];
+    size_t denial_count;
+    uint64_t more;    /* denials beyond those */
+    arcp_buf failure; /* why the command was not started, from the record `failed`; empty: none */
+} arcp__run_report;
+
+/* Opens the file of --report. ARCP_E_USAGE. */
+ARCP_MUST_CHECK arcp_status arcp__run_report_open(arcp__run_report *report, const arcp__run *run,
+                                                  arcp_error *err);
+void arcp__run_report_close(arcp__run_report *report);
+
+/* Before the start: lines of the plan that are not exact. */
+void arcp__run_report_plan(arcp__run_report *report);
+
+/* A record of arcp-sandbox: `running`, `denied` or `failed`, as JSON. Others are ignored. */
+void arcp__run_report_record(arcp__run_report *report, arcp_span record);
+
+/* After the end: the summary with the options that would allow what was denied. `code` is the exit
+ * status or the signal. */
+void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
+                          int64_t runtime_ms);
+
+/* Appends the options that would allow what was denied, shortest first; nothing for targets that an
+ * option cannot name. */
+void arcp__run_suggest(const arcp__run_report *report, arcp_buf *out);
+
+/* ---- run_process.c ---- */
+
+typedef struct arcp__run_result {
+    arcp__run_end end;
+    int code; /* exit status, or the signal's number */
+    int64_t runtime_ms;
+} arcp__run_result;
+
+/* Starts the command and waits for its end. ARCP_E_IO and others: it was not started. */
+ARCP_MUST_CHECK arcp_status arcp__run_process(arcp__run *run, arcp__run_report *report,
+                                              arcp__run_result *out, arcp_error *err);
+
+#endif

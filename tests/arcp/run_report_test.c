@@ -1,0 +1,278 @@
+/* What `arcp run` says about records of arcp-sandbox, whose names the command chose. */
+#include "support/check.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "arcp/run.h"
+
+typedef struct fixture {
+    arcp__program program;
+    arcp__run run;
+    arcp__run_report report;
+    int screen, file; /* what was written to standard error, and to --report */
+} fixture;
+
+static int unnamed_file(void)
+{
+    char path[] = "/tmp/arcp-report-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(unlink(path), 0);
+    return fd;
+}
+
+static int set_up(void **state)
+{
+    static fixture f;
+    static const arcp_span own[] = {{"/home/you/.config/arcp", 22}};
+    f = (fixture){.screen = unnamed_file(), .file = unnamed_file()};
+    arcp__screen_init(&f.program.screen, f.screen, ARCP__WHEN_NEVER);
+    f.run.program = &f.program;
+    f.run.request.own = own;
+    f.run.request.own_count = 1;
+    f.report = (arcp__run_report){.run = &f.run, .file = f.file};
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    arcp__run_report_close(&f->report); /* and the file */
+    arcp__screen_fini(&f->program.screen);
+    return close(f->screen);
+}
+
+static const char *text_of(int fd)
+{
+    static char text[65536];
+    const ssize_t size = pread(fd, text, sizeof text - 1, 0);
+    assert_true(size >= 0);
+    text[size] = '\0';
+    return text;
+}
+
+static void record(fixture *f, const char *text)
+{
+    arcp__run_report_record(&f->report, arcp_span_cstr(text));
+}
+
+static void deny(fixture *f, const char *capability, const char *target)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp_buf_append_format(&text, "{\"denied\":{\"capability\":\"%s\",\"target\":", capability);
+    arcp_json_quote(arcp_span_cstr(target), &text);
+    arcp_buf_append_cstr(&text, ",\"program\":\"cat\",\"pid\":7,\"count\":1}}");
+    arcp__run_report_record(&f->report, arcp_buf_span(&text));
+    arcp_buf_fini(&text);
+}
+
+static void check_suggestions(const fixture *f, const char *want)
+{
+    arcp_buf text = arcp_buf_init();
+    arcp__run_suggest(&f->report, &text);
+    check_span(arcp_buf_span(&text), want);
+    arcp_buf_fini(&text);
+}
+
+static void a_denial_is_a_line_once(void **state)
+{
+    fixture *f = *state;
+    deny(f, "fs.read", "/home/you/.ssh/id_ed25519");
+    deny(f, "fs.read", "/home/you/.ssh/id_ed25519");
+    assert_string_equal(text_of(f->screen), "denied    fs.read /home/you/.ssh/id_ed25519 (cat)\n");
+}
+
+static void the_summary_counts_all_of_them(void **state)
+{
+    fixture *f = *state;
+    deny(f, "fs.read", "/a");
+    record(f, "{\"denied\":{\"capability\":\"fs.read\",\"target\":\"/a\",\"count\":41}}");
+    record(f, "{\"denied\":{\"capability\":\"\",\"target\":\"\",\"count\":9}}");
+    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    assert_string_equal(text_of(f->screen), "denied    fs.read /a (cat)\n"
+                                            "arcp run: 50 denied. To allow: --read /a\n");
+}
+
+static void nothing_is_said_when_nothing_was_denied(void **state)
+{
+    fixture *f = *state;
+    record(f, "{\"running\":true}");
+    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    assert_string_equal(text_of(f->screen), "");
+}
+
+static void quiet_says_nothing_of_denials_but_the_file_has_them(void **state)
+{
+    fixture *f = *state;
+    f->program.is_quiet = true;
+    deny(f, "fs.read", "/a");
+    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 1, 5);
+    assert_string_equal(text_of(f->screen), "");
+    assert_string_equal(text_of(f->file),
+                        "{\"type\":\"denied\",\"record\":{\"denied\":{\"capability\":\"fs.read\","
+                        "\"target\":\"/a\",\"program\":\"cat\",\"pid\":7,\"count\":1}}}\n"
+                        "{\"type\":\"end\",\"end\":\"exited\",\"exit_status\":1,\"denied\":1,"
+                        "\"runtime_ms\":5}\n");
+}
+
+static void a_command_that_failed_is_told_of_its_environment(void **state)
+{
+    fixture *f = *state;
+    f->run.kept_back = 12;
+    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 1, 5);
+    assert_string_equal(text_of(f->screen),
+                        "arcp run: 12 variables of the environment were not passed to the command; "
+                        "--env NAME passes one\n");
+}
+
+static void one_that_succeeded_is_not(void **state)
+{
+    fixture *f = *state;
+    f->run.kept_back = 12;
+    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 0, 5);
+    assert_string_equal(text_of(f->screen), "");
+}
+
+static void names_cannot_move_the_cursor(void **state)
+{
+    fixture *f = *state;
+    /* As the broker sends it, and as one that does not escape would. */
+    record(f, "{\"denied\":{\"capability\":\"fs.read\",\"target\":\"/a\\\\x1b[2J\",\"count\":1}}");
+    record(f, "{\"denied\":{\"capability\":\"fs.read\",\"target\":\"/b\\u001b[2J\\n\\u202e\","
+              "\"program\":\"\\u001bc\",\"count\":1}}");
+    assert_string_equal(text_of(f->screen), "denied    fs.read /a\\x1b[2J\n"
+                                            "denied    fs.read /b\\x1b[2J\\n\\u202e (\\x1bc)\n");
+}
+
+static void options_are_suggested_shortest_first(void **state)
+{
+    fixture *f = *state;
+    deny(f, "fs.read", "/data/long/name");
+    deny(f, "fs.write", "/out");
+    deny(f, "net.fetch", "example.com");
+    deny(f, "fs.read", "/b");
+    check_suggestions(f, " --read /b --write /out --fetch example.com --read /data/long/name");
+}
+
+static void writing_includes_reading(void **state)
+{
+    fixture *f = *state;
+    deny(f, "fs.read", "/out");
+    deny(f, "fs.write", "/out");
+    check_suggestions(f, " --write /out");
+}
+
+static void suggestions_are_quoted_for_the_shell(void **state)
+{
+    fixture *f = *state;
+    deny(f, "fs.read", "/a b");
+    deny(f, "fs.read", "/x;reboot");
+    deny(f, "fs.read", "/it's $(x)");
+    deny(f, "fs.read", "~");
+    deny(f, "fs.read", "/back\\x5cslash");
+    check_suggestions(f, " --read '~' --read '/a b' --read '/x;reboot' --read '/back\\slash' "
+                         "--read '/it'\\''s $(x)'");
+}
+
+static void what_an_option_cannot_name_is_not_suggested(void **state)
+{
+    fixture *f = *state;
+    deny(f, "fs.read", "/home/you/**");     /* would grant all of it */
+    deny(f, "fs.read", "/home/you/\\x2a");  /* the same, escaped */
+    deny(f, "fs.read", "/a\\x1b[2J");       /* control characters */
+    deny(f, "fs.read", "/a\xe2\x80\xae/b"); /* or ones that cannot be seen */
+    deny(f, "fs.read", "/not-utf-8-\\xff");
+    deny(f, "net.fetch", "--write=/");
+    deny(f, "connect", "/run/docker.sock");
+    deny(f, "fs.read", "/home/you/.config/arcp/config.yaml"); /* no lease grants it */
+    check_suggestions(f, "");
+}
+
+static void more_than_sixteen_are_counted(void **state)
+{
+    fixture *f = *state;
+    for (char name[] = "/a"; name[1] < 'a' + 18; name[1]++) {
+        deny(f, "fs.read", name);
+    }
+    arcp_buf text = arcp_buf_init();
+    arcp__run_suggest(&f->report, &text);
+    assert_non_null(memmem(text.data, text.size, " (and 2 more)", 13));
+    arcp_buf_fini(&text);
+}
+
+static void denials_beyond_the_limit_are_counted(void **state)
+{
+    fixture *f = *state;
+    char name[32];
+    f->program.is_quiet = true;
+    for (int i = 0; i <= ARCP__RUN_DENIALS_MAX; i++) {
+        (void)snprintf(name, sizeof name, "/%d", i);
+        deny(f, "fs.read", name);
+    }
+    assert_int_equal(f->report.denial_count, ARCP__RUN_DENIALS_MAX);
+    assert_int_equal(f->report.more, 1);
+}
+
+static void a_step_that_failed_is_named(void **state)
+{
+    fixture *f = *state;
+    record(f, "{\"failed\":\"mount\",\"path\":\"/srv/x\",\"errno\":\"EPERM\"}");
+    arcp__run_report_end(&f->report, ARCP__RUN_NOT_STARTED, 125, 5);
+    assert_string_equal(text_of(f->screen), "arcp run: mount /srv/x: Operation not permitted\n");
+}
+
+static void a_file_that_is_absent_is_named(void **state)
+{
+    fixture *f = *state;
+    record(f, "{\"running\":true,\"absent\":[{\"path\":\"/srv/x\"}],\"links\":[]}");
+    assert_string_equal(text_of(f->screen),
+                        "absent    /srv/x: the lease names a file, and there is none\n");
+}
+
+static void what_is_no_record_is_ignored(void **state)
+{
+    fixture *f = *state;
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "{",
+        "{}",
+        "\"denied\"",
+        "{\"denied\":1}",
+        "{\"running\":true,\"absent\":3}",
+        "{\"running\":true,\"absent\":[1,{}]}",
+        "{\"other\":1}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        record(f, texts[i]);
+    }
+    assert_int_equal(f->report.denial_count, 0);
+    assert_int_equal(f->report.failure.size, 0);
+}
+
+#define REPORT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPORT_TEST(a_denial_is_a_line_once),
+        REPORT_TEST(the_summary_counts_all_of_them),
+        REPORT_TEST(nothing_is_said_when_nothing_was_denied),
+        REPORT_TEST(quiet_says_nothing_of_denials_but_the_file_has_them),
+        REPORT_TEST(a_command_that_failed_is_told_of_its_environment),
+        REPORT_TEST(one_that_succeeded_is_not),
+        REPORT_TEST(names_cannot_move_the_cursor),
+        REPORT_TEST(options_are_suggested_shortest_first),
+        REPORT_TEST(writing_includes_reading),
+        REPORT_TEST(suggestions_are_quoted_for_the_shell),
+        REPORT_TEST(what_an_option_cannot_name_is_not_suggested),
+        REPORT_TEST(more_than_sixteen_are_counted),
+        REPORT_TEST(denials_beyond_the_limit_are_counted),
+        REPORT_TEST(a_step_that_failed_is_named),
+        REPORT_TEST(a_file_that_is_absent_is_named),
+        REPORT_TEST(what_is_no_record_is_ignored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* `arcp run`: its options, exit statuses and refusals, on the sandbox of this host. */
+#include "arcp/run_fixture.h"
+
+#include <signal.h>
+
+typedef struct run_row {
+    const char *name;
+    const char *script; /* $ARCP is the program, $ROOT/work the directory, $ROOT/home is HOME */
+    int status;
+    const char *out;    /* NULL: not compared; the root is $ROOT */
+    const char *err;    /* NULL: not compared; "": nothing; "~TEXT": contains it */
+    const char *absent; /* a file that must not be there afterwards */
+    const char *present;
+} run_row;
+
+static const run_row rows[] = {
+    /* exit statuses */
+    {"output and status are those of the command", "$ARCP run -- echo hi", 0, .out = "hi\n", ""},
+    {"its status", "$ARCP run -- sh -c 'exit 7'", 7, .out = "", ""},
+    {"128 and the signal that ended it", "$ARCP run -- sh -c 'kill -9 $$'", 137, .out = "", ""},
+    {"another signal", "$ARCP run -- sh -c 'kill -TERM $$'", 143, .out = "", ""},
+    {"no such command", "$ARCP run -- no-such-command", 127, .out = "",
+     "arcp run: the program no-such-command is not in PATH\n"},
+    {"no such path", "$ARCP run -- ./none", 127, .out = "",
+     "arcp run: $ROOT/work/./none: No such file or directory\n"},
+    {"what cannot be executed", "$ARCP run -- ./here", 126, .out = "",
+     "arcp run: $ROOT/work/./here is not an executable file\n"},
+    {"a lease that has expired", "$ARCP run --expires-at 2000-01-01T00:00:00Z -- touch $ROOT/ran",
+     4, .out = "", "arcp run: the lease has expired\n", .absent = "ran"},
+    {"a lease that expires", "$ARCP run --expires-in 1s -- sleep 1000", 4, .out = "",
+     "arcp run: the lease expired; the command was killed\n"},
+    {"a command that runs too long", "$ARCP run --max-runtime 1 -- sleep 1000", 6, .out = "",
+     "arcp run: the command was ended after 1 s (--max-runtime)\n"},
+    {"inside a sandbox there is no other", "$ARCP run --base $ARCP -- $ARCP run -- true", 125,
+     .out = "", "arcp run: this is a sandbox already, and a sandbox cannot make another\n"},
+
+    /* usage */
+    {"no command", "$ARCP run", 2, .out = "", "~CMD [ARG]... is missing"},
+    {"no command behind the options", "$ARCP run --read /usr --", 2, .out = "", "~is missing"},
+    {"an unknown option", "$ARCP run --raed /usr -- true", 2, .out = "", "~did you mean --read?"},
+    {"options of the command are its own", "$ARCP run echo --json --help", 0,
+     .out = "--json --help\n", ""},
+    {"also behind --", "$ARCP run -- echo -- x", 0, .out = "-- x\n", ""},
+    {"--min", "$ARCP run --min best -- true", 2, .out = "", "~'best' is not one of exact"},
+    {"--pids 0", "$ARCP run --pids 0 -- true", 2, .out = "", "~not a number from 1 to 4194304"},
+    {"--pids beyond the most", "$ARCP run --pids 4194305 -- true", 2, .out = "",
+     "~not a number from 1"},
+    {"--protect", "$ARCP run --protect all -- true", 2, .out = "", "~not one of strict, commits"},
+    {"--protect and --no-protect", "$ARCP run --protect strict --no-protect -- true", 2, .out = "",
+     "~cannot be given together"},
+    {"--env", "$ARCP run --env =x -- true", 2, .out = "", "~NAME or NAME=VALUE"},
+    {"--read with nothing", "$ARCP run --read '' -- true", 2, .out = "", "~--read "},
+    {"--fetch with nothing", "$ARCP run --fetch '' -- true", 2, .out = "", "~--fetch needs"},
+    {"--base of what is not there", "$ARCP run --base ./none -- true", 2, .out = "",
+     "~there is no such file"},
+    {"--lease that is none", "$ARCP run --lease '[]' -- true", 2, .out = "", "~--lease must be"},
+    {"--grant of what is no capability", "$ARCP run --grant fs.raed=/x -- true", 2, .out = "",
+     "~fs.raed"},
+    {"--expires-in and --expires-at",
+     "$ARCP run --expires-in 1h --expires-at 2099-01-01T00:00:00Z -- true", 2, .out = "",
+     "~cannot be given together"},
+    {"--max-runtime", "$ARCP run --max-runtime 0 -- true", 2, .out = "",
+     "~not a number of seconds"},
+    {"--report where nothing can be written", "$ARCP run --report /proc/none -- true", 2, .out = "",
+     "~--report /proc/none"},
+
+    /* files */
+    {"the current directory is read", "$ARCP run -- cat here", 0, .out = "here\n", ""},
+    {"but not written", "$ARCP run -- sh -c 'echo x 2>&1 >new' || echo no", 0, .out = NULL, "",
+     .absent = "work/new"},
+    {"--write . grants that", "$ARCP run --write . -- sh -c 'echo x >written'", 0, .out = "", "",
+     .present = "work/written"},
+    {"what is beside it is not read", "$ARCP run -- cat ../data/one", 1, .out = "", "~cat: "},
+    {"--read of a directory", "$ARCP run --read ../data -- cat ../data/one", 0, .out = "one\n", ""},
+    {"--read of a file", "$ARCP run --read ../data/one -- cat ../data/one", 0, .out = "one\n",
+     "under     fs.read $ROOT/data/one: without a broker it must exist when the program starts, "
+     "and "
+     "cannot be removed or replaced\n"},
+    {"is no grant to write it",
+     "$ARCP run --read ../data -- sh -c 'echo x >../data/two' 2>/dev/null || echo no", 0,
+     .out = "no\n", "", .absent = "data/two"},
+    {"--write of a file",
+     "$ARCP run --write ../data/one -- sh -c 'echo more >>../data/one' && cat ../data/one", 0,
+     .out = "one\nmore\n", "~under     fs.write $ROOT/data/one: without a broker"},
+    {"a lease decides alone",
+     "$ARCP run --lease \"{\\\"fs.read\\\":[\\\"$ROOT/data/**\\\"]}\" -- cat "
+     "$ROOT/data/one $ROOT/work/here",
+     1, .out = "one\nmore\n", "~cat: "},
+    {"with --read it has both",
+     "$ARCP run --lease \"{\\\"fs.read\\\":[\\\"$ROOT/data/**\\\"]}\" --read . -- cat "
+     "$ROOT/data/one here",
+     0, .out = "one\nmore\nhere\n", ""},
+    {"--grant", "$ARCP run --grant \"fs.read=$ROOT/data/**\" -- cat $ROOT/data/one", 0,
+     .out = "one\nmore\n", ""},
+    {"a pattern that --read cannot mean", "touch 'a*b'; $ARCP run --read 'a*b' -- true", 2,
+     .out = "", "~* stands for any name"},
+    {"HOME is private", "$ARCP run -- sh -c 'cat ~/secret; echo x >~/made && cat ~/made'", 0,
+     .out = "x\n", "~cat: ", .absent = "home/made"},
+    {"/tmp too",
+     "$ARCP run -- sh -c 'echo x >/tmp/arcp-run-made && cat /tmp/arcp-run-made' && ls "
+     "/tmp/arcp-run-made",
+     2, .out = "x\n", "~No such file"},
+    {"in HOME nothing of it is read", "cd && $ARCP run -- sh -c 'cat secret'", 1, .out = "",
+     "~arcp run: the current directory is not read, because it is your home directory; --read . "
+     "grants it\n"},
+    {"nor above it", "cd $ROOT && $ARCP run -- sh -c 'cat home/secret'", 1, .out = "",
+     "~because it holds your home directory"},
+    {"nor in /", "cd / && $ARCP run -- true", 0, .out = "",
+     "arcp run: the current directory is not read, because it is /; --read . grants it\n"},
+    {"--read . grants it", "cd && $ARCP run --read . -- cat secret", 0, .out = "secret\n",
+     "under     fs.read $ROOT/home/**: the runtime's own files in it are left out\n"},
+    {"a link does not hide that it is HOME",
+     "ln -sfn $ROOT/home $ROOT/link; HOME=$ROOT/link; export HOME; cd $ROOT/home && $ARCP run -- "
+     "cat secret",
+     1, .out = "", "~because it is your home directory"},
+    {"--base is read and executed",
+     "mkdir -p ../tool && printf '#!/bin/sh\\necho tool\\n' >../tool/t && chmod +x ../tool/t; "
+     "$ARCP "
+     "run --base ../tool -- sh -c ../tool/t",
+     0, .out = "tool\n", ""},
+    {"the command's own directory needs no --base", "$ARCP run -- ../tool/t", 0, .out = "tool\n",
+     ""},
+    {"the files of ARCP are never granted",
+     "mkdir -p ~/.config/arcp && echo token >~/.config/arcp/config.yaml; $ARCP run --write ~ -- sh "
+     "-c "
+     "'cat ~/.config/arcp/config.yaml; echo x >~/.config/arcp/new; cat ~/secret'",
+     0, .out = "secret\n", "~cat: ", .absent = "home/.config/arcp/new"},
+    {"nor made when they are absent",
+     "rm -rf ~/.local; $ARCP run --write ~ -- sh -c 'mkdir -p ~/.local/state/arcp; echo x "
+     ">~/.local/state/arcp/store' 2>/dev/null || echo no",
+     0, .out = "no\n", "", .absent = "home/.local/state/arcp/store"},
+
+    /* .git */
+    {"all of .git is read-only",
+     "git init -q repo; cd repo; $ARCP run --write . -- sh -c 'echo x "
+     ">.git/x; echo x >file' 2>/dev/null; ls .git/x file",
+     2, .out = "file\n", "~.git/x"},
+    {"--protect commits lets it be written",
+     "cd repo; $ARCP run --write . --protect commits -- sh -c 'echo x >.git/x' && ls .git/x", 0,
+     .out = ".git/x\n", ""},
+    {"but not what git executes",
+     "cd repo; $ARCP run --write . --protect commits -- sh -c 'echo x >.git/hooks/h || echo x "
+     ">>.git/config || mv .git .g' 2>/dev/null || echo no",
+     0, .out = "no\n", ""},
+    {"--no-protect lets all of it be written",
+     "cd repo; $ARCP run --write . --no-protect -- sh -c 'echo x >.git/hooks/h' && ls .git/hooks/h",
+     0, .out = ".git/hooks/h\n", ""},
+
+    /* lines that are not exact */
+    {"the network is refused and said so", "$ARCP run --fetch example.com -- true", 0, .out = "",
+     "refused   net.fetch https://example.com/**: the sandbox has no network\n"},
+    {"a URL is taken as it is", "$ARCP run --fetch 'http://h:8080/x*' -- true", 0, .out = "",
+     "~refused   net.fetch http://h:8080/x*: "},
+    {"--quiet says nothing of it", "$ARCP run --quiet --fetch example.com -- true", 0, .out = "",
+     ""},
+    {"--min exact does not accept it",
+     "$ARCP run --min exact --fetch example.com -- touch $ROOT/work/ran", 4, .out = "",
+     "~--min exact does not accept that", .absent = "work/ran"},
+    {"--min exact accepts what is", "$ARCP run --min exact --read ../data -- true", 0, .out = "",
+     ""},
+    {"there is no network: not to this host either",
+     "$ARCP run -- bash -c 'echo >/dev/tcp/127.0.0.1/1' 2>/dev/null || echo no", 0, .out = "no\n",
+     ""},
+
+    /* environment */
+    {"the environment is kept back", "A_SECRET=x $ARCP run -- env", 0, .out = NULL, ""},
+    {"--env passes a variable", "A=1 $ARCP run --env A -- sh -c 'echo $A'", 0, .out = "1\n", ""},
+    {"or sets one", "A=1 $ARCP run --env A=2 -- sh -c 'echo $A'", 0, .out = "2\n", ""},
+    {"one that is not set is not passed", "$ARCP run --env NONE -- sh -c 'echo ${NONE-unset}'", 0,
+     .out = "unset\n", ""},
+    {"HOME, PATH and TZ are passed",
+     "TZ=UTC $ARCP run -- sh -c 'echo $HOME $TZ; test -n \"$PATH\"'", 0, .out = "$ROOT/home UTC\n",
+     ""},
+    {"a command that fails is told how many were not passed",
+     "env -i ARCP=$ARCP HOME=$HOME PATH=$PATH A=1 B=2 sh -c '$ARCP run -- false'", 1, .out = "",
+     "arcp run: 3 variables of the environment were not passed to the command; --env NAME passes "
+     "one\n"},
+
+    /* descriptors */
+    {"standard input is the command's", "echo text | $ARCP run -- cat", 0, .out = "text\n", ""},
+    {"a directory as standard input is refused", "$ARCP run -- true <.", 125, .out = "",
+     "~arcp run: descriptors"},
+    {"closed ones are empty", "$ARCP run -- cat <&-", 0, .out = "", ""},
+    {"other descriptors are not passed",
+     "$ARCP run -- sh -c 'cat <&7' 7<../data/one 2>/dev/null || "
+     "echo no",
+     0, .out = "no\n", ""},
+
+    /* processes */
+    {"--pids",
+     "$ARCP run --pids 8 -- sh -c 'for i in $(seq 400); do sleep 100 & done; echo all' "
+     "2>/dev/null || echo no",
+     0, .out = "no\n", ""},
+    {"what the command leaves behind is gone",
+     "$ARCP run --env N=4$$ -- sh -c 'setsid sleep $N >/dev/null 2>&1 & exit 0'; pgrep -x -a sleep "
+     "| "
+     "grep \"sleep 4$$\" || echo none",
+     0, .out = "none\n", ""},
+    {"it sees no other process",
+     "$ARCP run -- sh -c 'ls -d /proc/[0-9]* | wc -l; test -e "
+     "/proc/'$$' && echo seen'",
+     1, .out = NULL, ""},
+};
+
+/* Removes the sentence about the environment, which every command that fails gets. */
+static void remove_sentence(arcp_buf *text)
+{
+    char *sentence = memmem(text->data, text->size, " variables of the environment", 29);
+    if (sentence != NULL) {
+        while (sentence > text->data && sentence[-1] != '\n') {
+            sentence--;
+        }
+        text->size = (size_t)(sentence - text->data); /* it is the last one */
+    }
+}
+
+static bool is_text(const run_fixture *f, const run_row *row, const char *what,
+                    const arcp_buf *text, const char *want)
+{
+    arcp_buf masked = arcp_buf_init();
+    run_fixture_mask(f, text, &masked);
+    if (masked.size != 0 && strstr(want, "variables of") == NULL) {
+        remove_sentence(&masked);
+    }
+    arcp_buf_append_byte(&masked, '\0');
+    const bool is_right =
+        want[0] == '~' ? strstr(masked.data, want + 1) != NULL : strcmp(masked.data, want) == 0;
+    if (!is_right) {
+        print_error("%s: %s is\n%s\nnot\n%s\n", row->name, what, masked.data, want);
+    }
+    arcp_buf_fini(&masked);
+    return is_right;
+}
+
+static const char *text_of(const arcp_buf *text)
+{
+    return text->size == 0 ? "" : text->data;
+}
+
+static bool is_as_written(const run_fixture *f, const run_row *row)
+{
+    process p;
+    const int status = run_fixture_shell(f, &p, row->script, NULL);
+    bool is_right = status == row->status;
+    if (!is_right) {
+        print_error("%s: status %d, not %d:\n%s%s\n", row->name, status, row->status,
+                    text_of(&p.out), text_of(&p.err));
+    }
+    if (is_right && row->out != NULL) {
+        is_right = is_text(f, row, "the output", &p.out, row->out);
+    }
+    if (is_right && row->err != NULL) {
+        is_right = is_text(f, row, "standard error", &p.err, row->err);
+    }
+    if (row->absent != NULL && run_fixture_has(f, row->absent)) {
+        print_error("%s: %s was made\n", row->name, row->absent);
+        is_right = false;
+    }
+    if (row->present != NULL && !run_fixture_has(f, row->present)) {
+        print_error("%s: %s was not made\n", row->name, row->present);
+        is_right = false;
+    }
+    process_fini(&p);
+    return is_right;
+}
+
+static void every_row_is_as_written(void **state)
+{
+    const run_fixture *f = *state;
+    size_t wrong = 0;
+    if (strcmp(f->level, "full") != 0) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        print_message("  %s\n", rows[i].name);
+        wrong += !is_as_written(f, &rows[i]);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_as_written),
+    };
+    return cmocka_run_group_tests(tests, run_fixture_begin, run_fixture_end);
+}
