@@ -207,14 +207,13 @@ static void place_link(const arcp__helper_view *view, const char *path, const ch
 {
     const char *name = strrchr(path, '/');
     const size_t size = name == path ? 1 : (size_t)(name - path);
-    const int fd =
-        arcp__helper_target(view, arcp_span_make(path, size), ARCP__HELPER_IS_DIRECTORY);
+    const int fd = arcp__helper_target(view, arcp_span_make(path, size), ARCP__HELPER_IS_DIRECTORY);
     struct stat about;
     /* ELOOP: a component is itself a link that was placed. */
     const bool is_placed =
         fd < 0 ? errno == ELOOP
-               : fstat(fd, &about) == 0 && (about.st_dev != view->scratch_device ||
-                                            symlinkat(text, fd, name + 1) == 0);
+               : fstat(fd, &about) == 0 &&
+                     (about.st_dev != view->scratch_device || symlinkat(text, fd, name + 1) == 0);
     if (!is_placed) {
         arcp__helper_fail(path);
     }
