@@ -33,7 +33,7 @@ static arcp__sandbox_plan *use_lease(sandbox_fixture *f, const char *pattern)
         .own_count = 1,
         .protect = ARCP__SANDBOX_PROTECT_COMMITS,
         .limits = {.scratch_bytes = 1u << 20, .pids = 64},
-        .abilities = *sandbox_abilities(),
+        .abilities = f->plan.abilities,
         .min = ARCP__SANDBOX_VERDICT_ADVISORY,
     };
     check_ok(arcp__sandbox_plan_new(&request, &plan, &f->error), &f->error);
@@ -131,12 +131,42 @@ static void lines_of_a_lease_are_what_the_program_can_do(void **state)
     arcp_buf_fini(&etc);
 }
 
+static void what_a_pattern_grants_is_opened_by_the_broker(void **state)
+{
+    sandbox_fixture *f = *state;
+    char script[2048];
+    arcp_buf etc = arcp_buf_init();
+    sandbox_needs(ARCP__SANDBOX_LEVEL_FULL);
+    use_etc(f, &etc);
+    sandbox_outside("cd %s; mkdir data; echo a > data/a.csv; echo b > data/b.txt", f->directory);
+    f->plan.abilities.values[ARCP__SANDBOX_ABILITY_BROKER] = 1;
+    arcp__sandbox_plan *plan = use_lease(f, "{\"fs.read\":[\"@/data/*.csv\"]}");
+    if (!plan->has_broker) {
+        (void)fprintf(stderr, "NOT RUN: this host has no broker\n");
+        arcp__sandbox_plan_free(plan);
+        arcp_buf_fini(&etc);
+        skip();
+    }
+    (void)snprintf(script, sizeof script,
+                   "cd /; cat %s/data/a.csv; cat %s/data/b.txt 2>/dev/null; (echo c > "
+                   "%s/data/a.csv) 2>/dev/null; (echo c > /usr/x) 2>/dev/null; exit 0",
+                   f->directory, f->directory, f->directory);
+    sandbox_expect(f, script, 0);
+    sandbox_check_output(f, "a\n");
+    assert_non_null(strstr(f->records.data, "{\"denied\":"));
+    assert_non_null(strstr(f->records.data, "data/b.txt"));
+    sandbox_outside("test \"$(cat %s/data/a.csv)\" = a", f->directory);
+    arcp__sandbox_plan_free(plan);
+    arcp_buf_fini(&etc);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         SANDBOX_TEST(an_empty_lease_has_a_system_and_private_directories),
         SANDBOX_TEST(a_lease_of_everything_has_the_hosts_tree_but_proc_sys_dev_and_what_is_ours),
         SANDBOX_TEST(lines_of_a_lease_are_what_the_program_can_do),
+        SANDBOX_TEST(what_a_pattern_grants_is_opened_by_the_broker),
     };
     if (argc != 2 || !sandbox_use_user(argv[1])) {
         (void)fprintf(stderr, "NOT RUN: the tests are not run by root\n");

@@ -188,9 +188,8 @@ static void limits_are_those_of_the_agent_and_no_core_is_written(void **state)
     sandbox_fixture *f = *state;
     struct rlimit now;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
-    const arcp_launch_limit limits[] = {{RLIMIT_NOFILE, 50, 60},
-                                        {RLIMIT_CORE, 1000000, 1000000},
-                                        {RLIMIT_FSIZE, 512u * 1024, 512u * 1024}};
+    const arcp_launch_limit limits[] = {
+        {RLIMIT_NOFILE, 50, 60}, {RLIMIT_CORE, 1000000, 1000000}, {RLIMIT_FSIZE, 524288, 524288}};
     f->spec.limits = limits;
     f->spec.limit_count = sizeof limits / sizeof *limits;
     sandbox_expect(f, "ulimit -Sn; ulimit -Hn; ulimit -f; grep core /proc/self/limits | tr -s ' '",

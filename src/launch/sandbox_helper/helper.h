@@ -82,7 +82,7 @@ void arcp__helper_report_running(bool proc_is_outer);
 void arcp__helper_find_sources(arcp__helper *helper);
 
 /* Brings the loopback interface up (helper_net). */
-void arcp__helper_net(void);
+void arcp__helper_net(const arcp__helper *helper);
 
 /* Makes the view of files and moves into it (helper_mount). Returns whether /proc is the outer
  * one. */
@@ -95,11 +95,33 @@ _Noreturn void arcp__helper_init(arcp__helper *helper);
  * (helper_monitor). */
 int arcp__helper_monitor(arcp__helper *helper);
 
-/* What init tells the monitor, one datagram each. */
+/* ---- helper_channel ---- */
+
+/* What init tells the monitor, one datagram each. The descriptors are for the broker (broker.h). */
+typedef enum arcp__helper_word {
+    ARCP__HELPER_WORD_CLONE, /* a descriptor, and the path of the directory */
+    ARCP__HELPER_WORD_ROOT,  /* a descriptor, as the next three */
+    ARCP__HELPER_WORD_VIEWS,
+    ARCP__HELPER_WORD_VIEWS_READ,
+    ARCP__HELPER_WORD_SOCKETS,
+    ARCP__HELPER_WORD_READY,   /* everything is confined; with the filter's listener if there is one
+                                */
+    ARCP__HELPER_WORD_STOPPED, /* the program has stopped */
+    ARCP__HELPER_WORD_EXITED   /* the program has ended, as `code` and `by_signal` say */
+} arcp__helper_word;
+
 typedef struct arcp__helper_message {
-    enum { ARCP__HELPER_STOPPED, ARCP__HELPER_EXITED } kind;
-    int code; /* a signal; EXITED: as in siginfo_t */
+    arcp__helper_word word;
+    int code;
     bool by_signal;
+    char path[4096]; /* CLONE; only as long as it is, it is sent */
 } arcp__helper_message;
+
+/* Sends it with a descriptor (-1: none). False sets errno. */
+bool arcp__helper_tell(int channel, const arcp__helper_message *message, int fd);
+/* Tells the monitor a descriptor that the broker needs, and closes it; -1 fails. */
+void arcp__helper_give(const arcp__helper *helper, arcp__helper_word word, arcp_span path, int fd);
+/* Waits for the next one; *fd is the caller's, or -1. False: there will be none. */
+bool arcp__helper_hear(int channel, arcp__helper_message *message, int *fd);
 
 #endif

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "broker/broker.h"
 #include "launch/sandbox_helper/helper.h"
 #include "launch/sandbox_helper/helper_capabilities.h"
 #include "launch/sandbox_helper/helper_filter.h"
@@ -90,13 +91,19 @@ static void set_limits(const arcp__helper *helper)
     limit(RLIMIT_CORE, 1, 1);
 }
 
-static void confine(const arcp__helper *helper)
+/* Confines this process, and returns the filter's listener, or -1. */
+static int confine(const arcp__helper *helper)
 {
     const char *path = NULL;
+    int listener = -1;
     const arcp__sandbox_plan *plan = helper->plan;
+    const uint32_t *abilities = plan->abilities.values;
     const arcp__helper_filter filter = {
         .level = plan->level,
-        .landlock = plan->abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK],
+        .landlock = abilities[ARCP__SANDBOX_ABILITY_LANDLOCK],
+        .has_broker = plan->has_broker,
+        .traps_names = plan->has_broker && arcp__broker_traps_names(plan),
+        .traps_connect = plan->has_broker && abilities[ARCP__SANDBOX_ABILITY_PIDFD_GETFD] != 0,
     };
     arcp__helper_begin(ARCP__HELPER_CAPABILITIES);
     errno = arcp__helper_capabilities_drop();
@@ -117,10 +124,11 @@ static void confine(const arcp__helper *helper)
         arcp__helper_fail(path);
     }
     arcp__helper_begin(ARCP__HELPER_FILTER);
-    errno = arcp__helper_filter_install(&filter, NULL);
+    errno = arcp__helper_filter_install(&filter, &listener);
     if (errno != 0) {
         arcp__helper_fail(NULL);
     }
+    return listener;
 }
 
 /* ---- the program ---- */
@@ -153,10 +161,10 @@ static int pending_end(void)
     return 0;
 }
 
-static void tell(const arcp__helper *helper, arcp__helper_message message)
+static void tell(const arcp__helper *helper, arcp__helper_word word, int code, bool by_signal)
 {
-    const ssize_t sent = send(helper->channel, &message, sizeof message, MSG_NOSIGNAL);
-    (void)sent; /* without the monitor we are being killed */
+    const arcp__helper_message message = {.word = word, .code = code, .by_signal = by_signal};
+    (void)arcp__helper_tell(helper->channel, &message, -1); /* without it we are being killed */
 }
 
 /* Waits for all that ends here, the orphans of the program too, until the program has ended. */
@@ -168,13 +176,10 @@ static _Noreturn void reap(const arcp__helper *helper, pid_t program)
             continue;
         }
         if (info.si_code == CLD_STOPPED) {
-            tell(helper,
-                 (arcp__helper_message){.kind = ARCP__HELPER_STOPPED, .code = info.si_status});
+            tell(helper, ARCP__HELPER_WORD_STOPPED, info.si_status, true);
             continue;
         }
-        tell(helper, (arcp__helper_message){.kind = ARCP__HELPER_EXITED,
-                                            .code = info.si_status,
-                                            .by_signal = info.si_code != CLD_EXITED});
+        tell(helper, ARCP__HELPER_WORD_EXITED, info.si_status, info.si_code != CLD_EXITED);
         _exit(0); /* and the kernel kills all others of the namespace */
     }
 }
@@ -185,7 +190,7 @@ static _Noreturn void run_program(const arcp__helper *helper, mode_t mask)
     /* Signals to our group are blocked here, so that one that came during the set-up waits. */
     const int early = pending_end();
     if (early != 0) {
-        tell(helper, (arcp__helper_message){ARCP__HELPER_EXITED, early, true});
+        tell(helper, ARCP__HELPER_WORD_EXITED, early, true);
         _exit(0);
     }
     const pid_t program = fork();
@@ -208,12 +213,19 @@ static _Noreturn void run_program(const arcp__helper *helper, mode_t mask)
 
 /* ---- init ---- */
 
-/* The monitor confines itself at the same time; nothing runs before it has. */
-static void await_monitor(const arcp__helper *helper)
+/* Nothing runs before the monitor has confined itself and has started the broker. */
+static void await_monitor(const arcp__helper *helper, int listener)
 {
+    const arcp__helper_message ready = {.word = ARCP__HELPER_WORD_READY};
     char byte;
     ssize_t got;
     arcp__helper_begin(ARCP__HELPER_PARENT);
+    if (!arcp__helper_tell(helper->channel, &ready, listener)) {
+        arcp__helper_fail(NULL);
+    }
+    if (listener >= 0) {
+        (void)close(listener);
+    }
     do {
         got = recv(helper->channel, &byte, 1, 0);
     } while (got < 0 && errno == EINTR);
@@ -236,7 +248,7 @@ void arcp__helper_init(arcp__helper *helper)
         arcp__helper_fail(NULL);
     }
     if (is_full) {
-        arcp__helper_net();
+        arcp__helper_net(helper);
         proc_is_outer = arcp__helper_mount(helper);
         arcp__helper_begin(ARCP__HELPER_HOSTNAME);
         if (sethostname(HOST_NAME, sizeof HOST_NAME - 1) != 0) {
@@ -244,8 +256,7 @@ void arcp__helper_init(arcp__helper *helper)
         }
     }
     set_limits(helper);
-    confine(helper);
-    await_monitor(helper);
+    await_monitor(helper, confine(helper));
     arcp__helper_report_running(proc_is_outer);
     if (is_full) {
         run_program(helper, mask);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "broker/broker.h"
 #include "launch/sandbox_helper/helper.h"
 #include "launch/sandbox_helper/helper_capabilities.h"
 #include "launch/sandbox_helper/helper_filter.h"
@@ -108,35 +110,111 @@ static void kill_orphans(void)
     }
 }
 
-/* Waits for the messages of init until its socket is closed: by its end, or at level landlock by
- * the exec of the program. False: no end was told. */
-static bool hear_init(const arcp__helper *helper, arcp__helper_message *end)
+/* What init has told so far. */
+typedef struct told_state {
+    arcp__broker *broker;
+    arcp__broker_descriptors descriptors;
+    arcp__broker_clone clones[ARCP__BROKER_CLONES_MAX];
+    arcp__helper_message end; /* when has_ended */
+    bool has_ended;
+} told_state;
+
+static void keep_clone(told_state *state, const arcp__helper_message *message, int fd)
 {
-    bool has_ended = false;
+    const size_t count = state->descriptors.clone_count;
+    const char *path = strdup(message->path);
+    if (path == NULL || count == ARCP__BROKER_CLONES_MAX) {
+        errno = ENOMEM;
+        arcp__helper_fail(message->path);
+    }
+    state->clones[count] = (arcp__broker_clone){arcp_span_cstr(path), fd};
+    state->descriptors.clone_count++;
+}
+
+/* Init is confined: once there is someone to answer its calls, it may start the program. */
+static void let_go(const arcp__helper *helper, told_state *state, int listener)
+{
+    arcp__broker_descriptors *descriptors = &state->descriptors;
+    arcp__helper_begin(ARCP__HELPER_BROKER);
+    if (helper->plan->has_broker) {
+        if (!is_full(helper)) {
+            descriptors->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        }
+        descriptors->listener = listener;
+        descriptors->clones = state->clones;
+        errno = listener < 0 ? EBADF
+                             : arcp__broker_start(helper->plan, descriptors,
+                                                  ARCP__LAUNCH_CONTROL_FD, &state->broker);
+        if (errno != 0) {
+            arcp__helper_fail(NULL);
+        }
+    }
+    (void)send(helper->channel, "", 1, MSG_NOSIGNAL);
+}
+
+/* Waits for what init tells until its socket is closed: by its end, or at level landlock by the
+ * exec of the program. */
+static void hear_init(const arcp__helper *helper, told_state *state)
+{
+    arcp__helper_message message;
+    int fd;
+    while (arcp__helper_hear(helper->channel, &message, &fd)) {
+        switch (message.word) {
+        case ARCP__HELPER_WORD_CLONE:
+            keep_clone(state, &message, fd);
+            break;
+        case ARCP__HELPER_WORD_ROOT:
+            state->descriptors.root = fd;
+            break;
+        case ARCP__HELPER_WORD_VIEWS:
+            state->descriptors.views = fd;
+            break;
+        case ARCP__HELPER_WORD_VIEWS_READ:
+            state->descriptors.views_read = fd;
+            break;
+        case ARCP__HELPER_WORD_SOCKETS:
+            state->descriptors.sockets = fd;
+            break;
+        case ARCP__HELPER_WORD_READY:
+            let_go(helper, state, fd);
+            break;
+        case ARCP__HELPER_WORD_STOPPED:
+            if (helper->plan->has_terminal) {
+                (void)raise(SIGSTOP); /* the process that gave us the terminal takes it back */
+            }
+            break;
+        case ARCP__HELPER_WORD_EXITED:
+            state->end = message;
+            state->has_ended = true;
+            break;
+        }
+    }
+}
+
+/* How the process that the monitor started ended; at level landlock it is the program. */
+static siginfo_t wait_for(const arcp__helper *helper, pid_t init)
+{
+    siginfo_t info;
+    const int options = WEXITED | (is_full(helper) ? 0 : WSTOPPED);
     for (;;) {
-        arcp__helper_message message;
-        const ssize_t got = recv(helper->channel, &message, sizeof message, 0);
-        if (got < 0 && errno == EINTR) {
-            continue;
+        if (waitid(P_PID, (id_t)init, &info, options) != 0) {
+            arcp__helper_fail(NULL); /* with all signals blocked this is no interruption */
         }
-        if (got != (ssize_t)sizeof message) {
-            return has_ended;
+        if (info.si_code != CLD_STOPPED) {
+            return info;
         }
-        if (message.kind == ARCP__HELPER_EXITED) {
-            *end = message;
-            has_ended = true;
-        } else if (helper->plan->has_terminal) {
-            (void)raise(SIGSTOP); /* whoever gave us the terminal takes it back */
+        if (helper->plan->has_terminal) {
+            (void)raise(SIGSTOP);
         }
     }
 }
 
 int arcp__helper_monitor(arcp__helper *helper)
 {
+    static told_state state = {
+        .descriptors = {.listener = -1, .root = -1, .views = -1, .views_read = -1, .sockets = -1}};
     int pair[2];
     sigset_t all;
-    arcp__helper_message end = {.kind = ARCP__HELPER_EXITED};
-    siginfo_t info;
     arcp__helper_begin(ARCP__HELPER_CHANNEL);
     (void)sigfillset(&all);
     if (sigprocmask(SIG_SETMASK, &all, NULL) != 0 ||
@@ -155,25 +233,16 @@ int arcp__helper_monitor(arcp__helper *helper)
     /* The reader of the program's output must see its end when the program closes it. */
     (void)close_range(0, 2, 0);
     confine_monitor();
-    (void)send(helper->channel, "", 1, MSG_NOSIGNAL);
-    const bool is_told = hear_init(helper, &end);
-    do {
-        if (waitid(P_PID, (id_t)init, &info, WEXITED | (is_full(helper) ? 0 : WSTOPPED)) != 0) {
-            arcp__helper_fail(NULL); /* with all signals blocked this is no interruption */
-        }
-        if (info.si_code == CLD_STOPPED && helper->plan->has_terminal) {
-            (void)raise(SIGSTOP);
-        }
-    } while (info.si_code == CLD_STOPPED);
+    hear_init(helper, &state);
+    const siginfo_t info = wait_for(helper, init);
     if (!is_full(helper)) {
         kill_orphans();
     }
-    if (!is_told) {
-        end.code = info.si_status;
-        end.by_signal = info.si_code != CLD_EXITED;
+    arcp__broker_finish(state.broker);
+    const bool by_signal = state.has_ended ? state.end.by_signal : info.si_code != CLD_EXITED;
+    const int code = state.has_ended ? state.end.code : info.si_status;
+    if (by_signal) {
+        end_by_signal(code);
     }
-    if (end.by_signal) {
-        end_by_signal(end.code);
-    }
-    return end.code;
+    return code;
 }

@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "broker/broker.h"
 #include "launch/sandbox_helper/helper_open.h"
 #include "launch/sandbox_helper/helper_submounts.h"
 #include "launch/sandbox_helper/helper_view.h"
@@ -25,6 +26,16 @@
 
 /* ---- the root ---- */
 
+/* The directory that a path, which is not "/", is in. */
+static arcp_span above(arcp_span path)
+{
+    size_t size = path.size - 1;
+    while (size > 0 && path.data[size] != '/') {
+        size--;
+    }
+    return arcp_span_first(path, size == 0 ? 1 : size);
+}
+
 /* Its limit of inodes is one for each page, where the default is half of the machine's pages, and
  * those that the directories of the view need. */
 static int make_scratch(const arcp__sandbox_plan *plan)
@@ -32,9 +43,9 @@ static int make_scratch(const arcp__sandbox_plan *plan)
     char size[32];
     char inodes[32];
     (void)snprintf(size, sizeof size, "%llu", (unsigned long long)plan->limits.scratch_bytes);
+    const uint64_t of_view = 64 + (uint64_t)plan->mount_count * 16;
     (void)snprintf(inodes, sizeof inodes, "%llu",
-                   (unsigned long long)(plan->limits.scratch_bytes / PAGE_BYTES + 64 +
-                                        plan->mount_count * 16));
+                   (unsigned long long)(plan->limits.scratch_bytes / PAGE_BYTES + of_view));
     const int context = fsopen("tmpfs", FSOPEN_CLOEXEC);
     const int fd = context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", size, 0) != 0 ||
                            fsconfig(context, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) != 0 ||
@@ -56,9 +67,53 @@ static bool cover_root(int tree)
     return tree >= 0 && move_mount(tree, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) == 0;
 }
 
-static void make_root(arcp__helper_view *view, const arcp__sandbox_plan *plan)
+/* The broker opens what it grants for reading through read-only copies of the host's mounts, so
+ * that nothing that a program is given can be changed (mode, times, attributes) with the
+ * descriptor. */
+static void give_clones(const arcp__helper *helper, int host)
+{
+    arcp_span beginnings[ARCP__BROKER_CLONES_MAX];
+    const size_t count = arcp__broker_beginnings(helper->plan, beginnings);
+    for (size_t i = 0; i < count; i++) {
+        /* Of what is absent, or reached by a link, the nearest directory above that is there. */
+        arcp_span path = beginnings[i];
+        int fd = -1;
+        for (; fd<0; path = path.size> 1 ? above(path) : path) {
+            char text[PATH_MAX];
+            (void)snprintf(text, sizeof text, "%.*s", (int)path.size, path.data);
+            fd = path.size == 1
+                     ? dup(host)
+                     : arcp__helper_open(host, text + 1, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+            if (fd >= 0) {
+                arcp__helper_begin(ARCP__HELPER_BROKER);
+                arcp__helper_give(helper, ARCP__HELPER_WORD_CLONE, path,
+                                  arcp__helper_copy(fd, "", TREE_ATTRIBUTES | MOUNT_ATTR_RDONLY));
+            } else if (path.size == 1) {
+                arcp__helper_fail("/");
+            }
+        }
+        (void)close(fd);
+    }
+}
+
+/* Listings that the broker makes are in a directory that the program reaches by no path. */
+static void give_views(const arcp__helper *helper, const arcp__helper_view *view)
+{
+    arcp__helper_begin(ARCP__HELPER_BROKER);
+    if (mkdirat(view->scratch, "views", 0755) != 0) {
+        arcp__helper_fail(NULL);
+    }
+    arcp__helper_give(helper, ARCP__HELPER_WORD_VIEWS, ARCP_SPAN_LITERAL(""),
+                      arcp__helper_copy(view->scratch, "views", TREE_ATTRIBUTES));
+    arcp__helper_give(
+        helper, ARCP__HELPER_WORD_VIEWS_READ, ARCP_SPAN_LITERAL(""),
+        arcp__helper_copy(view->scratch, "views", TREE_ATTRIBUTES | MOUNT_ATTR_RDONLY));
+}
+
+static void make_root(arcp__helper_view *view, const arcp__helper *helper)
 {
     static const char *const directories[] = {"root", "private", "cover", "cover/directory"};
+    const arcp__sandbox_plan *plan = helper->plan;
     struct stat about;
     arcp__helper_begin(ARCP__HELPER_PROPAGATION);
     /* Otherwise what the host mounts later would appear inside. */
@@ -71,9 +126,13 @@ static void make_root(arcp__helper_view *view, const arcp__sandbox_plan *plan)
     if (view->mountinfo == NULL || view->host < 0) {
         arcp__helper_fail("/");
     }
+    if (plan->has_broker) { /* before anything covers it */
+        give_clones(helper, view->host);
+    }
+    arcp__helper_begin(ARCP__HELPER_ROOT);
     view->root_is_hosts =
         plan->mount_count != 0 && plan->mounts[0].kind == ARCP__SANDBOX_MOUNT_ROOT;
-    if (view->root_is_hosts) { /* before anything covers it */
+    if (view->root_is_hosts) { /* the same */
         view->root = arcp__helper_copy(view->host, "",
                                        TREE_ATTRIBUTES |
                                            (plan->mounts[0].is_writable ? 0 : MOUNT_ATTR_RDONLY));
@@ -153,10 +212,8 @@ static bool is_absent_for_good(const arcp__helper_view *view, arcp_span target)
     struct statvfs system;
     struct stat about;
     while (target.size > 1) {
-        while (target.size > 1 && target.data[--target.size] != '/') {
-        }
-        const arcp_span above = target.size == 0 ? ARCP_SPAN_LITERAL("/") : target;
-        const int fd = arcp__helper_target(view, above, ARCP__HELPER_MUST_EXIST);
+        target = above(target);
+        const int fd = arcp__helper_target(view, target, ARCP__HELPER_MUST_EXIST);
         if (fd >= 0) {
             const bool is_absent =
                 fstatvfs(fd, &system) == 0 && fstat(fd, &about) == 0 &&
@@ -375,9 +432,9 @@ static bool is_linked(const arcp__helper *helper, arcp_span path)
 {
     const arcp__sandbox_plan *plan = helper->plan;
     for (size_t i = 0; i < plan->mount_count; i++) {
-        const arcp_span above = plan->mounts[i].target;
-        if (helper->sources[i].link != NULL && arcp_span_starts_with(path, above) &&
-            (path.size == above.size || path.data[above.size] == '/')) {
+        const arcp_span link = plan->mounts[i].target;
+        if (helper->sources[i].link != NULL && arcp_span_starts_with(path, link) &&
+            (path.size == link.size || path.data[link.size] == '/')) {
             return true;
         }
     }
@@ -436,7 +493,10 @@ bool arcp__helper_mount(const arcp__helper *helper)
 {
     const arcp__sandbox_plan *plan = helper->plan;
     arcp__helper_view view = {.host = -1, .scratch = -1, .root = -1};
-    make_root(&view, plan);
+    make_root(&view, helper);
+    if (plan->has_broker) {
+        give_views(helper, &view);
+    }
     const uint32_t has_pid_max = plan->abilities.values[ARCP__SANDBOX_ABILITY_PID_MAX];
     const bool proc_is_outer =
         arcp__helper_proc(&view, has_pid_max != 0 && getuid() == 0 ? plan->limits.pids : 0);
@@ -460,6 +520,9 @@ bool arcp__helper_mount(const arcp__helper *helper)
         (void)close(cwd);
     }
     enter_root(&view);
+    if (plan->has_broker) {
+        arcp__helper_give(helper, ARCP__HELPER_WORD_ROOT, ARCP_SPAN_LITERAL(""), dup(view.root));
+    }
     (void)close(view.host);
     (void)close(view.scratch);
     (void)close(view.root);

@@ -27,6 +27,7 @@ typedef struct path_walk {
     int directory;       /* O_PATH, of `real` */
     char real[PATH_MAX]; /* "" is the root */
     char rest[PATH_MAX];
+    char link[PATH_MAX]; /* the text of the link at the end; "": it is none */
     unsigned links;
 } path_walk;
 
@@ -85,8 +86,8 @@ static bool follow(path_walk *walk, int fd, const struct stat *about)
 }
 
 /* Takes one component of the rest. With `keeps_last` a link at the end is not followed, but its
- * text is copied into *link. */
-static bool step(path_walk *walk, bool keeps_last, char **link)
+ * text is kept. */
+static bool step(path_walk *walk, bool keeps_last)
 {
     char name[NAME_MAX + 1];
     struct stat about;
@@ -118,12 +119,11 @@ static bool step(path_walk *walk, bool keeps_last, char **link)
         return followed;
     }
     if (S_ISLNK(about.st_mode)) {
-        char text[PATH_MAX];
-        const ssize_t got = readlinkat(fd, "", text, sizeof text - 1);
-        *link = got < 0 ? NULL : strndup(text, (size_t)got);
-        if (*link == NULL) {
+        const ssize_t got = readlinkat(fd, "", walk->link, sizeof walk->link - 1);
+        if (got < 0) {
             return false;
         }
+        walk->link[got] = '\0';
     }
     const size_t before = strlen(walk->real);
     if (before + 1 + size >= sizeof walk->real) {
@@ -149,18 +149,25 @@ static char *resolve(const arcp__helper *helper, const char *path, bool keeps_la
     walk.operator_uid = helper->operator_uid;
     walk.directory = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     walk.real[0] = '\0';
+    walk.link[0] = '\0';
     walk.links = 0;
     bool goes_on = walk.directory >= 0 &&
                    snprintf(walk.rest, sizeof walk.rest, "%s", path) < (int)sizeof walk.rest;
     while (goes_on && walk.rest[strspn(walk.rest, "/")] != '\0') {
-        goes_on = step(&walk, keeps_last, link);
+        goes_on = step(&walk, keeps_last);
     }
     const int number = errno;
     if (walk.directory >= 0) {
         (void)close(walk.directory);
     }
     errno = number;
-    return !goes_on ? NULL : strdup(walk.real[0] == '\0' ? "/" : walk.real);
+    if (!goes_on) {
+        return NULL;
+    }
+    if (walk.link[0] != '\0') {
+        *link = strdup(walk.link);
+    }
+    return strdup(walk.real[0] == '\0' ? "/" : walk.real);
 }
 
 /* Whether the plan grants the real path of `mount` by another line. */
