@@ -103,8 +103,7 @@ static pid_t process_of(pid_t thread)
     return process;
 }
 
-/* A duplicate of the program's descriptor; a negative errno. */
-static int take_socket(const arcp__broker_task *task)
+int arcp__broker_take_descriptor(const arcp__broker_task *task, int number)
 {
     const pid_t thread = (pid_t)task->request->pid;
     long pidfd = syscall(SYS_pidfd_open, thread, PIDFD_OF_THREAD);
@@ -118,7 +117,7 @@ static int take_socket(const arcp__broker_task *task)
     long fd = -1;
     int error = EACCES;
     if (arcp__broker_task_is_valid(task)) {
-        fd = syscall(SYS_pidfd_getfd, pidfd, (int)task->request->data.args[0], 0);
+        fd = syscall(SYS_pidfd_getfd, pidfd, number, 0);
         error = errno == EBADF ? EBADF : EACCES;
     }
     (void)close((int)pidfd);
@@ -365,7 +364,7 @@ void arcp__broker_serve_connect(arcp__broker_task *task)
         arcp__broker_task_fail(task, EACCES);
         return;
     }
-    order.fd = take_socket(task);
+    order.fd = arcp__broker_take_descriptor(task, (int)task->request->data.args[0]);
     if (order.fd < 0) {
         arcp__broker_task_fail(task, -order.fd);
         return;

@@ -138,6 +138,19 @@ static int look_at_name(arcp__broker_task *task, arcp__broker_look look, const c
     return 0;
 }
 
+bool arcp__broker_look_at_open(arcp__broker_task *task, arcp__broker_look look)
+{
+    arcp__broker_fact *fact = &task->facts.looks[look];
+    size_t size = 0;
+    if (!read_real(task->found[look], task->real[look], sizeof task->real[look], &size)) {
+        return false;
+    }
+    fact->is_known = true;
+    fact->real = arcp_span_make(task->real[look], size);
+    fact->type = type_of(task->found[look]);
+    return true;
+}
+
 /* The directory of a name, which must be there, and the real name that it would have in it. */
 static int look_at_parent(arcp__broker_task *task, arcp__broker_look look, char *path)
 {

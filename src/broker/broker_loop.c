@@ -136,6 +136,10 @@ static void handle(arcp__broker_task *task)
         arcp__broker_serve_connect(task);
         return;
     }
+    if (arcp__broker_changes_owner(task->syscall)) {
+        arcp__broker_serve_owner(task);
+        return;
+    }
     if (!arcp__broker_knows(task->syscall)) {
         arcp__broker_task_fail(task, EPERM); /* never continued: the kernel would not refuse it */
         return;

@@ -106,6 +106,9 @@ int arcp__broker_memory_write(arcp__broker_task *task, uint64_t address, const v
 /* Fills task->facts.looks[look] and task->found[look]. */
 void arcp__broker_look_at(arcp__broker_task *task, arcp__broker_look look);
 
+/* The same for a descriptor that is in task->found[look] already. False: it has no name. */
+bool arcp__broker_look_at_open(arcp__broker_task *task, arcp__broker_look look);
+
 /* Opens beneath a directory without following anything; -1 and errno. */
 int arcp__broker_open_beneath(int directory, const char *path, int flags, mode_t mode);
 
@@ -139,5 +142,12 @@ bool arcp__broker_views_find(arcp__broker_views *views, const struct stat *direc
 arcp__broker_connects *arcp__broker_connects_new(void); /* NULL: no memory */
 void arcp__broker_connects_free(arcp__broker_connects *connects);
 void arcp__broker_serve_connect(arcp__broker_task *task);
+/* A duplicate of a descriptor of the program that waits; a negative errno. */
+int arcp__broker_take_descriptor(const arcp__broker_task *task, int number);
+
+/* ---- mode, owner, times, attributes (broker_owner.c) ---- */
+
+bool arcp__broker_changes_owner(arcp__sandbox_syscall syscall);
+void arcp__broker_serve_owner(arcp__broker_task *task);
 
 #endif
