@@ -59,7 +59,7 @@ typedef struct arcp__broker_task {
     char real[ARCP__BROKER_LOOK_COUNT][2 * ARCP__BROKER_PATH_MAX];
 } arcp__broker_task;
 
-/* ---- answers (broker_loop.c): exactly one for each request ---- */
+/* ---- answers (broker_answer.c): exactly one for each request ---- */
 
 void arcp__broker_task_continue(arcp__broker_task *task);
 void arcp__broker_task_fail(arcp__broker_task *task, int error); /* > 0 */
