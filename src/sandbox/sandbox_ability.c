@@ -79,14 +79,15 @@ static size_t find_ability(arcp_span name)
 bool arcp__sandbox_abilities_remove(arcp__sandbox_abilities *abilities, const char *names)
 {
     arcp__sandbox_abilities narrowed = *abilities;
-    for (const char *at = names; at != NULL && *at != '\0';) {
+    const char *at = names == NULL || *names == '\0' ? NULL : names;
+    while (at != NULL) {
         const size_t size = strcspn(at, ",");
         const size_t found = find_ability(arcp_span_make(at, size));
         if (found == ARCP__SANDBOX_ABILITY_COUNT) {
             return false;
         }
         narrowed.values[found] = 0;
-        at += size + (at[size] == ',' ? 1 : 0);
+        at = at[size] == ',' ? at + size + 1 : NULL;
     }
     *abilities = narrowed;
     return true;

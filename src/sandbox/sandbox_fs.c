@@ -163,73 +163,6 @@ static arcp__sandbox_line judged(arcp__sandbox_verdict verdict, arcp__sandbox_me
 #define REFUSED(note)                                                                              \
     judged(ARCP__SANDBOX_VERDICT_REFUSED, ARCP__SANDBOX_MECHANISM_NONE, ARCP__SANDBOX_NOTE_##note)
 
-static arcp__sandbox_line judge_tree(const arcp__sandbox_compile *compile,
-                                     const arcp__sandbox_wish *wish)
-{
-    const arcp__sandbox_spot *spot = &compile->spots[wish->place];
-    const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
-    const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
-    const bool is_protected = compile->request->protect != ARCP__SANDBOX_PROTECT_NONE;
-    const uint32_t landlock = compile->request->abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK];
-    if (spot->now.is_own) {
-        return REFUSED(OWN);
-    }
-    if (spot->now.is_fresh) {
-        return EXACT(DIRECTORY, NONE);
-    }
-    if (spot->is_refused) {
-        return wish->path.size == 1 ? REFUSED(ROOT_WITHOUT_VIEW) : REFUSED(OWN_WITHOUT_VIEW);
-    }
-    if (spot->is_brokered) {
-        return compile->draft.has_broker ? EXACT(BROKER, BROKER) : REFUSED(WRITE_ONLY);
-    }
-    if (spot->holds_own) {
-        return UNDER(DIRECTORY, OWN_INSIDE);
-    }
-    if (is_write && is_full && spot->holds_base) {
-        return UNDER(DIRECTORY, BASE_INSIDE);
-    }
-    if (is_write && is_full && landlock < 2) {
-        return UNDER(DIRECTORY, NO_REFER);
-    }
-    if (is_write && !is_full && !compile->draft.has_broker) {
-        return UNDER(DIRECTORY, NO_ATTRIBUTES);
-    }
-    if (wish->path.size == 1) {
-        return EXACT(DIRECTORY, SYSTEM_OURS);
-    }
-    if (is_write && !is_full && spot->holds_base) {
-        return EXACT(DIRECTORY, BASE_WRITABLE);
-    }
-    if (is_write && is_protected) {
-        return is_full ? EXACT(DIRECTORY, GIT) : EXACT(DIRECTORY, GIT_OPEN);
-    }
-    return EXACT(DIRECTORY, NONE);
-}
-
-static arcp__sandbox_line judge_file(const arcp__sandbox_compile *compile,
-                                     const arcp__sandbox_wish *wish)
-{
-    const arcp__sandbox_spot *spot = &compile->spots[wish->place];
-    const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
-    const uint32_t wanted = is_write ? ARCP__SANDBOX_WRITE : ARCP__SANDBOX_READ;
-    if (spot->now.is_own) {
-        return REFUSED(OWN);
-    }
-    if (spot->now.is_fresh || (spot->now.lease & wanted) != 0) {
-        return EXACT(DIRECTORY, NONE);
-    }
-    if (spot->is_brokered) {
-        return compile->draft.has_broker ? EXACT(BROKER, BROKER) : REFUSED(WRITE_ONLY);
-    }
-    const bool is_in_base = spot->now.is_base && (spot->now.ground == ARCP__GROUND_HOST ||
-                                                  compile->draft.level != ARCP__SANDBOX_LEVEL_FULL);
-    if (compile->draft.has_broker || (!is_write && is_in_base)) {
-        return EXACT(FILE, NONE);
-    }
-    return UNDER(FILE, LITERAL);
-}
-
 /* Whether the pattern can match something at or below one of the paths. */
 static bool meets_any(arcp_span pattern, const arcp_span *paths, size_t count)
 {
@@ -276,6 +209,73 @@ static arcp__sandbox_line judge_pattern(const arcp__sandbox_compile *compile,
         return UNDER(BROKER, BASE_INSIDE);
     }
     return EXACT(BROKER, BROKER);
+}
+
+static arcp__sandbox_line judge_tree(const arcp__sandbox_compile *compile,
+                                     const arcp__sandbox_wish *wish)
+{
+    const arcp__sandbox_spot *spot = &compile->spots[wish->place];
+    const bool is_full = compile->draft.level == ARCP__SANDBOX_LEVEL_FULL;
+    const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
+    const bool is_protected = compile->request->protect != ARCP__SANDBOX_PROTECT_NONE;
+    const uint32_t landlock = compile->request->abilities.values[ARCP__SANDBOX_ABILITY_LANDLOCK];
+    if (spot->now.is_own) {
+        return REFUSED(OWN);
+    }
+    if (spot->now.is_fresh) {
+        return EXACT(DIRECTORY, NONE);
+    }
+    if (spot->is_refused) {
+        return wish->path.size == 1 ? REFUSED(ROOT_WITHOUT_VIEW) : REFUSED(OWN_WITHOUT_VIEW);
+    }
+    if (spot->is_brokered) {
+        return compile->draft.has_broker ? judge_pattern(compile, wish) : REFUSED(WRITE_ONLY);
+    }
+    if (spot->holds_own) {
+        return UNDER(DIRECTORY, OWN_INSIDE);
+    }
+    if (is_write && is_full && spot->holds_base) {
+        return UNDER(DIRECTORY, BASE_INSIDE);
+    }
+    if (is_write && is_full && landlock < 2) {
+        return UNDER(DIRECTORY, NO_REFER);
+    }
+    if (is_write && !is_full && !compile->draft.has_broker) {
+        return UNDER(DIRECTORY, NO_ATTRIBUTES);
+    }
+    if (wish->path.size == 1) {
+        return EXACT(DIRECTORY, SYSTEM_OURS);
+    }
+    if (is_write && !is_full && spot->holds_base) {
+        return EXACT(DIRECTORY, BASE_WRITABLE);
+    }
+    if (is_write && is_protected) {
+        return is_full ? EXACT(DIRECTORY, GIT) : EXACT(DIRECTORY, GIT_OPEN);
+    }
+    return EXACT(DIRECTORY, NONE);
+}
+
+static arcp__sandbox_line judge_file(const arcp__sandbox_compile *compile,
+                                     const arcp__sandbox_wish *wish)
+{
+    const arcp__sandbox_spot *spot = &compile->spots[wish->place];
+    const bool is_write = wish->capability == ARCP__CAPABILITY_FS_WRITE;
+    const uint32_t wanted = is_write ? ARCP__SANDBOX_WRITE : ARCP__SANDBOX_READ;
+    if (spot->now.is_own) {
+        return REFUSED(OWN);
+    }
+    if (spot->now.is_fresh || (spot->now.lease & wanted) != 0) {
+        return EXACT(DIRECTORY, NONE);
+    }
+    if (spot->is_brokered) {
+        return compile->draft.has_broker ? EXACT(BROKER, BROKER) : REFUSED(WRITE_ONLY);
+    }
+    const bool is_in_base = spot->now.is_base && (spot->now.ground == ARCP__GROUND_HOST ||
+                                                  compile->draft.level != ARCP__SANDBOX_LEVEL_FULL);
+    if (compile->draft.has_broker || (!is_write && is_in_base)) {
+        return EXACT(FILE, NONE);
+    }
+    return UNDER(FILE, LITERAL);
 }
 
 static arcp__sandbox_line judge(const arcp__sandbox_compile *compile,

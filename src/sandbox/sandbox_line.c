@@ -50,6 +50,8 @@ void arcp__sandbox_read_lines(arcp__sandbox_compile *compile)
             add(compile, name, pattern, judge_kind(capability));
             if (capability == ARCP__CAPABILITY_FS_READ || capability == ARCP__CAPABILITY_FS_WRITE) {
                 arcp__sandbox_read_wish(compile, capability, pattern, line);
+            } else if (capability == ARCP__CAPABILITY_NET_FETCH) {
+                arcp__sandbox_read_url(compile, pattern);
             }
         }
     }

@@ -263,7 +263,7 @@ static void lay_spot(arcp__sandbox_compile *compile, uint32_t at)
     if (spot->is_refused) {
         return;
     }
-    if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL && tree != 0 &&
+    if (compile->draft.level == ARCP__SANDBOX_LEVEL_FULL && tree != 0 && base == 0 &&
         shows_too_much(now, tree)) {
         spot->is_brokered = true;
         tree = 0;

@@ -125,23 +125,23 @@ static bool is_loopback(arcp_span host)
            (arcp_span_starts_with(host, ARCP_SPAN_LITERAL("127.")) && is_all(host, "0123456789."));
 }
 
-/* Whether other lines, which grant whole hosts, grant all that the pattern does. */
+void arcp__sandbox_read_url(arcp__sandbox_compile *compile, arcp_span pattern)
+{
+    const url_parts parts = take_apart(pattern);
+    if (parts.kind == SCHEME_TLS && parts.is_whole && !parts.is_spanning) {
+        arcp__sandbox_add_host(compile, pattern);
+    }
+}
+
+/* Whether lines that grant whole hosts grant all that the pattern does. */
 static bool is_within_whole_hosts(arcp__sandbox_compile *compile, arcp_span pattern)
 {
     bool is_within = false;
-    for (size_t i = 0; i < compile->draft.lease_line_count && !is_within; i++) {
-        const arcp__sandbox_line *line = &compile->lines[i];
-        const url_parts parts = take_apart(line->pattern);
-        if (!arcp_span_equal_cstr(line->capability, "net.fetch") || parts.kind != SCHEME_TLS ||
-            !parts.is_whole || parts.is_spanning) {
-            continue;
-        }
-        const arcp_status status = arcp__glob_is_within(
-            ARCP__CAPABILITY_NET_FETCH, pattern, &line->pattern, 1, &compile->work, &is_within);
-        compile->has_failed = compile->has_failed || status == ARCP_E_NO_MEMORY;
-        is_within = is_within && status == ARCP_OK;
-    }
-    return is_within;
+    const arcp_status status =
+        arcp__glob_is_within(ARCP__CAPABILITY_NET_FETCH, pattern, compile->hosts,
+                             compile->host_count, &compile->work, &is_within);
+    compile->has_failed = compile->has_failed || status == ARCP_E_NO_MEMORY;
+    return status == ARCP_OK && is_within;
 }
 
 static arcp__sandbox_line judged(arcp__sandbox_verdict verdict, arcp__sandbox_mechanism mechanism,

@@ -104,6 +104,8 @@ typedef struct arcp__sandbox_compile {
     size_t rule_count, rule_capacity;
     arcp_span *reads, *writes;
     size_t read_count, read_capacity, write_count, write_capacity;
+    arcp_span *hosts; /* patterns of net.fetch that grant all of a host over TLS */
+    size_t host_count, host_capacity;
     uint16_t *ports;
     size_t port_count, port_capacity;
     bool has_failed; /* out of memory */
@@ -134,6 +136,7 @@ void arcp__sandbox_add_rule(arcp__sandbox_compile *compile, arcp_span path, uint
 void arcp__sandbox_add_spot(arcp__sandbox_compile *compile, arcp_span path, uint32_t flags,
                             uint32_t wish);
 void arcp__sandbox_add_port(arcp__sandbox_compile *compile, uint16_t port);
+void arcp__sandbox_add_host(arcp__sandbox_compile *compile, arcp_span pattern);
 
 /* sandbox_fs.c: reads all lines of fs.read and fs.write as wishes, and judges them. */
 void arcp__sandbox_read_wish(arcp__sandbox_compile *compile, arcp__capability capability,
@@ -151,7 +154,8 @@ void arcp__sandbox_lay_out(arcp__sandbox_compile *compile);
 int arcp__sandbox_compare_mounts(const void *left, const void *right);
 int arcp__sandbox_compare_rules(const void *left, const void *right);
 
-/* sandbox_net.c: judges a line of net.fetch, and adds its port. */
+/* sandbox_net.c: notes whether the line grants all of a host, judges it, and adds its port. */
+void arcp__sandbox_read_url(arcp__sandbox_compile *compile, arcp_span pattern);
 void arcp__sandbox_judge_url(arcp__sandbox_compile *compile, uint32_t line);
 /* Whether a line of net.fetch that is granted admits the canonical URL. */
 ARCP_MUST_CHECK bool arcp__sandbox_admits_url(const arcp__sandbox_plan *plan, arcp_span url);

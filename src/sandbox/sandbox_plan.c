@@ -97,8 +97,17 @@ static void add_pattern(arcp__sandbox_compile *compile, const arcp__sandbox_wish
     }
 }
 
+void arcp__sandbox_add_host(arcp__sandbox_compile *compile, arcp_span pattern)
+{
+    arcp_span *next = NEXT(compile, hosts, host_count, host_capacity);
+    if (next != NULL) {
+        *next = pattern;
+    }
+}
+
 static void fini(arcp__sandbox_compile *compile)
 {
+    arcp__free(compile->hosts);
     arcp__free(compile->lines);
     arcp__free(compile->wishes);
     arcp__free(compile->spots);
@@ -298,14 +307,16 @@ static void add_places(arcp__sandbox_compile *compile)
 /* Notes what a place of the lease or the request makes of the system's directories. */
 static void note_system(arcp__sandbox_compile *compile, arcp_span path)
 {
+    compile->has_etc = compile->has_etc || arcp__sandbox_is_within(path, ARCP_SPAN_LITERAL("/etc"));
+    if (!arcp__sandbox_is_within(path, ARCP_SPAN_LITERAL("/usr"))) {
+        return;
+    }
     size_t count = 0;
     const arcp__sandbox_base_row *rows = arcp__sandbox_base_rows(&count);
-    compile->has_etc = compile->has_etc || arcp__sandbox_is_within(path, ARCP_SPAN_LITERAL("/etc"));
     for (size_t i = 0; i < count; i++) {
-        if (rows[i].kind == ARCP__SANDBOX_BASE_HIDDEN) {
-            compile->has_hidden =
-                compile->has_hidden || arcp__sandbox_is_within(path, arcp_span_cstr(rows[i].path));
-        }
+        compile->has_hidden =
+            compile->has_hidden || (rows[i].kind == ARCP__SANDBOX_BASE_HIDDEN &&
+                                    arcp__sandbox_is_within(path, arcp_span_cstr(rows[i].path)));
     }
 }
 

@@ -1,0 +1,1 @@
+arcp_bench(sandbox_bench SOURCES sandbox_bench.c NEEDS arcp_sandbox)
