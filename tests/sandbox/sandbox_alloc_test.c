@@ -81,11 +81,32 @@ static arcp_status admit(void *user, arcp_error *err)
                : ARCP_E_NO_MEMORY;
 }
 
+/* As failing_alloc_sweep, but memory that can be done without (to shrink a compiled set) may fail
+ * in silence. Returns how many allocations were missed. */
+static size_t sweep(failing_alloc_body body, void *user)
+{
+    size_t missed = 0;
+    for (int mode = 0; mode < 2; mode++) {
+        bool has_failed = true;
+        for (size_t nth = 1; has_failed; nth++) {
+            arcp_error err = {0};
+            const size_t before = failing_alloc_live();
+            failing_alloc_arm(nth, mode == 0 ? FAILING_ALLOC_ONE : FAILING_ALLOC_ALL_AFTER);
+            const arcp_status status = body(user, &err);
+            has_failed = failing_alloc_disarm();
+            assert_int_equal(failing_alloc_live(), before);
+            assert_true(status == ARCP_OK || (has_failed && status == ARCP_E_NO_MEMORY));
+            missed += status != ARCP_OK;
+        }
+    }
+    return missed;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    static const failing_alloc_body bodies[] = {compile,          encode, decode,
-                                                decode_abilities, ask,    admit};
+    static const failing_alloc_body strict[] = {compile, encode, decode, decode_abilities};
+    static const failing_alloc_body others[] = {ask, admit};
     fixture f = {.lease = lease_of(lease_text, "{\"expires_at\":\"2100-01-01T00:00:00Z\"}")};
     f.request = rig_request(f.lease);
     f.request.own = own;
@@ -96,8 +117,11 @@ static void every_allocation_may_fail(void **state)
     f.request.abilities.values[ARCP__SANDBOX_ABILITY_EGRESS] = 1;
     f.plan = rig_plan(&f.request);
     arcp__sandbox_plan_encode(f.plan, &f.text);
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        assert_true(failing_alloc_sweep(bodies[i], &f) > 0);
+    for (size_t i = 0; i < sizeof strict / sizeof *strict; i++) {
+        assert_true(failing_alloc_sweep(strict[i], &f) > 0);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_true(sweep(others[i], &f) > 0);
     }
     arcp_buf_fini(&f.text);
     arcp__sandbox_plan_free(f.plan);
