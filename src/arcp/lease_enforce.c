@@ -80,7 +80,7 @@ arcp_status arcp__lease_enforce(const arcp__program *program, const arcp_lease *
     arcp__command_base base = {.paths = NULL};
     arcp__sandbox_plan *plan = NULL;
     const arcp_status status = compile(program, lease, &arena, &base, &plan, err);
-    if (status == ARCP_OK) {
+    if (status == ARCP_OK && plan != NULL) {
         (program->is_json ? arcp__sandbox_report_json : arcp__sandbox_report_table)(plan, out);
         if (program->is_json) {
             arcp_buf_append_byte(out, '\n');

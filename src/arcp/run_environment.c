@@ -2,10 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
-
-extern char **environ;
 
 /* What a command is passed without being asked for. LC_* too. */
 static const char *const passed[] = {"PATH", "HOME", "USER",      "SHELL",   "LANG",

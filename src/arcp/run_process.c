@@ -286,7 +286,7 @@ static arcp_status start(running *r, const descriptors *d, int control, arcp_err
     spec.confinement = &confinement;
     arcp_status status = plan.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
                                      : arcp_launcher_new_sandbox(NULL, &launcher, err);
-    if (status == ARCP_OK) {
+    if (status == ARCP_OK && launcher != NULL) {
         status = launcher->ops->start(launcher, &spec, &r->process, err);
     }
     arcp_launcher_free(launcher);

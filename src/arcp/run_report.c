@@ -450,8 +450,9 @@ void arcp__run_report_end(arcp__run_report *report, arcp__run_end end, int code,
     }
     if (run->kept_back != 0 && end == ARCP__RUN_EXITED && code != 0) {
         arcp__screen_format(screen,
-                            "arcp run: %zu variables of the environment were not passed to the "
+                            "arcp run: %zu variable%s of the environment %s not passed to the "
                             "command; --env NAME passes one",
-                            run->kept_back);
+                            run->kept_back, run->kept_back == 1 ? "" : "s",
+                            run->kept_back == 1 ? "was" : "were");
     }
 }

@@ -30,7 +30,9 @@ typedef struct finder {
 static bool is_within(const char *path, const char *directory)
 {
     const size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
-    return strncmp(path, directory, size) == 0 && (path[size] == '/' || path[size] == '\0');
+    const size_t path_size = strlen(path);
+    return path_size >= size && memcmp(path, directory, size) == 0 &&
+           (path_size == size || path[size] == '/');
 }
 
 /* Drops empty segments and `.`; false for a path with `..`, whose meaning depends on links, and for

@@ -16,8 +16,6 @@
 #define OUTPUT_MAX  65536
 #define DEADLINE_MS 10000 /* it takes 20 ms; if it takes this long, something has stopped it */
 
-extern char **environ;
-
 /* Reads to the end. Returns 0 or an errno. */
 static int read_output(int fd, arcp_buf *out)
 {

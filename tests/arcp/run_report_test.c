@@ -127,6 +127,16 @@ static void a_command_that_failed_is_told_of_its_environment(void **state)
                         "--env NAME passes one\n");
 }
 
+static void a_single_variable_is_one(void **state)
+{
+    fixture *f = *state;
+    f->run.kept_back = 1;
+    arcp__run_report_end(&f->report, ARCP__RUN_EXITED, 1, 5);
+    assert_string_equal(text_of(f->screen),
+                        "arcp run: 1 variable of the environment was not passed to the command; "
+                        "--env NAME passes one\n");
+}
+
 static void one_that_succeeded_is_not(void **state)
 {
     fixture *f = *state;
@@ -262,6 +272,7 @@ int main(void)
         REPORT_TEST(nothing_is_said_when_nothing_was_denied),
         REPORT_TEST(quiet_says_nothing_of_denials_but_the_file_has_them),
         REPORT_TEST(a_command_that_failed_is_told_of_its_environment),
+        REPORT_TEST(a_single_variable_is_one),
         REPORT_TEST(one_that_succeeded_is_not),
         REPORT_TEST(names_cannot_move_the_cursor),
         REPORT_TEST(options_are_suggested_shortest_first),
