@@ -223,7 +223,7 @@ static void measure_cpu(unsigned sessions, uint64_t events)
     char name[80];
     uint64_t before = daemon_cpu_ns(running(&chatty));
     run_events(&one, events);
-    (void)snprintf(name, sizeof(name), "CPU for each durable event, %u session%s", sessions,
+    (void)snprintf(name, sizeof name, "CPU for each durable event, %u session%s", sessions,
                    sessions == 1 ? "" : "s");
     figure(name, (double)(daemon_cpu_ns(&chatty) - before) / (double)events, "ns");
 }
@@ -249,7 +249,7 @@ static void measure_start(unsigned count)
         daemon_start(d);
         ready_ns[at] = d->ready_ns;
     }
-    qsort(ready_ns, count, sizeof(ready_ns[0]), compare);
+    qsort(ready_ns, count, sizeof ready_ns[0], compare);
     figure("start to ready, store of 200 000 events, best", milliseconds(ready_ns[0]), "ms");
     figure("  median", milliseconds(ready_ns[count / 2]), "ms");
     figure("  CPU until then", (double)daemon_cpu_ns(d) / 1e6, "ms");
@@ -311,10 +311,10 @@ static void measure_answers(bool under_load, unsigned count)
     if (under_load) {
         end_noise(noise);
     }
-    qsort(taken_ns, count, sizeof(taken_ns[0]), compare);
-    (void)snprintf(name, sizeof(name), "durable answer, p50, %s", under_load ? "loaded" : "idle");
+    qsort(taken_ns, count, sizeof taken_ns[0], compare);
+    (void)snprintf(name, sizeof name, "durable answer, p50, %s", under_load ? "loaded" : "idle");
     figure(name, milliseconds(taken_ns[count / 2]), "ms");
-    (void)snprintf(name, sizeof(name), "durable answer, p99, %s", under_load ? "loaded" : "idle");
+    (void)snprintf(name, sizeof name, "durable answer, p99, %s", under_load ? "loaded" : "idle");
     figure(name, milliseconds(taken_ns[count * 99 / 100]), "ms");
 }
 
@@ -378,7 +378,7 @@ static void measure_idle(unsigned sessions, int64_t watch_ms)
     }
     sleep_ms(500);
     uint64_t after = daemon_resident_bytes(&d);
-    (void)snprintf(name, sizeof(name), "resident memory, %u idle sessions more", sessions);
+    (void)snprintf(name, sizeof name, "resident memory, %u idle sessions more", sessions);
     figure(name, megabytes(after - before), "MB");
     figure("  for each of them", (double)(after - before) / 1000.0 / sessions, "KB");
     uint64_t cpu_ns = daemon_cpu_ns(&d);
@@ -389,7 +389,7 @@ static void measure_idle(unsigned sessions, int64_t watch_ms)
             daemon_fail("session %u was closed", at);
         }
     }
-    (void)snprintf(name, sizeof(name), "CPU of %u idle sessions, heartbeats every 30 s", sessions);
+    (void)snprintf(name, sizeof name, "CPU of %u idle sessions, heartbeats every 30 s", sessions);
     figure(name, 100.0 * (double)(daemon_cpu_ns(&d) - cpu_ns) / (double)(bench_now_ns() - began_ns),
            "% of a core");
     for (unsigned at = 0; at < sessions; at++) {
@@ -402,7 +402,7 @@ static uint64_t file_bytes(const char *path, const char *suffix)
 {
     char whole[256];
     struct stat about;
-    (void)snprintf(whole, sizeof(whole), "%s%s", path, suffix);
+    (void)snprintf(whole, sizeof whole, "%s%s", path, suffix);
     return stat(whole, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
@@ -410,7 +410,7 @@ static uint64_t file_bytes(const char *path, const char *suffix)
 static void say_go(const daemon_state *d)
 {
     char path[128];
-    (void)snprintf(path, sizeof(path), "%s/go", d->directory);
+    (void)snprintf(path, sizeof path, "%s/go", d->directory);
     FILE *file = fopen(path, "we");
     if (file == NULL || fclose(file) != 0) {
         daemon_fail("%s: %s", path, strerror(errno));
@@ -436,7 +436,7 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
         "\"input\":{\"events\":%u,\"bytes\":%d,\"start\":\"%s/go\",\"end\":\"result\"}}}",
         events, EVENT_BYTES, d.directory);
     arcp_span id = wire_text(wire_await_type(&owner, "job.accepted"), "job_id");
-    (void)snprintf(job, sizeof(job), "%.*s", (int)id.size, id.data);
+    (void)snprintf(job, sizeof job, "%.*s", (int)id.size, id.data);
     for (unsigned at = 0; at < subscribers; at++) {
         wire_open(&wires[at], d.port);
         wire_hello(&wires[at], "t-alice", &session);
@@ -466,7 +466,7 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
     double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
     double delivered = (double)subscribers * events;
     char name[96];
-    (void)snprintf(name, sizeof(name), "%u subscribers, %u events: delivered", subscribers, events);
+    (void)snprintf(name, sizeof name, "%u subscribers, %u events: delivered", subscribers, events);
     figure(name, delivered / seconds, "events/s");
     figure("  CPU for each delivered event", (double)(daemon_cpu_ns(&d) - cpu_ns) / delivered,
            "ns");
@@ -522,7 +522,7 @@ int main(int argc, char **argv)
     }
     if (!only_figures) {
         status = bench_main(argc, argv, "arcpd: agent process to client, SQLite", cases,
-                            sizeof(cases) / sizeof(cases[0]));
+                            sizeof cases / sizeof cases[0]);
     }
     if (status == 0 && !has_flag(argv, "--list") && !has_flag(argv, "--help") &&
         !has_flag(argv, "--filter")) {
@@ -535,7 +535,7 @@ int main(int argc, char **argv)
         measure_subscribers(quick ? 20 : SUBSCRIBERS, quick ? 200 : 2000);
     }
     daemon_state *const all[] = {&chatty, &stored};
-    for (size_t at = 0; at < sizeof(all) / sizeof(all[0]); at++) {
+    for (size_t at = 0; at < sizeof all / sizeof all[0]; at++) {
         if (all[at]->directory[0] != '\0') {
             daemon_end(all[at]);
         }

@@ -12,7 +12,7 @@ int main(void)
         "{\"type\":\"authorize\",\"id\":\"1\",\"payload\":{\"capability\":\"fs.read\","
         "\"target\":\"/etc/passwd\"}}\n";
     static char line[65536];
-    if (fgets(line, sizeof(line), stdin) == NULL) {
+    if (fgets(line, sizeof line, stdin) == NULL) {
         return 1;
     }
     const char *events = strstr(line, "\"events\":");
@@ -24,7 +24,7 @@ int main(void)
         }
         (void)fflush(stdout);
         for (unsigned long at = 0; at < now; at++) {
-            if (fgets(line, sizeof(line), stdin) == NULL) {
+            if (fgets(line, sizeof line, stdin) == NULL) {
                 return 1;
             }
         }

@@ -82,7 +82,7 @@ int main(int argc, char **argv)
         {"decisions, a line for each", "decisions, no audit log", run, &with, 1, "decisions/s",
          DECISIONS},
     };
-    int status = bench_main(argc, argv, "audit log", cases, sizeof(cases) / sizeof(cases[0]));
+    int status = bench_main(argc, argv, "audit log", cases, sizeof cases / sizeof cases[0]);
     print_share();
     daemon_end(&with.daemon);
     daemon_end(&without.daemon);

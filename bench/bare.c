@@ -44,7 +44,7 @@ static void make_pair(int fds[2])
 static void *take_bytes(void *argument)
 {
     static char bytes[4 * WRITE_BYTES];
-    while (read(*(const int *)argument, bytes, sizeof(bytes)) > 0) {
+    while (read(*(const int *)argument, bytes, sizeof bytes) > 0) {
     }
     return NULL;
 }
@@ -57,7 +57,7 @@ void bench_socket_bytes(uint64_t bytes)
     make_pair(fds);
     (void)pthread_create(&reader, NULL, take_bytes, &fds[1]);
     while (bytes > 0) {
-        size_t size = bytes < sizeof(block) ? (size_t)bytes : sizeof(block);
+        size_t size = bytes < sizeof block ? (size_t)bytes : sizeof block;
         bench_write_all(fds[0], block, size);
         bytes -= size;
     }
@@ -80,7 +80,7 @@ static void *answer(void *argument)
     static char answers[MESSAGE_BYTES];
     size_t have = 0;
     ssize_t got = 0;
-    while ((got = read(self->fd, requests, sizeof(requests))) > 0) {
+    while ((got = read(self->fd, requests, sizeof requests)) > 0) {
         for (have += (size_t)got; have >= self->how->request_bytes;
              have -= self->how->request_bytes) {
             bench_write_all(self->fd, answers, self->how->answer_bytes);
@@ -106,7 +106,7 @@ void bench_socket_requests(const bench_exchange *how, uint64_t count)
         uint64_t now = left < room ? left : room;
         bench_write_all(fds[0], bytes, now * how->request_bytes);
         sent += now;
-        ssize_t got = read(fds[0], bytes, sizeof(bytes));
+        ssize_t got = read(fds[0], bytes, sizeof bytes);
         if (got <= 0) {
             fail("read");
         }
@@ -126,7 +126,7 @@ void bench_file_bytes(const char *directory, uint64_t bytes, size_t batch_bytes)
 {
     static char batch[BATCH_BYTES];
     char path[256];
-    (void)snprintf(path, sizeof(path), "%s/bare-XXXXXX", directory);
+    (void)snprintf(path, sizeof path, "%s/bare-XXXXXX", directory);
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0 || unlink(path) != 0) {
         fail(path);

@@ -82,7 +82,7 @@ static void receive_events(void *state, uint64_t iterations)
     bed *b = state;
     for (uint64_t at = 0; at < iterations; at++) {
         int size = snprintf(
-            b->frame, sizeof(b->frame),
+            b->frame, sizeof b->frame,
             "{\"arcp\":\"1.1\",\"id\":\"msg_01M7YFYK262ZJYKHC5DAMTBF75\",\"type\":\"job.event\","
             "\"session_id\":\"sess_01M7YFYK262ZJYKHC5DAMTBF75\",\"trace_id\":"
             "\"4bf92f3577b34da6a3ce929d0e0e4736\",\"job_id\":\"job_01M7YFYK262ZJYKHC5DAMTBF75\","

@@ -72,10 +72,10 @@ static void send_text(client *c, const char *text)
         head[3] = (unsigned char)size;
         used = 4;
     }
-    if (c->out_size + used + 4 + size > sizeof(c->out)) {
+    if (c->out_size + used + 4 + size > sizeof c->out) {
         flush(c);
     }
-    assert(used + 4 + size <= sizeof(c->out));
+    assert(used + 4 + size <= sizeof c->out);
     char *frame = c->out + c->out_size;
     memcpy(frame, head, used);
     memset(frame + used, 0, 4);
@@ -98,11 +98,11 @@ void client_open(client *c, int port)
     *c = (client){.capacity = 4u << 20};
     c->bytes = malloc(c->capacity);
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    int failed = connect(c->fd, (struct sockaddr *)&address, sizeof(address));
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    int failed = connect(c->fd, (struct sockaddr *)&address, sizeof address);
     assert(failed == 0);
     (void)failed;
-    (void)snprintf(request, sizeof(request),
+    (void)snprintf(request, sizeof request,
                    "GET /arcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\n"
                    "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                    "Sec-WebSocket-Version: 13\r\n\r\n",
@@ -136,7 +136,7 @@ void client_submit(client *c, const char *agent, const char *input)
 {
     char text[256];
     (void)snprintf(
-        text, sizeof(text),
+        text, sizeof text,
         "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
         "\"%s\",\"input\":%s}}",
         c->next_id++, agent, input);

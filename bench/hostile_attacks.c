@@ -45,9 +45,9 @@ static void submit_large(wire *w, unsigned number, size_t bytes)
     static char patterns[64000];
     static char filling[4096];
     size_t size = 0;
-    memset(filling, 'p', sizeof(filling) - 1);
+    memset(filling, 'p', sizeof filling - 1);
     for (unsigned at = 0; at < 50; at++) {
-        size += (size_t)snprintf(patterns + size, sizeof(patterns) - size, "%s\"/%u%.*s\"",
+        size += (size_t)snprintf(patterns + size, sizeof patterns - size, "%s\"/%u%.*s\"",
                                  at == 0 ? "" : ",", at, (int)bytes, filling);
     }
     wire_send(w,
@@ -95,7 +95,7 @@ static void submit_hard_lease(const daemon_state *d)
     static wire w;
     size_t size = 0;
     for (unsigned at = 0; at < 450; at++) {
-        size += (size_t)snprintf(patterns + size, sizeof(patterns) - size, "%s\"%s%u\"",
+        size += (size_t)snprintf(patterns + size, sizeof patterns - size, "%s\"%s%u\"",
                                  at == 0 ? "" : ",", hard, at);
     }
     open_as(&w, d, "t-alice");
@@ -207,7 +207,7 @@ static void connect_silently(const daemon_state *d)
             (void)close(fds[at]);
         }
         fds[at] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        (void)connect(fds[at], (struct sockaddr *)&to, sizeof(to));
+        (void)connect(fds[at], (struct sockaddr *)&to, sizeof to);
         (void)usleep(1000);
     }
 }
@@ -218,15 +218,15 @@ static void upgrade_and_stop(const daemon_state *d)
     static const unsigned char head[8] = {0x81, 0xfe, 0xf0, 0x00, 0, 0, 0, 0};
     static char part[PART];
     static wire wires[SILENT_MAX];
-    memset(part, 'x', sizeof(part));
+    memset(part, 'x', sizeof part);
     for (unsigned at = 0; at < SILENT_MAX; at++) {
         wires[at].fd = -1;
     }
     for (unsigned at = 0;; at = (at + 1) % SILENT_MAX) {
         wire_close(&wires[at]);
         if (wire_try(&wires[at], d->port)) {
-            wire_send_bytes(&wires[at], head, sizeof(head));
-            wire_send_bytes(&wires[at], part, sizeof(part));
+            wire_send_bytes(&wires[at], head, sizeof head);
+            wire_send_bytes(&wires[at], part, sizeof part);
         }
         (void)usleep(1000);
     }
@@ -248,4 +248,4 @@ const hostile_attack hostile_attacks[] = {
     {"silent connections", NULL, NULL, connect_silently},
     {"half-open connections", NULL, NULL, upgrade_and_stop},
 };
-const unsigned hostile_attack_count = sizeof(hostile_attacks) / sizeof(hostile_attacks[0]);
+const unsigned hostile_attack_count = sizeof hostile_attacks / sizeof hostile_attacks[0];

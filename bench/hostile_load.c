@@ -76,8 +76,8 @@ static void ping(void)
 static void echo(void)
 {
     char bytes[70] = "";
-    if (write(echo_fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes) ||
-        recv(echo_fd, bytes, sizeof(bytes), MSG_WAITALL) != (ssize_t)sizeof(bytes)) {
+    if (write(echo_fd, bytes, sizeof bytes) != (ssize_t)sizeof bytes ||
+        recv(echo_fd, bytes, sizeof bytes, MSG_WAITALL) != (ssize_t)sizeof bytes) {
         daemon_fail("no echo");
     }
 }
@@ -111,7 +111,7 @@ static void start_agent(void)
     pid_t pid = 0;
     int status = 1;
     (void)posix_spawn_file_actions_init(&actions);
-    if (pipe2(ends, O_CLOEXEC) != 0 || write(ends[1], line, sizeof(line) - 1) < 0 ||
+    if (pipe2(ends, O_CLOEXEC) != 0 || write(ends[1], line, sizeof line - 1) < 0 ||
         posix_spawn_file_actions_adddup2(&actions, ends[0], 0) != 0 ||
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) != 0 ||
         posix_spawn(&pid, program, &actions, NULL, argv, environment) != 0 ||
@@ -157,28 +157,28 @@ static pid_t probe(void (*once)(void), samples *to)
 static pid_t start_echo(void)
 {
     struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(here);
+    socklen_t size = sizeof here;
     char bytes[4096];
     int yes = 1;
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     echo_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listener, (struct sockaddr *)&here, sizeof(here)) != 0 || listen(listener, 1) != 0 ||
+    if (bind(listener, (struct sockaddr *)&here, sizeof here) != 0 || listen(listener, 1) != 0 ||
         getsockname(listener, (struct sockaddr *)&here, &size) != 0 ||
-        connect(echo_fd, (struct sockaddr *)&here, sizeof(here)) != 0) {
+        connect(echo_fd, (struct sockaddr *)&here, sizeof here) != 0) {
         daemon_fail("no loopback");
     }
     int fd = accept(listener, NULL, NULL);
     (void)close(listener);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    (void)setsockopt(echo_fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    (void)setsockopt(echo_fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
     if (pid != 0) {
         (void)close(fd);
         return pid;
     }
     (void)close(echo_fd); /* so that its end is seen */
-    for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0;
-         got = read(fd, bytes, sizeof(bytes))) {
+    for (ssize_t got = read(fd, bytes, sizeof bytes); got > 0;
+         got = read(fd, bytes, sizeof bytes)) {
         if (write(fd, bytes, (size_t)got) != got) {
             break;
         }

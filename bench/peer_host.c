@@ -31,16 +31,16 @@ static void bench(arcp_agent_call *call, void *user)
     for (uint64_t at = 0; at < events; at++) {
         char message[MESSAGE_BYTES + 1];
         char body[MESSAGE_BYTES + 64];
-        int size = snprintf(message, sizeof(message), "%" PRIu64 " ", at);
+        int size = snprintf(message, sizeof message, "%" PRIu64 " ", at);
         memset(message + size, '.', MESSAGE_BYTES - (size_t)size);
         message[MESSAGE_BYTES] = '\0';
-        size = snprintf(body, sizeof(body), "{\"level\":\"info\",\"message\":\"%s\"}", message);
+        size = snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%s\"}", message);
         if (arcp_agent_event(call, "log", arcp_span_make(body, (size_t)size), NULL) != ARCP_OK) {
             return;
         }
     }
     char count[24];
-    int size = snprintf(count, sizeof(count), "%" PRIu64, events);
+    int size = snprintf(count, sizeof count, "%" PRIu64, events);
     arcp_agent_succeed(call, arcp_span_make(count, (size_t)size));
 }
 

@@ -101,7 +101,7 @@ static void read_file(const char *path, arcp_buf *out)
     if (file == NULL) {
         die(path);
     }
-    while ((size = fread(room, 1, sizeof(room), file)) > 0 && out->size < FILE_MAX) {
+    while ((size = fread(room, 1, sizeof room, file)) > 0 && out->size < FILE_MAX) {
         arcp_buf_append(out, arcp_span_make(room, size));
     }
     if (ferror(file) || out->failed || fclose(file) != 0) {

@@ -25,7 +25,7 @@ static void chatty(arcp_agent_call *call, void *user)
 {
     const host *h = user;
     char body[256];
-    (void)snprintf(body, sizeof(body), "{\"level\":\"info\",\"message\":\"%.*s\"}", 20,
+    (void)snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%.*s\"}", 20,
                    "a line of twenty chr");
     arcp_span span = arcp_span_cstr(body);
     for (uint64_t at = 0; at < h->events; at++) {
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     if (mkdtemp(directory) == NULL) {
         return 1;
     }
-    (void)snprintf(sqlite_url, sizeof(sqlite_url), "sqlite:%s/arcp.db", directory);
+    (void)snprintf(sqlite_url, sizeof sqlite_url, "sqlite:%s/arcp.db", directory);
     served_runtime_start(&memory_host.served, "memory:", add_agents);
     served_runtime_start(&sqlite_host.served, sqlite_url, add_agents);
     bench_state memory = {&memory_host, 64};
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
          5000},
     };
     int status = bench_main(argc, argv, "runtime: agent to client over a WebSocket", cases,
-                            sizeof(cases) / sizeof(cases[0]));
+                            sizeof cases / sizeof cases[0]);
     served_runtime_stop(&memory_host.served);
     served_runtime_stop(&sqlite_host.served);
     served_store_remove(directory, "arcp.db");

@@ -125,9 +125,9 @@ static void open_store(bench_store *bench)
     char url[320];
     arcp_error err = {0};
     if (strcmp(bench->scheme, "sqlite:") == 0) {
-        snprintf(bench->path, sizeof(bench->path), "%s/bench-%u.db", directory, serial++);
+        snprintf(bench->path, sizeof bench->path, "%s/bench-%u.db", directory, serial++);
     }
-    snprintf(url, sizeof(url), "%s%s", bench->scheme, bench->path);
+    snprintf(url, sizeof url, "%s%s", bench->scheme, bench->path);
     if (arcp_store_open(url, &bench->store, &err) != ARCP_OK) {
         die(err.message);
     }
@@ -135,11 +135,11 @@ static void open_store(bench_store *bench)
     arcp_store_callbacks callbacks = {on_done, on_read, on_scan, on_wake, bench};
     bench->store->ops->set_callbacks(bench->store, &callbacks);
     for (size_t at = 0; at < STREAMS_MAX; at++) {
-        snprintf(bench->keys[at], sizeof(bench->keys[at]), "sess_01J%018zu", at);
+        snprintf(bench->keys[at], sizeof bench->keys[at], "sess_01J%018zu", at);
     }
     size_t count = IN_FLIGHT_MAX / bench->per_batch;
-    bench->slots = calloc(count, sizeof(*bench->slots));
-    bench->ops = calloc(IN_FLIGHT_MAX, sizeof(*bench->ops));
+    bench->slots = calloc(count, sizeof *bench->slots);
+    bench->ops = calloc(IN_FLIGHT_MAX, sizeof *bench->ops);
     if (bench->slots == NULL || bench->ops == NULL) {
         die("out of memory");
     }
@@ -210,7 +210,7 @@ typedef struct bench_file {
 static void open_file(bench_file *file, size_t size)
 {
     char path[300];
-    snprintf(path, sizeof(path), "%s/plain-%zu-%d", directory, file->per_batch, file->is_log);
+    snprintf(path, sizeof path, "%s/plain-%zu-%d", directory, file->per_batch, file->is_log);
     file->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     file->bytes = calloc(1, size);
     if (file->fd < 0 || file->bytes == NULL) {
@@ -291,7 +291,7 @@ static int compare_ns(const void *left, const void *right)
 static void print_latency(const char *name, bench_store *bench, uint64_t count, double seconds,
                           uint64_t records, bool json)
 {
-    qsort(bench->latencies, count, sizeof(*bench->latencies), compare_ns);
+    qsort(bench->latencies, count, sizeof *bench->latencies, compare_ns);
     uint64_t middle = count / 2;
     uint64_t late = count * 99 / 100;
     double p50 = (double)bench->latencies[middle] / 1e6;
@@ -311,7 +311,7 @@ static void print_latency(const char *name, bench_store *bench, uint64_t count, 
 static void open_measured(bench_store *bench, uint64_t count)
 {
     open_store(bench);
-    bench->latencies = calloc(count, sizeof(*bench->latencies));
+    bench->latencies = calloc(count, sizeof *bench->latencies);
     if (bench->latencies == NULL) {
         die("out of memory");
     }
@@ -322,7 +322,7 @@ static void measure_single(size_t per_batch, size_t streams, uint64_t count, boo
 {
     bench_store bench = {.scheme = "sqlite:", .per_batch = per_batch, .streams = streams};
     char name[64];
-    snprintf(name, sizeof(name), "latency, %zu a batch, %zu stream%s", per_batch, streams,
+    snprintf(name, sizeof name, "latency, %zu a batch, %zu stream%s", per_batch, streams,
              streams == 1 ? "" : "s");
     open_measured(&bench, count);
     int64_t began_ns = bench_now_ns();
@@ -343,7 +343,7 @@ static void measure_paced(size_t streams, double seconds, bool json)
     uint64_t count = (uint64_t)(seconds * 1000);
     bench_store bench = {.scheme = "sqlite:", .per_batch = per_batch, .streams = streams};
     char name[64];
-    snprintf(name, sizeof(name), "latency at %d/s, %zu stream%s", PACED_RATE, streams,
+    snprintf(name, sizeof name, "latency at %d/s, %zu stream%s", PACED_RATE, streams,
              streams == 1 ? "" : "s");
     open_measured(&bench, count);
     int64_t began_ns = bench_now_ns();
@@ -372,7 +372,7 @@ static void measure_latencies(bool json, bool quick)
 {
     static const size_t sizes[] = {1, 16, 256, 1024};
     for (size_t streams = 1; streams <= STREAMS_MAX; streams *= 100) {
-        for (size_t at = 0; at < sizeof(sizes) / sizeof(sizes[0]); at++) {
+        for (size_t at = 0; at < sizeof sizes / sizeof sizes[0]; at++) {
             measure_single(sizes[at], streams, quick ? 20 : 2000, json);
         }
     }
@@ -456,10 +456,10 @@ static const char *find_flag(char **argv, const char *flag)
 
 static void clean_up(void)
 {
-    for (size_t at = 0; at < sizeof(stores) / sizeof(stores[0]); at++) {
+    for (size_t at = 0; at < sizeof stores / sizeof stores[0]; at++) {
         close_store(&stores[at]);
     }
-    for (size_t at = 0; at < sizeof(files) / sizeof(files[0]); at++) {
+    for (size_t at = 0; at < sizeof files / sizeof files[0]; at++) {
         if (files[at].fd >= 0) {
             close(files[at].fd);
             free(files[at].bytes);
@@ -471,7 +471,7 @@ static void clean_up(void)
 int main(int argc, char **argv)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(directory, sizeof(directory), "%s/arcp-store-bench-XXXXXX",
+    snprintf(directory, sizeof directory, "%s/arcp-store-bench-XXXXXX",
              base != NULL ? base : "/tmp");
     if (mkdtemp(directory) == NULL) {
         die("no directory to write to");
@@ -482,7 +482,7 @@ int main(int argc, char **argv)
     bool only_latencies = filter != NULL && strncmp(filter, "latency", 7) == 0;
     int status = 0;
     if (!only_latencies) {
-        status = bench_main(argc, argv, "store", cases, sizeof(cases) / sizeof(cases[0]));
+        status = bench_main(argc, argv, "store", cases, sizeof cases / sizeof cases[0]);
     }
     if (status == 0 && find_flag(argv, "--list") == NULL && find_flag(argv, "--help") == NULL &&
         (filter == NULL || only_latencies)) {

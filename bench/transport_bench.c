@@ -70,12 +70,12 @@ static void client_upgrade(client *c)
     size_t size = 0;
     if (c->ssl != NULL) {
         must(SSL_connect(c->ssl) == 1, "TLS failed");
-        must(SSL_write(c->ssl, upgrade_request, sizeof(upgrade_request) - 1) > 0, "cannot write");
+        must(SSL_write(c->ssl, upgrade_request, sizeof upgrade_request - 1) > 0, "cannot write");
     } else {
-        must(send(c->fd, upgrade_request, sizeof(upgrade_request) - 1, 0) > 0, "cannot write");
+        must(send(c->fd, upgrade_request, sizeof upgrade_request - 1, 0) > 0, "cannot write");
     }
     while (size < 4 || memcmp(head + size - 4, "\r\n\r\n", 4) != 0) {
-        must(size < sizeof(head) && client_read(c, head + size, 1) == 1, "no upgrade");
+        must(size < sizeof head && client_read(c, head + size, 1) == 1, "no upgrade");
         size++;
     }
 }
@@ -88,7 +88,7 @@ static void *client_main(void *argument)
         client_upgrade(c);
     }
     for (;;) {
-        ssize_t size = client_read(c, bytes, sizeof(bytes));
+        ssize_t size = client_read(c, bytes, sizeof bytes);
         if (size <= 0) {
             return NULL;
         }
@@ -101,7 +101,7 @@ static int connect_to(unsigned port)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    must(fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0,
+    must(fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0,
          "cannot connect");
     return fd;
 }
@@ -227,9 +227,9 @@ static void bare_on_connection(uv_stream_t *listener, int status)
 static void bare_open(bare *b)
 {
     struct sockaddr_in address;
-    int size = sizeof(address);
+    int size = sizeof address;
     const struct wslay_frame_callbacks callbacks = {.send_callback = bare_append};
-    memset(b->frame, 'x', sizeof(b->frame));
+    memset(b->frame, 'x', sizeof b->frame);
     b->batch = malloc(BATCH_BYTES);
     must(b->batch != NULL && wslay_frame_context_init(&b->encoder, &callbacks, b) == 0, "memory");
     bare_encode(b);
@@ -311,7 +311,7 @@ static void ours_listen(ours *o, const char *certificate, const char *key)
     options.certificate_file = certificate;
     options.key_file = key;
     arcp_listener_callbacks callbacks = {.accepted = on_accepted, .user = o};
-    memset(o->frame, 'x', sizeof(o->frame));
+    memset(o->frame, 'x', sizeof o->frame);
     must(uv_loop_init(&o->loop) == 0, "no loop");
     must(arcp_listen_websocket(&o->loop,
                                certificate == NULL ? "ws://127.0.0.1:0" : "wss://127.0.0.1:0",
@@ -363,7 +363,7 @@ static void print_idle_memory(void)
             break;
         }
         fds[i] = connect_to(port);
-        must(send(fds[i], upgrade_request, sizeof(upgrade_request) - 1, 0) > 0, "cannot write");
+        must(send(fds[i], upgrade_request, sizeof upgrade_request - 1, 0) > 0, "cannot write");
         while (o.accepted == i) {
             uv_run(&o.loop, UV_RUN_ONCE);
         }
@@ -434,7 +434,7 @@ int main(int argc, char **argv)
         {"push 300-byte frames: wss", "push 300-byte frames: libuv and wslay", run_ours, &secure,
          BATCH_FRAMES, "frames/s", 0},
     };
-    int status = bench_main(argc, argv, "transport", cases, sizeof(cases) / sizeof(cases[0]));
+    int status = bench_main(argc, argv, "transport", cases, sizeof cases / sizeof cases[0]);
     bare_close(&prebuilt);
     bare_close(&wslay);
     ours_close(&plain);

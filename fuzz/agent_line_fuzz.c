@@ -31,7 +31,7 @@ static void start_job(play *self)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    play *self = malloc(sizeof(*self));
+    play *self = malloc(sizeof *self);
     require(self != NULL);
     play_begin_bytes(self, data, size);
     start_job(self);

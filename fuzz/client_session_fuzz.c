@@ -63,7 +63,7 @@ static void check_frame(world *w, arcp_span frame)
     arcp_span id = arcp_json_string(
         &w->json, arcp_json_member(&w->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id")), &scratch);
     if (id.size == MSG_ID_SIZE) {
-        memmove(w->ids[1], w->ids[0], sizeof(w->ids) - MSG_ID_SIZE);
+        memmove(w->ids[1], w->ids[0], sizeof w->ids - MSG_ID_SIZE);
         memcpy(w->ids[0], id.data, MSG_ID_SIZE);
     }
     arcp_buf_fini(&scratch);

@@ -84,7 +84,7 @@ static void check_body(const arcp__template *self, const arcp_provision_request 
 
 static void check_constant(const arcp__template *self, arcp_span out)
 {
-    const arcp_provision_request nobody = {.struct_size = sizeof(nobody)};
+    const arcp_provision_request nobody = {.struct_size = sizeof nobody};
     arcp_buf again = arcp_buf_init();
     bool names_key = false;
     require(arcp__template_expand(self, &nobody, &names_key, &again));

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    play *self = malloc(sizeof(*self));
+    play *self = malloc(sizeof *self);
     require(self != NULL);
     play_begin_bytes(self, data, size);
     for (unsigned step = 0; step < STEPS_MAX && play_step(self); step++) {

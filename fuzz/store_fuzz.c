@@ -83,7 +83,7 @@ static void on_scan(void *user, uint64_t id, arcp_status status, const arcp_stor
     for (size_t at = 0; at < ROWS; at++) {
         if (self->truth.rows[at] != 0) {
             char text[48];
-            snprintf(text, sizeof(text), "%u", self->truth.rows[at]);
+            snprintf(text, sizeof text, "%u", self->truth.rows[at]);
             require(seen < count && arcp_span_equal_cstr(rows[seen].key, row_names[at]));
             require(arcp_span_equal_cstr(rows[seen].value, text));
             seen++;

@@ -28,7 +28,7 @@ static void check_authority(arcp_span text)
         return;
     }
     char written[ARCP__HOST_MAX + 16];
-    arcp__authority_format(&first, written, sizeof(written));
+    arcp__authority_format(&first, written, sizeof written);
     bool again = arcp__authority_parse(arcp_span_cstr(written), false, &second);
     require(again && second.kind == first.kind && strcmp(second.host, first.host) == 0 &&
             second.has_port == first.has_port && second.port == first.port);

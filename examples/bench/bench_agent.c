@@ -74,7 +74,7 @@ static void say_events(const plan *p)
     padding[p->event_bytes] = '\0';
     for (uint64_t at = 0; at < p->events; at++) {
         char number[24];
-        size_t size = (size_t)snprintf(number, sizeof(number), "%" PRIu64 " ", at);
+        size_t size = (size_t)snprintf(number, sizeof number, "%" PRIu64 " ", at);
         size_t skip = size < p->event_bytes ? size : (size_t)p->event_bytes;
         (void)printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
                      "\"info\",\"message\":\"%s%s\"}}}\n",
@@ -140,7 +140,7 @@ int main(void)
     static char output[65536];
     arcp_json *json = arcp_json_new();
     plan p;
-    (void)setvbuf(stdout, output, _IOFBF, sizeof(output));
+    (void)setvbuf(stdout, output, _IOFBF, sizeof output);
     if (json == NULL || !read_plan(json, &p)) {
         return 1;
     }

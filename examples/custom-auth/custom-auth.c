@@ -17,7 +17,7 @@ static void ask(arcp_token_verifier *verifier, arcp_token_question *question)
 {
     (void)verifier;
     static const char word[] = ":sesame";
-    const size_t size = sizeof(word) - 1;
+    const size_t size = sizeof word - 1;
     const arcp_span token = arcp_token_question_token(question);
     arcp_token_answer answer = arcp_token_answer_init(); /* refuses */
     answer.why = "not a token of this house";
@@ -74,7 +74,7 @@ static void on_event(void *user, arcp_client *client, const arcp_client_event *e
 static void try_next(door *d, uv_loop_t *loop)
 {
     static const char *const tokens[] = {"alice:sesame", "alice:please"};
-    if (d->guests == sizeof(tokens) / sizeof(tokens[0])) {
+    if (d->guests == sizeof tokens / sizeof tokens[0]) {
         arcp_runtime_stop(d->runtime, on_stopped, d->runtime);
         return;
     }

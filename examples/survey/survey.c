@@ -96,7 +96,7 @@ static kind *kind_of(survey *s, const char *path)
 {
     const char *name = strrchr(path, '/');
     const char *dot = strrchr(name == NULL ? path : name, '.');
-    const char *suffix = dot == NULL || strlen(dot) >= sizeof(s->kinds[0].suffix) ? "(none)" : dot;
+    const char *suffix = dot == NULL || strlen(dot) >= sizeof s->kinds[0].suffix ? "(none)" : dot;
     for (size_t at = 0; at < s->kind_count; at++) {
         if (strcmp(s->kinds[at].suffix, suffix) == 0) {
             return &s->kinds[at];
@@ -105,7 +105,7 @@ static kind *kind_of(survey *s, const char *path)
     if (s->kind_count == KINDS_MAX) {
         return &s->kinds[KINDS_MAX - 1];
     }
-    (void)snprintf(s->kinds[s->kind_count].suffix, sizeof(s->kinds[0].suffix), "%s", suffix);
+    (void)snprintf(s->kinds[s->kind_count].suffix, sizeof s->kinds[0].suffix, "%s", suffix);
     return &s->kinds[s->kind_count++];
 }
 
@@ -123,8 +123,8 @@ static void read_file(survey *s, const char *path)
     kind *into = kind_of(s, path);
     char block[65536];
     unsigned long bytes = 0;
-    for (size_t size = fread(block, 1, sizeof(block), file); size > 0;
-         size = fread(block, 1, sizeof(block), file)) {
+    for (size_t size = fread(block, 1, sizeof block, file); size > 0;
+         size = fread(block, 1, sizeof block, file)) {
         bytes += size;
         for (size_t at = 0; at < size; at++) {
             into->lines += block[at] == '\n';
@@ -137,7 +137,7 @@ static void read_file(survey *s, const char *path)
     s->bytes += bytes;
     if (bytes > s->largest_bytes) {
         s->largest_bytes = bytes;
-        (void)snprintf(s->largest, sizeof(s->largest), "%s", path);
+        (void)snprintf(s->largest, sizeof s->largest, "%s", path);
     }
 }
 
@@ -179,7 +179,7 @@ static int by_lines(const void *a, const void *b)
 static void write_report(survey *s)
 {
     arcp_buf text = arcp_buf_init();
-    qsort(s->kinds, s->kind_count, sizeof(s->kinds[0]), by_lines);
+    qsort(s->kinds, s->kind_count, sizeof s->kinds[0], by_lines);
     for (size_t at = 0; at < s->kind_count; at++) {
         s->lines += s->kinds[at].lines;
     }
@@ -216,10 +216,10 @@ static int read_start(survey *s)
     arcp_json_ref input = arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("input"));
     arcp_json_ref directory = arcp_json_member(s->json, input, ARCP_SPAN_LITERAL("directory"));
     arcp_span path = arcp_json_string(s->json, directory, &scratch);
-    (void)snprintf(s->directory, sizeof(s->directory), "%.*s", (int)path.size,
+    (void)snprintf(s->directory, sizeof s->directory, "%.*s", (int)path.size,
                    path.size == 0 ? "" : path.data);
     arcp_buf_fini(&scratch);
-    return path.size != 0 && path.size < sizeof(s->directory) && path.data[0] == '/';
+    return path.size != 0 && path.size < sizeof s->directory && path.data[0] == '/';
 }
 
 int main(void)

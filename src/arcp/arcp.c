@@ -16,7 +16,7 @@
 static bool find_tool(arcp__command command, arcp_buf *path)
 {
     char program[64];
-    (void)snprintf(program, sizeof(program), "arcp-%s", arcp__commands[command].name);
+    (void)snprintf(program, sizeof program, "arcp-%s", arcp__commands[command].name);
     return arcp__libexec_find(program, path);
 }
 
@@ -29,12 +29,12 @@ static bool exec_tool(arcp__command command, int argc, char **argv, int at)
     char **words = NULL;
     bool found = find_tool(command, &path);
     if (found) {
-        words = arcp__alloc_array((size_t)argc, sizeof(*words));
+        words = arcp__alloc_array((size_t)argc, sizeof *words);
     }
     if (words != NULL) {
         words[0] = path.data;
-        memcpy(words + 1, argv + 1, (size_t)(at - 1) * sizeof(*words));
-        memcpy(words + at, argv + at + 1, (size_t)(argc - at) * sizeof(*words)); /* with the NULL */
+        memcpy(words + 1, argv + 1, (size_t)(at - 1) * sizeof *words);
+        memcpy(words + at, argv + at + 1, (size_t)(argc - at) * sizeof *words); /* with the NULL */
         (void)execv(path.data, words);
     }
     if (found) {

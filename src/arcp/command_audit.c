@@ -32,7 +32,7 @@ static arcp_status read_file(const char *name, piece_fn piece, void *user, arcp_
         return arcp_error_set(err, ARCP_E_IO, "%s cannot be opened: %s", name, strerror(errno));
     }
     while (got != 0 && status == ARCP_OK) {
-        got = read(fd, bytes, sizeof(bytes));
+        got = read(fd, bytes, sizeof bytes);
         if (got > 0) {
             status = piece(user, arcp_span_make(bytes, (size_t)got), err);
         } else if (got < 0 && errno != EINTR) {
@@ -97,7 +97,7 @@ static void format_summary(const arcp__audit_check *check, bool is_json, arcp_bu
         arcp__put_u64(&writer, "first_seq", check->first.seq);
         arcp__put_u64(&writer, "last_seq", check->head.seq);
         arcp__put_string(&writer, "head",
-                         arcp_span_make(check->head.hash, sizeof(check->head.hash)));
+                         arcp_span_make(check->head.hash, sizeof check->head.hash));
         arcp__put_bool(&writer, "closed", check->is_closed);
         arcp_json_end_object(&writer);
         return;
@@ -135,7 +135,7 @@ static arcp_status read_head(const char *text, arcp__audit_check *check, arcp_er
                  arcp__audit_line_read(arcp_buf_span(&line), &view);
     if (valid) {
         check->wanted.seq = view.seq;
-        memcpy(check->wanted.hash, view.hash.data, sizeof(check->wanted.hash));
+        memcpy(check->wanted.hash, view.hash.data, sizeof check->wanted.hash);
     }
     arcp_buf_fini(&line);
     return valid ? ARCP_OK
@@ -259,11 +259,11 @@ static void format_line(search *s)
     static const char *const columns[] = {"ts", "event", "decision"};
     static const char *const named[] = {"principal",  "job_id", "parent_job_id", "agent", "code",
                                         "capability", "target", "rule",          "reason"};
-    for (size_t at = 0; at < sizeof(columns) / sizeof(columns[0]); at++) {
+    for (size_t at = 0; at < sizeof columns / sizeof columns[0]; at++) {
         arcp_buf_append_cstr(&s->line, at == 0 ? "" : " ");
         arcp__append_safe(&s->line, member(s, columns[at]), 40);
     }
-    for (size_t at = 0; at < sizeof(named) / sizeof(named[0]); at++) {
+    for (size_t at = 0; at < sizeof named / sizeof named[0]; at++) {
         arcp_span text = member(s, named[at]);
         if (text.size != 0) {
             arcp_buf_append_format(&s->line, " %s=", named[at]);

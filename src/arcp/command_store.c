@@ -74,7 +74,7 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
     } else {
         arcp__append_safe(out, member(row, "state", &scratch), 16);
     }
-    for (size_t at = 0; at < sizeof(shown) / sizeof(shown[0]); at++) {
+    for (size_t at = 0; at < sizeof shown / sizeof shown[0]; at++) {
         arcp_buf_append_byte(out, ' ');
         arcp__append_safe(out, member(row, shown[at], &scratch), 256);
     }

@@ -155,7 +155,7 @@ static void metric_line(const line *l)
 static void other_line(const line *l)
 {
     char word[64];
-    (void)snprintf(word, sizeof(word), "%.*s", (int)l->event->kind_text.size,
+    (void)snprintf(word, sizeof word, "%.*s", (int)l->event->kind_text.size,
                    l->event->kind_text.size == 0 ? "" : l->event->kind_text.data);
     begin(l, word[0] == '\0' ? "event" : word, ARCP__COLOR_DIM);
     append_json(l->out, l->event->body);

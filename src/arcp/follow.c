@@ -38,7 +38,7 @@ static void on_resize(int signal_number)
 void arcp__interrupt_watch(arcp_client *client)
 {
     struct sigaction action;
-    memset(&action, 0, sizeof(action));
+    memset(&action, 0, sizeof action);
     (void)sigemptyset(&action.sa_mask);
     action.sa_handler = client == NULL ? SIG_DFL : on_interrupt;
     watched = client;
@@ -78,7 +78,7 @@ static unsigned depth_of(const arcp__follow *f, arcp_span id)
 
 static void remember(arcp__follow *f, arcp_span id, unsigned depth)
 {
-    if (f->job_count < ARCP__FOLLOW_JOBS_MAX && id.size < sizeof(f->jobs[0].id)) {
+    if (f->job_count < ARCP__FOLLOW_JOBS_MAX && id.size < sizeof f->jobs[0].id) {
         memcpy(f->jobs[f->job_count].id, id.data, id.size);
         f->jobs[f->job_count].id[id.size] = '\0';
         f->jobs[f->job_count++].depth = depth;

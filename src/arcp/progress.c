@@ -35,14 +35,14 @@ static void set_text(char *out, size_t room, arcp_span text)
 void arcp__progress_add(arcp__progress *progress, arcp_span job, arcp_span label, unsigned depth,
                         int64_t now_ns)
 {
-    if (progress->count == ARCP__PROGRESS_JOBS_MAX || job.size >= sizeof(progress->rows[0].job) ||
+    if (progress->count == ARCP__PROGRESS_JOBS_MAX || job.size >= sizeof progress->rows[0].job ||
         find(progress, job) != NULL) {
         return;
     }
     arcp__progress_row *row = &progress->rows[progress->count++];
     *row = (arcp__progress_row){.depth = depth, .since_ns = now_ns};
     memcpy(row->job, job.data, job.size);
-    set_text(row->label, sizeof(row->label), label);
+    set_text(row->label, sizeof row->label, label);
 }
 
 void arcp__progress_remove(arcp__progress *progress, arcp_span job)
@@ -50,7 +50,7 @@ void arcp__progress_remove(arcp__progress *progress, arcp_span job)
     arcp__progress_row *row = find(progress, job);
     if (row != NULL) {
         size_t after = progress->count - 1 - (size_t)(row - progress->rows);
-        memmove(row, row + 1, after * sizeof(*row));
+        memmove(row, row + 1, after * sizeof *row);
         progress->count--;
     }
 }
@@ -59,7 +59,7 @@ void arcp__progress_remove(arcp__progress *progress, arcp_span job)
 static double number_of(arcp_span text)
 {
     char digits[64];
-    if (text.size == 0 || text.size >= sizeof(digits)) {
+    if (text.size == 0 || text.size >= sizeof digits) {
         return 0;
     }
     memcpy(digits, text.data, text.size);
@@ -76,7 +76,7 @@ void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_eve
     }
     if (body->kind == ARCP_EVENT_STATUS && !row->has_progress) {
         const arcp_status_body *status = &body->status;
-        set_text(row->message, sizeof(row->message),
+        set_text(row->message, sizeof row->message,
                  status->message.size != 0 ? status->message : status->phase);
     }
     if (body->kind != ARCP_EVENT_PROGRESS) {
@@ -92,8 +92,8 @@ void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_eve
     arcp_buf_append(&amount, at->total);
     arcp_buf_append_cstr(&amount, at->units.size != 0 ? " " : "");
     arcp_buf_append(&amount, at->units);
-    set_text(row->amount, sizeof(row->amount), arcp_buf_span(&amount));
-    set_text(row->message, sizeof(row->message), at->message);
+    set_text(row->amount, sizeof row->amount, arcp_buf_span(&amount));
+    set_text(row->message, sizeof row->message, at->message);
     arcp_buf_fini(&amount);
 }
 

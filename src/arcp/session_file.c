@@ -77,7 +77,7 @@ static void system_random(void *user, void *out, size_t size)
 
 static arcp__session_file *file_at(char *path)
 {
-    arcp__session_file *file = arcp__alloc(sizeof(*file));
+    arcp__session_file *file = arcp__alloc(sizeof *file);
     if (file == NULL || path == NULL) {
         arcp__free(file);
         arcp__free(path);
@@ -100,7 +100,7 @@ arcp__session_file *arcp__session_file_new(arcp_span directory, arcp_span url)
     }
     arcp__ulid_next(&ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, name);
     arcp_buf path = arcp_buf_init();
-    arcp_buf_append_format(&path, "%s%.*s" SUFFIX, folder, (int)sizeof(name), name);
+    arcp_buf_append_format(&path, "%s%.*s" SUFFIX, folder, (int)sizeof name, name);
     arcp__free(folder);
     arcp__session_file *file = file_at(arcp_buf_take_cstr(&path));
     if (file != NULL) {

@@ -102,7 +102,7 @@ static void find_closed(arcp__directories *out)
             char next = at[1];
             at[1] = '\0';
             if (stat(real, &about) == 0 && (about.st_mode & OTHERS_SEARCH) == 0) {
-                (void)snprintf(out->closed, sizeof(out->closed), "%s", real);
+                (void)snprintf(out->closed, sizeof out->closed, "%s", real);
             }
             at[1] = next;
         }

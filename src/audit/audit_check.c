@@ -130,7 +130,7 @@ static void check_torn(arcp__audit_check *check, const note *about)
         const char *before = last.size == text.size ? NULL : last.data - 1;
         arcp__audit_sha256(last, hash);
         if ((before == NULL || *before == '\n') &&
-            memcmp(about->torn_hash, hash, sizeof(hash)) == 0) {
+            memcmp(about->torn_hash, hash, sizeof hash) == 0) {
             check->torn++;
             check->torn_count--;
             for (size_t i = 0; i < last.size; i++) {

@@ -116,7 +116,7 @@ arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, 
     arcp_buf record = arcp_buf_init();
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
     arcp_buf_append_format(&record, "{\"ts\":\"%.*s\",\"event\":\"log\",\"decision\":\"%s\"%s%s}",
-                           (int)sizeof(ts), ts, decision, members[0] == '\0' ? "" : ",", members);
+                           (int)sizeof ts, ts, decision, members[0] == '\0' ? "" : ",", members);
     bool added = !record.failed && arcp__audit_file_add(file, arcp_buf_span(&record));
     arcp_buf_fini(&record);
     return added ? arcp__audit_file_write(file, err) : no_memory(err);
@@ -126,7 +126,7 @@ arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, 
 static arcp_status note_opened(arcp__audit_file *file, const char *why, arcp_error *err)
 {
     char members[224];
-    (void)snprintf(members, sizeof(members), "\"reason\":\"%s\",\"previous\":\"%.*s\"", why,
+    (void)snprintf(members, sizeof members, "\"reason\":\"%s\",\"previous\":\"%.*s\"", why,
                    ARCP__AUDIT_HASH_SIZE, file->head.hash);
     return arcp__audit_file_note(file, "opened", members, err);
 }
@@ -150,7 +150,7 @@ static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error 
     uint64_t at = size > WINDOW_BYTES ? size - WINDOW_BYTES : 0;
     char chunk[16384];
     while (at < size) {
-        ssize_t got = pread(fd, chunk, sizeof(chunk), (off_t)at);
+        ssize_t got = pread(fd, chunk, sizeof chunk, (off_t)at);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -182,7 +182,7 @@ static void read_last_line(arcp_span window, file_end *out)
         arcp__audit_line_view view;
         if (arcp__audit_line_read(line, &view)) {
             out->head.seq = view.seq;
-            memcpy(out->head.hash, view.hash.data, sizeof(out->head.hash));
+            memcpy(out->head.hash, view.hash.data, sizeof out->head.hash);
             arcp_buf_append(&out->torn, arcp_span_from(window, lines.size + 1));
             return;
         }
@@ -211,10 +211,10 @@ static arcp_status read_end(int fd, file_end *out, arcp_error *err)
         if (!out->is_foreign && arcp__audit_line_read(arcp_buf_span(&out->torn), &view) &&
             view.seq == out->head.seq + 1) {
             arcp__audit_line_hash(out->head.hash, view.body, hash);
-            if (memcmp(hash, view.hash.data, sizeof(hash)) == 0) {
+            if (memcmp(hash, view.hash.data, sizeof hash) == 0) {
                 out->is_unended = true;
                 out->head.seq = view.seq;
-                memcpy(out->head.hash, hash, sizeof(hash));
+                memcpy(out->head.hash, hash, sizeof hash);
                 arcp_buf_clear(&out->torn);
             }
         }
@@ -318,8 +318,8 @@ static arcp_status note_torn(arcp__audit_file *file, arcp_span torn, arcp_error 
         arcp_buf_append_byte(&file->out, '\n');
     }
     char members[160];
-    (void)snprintf(members, sizeof(members), "\"torn_bytes\":%zu,\"torn_sha256\":\"%.*s\"",
-                   torn.size, (int)sizeof(hash), hash);
+    (void)snprintf(members, sizeof members, "\"torn_bytes\":%zu,\"torn_sha256\":\"%.*s\"",
+                   torn.size, (int)sizeof hash, hash);
     return file->out.failed ? no_memory(err) : arcp__audit_file_note(file, "torn", members, err);
 }
 
@@ -416,7 +416,7 @@ arcp_status arcp__audit_file_rotate(arcp__audit_file *file, arcp_error *err)
     if (status != ARCP_OK) {
         return status;
     }
-    (void)snprintf(old, sizeof(old), "%s.%012llu", file->path, (unsigned long long)file->head.seq);
+    (void)snprintf(old, sizeof old, "%s.%012llu", file->path, (unsigned long long)file->head.seq);
     if (rename(file->path, old) != 0) {
         return failed(file, "renamed", errno, err);
     }

@@ -143,7 +143,7 @@ static arcp_status write_round(arcp__audit_log *log, round *what, arcp_error *er
     arcp_status status = arcp__audit_file_write(&log->file, err);
     if (status == ARCP_OK && what->lost != 0) {
         char members[48];
-        (void)snprintf(members, sizeof(members), "\"lost_records\":%llu",
+        (void)snprintf(members, sizeof members, "\"lost_records\":%llu",
                        (unsigned long long)what->lost);
         status = arcp__audit_file_note(&log->file, "lost", members, err);
         what->lost = 0; /* recorded, in the file or in the lines that wait to be written */
@@ -205,7 +205,7 @@ arcp_status arcp__audit_log_open(const char *path, const arcp__audit_settings *s
                                  arcp__audit_changed_fn changed, void *user, arcp__audit_log **out,
                                  arcp_error *err)
 {
-    arcp__audit_log *log = arcp__alloc(sizeof(*log));
+    arcp__audit_log *log = arcp__alloc(sizeof *log);
     if (log == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the audit log");
     }

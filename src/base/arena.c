@@ -27,7 +27,7 @@ void *arcp__arena_take(arcp__arena *arena, size_t size)
     if (block == NULL || rounded > block->capacity - block->used) {
         size_t capacity = block == NULL ? BLOCK_BYTES_MIN : block->capacity * 2;
         capacity = capacity < rounded ? rounded : capacity;
-        block = arcp__realloc(NULL, sizeof(*block) + capacity);
+        block = arcp__realloc(NULL, sizeof *block + capacity);
         if (block == NULL) {
             return NULL;
         }

@@ -64,7 +64,7 @@ void arcp_buf_clear(arcp_buf *buf)
 /* Keeps the buffer's memory until it is cleared; false when out of memory. */
 static bool leave(arcp_buf *buf)
 {
-    struct arcp_buf_left *left = arcp__alloc(sizeof(*left));
+    struct arcp_buf_left *left = arcp__alloc(sizeof *left);
     if (left == NULL) {
         return false;
     }
@@ -153,12 +153,12 @@ void arcp_buf_append_format(arcp_buf *buf, const char *format, ...)
 void arcp_buf_append_u64(arcp_buf *buf, uint64_t value)
 {
     char digits[20];
-    size_t at = sizeof(digits);
+    size_t at = sizeof digits;
     do {
         digits[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    arcp_buf_append(buf, arcp_span_make(digits + at, sizeof(digits) - at));
+    arcp_buf_append(buf, arcp_span_make(digits + at, sizeof digits - at));
 }
 
 void arcp_buf_append_i64(arcp_buf *buf, int64_t value)

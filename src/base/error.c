@@ -54,10 +54,10 @@ static arcp_status set_v(arcp_error *err, arcp_status status, size_t offset, con
         return status;
     }
     char text[ARCP_ERROR_MESSAGE_MAX + 8];
-    int written = vsnprintf(text, sizeof(text), format, arguments);
+    int written = vsnprintf(text, sizeof text, format, arguments);
     size_t size = written < 0 ? 0 : (size_t)written;
-    if (size > sizeof(text) - 1) {
-        size = sizeof(text) - 1;
+    if (size > sizeof text - 1) {
+        size = sizeof text - 1;
     }
     if (size > ARCP_ERROR_MESSAGE_MAX - 1) {
         size = arcp__utf8_cut(arcp_span_make(text, size), ARCP_ERROR_MESSAGE_MAX - 1);

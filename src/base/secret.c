@@ -12,9 +12,8 @@ struct arcp_secret {
 arcp_secret *arcp_secret_new(arcp_span bytes)
 {
     arcp_secret *secret = NULL;
-    if (bytes.size < SIZE_MAX - sizeof(*secret)) {
-        secret =
-            arcp__alloc(sizeof(*secret) + bytes.size + 1); /* zeroed: a NUL follows the bytes */
+    if (bytes.size < SIZE_MAX - sizeof *secret) {
+        secret = arcp__alloc(sizeof *secret + bytes.size + 1); /* zeroed: a NUL follows the bytes */
     }
     if (secret != NULL) {
         secret->size = bytes.size;
@@ -28,7 +27,7 @@ arcp_secret *arcp_secret_new(arcp_span bytes)
 void arcp_secret_free(arcp_secret *secret)
 {
     if (secret != NULL) {
-        arcp_wipe(secret, sizeof(*secret) + secret->size);
+        arcp_wipe(secret, sizeof *secret + secret->size);
         arcp__free(secret);
     }
 }

@@ -52,7 +52,7 @@ arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer, int64_t 
 {
     if (timer->place == 0) {
         arcp__timer_slot *slots =
-            arcp__make_room(heap->slots, heap->count, &heap->capacity, sizeof(*slots));
+            arcp__make_room(heap->slots, heap->count, &heap->capacity, sizeof *slots);
         if (slots == NULL) {
             return ARCP_E_NO_MEMORY;
         }

@@ -37,7 +37,7 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
 {
     static const char shape[] = "0000-00-00T00:00:00";
     static const int month_days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    for (size_t i = 0; i < sizeof(shape) - 1; i++) {
+    for (size_t i = 0; i < sizeof shape - 1; i++) {
         bool digit = i < text.size && text.data[i] >= '0' && text.data[i] <= '9';
         if (i >= text.size || (shape[i] == '0' ? !digit : text.data[i] != shape[i])) {
             return refuse(text, i, "its form is wrong", err);

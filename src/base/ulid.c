@@ -31,7 +31,7 @@ void arcp__ulid_next(arcp__ulid_source *source, int64_t wall_ms, char out[ARCP__
     }
     if (wall_ms > source->last_ms) {
         source->last_ms = wall_ms;
-        source->random(source->user, source->tail, sizeof(source->tail));
+        source->random(source->user, source->tail, sizeof source->tail);
         source->tail[0] &= 0x7f; /* room to grow within the millisecond */
     } else {
         int at = 9;
@@ -40,7 +40,7 @@ void arcp__ulid_next(arcp__ulid_source *source, int64_t wall_ms, char out[ARCP__
         }
         if (at < 0) { /* the random part has wrapped around */
             source->last_ms++;
-            source->random(source->user, source->tail, sizeof(source->tail));
+            source->random(source->user, source->tail, sizeof source->tail);
         }
     }
     format(source->last_ms, source->tail, out);

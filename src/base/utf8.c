@@ -8,10 +8,10 @@ size_t arcp__utf8_valid_prefix(arcp_span text)
     size_t at = 0;
     while (at < text.size) {
         uint64_t word = 0;
-        if (text.size - at >= sizeof(word)) {
-            memcpy(&word, bytes + at, sizeof(word));
+        if (text.size - at >= sizeof word) {
+            memcpy(&word, bytes + at, sizeof word);
             if ((word & UINT64_C(0x8080808080808080)) == 0) {
-                at += sizeof(word);
+                at += sizeof word;
                 continue;
             }
         }

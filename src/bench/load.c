@@ -408,7 +408,7 @@ static arcp_status make_sessions(load *l, arcp_error *err)
 {
     const arcp__load_options *options = l->options;
     l->session_count = options->sessions + options->idle;
-    l->sessions = arcp__alloc_array(l->session_count, sizeof(*l->sessions));
+    l->sessions = arcp__alloc_array(l->session_count, sizeof *l->sessions);
     if (l->sessions == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -420,7 +420,7 @@ static arcp_status make_sessions(load *l, arcp_error *err)
         }
         made->job_count = options->in_flight / options->sessions +
                           (i < options->in_flight % options->sessions ? 1 : 0);
-        made->jobs = arcp__alloc_array(made->job_count, sizeof(*made->jobs));
+        made->jobs = arcp__alloc_array(made->job_count, sizeof *made->jobs);
         if (made->jobs == NULL) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }

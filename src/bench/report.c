@@ -14,7 +14,7 @@ bool arcp__samples_add(arcp__samples *samples, int64_t ns)
 {
     if (samples->count == samples->capacity) {
         size_t capacity = samples->capacity * 2 + 1024;
-        int64_t *grown = arcp__realloc_array(samples->ns, capacity, sizeof(*grown));
+        int64_t *grown = arcp__realloc_array(samples->ns, capacity, sizeof *grown);
         if (grown == NULL) {
             return false;
         }
@@ -35,7 +35,7 @@ static int compare(const void *a, const void *b)
 void arcp__samples_sort(arcp__samples *samples)
 {
     if (samples->count > 1) {
-        qsort(samples->ns, samples->count, sizeof(*samples->ns), compare);
+        qsort(samples->ns, samples->count, sizeof *samples->ns, compare);
     }
 }
 
@@ -62,7 +62,7 @@ static const struct percentile {
     unsigned per_mille;
     const char *name;
 } percentiles[] = {{500, "p50"}, {900, "p90"}, {990, "p99"}, {1000, "max"}};
-#define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
+#define PERCENTILES (sizeof percentiles / sizeof percentiles[0])
 
 static double per_second(uint64_t count, int64_t ns)
 {
@@ -87,7 +87,7 @@ static double client_percent(const arcp__load_result *result)
 static void append_grouped(uint64_t value, char room[32])
 {
     char digits[24];
-    int size = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+    int size = snprintf(digits, sizeof digits, "%" PRIu64, value);
     size_t to = 0;
     for (int at = 0; at < size; at++) {
         if (at != 0 && (size - at) % 3 == 0) {
@@ -157,7 +157,7 @@ void arcp__bench_table(const arcp__load_options *options, const arcp__load_resul
 static void write_double(arcp_json_writer *writer, const char *name, double value)
 {
     char text[64];
-    int size = snprintf(text, sizeof(text), "%.3f", value);
+    int size = snprintf(text, sizeof text, "%.3f", value);
     arcp__put_raw(writer, name, arcp_span_make(text, (size_t)size));
 }
 

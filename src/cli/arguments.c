@@ -42,7 +42,7 @@ static bool belongs_to(arcp__option option, arcp__command command)
 
 static arcp_status push(const char ***list, size_t *count, const char *text, arcp_error *err)
 {
-    const char **grown = arcp__realloc_array(*list, *count + 1, sizeof(*grown));
+    const char **grown = arcp__realloc_array(*list, *count + 1, sizeof *grown);
     if (grown == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -80,7 +80,7 @@ static arcp_status unknown_option(const arcp__arguments *arguments, const char *
     char written[64];
     const char *best = "";
     size_t most = 0;
-    size = size < sizeof(written) - 1 ? size : sizeof(written) - 1;
+    size = size < sizeof written - 1 ? size : sizeof written - 1;
     memcpy(written, name, size);
     written[size] = '\0';
     for (int option = 0; option < ARCP__OPTION_COUNT; option++) {

@@ -262,7 +262,7 @@ static arcp_status find_token(const arcp__arguments *arguments, const arcp__conf
     } rows[] = {{&file->profile, first_set(file->profile.url, top_url, NULL)},
                 {&file->top, top_url}};
     const char *kept_for = NULL;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const arcp__config_level *level = rows[row].level;
         if (!has_token(level)) {
             continue;

@@ -68,7 +68,7 @@ int arcp__program_fail(arcp__program *program, const arcp_error *err)
     }
     bool may_hint =
         program->screen.is_terminal && arcp__commands[program->arguments.command].connects;
-    for (size_t row = 0; row < sizeof(hints) / sizeof(hints[0]) && may_hint; row++) {
+    for (size_t row = 0; row < sizeof hints / sizeof hints[0] && may_hint; row++) {
         if (hints[row].status == err->status) {
             arcp__screen_format(&program->screen, "       %s", hints[row].hint);
         }
@@ -250,7 +250,7 @@ static const struct {
 
 int arcp__exit_of_status(arcp_status status)
 {
-    for (size_t row = 0; row < sizeof(exits) / sizeof(exits[0]); row++) {
+    for (size_t row = 0; row < sizeof exits / sizeof exits[0]; row++) {
         if (exits[row].status == status) {
             return exits[row].code;
         }
@@ -297,7 +297,7 @@ int arcp__exit_of_outcome(const arcp_outcome *outcome)
 
 /* In the order of arcp__when. */
 static const char *const whens[] = {"auto", "always", "never"};
-#define WHENS (sizeof(whens) / sizeof(whens[0]))
+#define WHENS (sizeof whens / sizeof whens[0])
 
 /* Handles the options that every command has, then runs the command. */
 static int begin(arcp__program *program, int (*run)(arcp__program *program))

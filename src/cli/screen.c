@@ -81,7 +81,7 @@ void arcp__screen_format(arcp__screen *screen, const char *format, ...)
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     arcp__screen_line(screen, arcp_span_cstr(text));
 }

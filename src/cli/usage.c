@@ -35,7 +35,7 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
         const arcp__option_row *option = &arcp__options[at];
         char piece[160];
         if (option->command == command) {
-            (void)snprintf(piece, sizeof(piece), "[--%s%s%s]%s", option->name,
+            (void)snprintf(piece, sizeof piece, "[--%s%s%s]%s", option->name,
                            option->argument[0] == '\0' ? "" : " ", option->argument,
                            option->repeats ? "..." : "");
             append_piece(out, &column, indent, piece);

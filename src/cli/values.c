@@ -27,7 +27,7 @@ arcp_status arcp__duration_parse(const char *text, int64_t *out_ns, arcp_error *
     arcp_span unit = arcp_span_cstr(text);
     uint64_t value = 0;
     if (arcp__digits_take(&unit, &value) && value <= INT64_MAX) {
-        for (size_t row = 0; row < sizeof(units) / sizeof(units[0]); row++) {
+        for (size_t row = 0; row < sizeof units / sizeof units[0]; row++) {
             int64_t ns = 0;
             if (arcp_span_equal_cstr(unit, units[row].unit) &&
                 !__builtin_mul_overflow((int64_t)value, units[row].ns, &ns)) {

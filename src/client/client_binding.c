@@ -27,7 +27,7 @@ arcp__client_binding arcp__client_bind_by_name(arcp__client_session *session)
 {
     const arcp__client_message *in = &session->in;
     arcp__client_binding binding = {NULL, false};
-    for (size_t at = 0; at < sizeof(in->names) / sizeof(in->names[0]); at++) {
+    for (size_t at = 0; at < sizeof in->names / sizeof in->names[0]; at++) {
         binding.names_request = binding.names_request || in->names[at].size != 0;
         if (binding.request == NULL) {
             binding.request = arcp__client_find_request(session, in->names[at]);
@@ -51,7 +51,7 @@ static arcp__client_request *find_by_trace(const arcp__client_session *session)
     }
     DL_FOREACH (session->requests, request) {
         if (request->kind == ARCP__CLIENT_REQUEST_SUBMIT && request->sends != 0 &&
-            memcmp(request->trace_id, trace, sizeof(trace)) == 0) {
+            memcmp(request->trace_id, trace, sizeof trace) == 0) {
             return request;
         }
     }

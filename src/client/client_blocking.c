@@ -60,7 +60,7 @@ void arcp__client_queue_unread(arcp_client *client, arcp__client_item *item)
         if (job != NULL) {
             DL_APPEND2(job->unread, item, job_prev, job_next);
         }
-        client->unread_bytes += sizeof(*item) + item->size;
+        client->unread_bytes += sizeof *item + item->size;
     }
     if (client->waiting != 0) {
         uv_cond_broadcast(&client->changed);
@@ -74,7 +74,7 @@ static void take_unread(arcp_client *client, arcp__client_item *item)
     if (item->event.job != NULL) {
         DL_DELETE2(item->event.job->unread, item, job_prev, job_next);
     }
-    client->unread_bytes -= sizeof(*item) + item->size;
+    client->unread_bytes -= sizeof *item + item->size;
 }
 
 void arcp__client_drop_unread(arcp_client *client, arcp_job *job)

@@ -19,7 +19,7 @@ static void draw_random(void *user, void *out, size_t size)
 
 arcp_status arcp__client_new(const arcp_client_options *options, arcp_client **out, arcp_error *err)
 {
-    arcp_client *client = arcp__alloc(sizeof(*client));
+    arcp_client *client = arcp__alloc(sizeof *client);
     if (client == NULL) {
         (void)arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         return ARCP_E_NO_MEMORY;

@@ -53,7 +53,7 @@ static const member_row member_rows[] = {
     ROW(RESULT_CHUNK, TEXT, result_chunk.data, "data"),
     ROW(RESULT_CHUNK, TEXT, result_chunk.encoding, "encoding"),
 };
-#define MEMBER_ROWS (sizeof(member_rows) / sizeof(member_rows[0]))
+#define MEMBER_ROWS (sizeof member_rows / sizeof member_rows[0])
 
 /* The largest member of the union, so that all of it is empty. */
 #define EMPTY_BODY                                                                                 \

@@ -17,7 +17,7 @@
 
 arcp_job *arcp__client_job_new(arcp_span id)
 {
-    arcp_job *job = arcp__alloc(sizeof(*job));
+    arcp_job *job = arcp__alloc(sizeof *job);
     if (job == NULL) {
         return NULL;
     }
@@ -208,7 +208,7 @@ bool arcp__removed_jobs_has(const arcp__removed_jobs *removed, arcp_span id)
 static void forget(arcp__client_session *session, arcp_job *job)
 {
     if (session->removed == NULL) {
-        session->removed = arcp__alloc(sizeof(*session->removed));
+        session->removed = arcp__alloc(sizeof *session->removed);
     }
     if (session->removed != NULL) { /* otherwise a late response may look like a new job */
         arcp__removed_jobs_add(session->removed, job->id);
@@ -242,7 +242,7 @@ void arcp__client_session_reap(arcp_job *job)
     }
     job->is_kept = true;
     job->kept_size =
-        sizeof(*job) + job->descriptor.size + job->outcome.payload.size + job->outcome.bytes.size;
+        sizeof *job + job->descriptor.size + job->outcome.payload.size + job->outcome.bytes.size;
     session->kept_bytes += job->kept_size;
     DL_APPEND2(session->kept, job, kept_prev, kept_next);
     while (session->kept != NULL && session->kept_bytes > ARCP__KEPT_BYTES_MAX) {

@@ -36,7 +36,7 @@ static arcp_status check_options(const arcp_client_options *from, arcp_error *er
         {"frame_bytes_max",
          from->frame_bytes_max > UINT32_MAX / 2 ? 0 : (int64_t)from->frame_bytes_max, 1024},
     };
-    for (size_t row = 0; row < sizeof(numbers) / sizeof(numbers[0]); row++) {
+    for (size_t row = 0; row < sizeof numbers / sizeof numbers[0]; row++) {
         if (numbers[row].value < numbers[row].least) {
             return arcp_error_set(err, ARCP_E_USAGE, "option %s is %lld, must be at least %lld",
                                   numbers[row].name, (long long)numbers[row].value,
@@ -71,7 +71,7 @@ arcp_status arcp__client_session_new(const arcp_client_options *given, arcp__ran
     if (status != ARCP_OK) {
         return status;
     }
-    arcp__client_session *session = arcp__alloc(sizeof(*session));
+    arcp__client_session *session = arcp__alloc(sizeof *session);
     if (session == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -269,7 +269,7 @@ static void on_connection_lost(arcp__client_session *session)
     }
     pause_ms = pause_ms > given->backoff_max_ms ? given->backoff_max_ms : pause_ms;
     uint64_t random = 0;
-    session->id_source.random(session->id_source.user, &random, sizeof(random));
+    session->id_source.random(session->id_source.user, &random, sizeof random);
     pause_ms += (int64_t)(random % (uint64_t)(pause_ms / 2 + 1)) - pause_ms / 2;
 
     int64_t next_ns = arcp__client_in_ms(session, pause_ms);
@@ -429,7 +429,7 @@ static int64_t ack_due(const arcp__client_session *session)
 static void acknowledge(arcp__client_session *session, uint64_t event_seq)
 {
     char payload[64];
-    (void)snprintf(payload, sizeof(payload), "{\"last_processed_seq\":%llu}",
+    (void)snprintf(payload, sizeof payload, "{\"last_processed_seq\":%llu}",
                    (unsigned long long)event_seq);
     const arcp__client_envelope ack = {.type = "session.ack", .payload = arcp_span_cstr(payload)};
     if (arcp__client_send(session, ack)) { /* [arcp:6.5-6] */
@@ -480,7 +480,7 @@ int64_t arcp__client_session_deadline(const arcp__client_session *session)
     due = session->wait_until_ns < due ? session->wait_until_ns : due;
     if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
         const int64_t dues[] = {ack_due(session), ping_due(session), lost_due(session)};
-        for (size_t at = 0; at < sizeof(dues) / sizeof(dues[0]); at++) {
+        for (size_t at = 0; at < sizeof dues / sizeof dues[0]; at++) {
             due = dues[at] < due ? dues[at] : due;
         }
     }

@@ -16,7 +16,7 @@
 
 arcp_status arcp__yaml_refuse(const arcp__yaml_reader *r, const char *what, ...)
 {
-    char text[sizeof(r->err->message)];
+    char text[sizeof r->err->message];
     va_list arguments;
     va_start(arguments, what);
     (void)vsnprintf(text, sizeof text, what, arguments);
@@ -37,8 +37,7 @@ arcp__yaml_place arcp__yaml_enter(arcp__yaml_reader *r, const yaml_node_t *node,
     const arcp__yaml_place before = {r->node, strlen(r->path)};
     va_list arguments;
     va_start(arguments, more);
-    (void)vsnprintf(r->path + before.path_size, sizeof(r->path) - before.path_size, more,
-                    arguments);
+    (void)vsnprintf(r->path + before.path_size, sizeof r->path - before.path_size, more, arguments);
     va_end(arguments);
     r->node = node;
     return before;

@@ -84,7 +84,7 @@ static const struct {
 /* Checks the rules for every frame, or those for the type of this frame. */
 static bool check_members(const arcp_json *json, bool of_all, const char **section, arcp_buf *why)
 {
-    for (size_t row = 0; row < sizeof(member_rules) / sizeof(member_rules[0]); row++) {
+    for (size_t row = 0; row < sizeof member_rules / sizeof member_rules[0]; row++) {
         if (of_all
                 ? member_rules[row].type != NULL
                 : member_rules[row].type == NULL || !arcp__frame_is(json, member_rules[row].type)) {

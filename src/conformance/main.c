@@ -81,7 +81,7 @@ static void set_features(suite *s)
 #undef ARCP_FEATURE
     };
     arcp_buf list = arcp_buf_init();
-    for (size_t at = 0; at < sizeof(features) / sizeof(features[0]); at++) {
+    for (size_t at = 0; at < sizeof features / sizeof features[0]; at++) {
         if (strncmp(features[at], "x-", 2) != 0) { /* only features of the draft */
             arcp_buf_append_format(&list, "%s\"%s\"", list.size == 0 ? "[" : ",", features[at]);
         }
@@ -223,7 +223,7 @@ static const char *why_unmet(const suite *s, arcp_span need, char room[96])
         {"other", s->has_other, "needs another principal's token: ARCP_OTHER_TOKEN"},
         {"many", !s->is_stdio, "each connection to a stdio: URL starts a runtime of its own"},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         if (arcp_span_equal_cstr(need, rows[row].need)) {
             return rows[row].is_met ? NULL : rows[row].why;
         }
@@ -254,7 +254,7 @@ static void set_case_variables(suite *s, size_t index)
     char key[80];
     char text[ARCP__TIMESTAMP_SIZE + 8];
     const int64_t now_ns = arcp__now_wall_ns();
-    (void)snprintf(key, sizeof(key), "arcp-conformance-%ld-%" PRId64 "-%zu", (long)getpid(), now_ns,
+    (void)snprintf(key, sizeof key, "arcp-conformance-%ld-%" PRId64 "-%zu", (long)getpid(), now_ns,
                    index);
     arcp__variable_set_text(&s->variables, "key", arcp_span_cstr(key));
     arcp__timestamp_format(now_ns + 2 * HOUR_NS, text);

@@ -21,7 +21,7 @@ static void append_hidden(arcp_buf *out, arcp_span frame)
     size_t at = 0;
     while (at < frame.size) {
         size_t begins = 0; /* size of the name and opening quote of a secret that starts here */
-        for (size_t row = 0; row < sizeof(secrets) / sizeof(secrets[0]) && begins == 0; row++) {
+        for (size_t row = 0; row < sizeof secrets / sizeof secrets[0] && begins == 0; row++) {
             const arcp_span name = arcp_span_cstr(secrets[row]);
             begins = arcp_span_starts_with(arcp_span_from(frame, at), name) ? name.size : 0;
         }

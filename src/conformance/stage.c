@@ -78,7 +78,7 @@ static bool fail_with_error(playing *t, const char *while_what, const arcp_error
 static void set_client_variable(playing *t, const char *prefix, const char *name, arcp_span json)
 {
     char own[ARCP__VARIABLE_NAME_MAX];
-    (void)snprintf(own, sizeof(own), "%s_%s", prefix, name);
+    (void)snprintf(own, sizeof own, "%s_%s", prefix, name);
     arcp__variable_set(&t->story.variables, arcp_span_cstr(own), json);
 }
 
@@ -86,7 +86,7 @@ static void set_client_variable(playing *t, const char *prefix, const char *name
 
 arcp__wire *arcp__wire_new(const char *url, const char *ca_file, uint64_t wait_ms)
 {
-    arcp__wire *wire = arcp__alloc(sizeof(*wire));
+    arcp__wire *wire = arcp__alloc(sizeof *wire);
     if (wire == NULL) {
         return NULL;
     }
@@ -148,7 +148,7 @@ static void wait_for(arcp__wire *wire, bool (*is_done)(const client *c), const c
 static void on_message(void *user, arcp_connection *connection, arcp_span text)
 {
     client *c = user;
-    frame *added = arcp__alloc(sizeof(*added));
+    frame *added = arcp__alloc(sizeof *added);
     if (added != NULL) {
         arcp_buf_append(&added->text, text);
         arcp_buf_append_byte(&added->text, '\0');
@@ -334,7 +334,7 @@ static bool check_frame(playing *t, const char *name, arcp_span text)
         return false;
     }
     if (!had_number && c->rules.has_number) {
-        (void)snprintf(number, sizeof(number), "%" PRIu64, c->rules.before);
+        (void)snprintf(number, sizeof number, "%" PRIu64, c->rules.before);
         set_client_variable(t, "before", name, arcp_span_cstr(number));
     }
     arcp_json_ref session = arcp__frame_member(&story->json, "session_id");
@@ -382,7 +382,7 @@ static const char *text_at(void *user, const char *name, unsigned index)
     char waiting[96];
     arcp_error err = {0};
     (void)index; /* frames that are skipped are removed, so this is always 0 */
-    (void)snprintf(waiting, sizeof(waiting), "waiting for %s", t->story.awaited);
+    (void)snprintf(waiting, sizeof waiting, "waiting for %s", t->story.awaited);
     while (!c->has_frame) {
         if (!c->is_open) {
             (void)arcp__story_fail(&t->story,
@@ -443,7 +443,7 @@ static bool play_left_open(arcp__story *story, char *rest)
 
 /* Macros of cases.story: the draft's message, and the hello that most clients send instead. */
 static const char *const resume_forms[] = {"resume_by_message", "resume_by_hello"};
-#define RESUME_FORMS (sizeof(resume_forms) / sizeof(resume_forms[0]))
+#define RESUME_FORMS (sizeof resume_forms / sizeof resume_forms[0])
 
 /* Tries one form, on a new connection. The next event must have the number after `after`. */
 static bool try_resume(playing *t, const char *name, const char *of, const char *after, size_t form)
@@ -453,8 +453,8 @@ static bool try_resume(playing *t, const char *name, const char *of, const char 
     char lines[96];
     char session_name[] = "$session_?";
     arcp_buf number = arcp_buf_init();
-    session_name[sizeof(session_name) - 2] = of[0];
-    (void)snprintf(lines, sizeof(lines), "connect %s\n%s %s %s %s", name, resume_forms[form], name,
+    session_name[sizeof session_name - 2] = of[0];
+    (void)snprintf(lines, sizeof lines, "connect %s\n%s %s %s %s", name, resume_forms[form], name,
                    of, after);
     const arcp_buf *session = arcp__story_value(story, session_name);
     bool resumed = session != NULL && arcp__story_play(story, arcp_span_cstr(lines)) &&

@@ -32,7 +32,7 @@ static const setting_row rows[] = {
 #undef ARCP_SETTING_NUMBER
 #undef ARCP_SETTING_CHOICE
 };
-#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+#define ROW_COUNT (sizeof rows / sizeof rows[0])
 
 static uint64_t *number_of(arcp_settings *settings, const setting_row *row)
 {

@@ -70,8 +70,8 @@ static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shap
 static bool read_hash(arcp_span hex, uint8_t out[32])
 {
     uint8_t bytes[32];
-    bool is_hash = hex.size == 2 * sizeof(bytes);
-    for (size_t at = 0; is_hash && at < sizeof(bytes); at++) {
+    bool is_hash = hex.size == 2 * sizeof bytes;
+    for (size_t at = 0; is_hash && at < sizeof bytes; at++) {
         const unsigned char digits[2] = {(unsigned char)hex.data[2 * at],
                                          (unsigned char)hex.data[2 * at + 1]};
         const int high = arcp__hex_value(digits[0]);
@@ -81,7 +81,7 @@ static bool read_hash(arcp_span hex, uint8_t out[32])
         bytes[at] = (uint8_t)(high * 16 + low);
     }
     if (is_hash) {
-        memcpy(out, bytes, sizeof(bytes));
+        memcpy(out, bytes, sizeof bytes);
     }
     return is_hash;
 }
@@ -108,12 +108,12 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
             if (row->shape == ARCP__SHAPE_ID && text.size > ARCP__SPAN_ID_MAX) {
                 return false;
             }
-            memcpy(field, &text, sizeof(text));
+            memcpy(field, &text, sizeof text);
         }
         return true;
     case ARCP__FIELD_U64:
         assert(row->shape == ARCP__SHAPE_COUNT || row->shape == ARCP__SHAPE_POSITIVE);
-        memcpy(field, &number, sizeof(number));
+        memcpy(field, &number, sizeof number);
         return true;
     case ARCP__FIELD_BOOL:
         *(bool *)field = arcp_json_is(json, ref, ARCP_JSON_TRUE);
@@ -123,7 +123,7 @@ static bool take(const arcp__decoder *decoder, const arcp__member *row, arcp_jso
             ARCP_OK) {
             return false;
         }
-        memcpy(field, &instant.wall_ns, sizeof(instant.wall_ns));
+        memcpy(field, &instant.wall_ns, sizeof instant.wall_ns);
         return true;
     case ARCP__FIELD_HASH:
         return read_hash(arcp_json_string(json, ref, decoder->scratch), (uint8_t *)field);
@@ -176,7 +176,7 @@ static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const ch
         const bool is_read = !missing && take(decoder, row, ref, field);
         if (row->field == ARCP__FIELD_REF) {
             const arcp_json_ref value = is_read || missing ? ref : ARCP_JSON_ABSENT;
-            memcpy(field, &value, sizeof(value));
+            memcpy(field, &value, sizeof value);
         }
         if (!is_read && (row->required || (!missing && decoder->where != NULL)) &&
             status == ARCP_OK) {
@@ -209,7 +209,7 @@ static bool is_empty(const arcp__member *member, const char *field)
 {
     arcp_span text;
     if (member->field == ARCP__FIELD_SPAN) {
-        memcpy(&text, field, sizeof(text));
+        memcpy(&text, field, sizeof text);
         return text.size == 0;
     }
     size_t zeros = 0;
@@ -230,24 +230,24 @@ static void write_value(arcp_json_writer *writer, arcp__field kind, const char *
     case ARCP__FIELD_REF:
         break;
     case ARCP__FIELD_SPAN:
-        memcpy(&span, field, sizeof(span));
+        memcpy(&span, field, sizeof span);
         arcp_json_write_string(writer, span);
         break;
     case ARCP__FIELD_U64:
-        memcpy(&number, field, sizeof(number));
+        memcpy(&number, field, sizeof number);
         arcp_json_write_u64(writer, number);
         break;
     case ARCP__FIELD_BOOL:
         arcp_json_write_bool(writer, *(const bool *)field);
         break;
     case ARCP__FIELD_INSTANT:
-        memcpy(&wall_ns, field, sizeof(wall_ns));
+        memcpy(&wall_ns, field, sizeof wall_ns);
         arcp__timestamp_format(wall_ns, text);
         arcp_json_write_string(writer, arcp_span_make(text, ARCP__TIMESTAMP_SIZE));
         break;
     case ARCP__FIELD_HASH:
-        arcp__hex_format((const uint8_t *)field, sizeof(text) / 2, text);
-        arcp_json_write_string(writer, arcp_span_make(text, sizeof(text)));
+        arcp__hex_format((const uint8_t *)field, sizeof text / 2, text);
+        arcp_json_write_string(writer, arcp_span_make(text, sizeof text));
         break;
     case ARCP__FIELD_ID:
         arcp_json_write_cstr(writer, field);

@@ -119,7 +119,7 @@ static const char *log_level(arcp_span text)
         {"trace", "debug"}, {"warning", "warn"}, {"err", "error"}, {"critical", "error"},
         {"fatal", "error"}, {"notice", "info"},
     };
-    for (size_t row = 0; row < sizeof(levels) / sizeof(levels[0]); row++) {
+    for (size_t row = 0; row < sizeof levels / sizeof levels[0]; row++) {
         if (strlen(levels[row].written) == text.size &&
             strncasecmp(levels[row].written, text.data, text.size) == 0) {
             return levels[row].level;

@@ -83,7 +83,7 @@ bool arcp__denied_calls_add(arcp__denied_calls *calls, arcp_span call_id)
         return true;
     }
     if (calls->hashes == NULL) {
-        calls->hashes = arcp__alloc_array(ARCP__DENIED_CALLS_MAX, sizeof(*calls->hashes));
+        calls->hashes = arcp__alloc_array(ARCP__DENIED_CALLS_MAX, sizeof *calls->hashes);
         if (calls->hashes == NULL) {
             return false;
         }

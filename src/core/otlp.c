@@ -53,7 +53,7 @@ static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribut
 static void write_instant(arcp_json_writer *writer, const char *name, int64_t wall_ns)
 {
     char digits[24];
-    (void)snprintf(digits, sizeof(digits), "%lld", wall_ns < 0 ? 0LL : (long long)wall_ns);
+    (void)snprintf(digits, sizeof digits, "%lld", wall_ns < 0 ? 0LL : (long long)wall_ns);
     arcp__put_string(writer, name, arcp_span_cstr(digits));
 }
 

@@ -70,7 +70,7 @@ static inline arcp__scan_bytes is_odd(arcp__scan_bytes bytes, arcp__scan_bytes b
  * others. */
 bool arcp__target_url_is_plain(arcp_span target)
 {
-    size_t host = sizeof("https://") - 1;
+    size_t host = sizeof "https://" - 1;
     if (!arcp_span_starts_with(target, ARCP_SPAN_LITERAL("https://"))) {
         size_t end = 0;
         while (end < target.size && ((target.data[end] >= 'a' && target.data[end] <= 'z') ||

@@ -18,7 +18,7 @@ static const message_row message_rows[ARCP_MESSAGE_COUNT] = {
 
 static bool is_vendor(arcp_span text)
 {
-    static const arcp_span prefix = {"x-vendor.", sizeof("x-vendor.") - 1};
+    static const arcp_span prefix = {"x-vendor.", sizeof "x-vendor." - 1};
     return arcp_span_starts_with(text, prefix) && text.size > prefix.size;
 }
 

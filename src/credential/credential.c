@@ -102,7 +102,7 @@ static void revoke(arcp__credentials *credentials, arcp__credential *credential)
     const bool is_ours = options->terms != NULL &&
                          arcp_span_equal_cstr(credential->provisioner, options->provisioner);
     if (!is_ours) {
-        (void)snprintf(credential->last_error, sizeof(credential->last_error),
+        (void)snprintf(credential->last_error, sizeof credential->last_error,
                        "it was issued by the provisioner \"%s\", which is not configured",
                        credential->provisioner.size == 0 ? "" : credential->provisioner.data);
         credential->attempts += credential->attempts == 0 ? 1 : 0;
@@ -172,7 +172,7 @@ static void revoke_answered(arcp__credentials *credentials, arcp__credential *cr
     } else {
         /* [arcp:9.8.2-5] */
         credential->attempts++;
-        (void)snprintf(credential->last_error, sizeof(credential->last_error), "%s",
+        (void)snprintf(credential->last_error, sizeof credential->last_error, "%s",
                        result->message == NULL ? "the provisioner gave no reason"
                                                : result->message);
         arcp__effect_log(credentials->log, ARCP__LOG_WARN,
@@ -278,7 +278,7 @@ static bool is_new(const arcp__credentials *credentials, const arcp__credential 
 {
     for (const arcp__credential *at = credentials->all; at != NULL; at = at->hh.next) {
         if (at != credential && at->has_fingerprint &&
-            memcmp(at->fingerprint, credential->fingerprint, sizeof(at->fingerprint)) == 0) {
+            memcmp(at->fingerprint, credential->fingerprint, sizeof at->fingerprint) == 0) {
             return false;
         }
     }

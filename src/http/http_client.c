@@ -257,7 +257,7 @@ static bool set_up(transfer *t)
 arcp_status arcp__http_client_send(arcp__http_client *client, arcp__http_message *message,
                                    arcp_error *err)
 {
-    transfer *added = arcp__alloc(sizeof(*added));
+    transfer *added = arcp__alloc(sizeof *added);
     if (added == NULL) {
         arcp__http_message_fini(message);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -304,7 +304,7 @@ void arcp__http_client_free(arcp__http_client *client)
 arcp_status arcp__http_client_new(const arcp__http_client_options *options, arcp__http_client **out,
                                   arcp_error *err)
 {
-    arcp__http_client *client = arcp__alloc(sizeof(*client));
+    arcp__http_client *client = arcp__alloc(sizeof *client);
     if (client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         arcp__free(client);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

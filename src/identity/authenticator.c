@@ -58,7 +58,7 @@ struct arcp__authenticator {
 arcp__authenticator *arcp__authenticator_new(const arcp__authenticator_owner *owner,
                                              size_t questions_max)
 {
-    arcp__authenticator *authenticator = arcp__alloc(sizeof(*authenticator));
+    arcp__authenticator *authenticator = arcp__alloc(sizeof *authenticator);
     if (authenticator != NULL) {
         authenticator->owner = *owner;
         authenticator->open_max = questions_max;
@@ -80,7 +80,7 @@ static void authenticator_unref(arcp__authenticator *authenticator)
 
 static arcp_token_question *question_new(arcp_span token, int64_t wall_ns)
 {
-    arcp_token_question *question = arcp__alloc(sizeof(*question));
+    arcp_token_question *question = arcp__alloc(sizeof *question);
     if (question != NULL) {
         question->status = ARCP_E_UNAUTHENTICATED;
         question->wall_ns = wall_ns;
@@ -212,7 +212,7 @@ arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
         }
     }
     for (size_t at = 0; at < count; at++) {
-        entry *added = failed ? NULL : arcp__alloc(sizeof(*added));
+        entry *added = failed ? NULL : arcp__alloc(sizeof *added);
         if (added == NULL) {
             failed = true;
             arcp_token_verifier_free(verifiers[at]);
@@ -274,7 +274,7 @@ void arcp__authenticator_ask(arcp__authenticator *authenticator, uint64_t auth_i
         return;
     }
     question->auth_id = auth_id;
-    (void)snprintf(question->peer, sizeof(question->peer), "%s", peer);
+    (void)snprintf(question->peer, sizeof question->peer, "%s", peer);
     question->authenticator = authenticator;
     (void)atomic_fetch_add(&authenticator->refs, 1);
     authenticator->open++;

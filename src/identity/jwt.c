@@ -119,7 +119,7 @@ static bool is_token_type(const arcp_json *json, arcp_json_ref type)
     char text[32] = {0};
     arcp_span raw = arcp_json_raw(json, type);
     if (!arcp_json_is(json, type, ARCP_JSON_STRING) || raw.size < 2 ||
-        raw.size - 2 >= sizeof(text)) {
+        raw.size - 2 >= sizeof text) {
         return false;
     }
     memcpy(text, raw.data + 1, raw.size - 2);
@@ -340,7 +340,7 @@ arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *given, arcp_toke
     }
     static const arcp_token_verifier_ops ops = {
         .struct_size = sizeof ops, .name = "jwt", .ask = ask, .free = free_jwt};
-    jwt_verifier *verifier = arcp__alloc(sizeof(*verifier));
+    jwt_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -28,7 +28,7 @@ struct arcp__jwt_key {
 };
 
 static const char *const names[] = {"HS256", "RS256", "ES256"};
-#define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+#define NAME_COUNT (sizeof names / sizeof names[0])
 
 void arcp__jwt_key_free(arcp__jwt_key *key)
 {
@@ -108,7 +108,7 @@ static arcp_status take_public(arcp__jwt_key *key, arcp_span bytes, arcp_error *
     }
     char group[64] = {0};
     if (EVP_PKEY_get_base_id(found) != EVP_PKEY_EC ||
-        EVP_PKEY_get_group_name(found, group, sizeof(group), NULL) != 1 ||
+        EVP_PKEY_get_group_name(found, group, sizeof group, NULL) != 1 ||
         strcmp(group, "prime256v1") != 0) {
         ERR_clear_error();
         return arcp_error_set(err, ARCP_E_USAGE,
@@ -127,7 +127,7 @@ arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes, arc
         return arcp_error_set(err, ARCP_E_USAGE, "the key has more than %u bytes",
                               KEY_FILE_BYTES_MAX);
     }
-    arcp__jwt_key *key = arcp__alloc(sizeof(*key));
+    arcp__jwt_key *key = arcp__alloc(sizeof *key);
     if (key == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -231,6 +231,6 @@ bool arcp__jwt_key_verify(const arcp__jwt_key *key, arcp_span text, arcp_span si
     }
     bool is_same =
         arcp_bytes_equal_constant_time(arcp_span_make((const char *)mac, size), signature);
-    arcp_wipe(mac, sizeof(mac));
+    arcp_wipe(mac, sizeof mac);
     return is_same;
 }

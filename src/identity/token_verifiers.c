@@ -41,8 +41,8 @@ static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
     (void)SHA256((const unsigned char *)token.data, token.size, hash);
     for (size_t at = 0; at < table->count; at++) {
         if (arcp_bytes_equal_constant_time(
-                arcp_span_make((const char *)hash, sizeof(hash)),
-                arcp_span_make((const char *)table->rows[at].hash, sizeof(hash)))) {
+                arcp_span_make((const char *)hash, sizeof hash),
+                arcp_span_make((const char *)table->rows[at].hash, sizeof hash))) {
             found = &table->rows[at];
         }
     }
@@ -74,7 +74,7 @@ static const arcp_token_verifier_ops table_ops = {.struct_size = sizeof(arcp_tok
 
 static table_verifier *table_new(void)
 {
-    table_verifier *table = arcp__alloc(sizeof(*table));
+    table_verifier *table = arcp__alloc(sizeof *table);
     if (table != NULL) {
         table->base.ops = &table_ops;
         table->token_bytes_min = SIZE_MAX;
@@ -90,7 +90,7 @@ static arcp_status add_row(table_verifier *table, arcp_span token, arcp_span pri
                               "a token and a principal of 1 to %u bytes are needed",
                               ARCP_PRINCIPAL_BYTES_MAX);
     }
-    table_row *rows = arcp__realloc_array(table->rows, table->count + 1, sizeof(*rows));
+    table_row *rows = arcp__realloc_array(table->rows, table->count + 1, sizeof *rows);
     if (rows == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -228,10 +228,9 @@ static void ask_anonymous(arcp_token_verifier *base, arcp_token_question *questi
     arcp_buf name = arcp_buf_init();
     unsigned char bytes[16];
     (void)base;
-    arcp__random(bytes, sizeof(bytes));
+    arcp__random(bytes, sizeof bytes);
     arcp_buf_append_cstr(&name, "anonymous-");
-    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
-                        &name);
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL, &name);
     if (!name.failed) {
         answer.status = ARCP_OK;
         answer.principal = arcp_buf_span(&name);
@@ -255,7 +254,7 @@ arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_er
                                                 .name = "anonymous",
                                                 .ask = ask_anonymous,
                                                 .free = free_anonymous};
-    arcp_token_verifier *verifier = arcp__alloc(sizeof(*verifier));
+    arcp_token_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -295,7 +294,7 @@ arcp_status arcp_token_verifier_new_callback(void (*ask_fn)(void *user,
 {
     static const arcp_token_verifier_ops ops = {
         .struct_size = sizeof ops, .name = "callback", .ask = ask_callback, .free = free_callback};
-    callback_verifier *verifier = arcp__alloc(sizeof(*verifier));
+    callback_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -12,7 +12,7 @@
 static arcp__admission *admission_new(arcp__jobs *jobs, const arcp__job_order *order,
                                       arcp_buf *notes)
 {
-    arcp__admission *admission = arcp__alloc(sizeof(*admission));
+    arcp__admission *admission = arcp__alloc(sizeof *admission);
     if (admission == NULL) {
         arcp__context_no_memory(jobs->context);
         return NULL;

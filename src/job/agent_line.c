@@ -307,7 +307,7 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
     if (!known) {
         char message[128];
         arcp_span shown = arcp_span_first(payload.code, 64);
-        (void)snprintf(message, sizeof(message),
+        (void)snprintf(message, sizeof message,
                        "the agent's error code \"%.*s\" is not one of the draft's", (int)shown.size,
                        shown.data);
         arcp__job_log(jobs, ARCP__LOG_WARN, job, message);
@@ -357,7 +357,7 @@ const char *arcp__agent_line_type(size_t i, const arcp__members **members)
 /* Unknown types are ignored, both ways. */
 static void dispatch(arcp__jobs *jobs, arcp__job *job, line *in)
 {
-    for (size_t at = 0; at < sizeof(lines) / sizeof(lines[0]); at++) {
+    for (size_t at = 0; at < sizeof lines / sizeof lines[0]; at++) {
         if (!arcp_span_equal_cstr(in->type, lines[at].type)) {
             continue;
         }

@@ -33,7 +33,7 @@ arcp__principal *arcp__principal_get(arcp__jobs *jobs, arcp_span name)
         unlist(jobs, principal);
         return principal;
     }
-    principal = arcp__alloc(sizeof(*principal));
+    principal = arcp__alloc(sizeof *principal);
     if (principal == NULL) {
         arcp__context_no_memory(jobs->context);
         return NULL;
@@ -151,7 +151,7 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
         close_holes(principal);
     }
     arcp__job **grown = arcp__make_room(principal->jobs, principal->job_count,
-                                        &principal->job_capacity, sizeof(*grown));
+                                        &principal->job_capacity, sizeof *grown);
     if (grown == NULL) {
         return false;
     }
@@ -161,7 +161,7 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
     size_t at = principal->job_count++;
     bool is_newest = strcmp(principal->newest_job, job->id) < 0;
     if (is_newest) {
-        memcpy(principal->newest_job, job->id, sizeof(job->id));
+        memcpy(principal->newest_job, job->id, sizeof job->id);
     }
     while (!is_newest && at > principal->job_first &&
            (principal->jobs[at - 1] == NULL || strcmp(principal->jobs[at - 1]->id, job->id) > 0)) {

@@ -17,8 +17,8 @@ void arcp__job_format_head(arcp__job *job)
                                 ARCP_SPAN_LITERAL("\",\"payload\":")};
     arcp__job_live *live = job->live;
     live->head_size = 0;
-    for (size_t at = 0; at < sizeof(pieces) / sizeof(pieces[0]); at++) {
-        assert(pieces[at].size <= sizeof(live->head) - live->head_size);
+    for (size_t at = 0; at < sizeof pieces / sizeof pieces[0]; at++) {
+        assert(pieces[at].size <= sizeof live->head - live->head_size);
         memcpy(live->head + live->head_size, pieces[at].data, pieces[at].size);
         live->head_size += pieces[at].size;
     }
@@ -60,12 +60,12 @@ void arcp__job_unpin(arcp__job *job)
 
 arcp__job *arcp__job_new(arcp__jobs *jobs, arcp__principal *principal, arcp_span id)
 {
-    arcp__job *job = arcp__alloc(sizeof(*job));
+    arcp__job *job = arcp__alloc(sizeof *job);
     if (job == NULL) {
         arcp__context_no_memory(jobs->context);
         return NULL;
     }
-    job->live = arcp__alloc(sizeof(*job->live));
+    job->live = arcp__alloc(sizeof *job->live);
     job->principal = principal;
     job->pins = 1; /* the table's pin */
     if (id.size != 0) {
@@ -316,7 +316,7 @@ void arcp__job_note_owner_run(arcp__jobs *jobs, arcp__job *job, uint64_t job_fir
     }
     if (job->owner_run_count == job->owner_run_capacity) {
         size_t capacity = job->owner_run_capacity == 0 ? 1 : job->owner_run_capacity * 2;
-        arcp__owner_run *runs = arcp__realloc_array(job->owner_runs, capacity, sizeof(*runs));
+        arcp__owner_run *runs = arcp__realloc_array(job->owner_runs, capacity, sizeof *runs);
         if (runs == NULL) {
             arcp__context_no_memory(jobs->context);
             return;

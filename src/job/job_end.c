@@ -30,7 +30,7 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     arcp__put_cstr(&writer, "job_id", child->id);
     static const char *const copied[] = {"final_status", "result", "result_id", "result_size",
                                          "summary"};
-    for (size_t at = 0; at < sizeof(copied) / sizeof(copied[0]); at++) {
+    for (size_t at = 0; at < sizeof copied / sizeof copied[0]; at++) {
         arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[at]));
         if (ref != ARCP_JSON_ABSENT) {
             arcp__put_raw(&writer, copied[at], arcp_json_raw(&json, ref));
@@ -39,7 +39,7 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     if (arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("code")) != ARCP_JSON_ABSENT) {
         static const char *const members[] = {"code", "message", "retryable", "details"};
         arcp__put_object(&writer, "error");
-        for (size_t at = 0; at < sizeof(members) / sizeof(members[0]); at++) {
+        for (size_t at = 0; at < sizeof members / sizeof members[0]; at++) {
             arcp_json_ref ref =
                 arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[at]));
             if (ref != ARCP_JSON_ABSENT) {
@@ -379,9 +379,8 @@ void arcp__jobs_end_over_limit(arcp__jobs *jobs)
         if (job->principal != NULL) { /* else it was removed meanwhile */
             char message[96];
             char details[64];
-            (void)snprintf(message, sizeof(message), "the job's output exceeds %s",
-                           job->over_limit);
-            (void)snprintf(details, sizeof(details), "{\"limit\":\"%s\"}", job->over_limit);
+            (void)snprintf(message, sizeof message, "the job's output exceeds %s", job->over_limit);
+            (void)snprintf(details, sizeof details, "{\"limit\":\"%s\"}", job->over_limit);
             arcp__job_fail(jobs, job, ARCP_E_INTERNAL_ERROR, arcp_span_cstr(message), true,
                            arcp_span_cstr(details));
         }

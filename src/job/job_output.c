@@ -203,10 +203,10 @@ static void fail_exit(arcp__jobs *jobs, arcp__job *job, const arcp__agent_exit *
     }
     arcp_json_end_object(&writer);
     if (!exit->by_signal && exit->code == 0) {
-        (void)snprintf(message, sizeof(message),
+        (void)snprintf(message, sizeof message,
                        "the agent ended without a result after a line that is not valid JSON");
     } else {
-        (void)snprintf(message, sizeof(message), "the agent ended with %s %d",
+        (void)snprintf(message, sizeof message, "the agent ended with %s %d",
                        exit->by_signal ? "signal" : "exit status", exit->code);
     }
     if (!job->cancelling) { /* a cancelled agent may exit with any status */

@@ -108,7 +108,7 @@ void arcp__job_emit_event(arcp__jobs *jobs, arcp__job *job, arcp_feature feature
         ARCP_SPAN_LITERAL("{\"kind\":\""), kind_text, arcp_span_make(ts, 8 + ARCP__TIMESTAMP_SIZE),
         ARCP_SPAN_LITERAL("\",\"body\":"), body,      ARCP_SPAN_LITERAL("}"),
     };
-    (void)emit(jobs, job, "job.event", feature, pieces, sizeof(pieces) / sizeof(pieces[0]), true);
+    (void)emit(jobs, job, "job.event", feature, pieces, sizeof pieces / sizeof pieces[0], true);
 }
 
 /* [arcp:8.1-1] */

@@ -60,11 +60,11 @@ static const arcp__members accepted_members = ARCP__MEMBERS(accepted_rows);
 
 /* ---- spending ---- */
 
-static arcp_span spent_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)])
+static arcp_span spent_key(const arcp__job *job, char out[ARCP__ID_SIZE + sizeof SPENT_SUFFIX])
 {
     const size_t size = strlen(job->id);
     memcpy(out, job->id, size);
-    memcpy(out + size, SPENT_SUFFIX, sizeof(SPENT_SUFFIX));
+    memcpy(out + size, SPENT_SUFFIX, sizeof SPENT_SUFFIX);
     return arcp_span_cstr(out);
 }
 
@@ -127,7 +127,7 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
 void arcp__budget_delete_row(arcp__jobs *jobs, const arcp__job *job)
 {
     if (job->has_spent_row) {
-        char key[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)];
+        char key[ARCP__ID_SIZE + sizeof SPENT_SUFFIX];
         arcp__batch_delete(jobs->log, ARCP_STORE_JOBS, spent_key(job, key));
     }
 }
@@ -197,7 +197,7 @@ void arcp__jobs_store_due(arcp__jobs *jobs)
         if (is_written && job->row_due == ARCP__ROW_WHOLE) {
             arcp__job_store(jobs, job);
         } else if (is_written) {
-            char key[ARCP__ID_SIZE + sizeof(SPENT_SUFFIX)];
+            char key[ARCP__ID_SIZE + sizeof SPENT_SUFFIX];
             arcp_buf row = arcp__context_take_buf(jobs->context);
             arcp_json_writer writer = arcp__put_begin(&row);
             write_spent(job, &writer);
@@ -328,7 +328,7 @@ static arcp_status restore_job(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 arcp_status arcp__job_restore_row(arcp__jobs *jobs, arcp_span key, arcp_error *err)
 {
     const arcp_json *json = &jobs->context->json;
-    const size_t size = sizeof(SPENT_SUFFIX) - 1;
+    const size_t size = sizeof SPENT_SUFFIX - 1;
     if (key.size <= size ||
         !arcp_span_equal_cstr(arcp_span_from(key, key.size - size), SPENT_SUFFIX)) {
         return restore_job(jobs, key, err);

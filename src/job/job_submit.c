@@ -97,7 +97,7 @@ static bool copy_order(const arcp__jobs *jobs, const arcp__job_order *order, arc
     memcpy(job->trace_id, order->trace_id.data, ARCP__TRACE_ID_SIZE);
     live->trace = *order->trace;
     if (order->parent != NULL) {
-        memcpy(job->parent_id, order->parent->id, sizeof(job->parent_id));
+        memcpy(job->parent_id, order->parent->id, sizeof job->parent_id);
         job->depth = order->parent->depth + 1;
     }
     if (!copy_any(&job->agent_text, arcp_span_cstr(order->agent->text)) ||

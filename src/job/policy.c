@@ -17,7 +17,7 @@ struct arcp__policy_row {
 arcp_status arcp__policy_add(arcp__jobs *jobs, const arcp__policy *policy, arcp_error *err)
 {
     arcp__policy_row *rows =
-        arcp__realloc_array(jobs->policies, jobs->policy_count + 1, sizeof(*rows));
+        arcp__realloc_array(jobs->policies, jobs->policy_count + 1, sizeof *rows);
     if (rows != NULL) {
         jobs->policies = rows;
     }
@@ -131,7 +131,7 @@ static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
                                arcp_error *err)
 {
     const arcp_submit_request request = {
-        .struct_size = sizeof(request),
+        .struct_size = sizeof request,
         .principal = arcp_span_cstr(order->principal->name),
         .agent = arcp_span_cstr(order->agent->text),
         .input = order->input,

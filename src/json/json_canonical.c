@@ -210,7 +210,7 @@ static void sort_names(form *f, size_t base)
     }
     uint32_t *names = f->names + base;
     if (count > INSERTION_MAX) {
-        qsort_r(names, count, sizeof(*names), by_name, f);
+        qsort_r(names, count, sizeof *names, by_name, f);
         return;
     }
     for (size_t at = 1; at < count; at++) {
@@ -227,13 +227,13 @@ static bool push_name(form *f, uint32_t name)
 {
     if (f->count == f->capacity) {
         size_t capacity = f->capacity * 2;
-        uint32_t *names = arcp__realloc_array(f->owned, capacity, sizeof(*names));
+        uint32_t *names = arcp__realloc_array(f->owned, capacity, sizeof *names);
         if (names == NULL) {
             f->out->failed = true;
             return false;
         }
         if (f->owned == NULL) {
-            memcpy(names, f->few, sizeof(f->few));
+            memcpy(names, f->few, sizeof f->few);
         }
         f->names = f->owned = names;
         f->capacity = capacity;
@@ -330,7 +330,7 @@ arcp_status arcp_json_canonical(const arcp_json *json, arcp_json_ref ref, arcp_b
                                 arcp_error *err)
 {
     size_t start = out->size;
-    form f = {.json = json, .out = out, .capacity = sizeof(f.few) / sizeof(f.few[0])};
+    form f = {.json = json, .out = out, .capacity = sizeof f.few / sizeof f.few[0]};
     f.names = f.few;
     if (ref == ARCP_JSON_ABSENT) {
         arcp_buf_append_cstr(out, "null");

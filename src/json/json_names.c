@@ -52,8 +52,8 @@ static uint64_t fingerprint(const arcp_json *json, const arcp__json_node *name)
     uint64_t word = 0;
     const char *inside = json->text.data + name->start + 1;
     size_t size = name->size - 2;
-    if (size >= sizeof(word)) {
-        memcpy(&word, inside, sizeof(word));
+    if (size >= sizeof word) {
+        memcpy(&word, inside, sizeof word);
     } else if (size >= 4) {
         uint32_t halves[2];
         memcpy(&halves[0], inside, 4);
@@ -96,14 +96,14 @@ static arcp_status check_large(arcp_json *json, uint32_t object, uint32_t member
         capacity *= 2;
     }
     if (table == NULL) {
-        table = json->workspace = arcp__alloc(sizeof(*table));
+        table = json->workspace = arcp__alloc(sizeof *table);
     }
     if (table != NULL && table->capacity < capacity && capacity <= UINT32_MAX) {
         arcp__free(table->slots);
-        table->slots = arcp__alloc_array((size_t)capacity, sizeof(*table->slots));
+        table->slots = arcp__alloc_array((size_t)capacity, sizeof *table->slots);
         table->capacity = table->slots == NULL ? 0 : (uint32_t)capacity;
     } else if (table != NULL && table->capacity >= capacity) {
-        memset(table->slots, 0, (size_t)capacity * sizeof(*table->slots));
+        memset(table->slots, 0, (size_t)capacity * sizeof *table->slots);
     }
     if (table == NULL || table->capacity < capacity) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -69,7 +69,7 @@ static __attribute__((cold, noinline)) bool grow(scan *s)
     uint32_t capacity = json->capacity == 0 ? 64 : json->capacity;
     arcp__json_node *nodes = NULL;
     if (json->capacity == 0 || !__builtin_mul_overflow(capacity, 2, &capacity)) {
-        nodes = arcp__realloc_array(json->nodes, capacity, sizeof(*nodes));
+        nodes = arcp__realloc_array(json->nodes, capacity, sizeof *nodes);
     }
     if (nodes == NULL) {
         s->status = arcp_error_set(s->err, ARCP_E_NO_MEMORY, "out of memory");
@@ -260,7 +260,7 @@ static const unsigned char *scan_word(scan *s, const unsigned char *at)
         arcp_json_type type;
     } words[] = {
         {"null", 4, ARCP_JSON_NULL}, {"true", 4, ARCP_JSON_TRUE}, {"false", 5, ARCP_JSON_FALSE}};
-    for (size_t row = 0; row < sizeof(words) / sizeof(words[0]); row++) {
+    for (size_t row = 0; row < sizeof words / sizeof words[0]; row++) {
         if ((size_t)(s->end - at) >= words[row].size &&
             memcmp(at, words[row].word, words[row].size) == 0) {
             return add_node(s, words[row].type, 0, at, at + words[row].size);

@@ -13,7 +13,7 @@
 void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage stage)
 {
     arcp__launch_failure failure = {(int)stage, errno};
-    ssize_t written = write(child->error_fd, &failure, sizeof(failure));
+    ssize_t written = write(child->error_fd, &failure, sizeof failure);
     (void)written;
     _exit(127);
 }

@@ -176,10 +176,9 @@ static bool read_failure(int fd, int timeout_ms, arcp__launch_failure *out)
     }
     ssize_t size;
     do {
-        size = read(fd, out, sizeof(*out));
+        size = read(fd, out, sizeof *out);
     } while (size < 0 && errno == EINTR);
-    return size == (ssize_t)sizeof(*out) && out->stage >= 0 &&
-           out->stage < ARCP__LAUNCH_STAGE_COUNT;
+    return size == (ssize_t)sizeof *out && out->stage >= 0 && out->stage < ARCP__LAUNCH_STAGE_COUNT;
 }
 
 static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_failure *failure,
@@ -239,7 +238,7 @@ static arcp_status start(arcp_launcher *launcher, const arcp_launch_spec *spec, 
 {
     direct_launcher *direct = (direct_launcher *)launcher;
     arcp__launch_plan plan;
-    direct_process *process = arcp__alloc(sizeof(*process));
+    direct_process *process = arcp__alloc(sizeof *process);
     if (process == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
@@ -281,7 +280,7 @@ arcp_status arcp_launcher_new_direct(const arcp_direct_launcher_options *given, 
     if (status != ARCP_OK) {
         return status;
     }
-    direct_launcher *direct = arcp__alloc(sizeof(*direct));
+    direct_launcher *direct = arcp__alloc(sizeof *direct);
     const char *helper = options.helper;
     if (direct != NULL && helper != NULL) {
         direct->helper = arcp__copy_cstr(helper, strlen(helper));

@@ -35,10 +35,10 @@ arcp_status arcp__launch_limit_parse(const char *name, const char *value, arcp_l
                                      arcp_error *err)
 {
     size_t row = 0;
-    while (row < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[row].name, name) != 0) {
+    while (row < sizeof rows / sizeof rows[0] && strcmp(rows[row].name, name) != 0) {
         row++;
     }
-    if (row == sizeof(rows) / sizeof(rows[0])) {
+    if (row == sizeof rows / sizeof rows[0]) {
         return arcp_error_set(err, ARCP_E_USAGE,
                               "unknown resource limit \"%s\": must be as, core, cpu, data, fsize, "
                               "nofile, nproc, stack, or another of setrlimit(2)",

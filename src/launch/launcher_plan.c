@@ -46,13 +46,13 @@ static arcp_status find_program(arcp__launch_plan *plan, const char *const *argv
     }
     if (strchr(name, '/') != NULL) {
         const bool is_relative = name[0] != '/';
-        if (is_relative && getcwd(here, sizeof(here)) == NULL) {
+        if (is_relative && getcwd(here, sizeof here) == NULL) {
             return arcp_error_set(err, ARCP_E_IO, "cannot get the current directory: %s",
                                   strerror(errno));
         }
-        int written = snprintf(plan->program, sizeof(plan->program), "%s%s%s", here,
+        int written = snprintf(plan->program, sizeof plan->program, "%s%s%s", here,
                                is_relative ? "/" : "", name);
-        return written > 0 && (size_t)written < sizeof(plan->program)
+        return written > 0 && (size_t)written < sizeof plan->program
                    ? ARCP_OK
                    : arcp_error_set(err, ARCP_E_USAGE, "the program's path is too long: %s", name);
     }
@@ -63,8 +63,8 @@ static arcp_status find_program(arcp__launch_plan *plan, const char *const *argv
     while (*path != '\0') {
         size_t size = strcspn(path, ":");
         int written =
-            snprintf(plan->program, sizeof(plan->program), "%.*s/%s", (int)size, path, name);
-        if (path[0] == '/' && written > 0 && (size_t)written < sizeof(plan->program) &&
+            snprintf(plan->program, sizeof plan->program, "%.*s/%s", (int)size, path, name);
+        if (path[0] == '/' && written > 0 && (size_t)written < sizeof plan->program &&
             is_program(plan->program)) {
             return ARCP_OK;
         }
@@ -80,7 +80,7 @@ static arcp_status find_user(arcp__launch_plan *plan, const char *user, arcp_err
     char buffer[16384];
     struct passwd entry;
     struct passwd *found = NULL;
-    int number = getpwnam_r(user, &entry, buffer, sizeof(buffer), &found);
+    int number = getpwnam_r(user, &entry, buffer, sizeof buffer, &found);
     if (number != 0) {
         return arcp_error_set(err, ARCP_E_IO, "the user \"%s\" cannot be looked up: %s", user,
                               strerror(number));
@@ -154,8 +154,8 @@ static arcp_status write_orders(arcp__launch_plan *plan, arcp_error *err)
     }
     append_text(&texts, child->cwd == NULL ? "" : child->cwd);
     append_text(&texts, child->program);
-    memset(&orders, 0, sizeof(orders)); /* including padding */
-    orders.struct_size = sizeof(orders);
+    memset(&orders, 0, sizeof orders); /* including padding */
+    orders.struct_size = sizeof orders;
     orders.argc = append_texts(&texts, child->argv);
     orders.env_count = append_texts(&texts, child->env);
     orders.parent = child->parent;
@@ -163,9 +163,9 @@ static arcp_status write_orders(arcp__launch_plan *plan, arcp_error *err)
     orders.gid = child->gid;
     orders.group_count = (uint32_t)child->group_count;
     orders.limit_count = child->limit_count;
-    memcpy(orders.groups, child->groups, child->group_count * sizeof(*child->groups));
+    memcpy(orders.groups, child->groups, child->group_count * sizeof *child->groups);
     if (child->limit_count != 0) {
-        memcpy(orders.limits, child->limits, child->limit_count * sizeof(*child->limits));
+        memcpy(orders.limits, child->limits, child->limit_count * sizeof *child->limits);
     }
     arcp_status status = ARCP_OK;
     plan->orders_fd = memfd_create("orders", MFD_CLOEXEC);

@@ -17,7 +17,7 @@
 static int open_of(pid_t pid, const char *name)
 {
     char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -68,7 +68,7 @@ bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out)
     if (fd < 0) {
         return false;
     }
-    ssize_t size = read_some(fd, text, sizeof(text) - 1);
+    ssize_t size = read_some(fd, text, sizeof text - 1);
     (void)close(fd);
     if (size <= 0) {
         return false;
@@ -105,7 +105,7 @@ void arcp__proc_each_child(arcp__proc_fn each, void *user)
 {
     const pid_t parent = getpid();
     char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)parent);
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)parent);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         for_each_process(parent, each, user); /* the kernel does not have this list */
@@ -130,10 +130,10 @@ bool arcp__proc_variable(pid_t pid, const char *name, char *out, size_t size)
     const size_t name_size = strlen(name);
     bool found = false;
     int fd = open_of(pid, "environ");
-    ssize_t got = fd < 0 ? 0 : read_some(fd, chunk, sizeof(chunk));
+    ssize_t got = fd < 0 ? 0 : read_some(fd, chunk, sizeof chunk);
     while (got > 0 && text.size < ENVIRON_BYTES_MAX) {
         arcp_buf_append(&text, arcp_span_make(chunk, (size_t)got));
-        got = read_some(fd, chunk, sizeof(chunk));
+        got = read_some(fd, chunk, sizeof chunk);
     }
     arcp__close(fd);
     arcp_buf_append_byte(&text, '\0');
@@ -154,8 +154,8 @@ bool arcp__proc_is_inside(pid_t pid, arcp_span directory)
 {
     char path[64];
     char target[4096];
-    (void)snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
-    ssize_t size = readlink(path, target, sizeof(target));
+    (void)snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    ssize_t size = readlink(path, target, sizeof target);
     arcp_span cwd = arcp_span_make(target, size < 0 ? 0 : (size_t)size);
     return directory.size != 0 && arcp_span_starts_with(cwd, directory) &&
            (cwd.size == directory.size || cwd.data[directory.size] == '/' ||

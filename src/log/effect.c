@@ -97,7 +97,7 @@ void arcp__effect_log(arcp__log *log, arcp__log_level level, const char *format,
     }
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
+    (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     arcp__effect_log_fields(log, level, line, &(arcp_buf){0});
 }

@@ -15,8 +15,8 @@ arcp__stream *arcp__stream_new(arcp__log *log, const char *prefix, arcp_span id)
 {
     const size_t prefix_size = strlen(prefix);
     arcp__stream *stream = NULL;
-    if (prefix_size + id.size < sizeof(stream->key)) {
-        stream = arcp__alloc(sizeof(*stream));
+    if (prefix_size + id.size < sizeof stream->key) {
+        stream = arcp__alloc(sizeof *stream);
     }
     if (stream == NULL) {
         arcp__context_no_memory(log->context);
@@ -108,7 +108,7 @@ static size_t place_of_end(const arcp__chunk *chunk, uint32_t index)
 static uint32_t read_end(const arcp__chunk *chunk, uint32_t index)
 {
     uint32_t end = 0;
-    memcpy(&end, chunk->bytes + place_of_end(chunk, index), sizeof(end));
+    memcpy(&end, chunk->bytes + place_of_end(chunk, index), sizeof end);
     return end;
 }
 
@@ -124,7 +124,7 @@ static arcp__chunk *chunk_for(arcp__log *log, arcp__stream *stream, size_t size)
     size_t bytes = newest == NULL ? CHUNK_BYTES_MIN : (size_t)newest->capacity * 4;
     bytes = bytes > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : bytes;
     bytes = bytes < need ? need : bytes;
-    arcp__chunk *chunk = arcp__alloc(sizeof(*chunk) + bytes);
+    arcp__chunk *chunk = arcp__alloc(sizeof *chunk + bytes);
     if (chunk == NULL) {
         arcp__context_no_memory(log->context);
         return NULL;
@@ -167,7 +167,7 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
         to += pieces[at].size;
     }
     chunk->used += (uint32_t)size;
-    memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof(chunk->used));
+    memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof chunk->used);
     if (stream->newer != NULL) {
         DL_DELETE2(log->tails, stream, older, newer);
         DL_APPEND2(log->tails, stream, older, newer);

@@ -37,7 +37,7 @@ static bool empty(removal *r, int at, const char *name, int depth)
         }
         if (depth == DEPTH_MAX) {
             char to[32];
-            (void)snprintf(to, sizeof(to), ".deep-%u", r->moved);
+            (void)snprintf(to, sizeof to, ".deep-%u", r->moved);
             r->moved += renameat(directory, inner, r->top, to) == 0 ? 1 : 0;
             continue;
         }

@@ -21,9 +21,9 @@ static void set(arcp__environment *environment, arcp_span name, arcp_span value)
     }
     char **pairs = environment->pairs;
     if (at == count && count % PAIRS_STEP == 0) {
-        pairs = arcp__arena_take(&environment->arena, (count + PAIRS_STEP + 1) * sizeof(*pairs));
+        pairs = arcp__arena_take(&environment->arena, (count + PAIRS_STEP + 1) * sizeof *pairs);
         if (pairs != NULL && count != 0) {
-            memcpy(pairs, environment->pairs, count * sizeof(*pairs));
+            memcpy(pairs, environment->pairs, count * sizeof *pairs);
         }
     }
     char *text = arcp__arena_take(&environment->arena, name.size + value_size + 2);
@@ -67,7 +67,7 @@ void arcp__environment_base(arcp__environment *environment, const char *user)
     set_own(environment, "TZ", NULL);
     if (user == NULL) {
         set_own(environment, "HOME", NULL);
-    } else if (getpwnam_r(user, &entry, buffer, sizeof(buffer), &found) == 0 && found != NULL) {
+    } else if (getpwnam_r(user, &entry, buffer, sizeof buffer, &found) == 0 && found != NULL) {
         arcp__environment_set(environment, "HOME", arcp_span_cstr(found->pw_dir));
     }
 }

@@ -108,7 +108,7 @@ static void on_process(void *user, const arcp__proc_stat *process)
         if (process->group == orphan->pid && process->pid != orphan->pid &&
             process->started >= orphan->started && strcmp(orphan->boot, s->boot) == 0 &&
             (arcp__proc_is_inside(process->pid, s->directory) ||
-             arcp__proc_variable(process->pid, "ARCP_JOB_ID", job, sizeof(job)))) {
+             arcp__proc_variable(process->pid, "ARCP_JOB_ID", job, sizeof job))) {
             s->killed += kill_exactly(process->pid, process->started, false) ? 1 : 0;
             return;
         }

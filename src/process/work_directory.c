@@ -40,7 +40,7 @@ arcp_status arcp__directory_make(const char *path, const char *user, arcp_error 
     char buffer[16384];
     struct passwd entry;
     struct passwd *found = NULL;
-    if (getpwnam_r(user, &entry, buffer, sizeof(buffer), &found) != 0 || found == NULL ||
+    if (getpwnam_r(user, &entry, buffer, sizeof buffer, &found) != 0 || found == NULL ||
         lchown(path, found->pw_uid, found->pw_gid) != 0) {
         (void)rmdir(path);
         return arcp_error_set(err, found == NULL ? ARCP_E_USAGE : ARCP_E_IO,
@@ -103,7 +103,7 @@ static bool read_note(int run, const char *name, arcp__orphan *out)
     if (fd < 0) {
         return false;
     }
-    ssize_t size = read(fd, text, sizeof(text));
+    ssize_t size = read(fd, text, sizeof text);
     (void)close(fd);
     return size > 0 && arcp__orphan_parse(arcp_span_make(text, (size_t)size), out);
 }
@@ -121,7 +121,7 @@ static size_t kill_noted(int run, const char *path)
         arcp__orphan orphan;
         if (strncmp(entry->d_name, NOTE_PREFIX, strlen(NOTE_PREFIX)) == 0 &&
             read_note(run, entry->d_name, &orphan)) {
-            arcp_buf_append(&found, arcp_span_make((const char *)&orphan, sizeof(orphan)));
+            arcp_buf_append(&found, arcp_span_make((const char *)&orphan, sizeof orphan));
         }
     }
     (void)closedir(entries);
@@ -145,8 +145,8 @@ static size_t sweep(int base, const char *base_path)
             continue;
         }
         int run = open_directory(base, entry->d_name);
-        int written = snprintf(path, sizeof(path), "%s/%s", base_path, entry->d_name);
-        if (run >= 0 && written > 0 && (size_t)written < sizeof(path) && lock(run, false)) {
+        int written = snprintf(path, sizeof path, "%s/%s", base_path, entry->d_name);
+        if (run >= 0 && written > 0 && (size_t)written < sizeof path && lock(run, false)) {
             killed += kill_noted(run, path);
             arcp__directory_remove(path);
         }
@@ -161,11 +161,11 @@ static size_t sweep(int base, const char *base_path)
 static arcp_status make_run(const char *base, arcp__work_directory *directory, arcp_error *err)
 {
     unsigned char random[6];
-    arcp__random(random, sizeof(random));
-    int written = snprintf(directory->path, sizeof(directory->path),
+    arcp__random(random, sizeof random);
+    int written = snprintf(directory->path, sizeof directory->path,
                            "%s/" RUN_PREFIX "%02x%02x%02x%02x%02x%02x", base, random[0], random[1],
                            random[2], random[3], random[4], random[5]);
-    if (written < 0 || (size_t)written >= sizeof(directory->path) - 300) {
+    if (written < 0 || (size_t)written >= sizeof directory->path - 300) {
         return arcp_error_set(err, ARCP_E_USAGE, "the path of the work directory is too long");
     }
     arcp_status status = arcp__directory_make(directory->path, NULL, err);
@@ -186,7 +186,7 @@ arcp_status arcp__work_directory_open(const char *base, arcp__work_directory **o
                                       arcp_error *err)
 {
     char path[4096]; /* without symbolic links, as in /proc/PID/cwd */
-    arcp__work_directory *directory = arcp__alloc(sizeof(*directory));
+    arcp__work_directory *directory = arcp__alloc(sizeof *directory);
     if (directory == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -215,11 +215,11 @@ static void provisioner_free(arcp_provisioner *base)
 /* Puts the configuration key before the message of an error. */
 static arcp_status add_key(arcp_status status, size_t kind, const char *part, arcp_error *err)
 {
-    char why[sizeof(err->message)];
+    char why[sizeof err->message];
     if (status == ARCP_OK) {
         return ARCP_OK;
     }
-    (void)snprintf(why, sizeof(why), "%s", err->message);
+    (void)snprintf(why, sizeof why, "%s", err->message);
     return arcp_error_set(err, status, "credentials.http.%s.%s: %s", kind_names[kind], part, why);
 }
 
@@ -266,7 +266,7 @@ ARCP_API arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_opt
 arcp_status arcp__http_provisioner_new(const arcp__http_provisioner_options *options,
                                        arcp_provisioner **out, arcp_error *err)
 {
-    http_provisioner *provisioner = arcp__alloc(sizeof(*provisioner));
+    http_provisioner *provisioner = arcp__alloc(sizeof *provisioner);
     if (provisioner == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

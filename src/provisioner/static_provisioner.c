@@ -144,7 +144,7 @@ static void on_worked(uv_work_t *work, int status)
     }
     call *done = pool->calls;
     pool->calls = done->next;
-    arcp_provision_result result = {.struct_size = sizeof(result),
+    arcp_provision_result result = {.struct_size = sizeof result,
                                     .call_id = done->id,
                                     .outcome = done->outcome,
                                     .status = ARCP_E_INTERNAL_ERROR,
@@ -265,7 +265,7 @@ static arcp_status take_values(static_provisioner *pool,
 arcp_status arcp__static_provisioner_new(const arcp__static_provisioner_options *options,
                                          arcp_provisioner **out, arcp_error *err)
 {
-    static_provisioner *pool = arcp__alloc(sizeof(*pool));
+    static_provisioner *pool = arcp__alloc(sizeof *pool);
     if (pool == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -108,7 +108,7 @@ static arcp_status put(arcp_agent_call *call, arcp__agent_message_kind kind,
     for (size_t i = 0; i < count; i++) {
         size += texts[i]->size;
     }
-    arcp__agent_message *message = arcp__alloc(sizeof(*message) + size);
+    arcp__agent_message *message = arcp__alloc(sizeof *message + size);
     if (message == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -5,7 +5,7 @@
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
     const arcp_json_limits limits = ARCP__JSON_CHECKED_LIMITS;
-    arcp_agent_call *call = arcp__alloc(sizeof(*call));
+    arcp_agent_call *call = arcp__alloc(sizeof *call);
     bool is_made = call != NULL;
     if (call != NULL) {
         atomic_init(&call->refs, 1);
@@ -14,7 +14,7 @@ static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *jo
         call->job = job;
         call->port.authority = arcp_authority_ref(job->live->authority);
         call->port.gates = arcp__engine_gates(runtime->engine);
-        memcpy(call->job_id, job->id, sizeof(job->id));
+        memcpy(call->job_id, job->id, sizeof job->id);
         call->start_text.secret = true;
         arcp_buf_append(&call->start_text, line);
         is_made = !call->start_text.failed &&

@@ -11,7 +11,7 @@
 
 static size_t cost(const arcp__agent_message *message)
 {
-    return message->size + sizeof(*message);
+    return message->size + sizeof *message;
 }
 
 static void message_free(arcp__agent_message *message)

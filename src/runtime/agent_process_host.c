@@ -307,7 +307,7 @@ static void abandon_start(process_job *pj, arcp_span why)
 
 static void start(arcp_runtime *runtime, arcp__agent_entry *entry, arcp__job *job, arcp_span line)
 {
-    process_job *pj = arcp__alloc(sizeof(*pj));
+    process_job *pj = arcp__alloc(sizeof *pj);
     if (pj == NULL) {
         arcp__runtime_log(runtime, job, ARCP_LOG_ERROR, "out of memory");
         arcp__engine_agent_started(runtime->engine, arcp__input_now(runtime), job, ARCP_E_NO_MEMORY,

@@ -46,7 +46,7 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         }
         break;
     case ARCP__EFFECT_CLOSE:
-        (void)snprintf(reason, sizeof(reason), "%.*s", (int)effect->text.size,
+        (void)snprintf(reason, sizeof reason, "%.*s", (int)effect->text.size,
                        effect->text.size == 0 ? "" : effect->text.data);
         link->connection->ops->close(link->connection, (arcp_close_code)effect->close_code, reason);
         break;

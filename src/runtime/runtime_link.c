@@ -151,7 +151,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
 static arcp_status serve(arcp_runtime *runtime, arcp_connection *connection,
                          const arcp_serve_options *wanted, arcp_error *err)
 {
-    arcp__runtime_link *link = arcp__alloc(sizeof(*link));
+    arcp__runtime_link *link = arcp__alloc(sizeof *link);
     if (link == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }
@@ -250,7 +250,7 @@ arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
                                 const arcp_listen_options *given, const char **url_out,
                                 arcp_error *err)
 {
-    arcp__runtime_listener *listener = arcp__alloc(sizeof(*listener));
+    arcp__runtime_listener *listener = arcp__alloc(sizeof *listener);
     if (listener == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -94,7 +94,7 @@ arcp_status arcp__runtime_restore(arcp_runtime *runtime, arcp_error *err)
     const arcp_store_ops *ops = runtime->store->ops;
     arcp_status status = ARCP_OK;
     ops->set_callbacks(runtime->store, &callbacks);
-    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]) && status == ARCP_OK; at++) {
+    for (size_t at = 0; at < sizeof tables / sizeof tables[0] && status == ARCP_OK; at++) {
         status = ops->scan(runtime->store, (uint64_t)tables[at], tables[at],
                            arcp_span_make(NULL, 0), err);
         runtime->scans_under_way += status == ARCP_OK ? 1 : 0;

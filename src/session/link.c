@@ -12,7 +12,7 @@
 
 arcp__link *arcp__link_new(arcp__sessions *sessions, const arcp__link_options *options)
 {
-    arcp__link *link = arcp__alloc(sizeof(*link));
+    arcp__link *link = arcp__alloc(sizeof *link);
     if (link == NULL) {
         arcp__context_no_memory(sessions->context);
         return NULL;

@@ -64,8 +64,8 @@ void arcp__observation_store(arcp__sessions *sessions, arcp__observation *observ
         return;
     }
     char key[2 * ARCP__ID_SIZE];
-    int key_size = snprintf(key, sizeof(key), "%s/%s", observation->session->id,
-                            observation->observer.job->id);
+    int key_size =
+        snprintf(key, sizeof key, "%s/%s", observation->session->id, observation->observer.job->id);
     const subscription_row row = {.session_id = arcp_span_cstr(observation->session->id),
                                   .job_id = arcp_span_cstr(observation->observer.job->id),
                                   .may_cancel = observation->may_cancel,
@@ -158,7 +158,7 @@ arcp__observation *arcp__observation_add(arcp__sessions *sessions, arcp__session
     const arcp_feature_set wanted = ARCP_FEATURE_BIT(ARCP_FEATURE_PROGRESS) |
                                     ARCP_FEATURE_BIT(ARCP_FEATURE_RESULT_CHUNK) |
                                     ARCP_FEATURE_BIT(ARCP_FEATURE_COST_BUDGET);
-    arcp__observation *observation = arcp__alloc(sizeof(*observation));
+    arcp__observation *observation = arcp__alloc(sizeof *observation);
     if (observation == NULL) {
         arcp__context_no_memory(sessions->context);
         return NULL;
@@ -202,7 +202,7 @@ void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *obser
     arcp__job_unobserve(sessions->jobs, &observation->observer);
     if (observation->has_row && !sessions->context->closing) {
         char key[2 * ARCP__ID_SIZE];
-        int size = snprintf(key, sizeof(key), "%s/%s", session->id, job->id);
+        int size = snprintf(key, sizeof key, "%s/%s", session->id, job->id);
         arcp__batch_delete(sessions->log, ARCP_STORE_SUBSCRIPTIONS,
                            arcp_span_make(key, (size_t)size));
     }
@@ -223,11 +223,11 @@ static bool is_hidden(const arcp__session *session, arcp_span record)
 {
     static const char mark[] = "\"payload\":{\"kind\":\"";
     arcp_span begin = arcp_span_first(record, 256);
-    const char *found = memmem(begin.data, begin.size, mark, sizeof(mark) - 1);
+    const char *found = memmem(begin.data, begin.size, mark, sizeof mark - 1);
     if (found == NULL) {
         return false;
     }
-    size_t at = (size_t)(found - record.data) + sizeof(mark) - 1;
+    size_t at = (size_t)(found - record.data) + sizeof mark - 1;
     arcp_feature feature = ARCP_FEATURE_NONE;
     if (starts_at(record, at, "progress\"")) {
         feature = ARCP_FEATURE_PROGRESS;

@@ -8,7 +8,7 @@ static const arcp__peer_profile table[] = {
 #include "session/peer_profile.def"
 #undef ARCP_PEER_PROFILE
 };
-#define ROW_COUNT (sizeof(table) / sizeof(table[0]))
+#define ROW_COUNT (sizeof table / sizeof table[0])
 
 const arcp__peer_profile *arcp__peer_profile_draft(void)
 {
@@ -51,7 +51,7 @@ arcp_status arcp__peer_profile_add(arcp__sessions *sessions, const arcp__peer_pr
                               (int)arcp_span_first(rule->profile, 40).size, rule->profile.data);
     }
     arcp__profile_row *rows =
-        arcp__realloc_array(sessions->profiles, sessions->profile_count + 1, sizeof(*rows));
+        arcp__realloc_array(sessions->profiles, sessions->profile_count + 1, sizeof *rows);
     if (rows != NULL) {
         sessions->profiles = rows;
     }

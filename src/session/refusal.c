@@ -72,7 +72,7 @@ bool arcp__refusal_is_written(arcp__sessions *sessions, const arcp__refusal *ref
 {
     arcp__refusals *table = sessions->refusals;
     if (table == NULL) {
-        table = sessions->refusals = arcp__alloc(sizeof(*table));
+        table = sessions->refusals = arcp__alloc(sizeof *table);
     }
     if (table == NULL) {
         return true; /* better too many lines than too few */
@@ -118,7 +118,7 @@ void arcp__refusals_report(arcp__sessions *sessions)
         if (row->counted == 0) {
             continue;
         }
-        describe(row->rule, row->code, kind, sizeof(kind));
+        describe(row->rule, row->code, kind, sizeof kind);
         if (row->is_logged) {
             arcp__effect_log(sessions->log, ARCP__LOG_INFO, "refused %s (%s): %llu more times",
                              row->address, kind, (unsigned long long)row->counted);
@@ -144,7 +144,7 @@ void arcp__refusal_note(arcp__sessions *sessions, const arcp__refusal *refusal, 
     if (arcp__refusal_is_written(sessions, &logged)) {
         const char *peer = refusal->peer == NULL ? "a peer" : refusal->peer;
         char kind[64];
-        describe(refusal->rule, refusal->code, kind, sizeof(kind));
+        describe(refusal->rule, refusal->code, kind, sizeof kind);
         arcp__effect_log(sessions->log, refusal->is_trouble ? ARCP__LOG_WARN : ARCP__LOG_INFO,
                          "refused %s (%s): %s", peer, kind, reason);
         if (refusal->is_audited) {

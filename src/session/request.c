@@ -24,8 +24,7 @@ static void forget_text(arcp__session *session, arcp__cached_request *cached)
 arcp__cached_request *arcp__cache_find(const arcp__session *session, uint64_t hash)
 {
     arcp__cached_request *cached = NULL; /* the id's hash is also the hash table's */
-    HASH_FIND_BYHASHVALUE(hh, session->cached_requests, &hash, sizeof(hash), (unsigned)hash,
-                          cached);
+    HASH_FIND_BYHASHVALUE(hh, session->cached_requests, &hash, sizeof hash, (unsigned)hash, cached);
     return cached;
 }
 
@@ -43,14 +42,14 @@ bool arcp__cache_add(arcp__sessions *sessions, arcp__session *session, uint64_t 
         forget_text(session, cached);
         session->cache_count--;
     } else {
-        cached = arcp__alloc(sizeof(*cached));
+        cached = arcp__alloc(sizeof *cached);
         if (cached == NULL) {
             arcp__context_no_memory(sessions->context);
             return false;
         }
     }
     *cached = (arcp__cached_request){.hash = hash};
-    HASH_ADD_BYHASHVALUE(hh, session->cached_requests, hash, sizeof(cached->hash), (unsigned)hash,
+    HASH_ADD_BYHASHVALUE(hh, session->cached_requests, hash, sizeof cached->hash, (unsigned)hash,
                          cached);
     if (!ARCP__HASH_ADDED(cached)) {
         arcp__free(cached);
@@ -108,7 +107,7 @@ static void forget_answer(arcp__session *session, uint64_t hash)
 arcp__request *arcp__session_new_request(arcp__sessions *sessions, arcp__session *session,
                                          const arcp__envelope *envelope, uint64_t hash)
 {
-    arcp__request *request = arcp__alloc(sizeof(*request) + envelope->id.size + 1);
+    arcp__request *request = arcp__alloc(sizeof *request + envelope->id.size + 1);
     if (request == NULL) {
         arcp__context_no_memory(sessions->context);
         return NULL;

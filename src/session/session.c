@@ -32,7 +32,7 @@ static const arcp__submitter_ops submitter_ops = {child_is_made, admission_is_re
 
 arcp__session *arcp__session_new(arcp__sessions *sessions, arcp__principal *principal, arcp_span id)
 {
-    arcp__session *session = arcp__alloc(sizeof(*session));
+    arcp__session *session = arcp__alloc(sizeof *session);
     if (session == NULL) {
         arcp__context_no_memory(sessions->context);
         return NULL;
@@ -100,9 +100,9 @@ void arcp__session_store(arcp__sessions *sessions, arcp__session *session)
                              .features = session->features,
                              .created_at = session->created_wall_ns,
                              .acked_seq = session->acked_seq};
-    memcpy(row.token_hash, session->token_hash, sizeof(row.token_hash));
+    memcpy(row.token_hash, session->token_hash, sizeof row.token_hash);
     if (session->has_previous) {
-        memcpy(row.previous_token_hash, session->previous_hash, sizeof(row.previous_token_hash));
+        memcpy(row.previous_token_hash, session->previous_hash, sizeof row.previous_token_hash);
     }
     arcp_buf text = arcp__context_take_buf(sessions->context);
     arcp__row_format(&arcp__session_members, &row, &text);

@@ -30,7 +30,7 @@ void arcp__session_send_in_order(arcp__sessions *sessions, arcp__session *sessio
         }
         return;
     }
-    arcp__answer *answer = arcp__alloc(sizeof(*answer));
+    arcp__answer *answer = arcp__alloc(sizeof *answer);
     if (answer == NULL || frame->failed) {
         arcp__free(answer);
         arcp_buf_fini(frame);

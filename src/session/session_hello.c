@@ -80,11 +80,11 @@ static void begin(arcp__sessions *sessions, arcp__session *session, arcp__link *
 {
     uint8_t bytes[32];
     arcp_buf token = arcp_buf_secret_init();
-    arcp__context_random(sessions->context, bytes, sizeof(bytes));
+    arcp__context_random(sessions->context, bytes, sizeof bytes);
     arcp_buf_append_cstr(&token, "rt_");
-    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof(bytes)), ARCP__BASE64_URL,
+    arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL,
                         &token);
-    arcp_wipe(bytes, sizeof(bytes));
+    arcp_wipe(bytes, sizeof bytes);
     if (token.failed || session->client_name == NULL || session->client_version == NULL) {
         arcp_buf_fini(&token);
         arcp__context_no_memory(sessions->context);
@@ -161,7 +161,7 @@ static bool within_caps(arcp__sessions *sessions, arcp__link *link, arcp__princi
     }
     char details[96];
     arcp_error error = {0};
-    (void)snprintf(details, sizeof(details), "{\"limit\":\"limits.%s\"}", limit);
+    (void)snprintf(details, sizeof details, "{\"limit\":\"limits.%s\"}", limit);
     (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR, "too many sessions (limits.%s)", limit);
     arcp__link_fail(sessions, link, &error, arcp_span_cstr(details), 1008);
     return false;
@@ -288,7 +288,7 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     }
     /* A new token is made; the one just used stays valid until the new link sends a frame.
      * [arcp:6.3-1] */
-    memcpy(session->previous_hash, hash, sizeof(hash));
+    memcpy(session->previous_hash, hash, sizeof hash);
     session->has_previous = true;
     session->sent_seq = resume->last_event_seq;
     session->backlog_bytes = 0;

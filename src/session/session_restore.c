@@ -40,9 +40,9 @@ arcp_status arcp__session_restore_row(arcp__sessions *sessions, arcp_span key, a
     session->acked_seq = row.acked_seq;
     session->profile = arcp__peer_profile_of(sessions, row.client, principal);
     session->created_wall_ns = row.created_at;
-    memcpy(session->token_hash, row.token_hash, sizeof(row.token_hash));
-    memcpy(session->previous_hash, row.previous_token_hash, sizeof(row.previous_token_hash));
-    session->has_previous = memcmp(row.previous_token_hash, none, sizeof(none)) != 0;
+    memcpy(session->token_hash, row.token_hash, sizeof row.token_hash);
+    memcpy(session->previous_hash, row.previous_token_hash, sizeof row.previous_token_hash);
+    session->has_previous = memcmp(row.previous_token_hash, none, sizeof none) != 0;
     session->client_name = arcp__copy_cstr(row.client.data, row.client.size);
     session->client_version = arcp__copy_cstr(row.client_version.data, row.client_version.size);
     return session->client_name != NULL && session->client_version != NULL
@@ -53,7 +53,7 @@ arcp_status arcp__session_restore_row(arcp__sessions *sessions, arcp_span key, a
 arcp_status arcp__subscription_keep_row(arcp__sessions *sessions, arcp_span key, arcp_span value,
                                         arcp_error *err)
 {
-    struct arcp__kept_row *row = arcp__alloc(sizeof(*row) + key.size + value.size);
+    struct arcp__kept_row *row = arcp__alloc(sizeof *row + key.size + value.size);
     if (row == NULL) {
         return arcp__row_out_of_memory(err);
     }
@@ -129,7 +129,7 @@ static arcp__stream *stream_of(arcp__sessions *sessions, arcp__session *session,
     if (known != NULL) {
         return known->stream;
     }
-    known = arcp__alloc(sizeof(*known));
+    known = arcp__alloc(sizeof *known);
     arcp__stream *stream = known == NULL ? NULL : arcp__stream_new(sessions->log, "", key);
     if (stream == NULL) {
         arcp__free(known);
@@ -196,7 +196,7 @@ static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, ar
                      .count = (uint32_t)in.count};
     bool follows = session->run_first == session->run_end ? run.first_seq != 0
                                                           : run.first_seq == session->next_seq;
-    if (!is_read || !follows || run.count == 0 || in.stream.size >= sizeof(run.stream->key)) {
+    if (!is_read || !follows || run.count == 0 || in.stream.size >= sizeof run.stream->key) {
         return arcp__row_damaged("index of session", arcp_span_cstr(session->id), err);
     }
     run.stream = stream_of(sessions, session, in.stream);

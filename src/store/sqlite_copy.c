@@ -235,7 +235,7 @@ static void prepare(const char *copy, const arcp__sqlite_restore_options *option
 {
     arcp__sqlite sqlite = {0};
     char sql[1024];
-    (void)snprintf(sql, sizeof(sql),
+    (void)snprintf(sql, sizeof sql,
                    "BEGIN IMMEDIATE; DELETE FROM \"%s\";"
                    "DELETE FROM runs WHERE id >> 38 IN"
                    " (SELECT id FROM streams WHERE substr(key, 1, length('%s')) = '%s');"

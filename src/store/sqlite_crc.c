@@ -5,10 +5,10 @@
 static uint32_t add_integer(uint32_t crc, int64_t value)
 {
     uint8_t bytes[8];
-    for (size_t i = 0; i < sizeof(bytes); i++) {
+    for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)((uint64_t)value >> (8 * i));
     }
-    return arcp__crc32c(crc, bytes, sizeof(bytes));
+    return arcp__crc32c(crc, bytes, sizeof bytes);
 }
 
 /* The size goes first, so that the boundary between two texts is part of the checksum. */
@@ -91,8 +91,7 @@ arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err
                      {"arcp_crc_stream", 4, crc_in_sql},
                      {"arcp_crc_stream_name", 2, crc_in_sql},
                      {"arcp_crc_sum", 4, crc_in_sql}};
-    for (size_t i = 0; err->status == ARCP_OK && i < sizeof(functions) / sizeof(functions[0]);
-         i++) {
+    for (size_t i = 0; err->status == ARCP_OK && i < sizeof functions / sizeof functions[0]; i++) {
         int code = sqlite3_create_function(sqlite->db, functions[i].name, functions[i].arguments,
                                            SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                                            functions[i].call, NULL, NULL);

@@ -99,7 +99,7 @@ static arcp_status refuse_lone_log(const char *path, arcp_error *err)
     if (err->status != ARCP_OK || (stat(path, &info) == 0 ? info.st_size != 0 : errno != ENOENT)) {
         return err->status;
     }
-    snprintf(log, sizeof(log), "%s-wal", path);
+    snprintf(log, sizeof log, "%s-wal", path);
     if (stat(log, &info) != 0 || info.st_size == 0) {
         return ARCP_OK;
     }
@@ -153,7 +153,7 @@ void arcp__sqlite_file_close(arcp__sqlite_file *file)
 static bool find_log(const arcp__sqlite_file *file, struct stat *info)
 {
     char log[PATH_MAX + 8];
-    snprintf(log, sizeof(log), "%s-wal", file->path);
+    snprintf(log, sizeof log, "%s-wal", file->path);
     return stat(log, info) == 0;
 }
 

@@ -65,7 +65,7 @@ typedef struct frame_header {
 static uint32_t word_at(const uint8_t *bytes, size_t index)
 {
     uint32_t word;
-    memcpy(&word, bytes + 4 * index, sizeof(word));
+    memcpy(&word, bytes + 4 * index, sizeof word);
     return be32toh(word);
 }
 
@@ -73,7 +73,7 @@ static checksum add_bytes(const log_file *log, checksum sum, const uint8_t *byte
 {
     for (size_t i = 0; i < size; i += 8) {
         uint32_t pair[2];
-        memcpy(pair, bytes + i, sizeof(pair));
+        memcpy(pair, bytes + i, sizeof pair);
         sum.words[0] += (log->is_big_endian ? be32toh(pair[0]) : le32toh(pair[0])) + sum.words[1];
         sum.words[1] += (log->is_big_endian ? be32toh(pair[1]) : le32toh(pair[1])) + sum.words[0];
     }
@@ -130,9 +130,9 @@ static bool take_header(log_file *log, const uint8_t *bytes)
 static bool is_blank(const log_file *log, arcp_error *err)
 {
     uint8_t bytes[4096];
-    for (uint64_t at = 0; at < log->bytes; at += sizeof(bytes)) {
+    for (uint64_t at = 0; at < log->bytes; at += sizeof bytes) {
         uint64_t left = log->bytes - at;
-        size_t size = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
+        size_t size = left < sizeof bytes ? (size_t)left : sizeof bytes;
         if (!read_at(log, at, bytes, size, err)) {
             return false;
         }
@@ -191,7 +191,7 @@ static arcp_status check_open(log_file *log, arcp_error *err)
     if (!S_ISREG(info.st_mode) || log->bytes < HEADER_BYTES) {
         return ARCP_OK; /* not a log; SQLite reports it if it is not usable */
     }
-    if (!read_at(log, 0, header, sizeof(header), err)) {
+    if (!read_at(log, 0, header, sizeof header, err)) {
         return err->status;
     }
     if (!take_header(log, header)) {
@@ -216,7 +216,7 @@ arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err)
     if (err->status != ARCP_OK) {
         return err->status;
     }
-    snprintf(log.path, sizeof(log.path), "%s-wal",
+    snprintf(log.path, sizeof log.path, "%s-wal",
              realpath(path, resolved) != NULL ? resolved : path);
     log.fd = open(log.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (log.fd < 0) {

@@ -103,7 +103,7 @@ static arcp__sqlite_stream *load(arcp__sqlite_streams *streams, arcp_span key, b
     if (arcp__sqlite_stream_check_end(streams->sqlite, key, &row, last.end, err) != ARCP_OK) {
         return NULL;
     }
-    arcp__sqlite_stream *stream = arcp__alloc(sizeof(*stream) + key.size);
+    arcp__sqlite_stream *stream = arcp__alloc(sizeof *stream + key.size);
     if (stream == NULL) {
         (void)no_memory(err);
         return NULL;
@@ -231,7 +231,7 @@ static arcp_status append(arcp__sqlite_streams *streams, arcp__sqlite_stream *st
         flush_run(streams, stream, err) != ARCP_OK) {
         return err->status;
     }
-    arcp__sqlite_append *entry = arcp__arena_take(&streams->appends, sizeof(*entry));
+    arcp__sqlite_append *entry = arcp__arena_take(&streams->appends, sizeof *entry);
     if (entry == NULL) {
         return no_memory(err);
     }

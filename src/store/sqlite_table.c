@@ -187,10 +187,10 @@ arcp_status arcp__sqlite_tables_flush(arcp__sqlite_tables *tables, arcp_error *e
 
 void arcp__sqlite_tables_committed(arcp__sqlite_tables *tables)
 {
-    memcpy(tables->stored, tables->now, sizeof(tables->stored));
+    memcpy(tables->stored, tables->now, sizeof tables->stored);
 }
 
 void arcp__sqlite_tables_abandoned(arcp__sqlite_tables *tables)
 {
-    memcpy(tables->now, tables->stored, sizeof(tables->now));
+    memcpy(tables->now, tables->stored, sizeof tables->now);
 }

@@ -90,7 +90,7 @@ static arcp_status check_op(const arcp_store_op *op, size_t *bytes, arcp_error *
 
 arcp__request *arcp__request_new(arcp__request_kind kind, uint64_t id, arcp_span key)
 {
-    arcp__request *request = arcp__alloc(sizeof(*request) + key.size);
+    arcp__request *request = arcp__alloc(sizeof *request + key.size);
     if (request != NULL) {
         request->kind = kind;
         request->id = id;
@@ -122,7 +122,7 @@ bool arcp__request_add(arcp__request *read, uint64_t position, arcp_span record)
     }
     if (read->answer_count == read->capacity) {
         const size_t capacity = read->capacity == 0 ? 64 : read->capacity * 2;
-        arcp_span *records = arcp__realloc_array(read->records, capacity, sizeof(*records));
+        arcp_span *records = arcp__realloc_array(read->records, capacity, sizeof *records);
         if (records == NULL) {
             return false;
         }

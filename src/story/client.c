@@ -25,7 +25,7 @@ static void append_ids(const arcp__story *story, const char *client, arcp_span p
     char name[] = "session_?";
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
-    name[sizeof(name) - 2] = client[0];
+    name[sizeof name - 2] = client[0];
     const arcp_buf *session = arcp__variable_get(&story->variables, arcp_span_cstr(name));
     if (session != NULL) {
         arcp_buf_append_cstr(out, ",\"session_id\":");
@@ -204,7 +204,7 @@ static bool take_relevant(arcp__story *story, const char *client, const char *aw
 static bool expect_refusal(arcp__story *story, const char *client, char *codes, int detail)
 {
     char wanted[96];
-    (void)snprintf(wanted, sizeof(wanted), "a refusal: %s", codes);
+    (void)snprintf(wanted, sizeof wanted, "a refusal: %s", codes);
     if (!take_relevant(story, client, wanted)) {
         return false;
     }
@@ -388,7 +388,7 @@ bool arcp__story_play_client(arcp__story *story, const char *word, char *rest)
         return word[1] == '>' ? play_send(story, client, rest) : play_expect(story, client, rest);
     }
     const char *verb = arcp__story_word(&rest);
-    for (size_t row = 0; row < sizeof(verbs) / sizeof(verbs[0]); row++) {
+    for (size_t row = 0; row < sizeof verbs / sizeof verbs[0]; row++) {
         if (strcmp(verb, verbs[row].name) == 0) {
             return verbs[row].play(story, client, rest, verbs[row].detail);
         }

@@ -43,7 +43,7 @@ void arcp__variable_set(arcp__variables *variables, arcp_span name, arcp_span js
 {
     arcp__variable *row = find(variables, name);
     if (row == NULL) {
-        if (variables->count == ARCP__VARIABLES_MAX || name.size >= sizeof(row->name)) {
+        if (variables->count == ARCP__VARIABLES_MAX || name.size >= sizeof row->name) {
             variables->failed = true;
             return;
         }
@@ -201,7 +201,7 @@ static bool fits_word(match *m, arcp_span word, arcp_json_ref value)
     if (arcp_span_equal_cstr(word, "$absent")) {
         return !is_present || differs(m, value, "absent", arcp_span_make(NULL, 0));
     }
-    for (size_t row = 0; row < sizeof(kinds) / sizeof(kinds[0]); row++) {
+    for (size_t row = 0; row < sizeof kinds / sizeof kinds[0]; row++) {
         if (arcp_span_equal_cstr(word, kinds[row].word)) {
             const arcp_span raw = arcp_json_raw(m->json, value);
             bool fit =
@@ -226,7 +226,7 @@ static bool fits_object(match *m, arcp_json_ref wanted, arcp_json_ref value)
         arcp_span raw = arcp_json_raw(m->pattern, name);
         arcp_span text =
             arcp_span_make(raw.data + 1, raw.size - 2); /* names in patterns have no escapes */
-        if (length + text.size + 2 > sizeof(m->path)) {
+        if (length + text.size + 2 > sizeof m->path) {
             return differs(m, value, "matched by a pattern with shorter names",
                            arcp_span_make(NULL, 0));
         }

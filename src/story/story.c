@@ -36,7 +36,7 @@ bool arcp__story_fail(arcp__story *story, const char *format, ...)
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     arcp_buf_append_cstr(&story->why, text);
     return false;
@@ -84,7 +84,7 @@ static bool bind_instants(arcp__story *story, const char *text)
         }
         arcp__timestamp_format(story->stage->now(story->stage->user) + (is_past ? -ns : ns),
                                instant);
-        arcp__variable_set_text(&story->variables, name, arcp_span_make(instant, sizeof(instant)));
+        arcp__variable_set_text(&story->variables, name, arcp_span_make(instant, sizeof instant));
     }
     return true;
 }

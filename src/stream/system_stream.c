@@ -179,7 +179,7 @@ static const arcp__stream_ops handle_stream_ops = {
 
 static handle_stream *handle_stream_new(arcp__loop_share *share)
 {
-    handle_stream *stream = arcp__alloc(sizeof(*stream));
+    handle_stream *stream = arcp__alloc(sizeof *stream);
     if (stream != NULL) {
         stream->base.ops = &handle_stream_ops;
         stream->share = arcp__loop_share_ref(share);
@@ -209,7 +209,7 @@ static void tcp_settings(handle_stream *stream)
 int arcp__tcp_stream_accept(arcp__loop_share *share, uv_stream_t *listener,
                             struct sockaddr_storage *peer, arcp__stream **out)
 {
-    int size = sizeof(*peer);
+    int size = sizeof *peer;
     handle_stream *stream = tcp_stream_new(share);
     if (stream == NULL) {
         return UV_ENOMEM;
@@ -365,7 +365,7 @@ arcp_status arcp__fd_stream_new(arcp__loop_share *share, int fd, arcp__stream **
     const uv_handle_type type = uv_guess_handle(fd);
     const int flags = fcntl(fd, F_GETFL);
     if (type == UV_FILE) {
-        file_stream *file = arcp__alloc(sizeof(*file));
+        file_stream *file = arcp__alloc(sizeof *file);
         if (file == NULL) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
         }

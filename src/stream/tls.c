@@ -110,7 +110,7 @@ arcp_status arcp__tls_context_reload(arcp__tls_context *context, arcp_error *err
 arcp_status arcp__tls_context_new_server(const char *certificate_file, const char *key_file,
                                          arcp__tls_context **out, arcp_error *err)
 {
-    arcp__tls_context *context = arcp__alloc(sizeof(*context));
+    arcp__tls_context *context = arcp__alloc(sizeof *context);
     if (context != NULL) {
         context->certificate_file = arcp__copy_cstr(certificate_file, strlen(certificate_file));
         context->key_file = arcp__copy_cstr(key_file, strlen(key_file));
@@ -137,7 +137,7 @@ arcp_status arcp__tls_context_new_client(const char *ca_file, arcp__tls_context 
             return status;
         }
     }
-    arcp__tls_context *context = arcp__alloc(sizeof(*context));
+    arcp__tls_context *context = arcp__alloc(sizeof *context);
     SSL_CTX *ssl = context == NULL ? NULL : context_base(TLS_client_method());
     if (ssl == NULL) {
         arcp__free(context);
@@ -280,7 +280,7 @@ static void decrypt(tls_stream *stream)
     while (stream->is_reading && !stream->closed && !stream->ended) {
         size_t size = 0;
         ERR_clear_error();
-        int result = SSL_read_ex(stream->ssl, record, sizeof(record), &size);
+        int result = SSL_read_ex(stream->ssl, record, sizeof record, &size);
         if (result == 1) {
             stream->base.events.bytes(stream->base.events.user, arcp_span_make(record, size));
         } else if (SSL_get_error(stream->ssl, result) == SSL_ERROR_ZERO_RETURN) {
@@ -513,7 +513,7 @@ arcp_status arcp__tls_stream_new(arcp__loop_share *share, const arcp__tls_contex
                                  const char *host, arcp__stream *lower, arcp__stream **out,
                                  arcp_error *err)
 {
-    tls_stream *stream = arcp__alloc(sizeof(*stream));
+    tls_stream *stream = arcp__alloc(sizeof *stream);
     SSL *ssl = stream == NULL ? NULL : start_tls(context, host);
     if (ssl == NULL) {
         arcp__free(stream);

@@ -111,7 +111,7 @@ static uint64_t pause_ms(const otlp_exporter *exporter, uint64_t retry_after_sec
     }
     pause = pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
     /* Randomised, so that clients of one collector do not retry at the same time. */
-    arcp__random(&random, sizeof(random));
+    arcp__random(&random, sizeof random);
     pause = pause / 2 + random % (pause / 2 + 1);
     const uint64_t requested =
         retry_after_sec < RETRY_AFTER_MAX_MS / 1000 ? retry_after_sec * 1000 : RETRY_AFTER_MAX_MS;
@@ -192,7 +192,7 @@ static void on_answer(void *user, const arcp__http_answer *answer)
     char why[96];
     size_t count = exporter->queue.taken_count; /* only this thread changes it */
     int status = answer->result == ARCP__HTTP_ANSWERED ? answer->status : 0;
-    (void)snprintf(why, sizeof(why), "the collector answered %d", status);
+    (void)snprintf(why, sizeof why, "the collector answered %d", status);
     if (status == 0 || status == 429 || status == 502 || status == 503 || status == 504) {
         pause_batch(exporter, answer->retry_after_sec, status == 0 ? answer->problem : why);
         return;
@@ -319,7 +319,7 @@ static void close_exporter(arcp__span_exporter *base, uint64_t flush_ms,
 
 static arcp_status add_header(otlp_exporter *exporter, const char *text, arcp_error *err)
 {
-    const arcp_provision_request nobody = {.struct_size = sizeof(nobody)};
+    const arcp_provision_request nobody = {.struct_size = sizeof nobody};
     arcp__template header;
     bool names_key = false; /* not used: there is no credential */
     arcp_error why = {0};
@@ -378,7 +378,7 @@ arcp_status arcp__span_exporter_new(const arcp__span_exporter_options *options,
                                     arcp__span_exporter **out, arcp_error *err)
 {
     static const arcp__span_exporter_ops ops = {add, get_stats, close_exporter};
-    otlp_exporter *exporter = arcp__alloc(sizeof(*exporter));
+    otlp_exporter *exporter = arcp__alloc(sizeof *exporter);
     if (exporter == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }

@@ -403,7 +403,7 @@ void arcp__stream_connection_init(arcp__stream_connection *connection, arcp__loo
     if (connection->close_timeout_ms == 0) {
         connection->close_timeout_ms = ARCP_CLOSE_TIMEOUT_MS_DEFAULT;
     }
-    snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
+    snprintf(connection->peer, sizeof connection->peer, "%s", peer);
     uv_timer_init(arcp__loop_share_loop(share), &connection->timer); /* cannot fail */
     connection->timer.data = connection;
     connection->in->events = connection->out->events =

@@ -209,7 +209,7 @@ static const arcp__framing websocket_framing = {
 arcp_status arcp__websocket_connection_new(const arcp__websocket_connection_options *options,
                                            arcp_connection **out, arcp_error *err)
 {
-    websocket_connection *connection = arcp__alloc(sizeof(*connection));
+    websocket_connection *connection = arcp__alloc(sizeof *connection);
     if (connection == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a connection");
     }

@@ -84,7 +84,7 @@ static ssize_t on_receive(uint8_t *out, size_t size, int flags, void *user)
 static decoder *decoder_new(void)
 {
     const struct wslay_frame_callbacks callbacks = {.recv_callback = on_receive};
-    decoder *made = arcp__alloc(sizeof(*made));
+    decoder *made = arcp__alloc(sizeof *made);
     if (made != NULL && wslay_frame_context_init(&made->context, &callbacks, made) != 0) {
         arcp__free(made);
         return NULL;
@@ -110,7 +110,7 @@ arcp__websocket_pool *arcp__websocket_pool_new(arcp__websocket_role role)
 {
     const struct wslay_frame_callbacks callbacks = {.send_callback = on_send,
                                                     .genmask_callback = on_mask};
-    arcp__websocket_pool *pool = arcp__alloc(sizeof(*pool));
+    arcp__websocket_pool *pool = arcp__alloc(sizeof *pool);
     if (pool == NULL || wslay_frame_context_init(&pool->encoder, &callbacks, pool) != 0) {
         arcp__free(pool);
         return NULL;

@@ -54,7 +54,7 @@ arcp_status arcp_admission_set_limits(arcp_admission *admission, const arcp_admi
 arcp_status arcp_admission_new(const arcp_admission_limits *limits, arcp_admission **out,
                                arcp_error *err)
 {
-    arcp_admission *admission = arcp__alloc(sizeof(*admission));
+    arcp_admission *admission = arcp__alloc(sizeof *admission);
     if (admission == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for a listener");
     }
@@ -117,7 +117,7 @@ static arcp__counted *oldest_over_limit(const arcp_admission *admission,
     arcp__counted *at = NULL;
     size_t count = 0;
     DL_FOREACH (admission->pending, at) {
-        if (memcmp(&at->peer, peer, sizeof(*peer)) == 0) {
+        if (memcmp(&at->peer, peer, sizeof *peer) == 0) {
             oldest = oldest == NULL ? at : oldest;
             count++;
         }

@@ -21,7 +21,7 @@ static void write_log(const char *path)
 static int run(const char *line, const char *path, char *errors, size_t size)
 {
     char command[1024];
-    (void)snprintf(command, sizeof(command),
+    (void)snprintf(command, sizeof command,
                    "arcp() { " ARCP_BINARY_DIR "/bin/arcp \"$@\"; }; LOG=%s; { %s; } 2>&1", path,
                    line);
     FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): constant arguments */
@@ -56,9 +56,9 @@ static void each_error_is_printed_at_most_once(void **state)
     const char *path = temp_dir_join(dir, "", "audit.jsonl");
     (void)state;
     write_log(path);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         print_message("  %s\n", rows[at].name);
-        int exit_status = run(rows[at].line, path, errors, sizeof(errors));
+        int exit_status = run(rows[at].line, path, errors, sizeof errors);
         assert_string_equal(errors, rows[at].errors);
         assert_int_equal(exit_status, rows[at].exit_status);
     }

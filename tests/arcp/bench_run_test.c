@@ -8,7 +8,7 @@
 static double number_of(const process *p, const char *name)
 {
     char key[64];
-    snprintf(key, sizeof(key), "\"%s\":", name);
+    snprintf(key, sizeof key, "\"%s\":", name);
     const char *at = memmem(p->out.data, p->out.size, key, strlen(key));
     if (at == NULL) {
         fail_msg("there is no %s in %.*s", name, (int)p->out.size, p->out.data);
@@ -42,7 +42,7 @@ static void bench_holds_idle_sessions_without_a_job(void **state)
 {
     static const char *const durations[] = {"1ms",
                                             "50ms"}; /* the first one is the shortest possible */
-    for (size_t at = 0; at < sizeof(durations) / sizeof(durations[0]); at++) {
+    for (size_t at = 0; at < sizeof durations / sizeof durations[0]; at++) {
         process p;
         world_run(*state, &p, 0,
                   WORDS("bench", "--json", "--sessions", "0", "--idle", "5", "--duration",

@@ -12,14 +12,14 @@ static unsigned each_session_file(const world *w, void (*each)(const char *path)
     char folder[128];
     char path[512];
     unsigned count = 0;
-    snprintf(folder, sizeof(folder), "%s/state/arcp/sessions", w->directory);
+    snprintf(folder, sizeof folder, "%s/state/arcp/sessions", w->directory);
     DIR *entries = opendir(folder);
     assert_non_null(entries);
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
         if (strstr(entry->d_name, ".json") != NULL) {
             count++;
             if (each != NULL) {
-                snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+                snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
                 each(path);
             }
         }
@@ -49,7 +49,7 @@ static void spoil_file(const char *path)
     char text[4096];
     FILE *file = fopen(path, "r+e");
     assert_non_null(file);
-    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    size_t size = fread(text, 1, sizeof text - 1, file);
     text[size] = '\0';
     char *token = strstr(text, "\"resume_token\":\"");
     assert_non_null(token);
@@ -178,7 +178,7 @@ static void a_cancel_with_another_token_is_denied(void **state)
     process p;
     char job[64];
     world_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--token", "t-one"));
-    assert_true(p.out.size > 1 && p.out.size < sizeof(job));
+    assert_true(p.out.size > 1 && p.out.size < sizeof job);
     memcpy(job, p.out.data, p.out.size);
     job[p.out.size - 1] = '\0';
     process_fini(&p);

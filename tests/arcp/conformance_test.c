@@ -195,7 +195,7 @@ static void run_edited(const fixture *f, process *p, int exit_status, const char
 static void each_kind_of_fault_is_named_with_its_section(void **state)
 {
     const fixture *f = *state;
-    for (size_t row = 0; row < sizeof(faults) / sizeof(faults[0]); row++) {
+    for (size_t row = 0; row < sizeof faults / sizeof faults[0]; row++) {
         const struct fault *fault = &faults[row];
         process p;
         bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
@@ -287,7 +287,7 @@ static const struct wrong {
 
 static void usage_errors_are_printed(void **state)
 {
-    for (size_t row = 0; row < sizeof(wrongs) / sizeof(wrongs[0]); row++) {
+    for (size_t row = 0; row < sizeof wrongs / sizeof wrongs[0]; row++) {
         process p;
         world_run(NULL, &p, 2, wrongs[row].words);
         if (memmem(p.err.data, p.err.size, wrongs[row].says, strlen(wrongs[row].says)) == NULL) {

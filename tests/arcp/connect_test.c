@@ -21,10 +21,10 @@ static void keep_token(const world *w, const char *name, char path[96])
     char from[96];
     char token[256];
     snprintf(path, 96, "%s/%s", w->directory, name);
-    snprintf(from, sizeof(from), "%s/state/arcp/token", w->directory);
+    snprintf(from, sizeof from, "%s/state/arcp/token", w->directory);
     FILE *file = fopen(from, "re");
     assert_non_null(file);
-    assert_non_null(fgets(token, sizeof(token), file));
+    assert_non_null(fgets(token, sizeof token, file));
     assert_int_equal(fclose(file), 0);
     write_file(path, token);
 }
@@ -37,10 +37,10 @@ static void profiles_have_url_and_token(void **state)
     char token[96];
     char text[1024];
     keep_token(w, "prod.token", token);
-    snprintf(path, sizeof(path), "%s/.config/arcp", w->directory);
+    snprintf(path, sizeof path, "%s/.config/arcp", w->directory);
     temp_tree_add(path);
-    snprintf(path, sizeof(path), "%s/.config/arcp/config.yaml", w->directory);
-    snprintf(text, sizeof(text),
+    snprintf(path, sizeof path, "%s/.config/arcp/config.yaml", w->directory);
+    snprintf(text, sizeof text,
              "profiles:\n"
              "  prod: {url: '%s', token_file: %s}\n"
              "  pass: {url: '%s', token_command: [cat, %s]}\n"
@@ -51,13 +51,13 @@ static void profiles_have_url_and_token(void **state)
     assert_int_equal(unsetenv("ARCP_URL"), 0);
     /* A state directory without the token of the daemon. */
     char other[128];
-    snprintf(other, sizeof(other), "XDG_STATE_HOME=%s/other", w->directory);
+    snprintf(other, sizeof other, "XDG_STATE_HOME=%s/other", w->directory);
     const char *const elsewhere[] = {other, NULL};
     static const struct {
         const char *profile;
         int exit_status;
     } rows[] = {{"prod", 0}, {"pass", 0}, {"wrong", 3}, {"nowhere", 3}, {"other", 2}};
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         print_message("  %s\n", rows[row].profile);
         world_start_with(w, &p, WORDS("submit", "hello", "--quiet", "--profile", rows[row].profile),
                          elsewhere, NULL);
@@ -79,15 +79,15 @@ static void the_token_of_the_file_is_not_sent_to_another_runtime(void **state)
     char text[512];
     char other[128];
     keep_token(w, "own.token", token);
-    snprintf(path, sizeof(path), "%s/own.yaml", w->directory);
-    snprintf(text, sizeof(text), "url: 'wss://own.example/arcp'\ntoken_file: %s\n", token);
+    snprintf(path, sizeof path, "%s/own.yaml", w->directory);
+    snprintf(text, sizeof text, "url: 'wss://own.example/arcp'\ntoken_file: %s\n", token);
     write_file(path, text);
-    snprintf(other, sizeof(other), "XDG_STATE_HOME=%s/other", w->directory);
+    snprintf(other, sizeof other, "XDG_STATE_HOME=%s/other", w->directory);
     const char *const elsewhere[] = {other, NULL};
     const char *const words[][6] = {{"ping", "--config", path, NULL}, /* ARCP_URL */
                                     {"ping", "--config", path, "--url", w->url, NULL},
                                     {"conformance", "--config", path, w->url, NULL}};
-    for (size_t row = 0; row < sizeof(words) / sizeof(words[0]); row++) {
+    for (size_t row = 0; row < sizeof words / sizeof words[0]; row++) {
         world_start_with(w, &p, words[row], elsewhere, NULL);
         assert_int_equal(process_finish(&p), 3);
         const char *want = "the configuration file has one for wss://own.example/arcp, not for ";
@@ -100,7 +100,7 @@ static void a_runtime_can_be_a_command(void **state)
 {
     process p;
     char url[1024];
-    snprintf(url, sizeof(url),
+    snprintf(url, sizeof url,
              "stdio:%s/bin/arcpd --stdio --store memory: --agent 'hello=sh %s/tests/arcp/agents/"
              "hello.sh'",
              ARCP_BINARY_DIR, ARCP_SOURCE_DIR);
@@ -116,18 +116,18 @@ static void a_token_is_not_visible_in_the_process_list(void **state)
     char path[96];
     char token[256] = "";
     char line[1024] = "";
-    snprintf(path, sizeof(path), "%s/state/arcp/token", w->directory);
+    snprintf(path, sizeof path, "%s/state/arcp/token", w->directory);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    assert_non_null(fgets(token, sizeof(token), file));
+    assert_non_null(fgets(token, sizeof token, file));
     fclose(file);
     token[strcspn(token, "\n")] = '\0';
     world_start(w, &p, WORDS("submit", "wait", "--token", token));
     process_await(&p, true, "log       waiting\n");
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)p.pid);
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p.pid);
     file = fopen(path, "re");
     assert_non_null(file);
-    size_t size = fread(line, 1, sizeof(line), file);
+    size_t size = fread(line, 1, sizeof line, file);
     fclose(file);
     assert_non_null(memmem(line, size, "--token", 7));
     assert_null(memmem(line, size, token, strlen(token)));

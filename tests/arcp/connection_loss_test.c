@@ -14,8 +14,8 @@ static void after_a_restart_of_the_runtime_the_session_is_resumed(void **state)
     world other = {0};
     process p;
     char store[128];
-    memcpy(other.directory, w->directory, sizeof(other.directory));
-    snprintf(store, sizeof(store), "sqlite:%s/killed.db", w->directory);
+    memcpy(other.directory, w->directory, sizeof other.directory);
+    snprintf(store, sizeof store, "sqlite:%s/killed.db", w->directory);
     world_start_daemon(&other, store, 0);
     world_start(&other, &p, WORDS("submit", "wait"));
     process_await(&p, true, "log       waiting\n");
@@ -48,7 +48,7 @@ static void repeated_cuts_lose_and_repeat_nothing(void **state)
     const char *at = p.out.data;
     for (unsigned n = 0; n < 400; n++) {
         char expected[64];
-        snprintf(expected, sizeof(expected), "\"body\":{\"name\":\"n\",\"value\":%u}}\n", n);
+        snprintf(expected, sizeof expected, "\"body\":{\"name\":\"n\",\"value\":%u}}\n", n);
         const char *found = strstr(at, "\"body\":{\"name\":\"n\"");
         assert_non_null(found);
         assert_int_equal(strncmp(found, expected, strlen(expected)), 0);

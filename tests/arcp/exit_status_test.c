@@ -83,10 +83,10 @@ static const struct ending {
 
 static void every_exit_status_is_produced(void **state)
 {
-    for (size_t row = 0; row < sizeof(endings) / sizeof(endings[0]); row++) {
+    for (size_t row = 0; row < sizeof endings / sizeof endings[0]; row++) {
         process p;
         const char *words[9] = {NULL};
-        memcpy(words, endings[row].words, sizeof(endings[row].words));
+        memcpy(words, endings[row].words, sizeof endings[row].words);
         print_message("  %s\n", endings[row].name);
         world_run(*state, &p, endings[row].exit_status, words);
         arcp_buf_append_byte(&p.err, '\0');

@@ -122,7 +122,7 @@ static void note_job(const process *p, char job[64])
 static void the_pipe_and_json_output_is_unchanged(void **state)
 {
     char job[64] = "";
-    for (size_t row = 0; row < sizeof(goldens) / sizeof(goldens[0]); row++) {
+    for (size_t row = 0; row < sizeof goldens / sizeof goldens[0]; row++) {
         const char *words[9] = {NULL};
         process p;
         print_message("  %s\n", goldens[row].name);

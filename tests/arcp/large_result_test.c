@@ -22,10 +22,10 @@ static long peak_kib(pid_t pid)
     char path[64];
     char line[256];
     long peak = 0;
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, "VmHWM:", 6) == 0) {
             peak = strtol(line + 6, NULL, 10);
             break;
@@ -53,7 +53,7 @@ static void check_file(const char *path, size_t size)
     size_t offset = 0;
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    size_t got = fread(bytes, 1, sizeof(bytes), file);
+    size_t got = fread(bytes, 1, sizeof bytes, file);
     while (got != 0) {
         assert_int_equal(got % RECORD_BYTES, 0);
         for (size_t at = 0; at < got; at += RECORD_BYTES, offset += RECORD_BYTES) {
@@ -62,7 +62,7 @@ static void check_file(const char *path, size_t size)
                 fail_msg("found at byte %zu: %.32s", offset, bytes + at);
             }
         }
-        got = fread(bytes, 1, sizeof(bytes), file);
+        got = fread(bytes, 1, sizeof bytes, file);
     }
     fclose(file);
     assert_int_equal(offset, size);
@@ -74,8 +74,8 @@ static long fetch(const world *w, const char *url, size_t size)
     process p;
     char path[96];
     char input[96];
-    snprintf(path, sizeof(path), "%s/result", w->directory);
-    snprintf(input, sizeof(input), "{\"result_bytes\":%zu}", size);
+    snprintf(path, sizeof path, "%s/result", w->directory);
+    snprintf(input, sizeof input, "{\"result_bytes\":%zu}", size);
     world_run(w, &p, 0, WORDS("submit", "bench", "--input", input, "--output", path, "--url", url));
     long peak = p.max_rss_kib;
     assert_int_equal(p.out.size, 0);

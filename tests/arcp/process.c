@@ -20,7 +20,7 @@ static void set_environment(const char *const *environment)
         char name[64];
         const char *equals = strchr(*environment, '=');
         size_t size = (size_t)(equals - *environment);
-        if (equals == NULL || size >= sizeof(name)) {
+        if (equals == NULL || size >= sizeof name) {
             _exit(126);
         }
         memcpy(name, *environment, size);
@@ -101,7 +101,7 @@ static int64_t now_ms(void)
 static void take(int *fd, arcp_buf *to)
 {
     char bytes[4096];
-    ssize_t got = read(*fd, bytes, sizeof(bytes));
+    ssize_t got = read(*fd, bytes, sizeof bytes);
     if (got > 0) {
         arcp_buf_append(to, arcp_span_make(bytes, (size_t)got));
         assert_true(arcp_buf_reserve(to, 1));

@@ -123,19 +123,19 @@ static void results_go_to_a_file_and_replace_what_was_there(void **state)
     process p;
     char path[96];
     static char bytes[400000];
-    snprintf(path, sizeof(path), "%s/result", w->directory);
+    snprintf(path, sizeof path, "%s/result", w->directory);
     world_run(w, &p, 0, WORDS("submit", "stream", "--quiet", "--output", path));
     assert_int_equal(p.out.size, 0);
     process_fini(&p);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    check_stream(bytes, fread(bytes, 1, sizeof(bytes), file));
+    check_stream(bytes, fread(bytes, 1, sizeof bytes, file));
     fclose(file);
     world_run(w, &p, 0, WORDS("submit", "hello", "--quiet", "--output", path));
     process_fini(&p);
     file = fopen(path, "re");
     assert_non_null(file);
-    assert_int_equal(fread(bytes, 1, sizeof(bytes), file), 5);
+    assert_int_equal(fread(bytes, 1, sizeof bytes, file), 5);
     assert_memory_equal(bytes, "hello", 5);
     fclose(file);
     /* A failed job does not change the file. */

@@ -16,7 +16,7 @@ void temp_tree_make(char *out, size_t room)
 void temp_tree_add(const char *path)
 {
     char text[512];
-    assert_true(strlen(path) < sizeof(text));
+    assert_true(strlen(path) < sizeof text);
     memcpy(text, path, strlen(path) + 1);
     for (char *at = strchr(text + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
         *at = '\0';

@@ -64,7 +64,7 @@ static void compare(const char *name, const arcp_buf *got)
 {
     char path[256];
     char bytes[16384];
-    snprintf(path, sizeof(path), "%s/tests/arcp/transcripts/%s.txt", ARCP_SOURCE_DIR, name);
+    snprintf(path, sizeof path, "%s/tests/arcp/transcripts/%s.txt", ARCP_SOURCE_DIR, name);
     bool renews = getenv("ARCP_RENEW_TRANSCRIPTS") != NULL;
     FILE *file = fopen(path, renews ? "we" : "re");
     if (file == NULL) {
@@ -75,7 +75,7 @@ static void compare(const char *name, const arcp_buf *got)
         assert_int_equal(fclose(file), 0);
         return;
     }
-    size_t size = fread(bytes, 1, sizeof(bytes), file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
     assert_int_equal(fclose(file), 0);
     if (!arcp_span_equal(arcp_buf_span(got), arcp_span_make(bytes, size))) {
         fail_msg("%s is:\n%.*swant:\n%.*s", name, (int)got->size, got->data, (int)size, bytes);

@@ -7,7 +7,7 @@
 
 static const char *const agents[] = {"hello", "events",   "count",  "stream",   "wait",  "fail",
                                      "echo",  "progress", "parent", "stubborn", "family"};
-#define AGENT_COUNT (sizeof(agents) / sizeof(agents[0]))
+#define AGENT_COUNT (sizeof agents / sizeof agents[0])
 
 /* No test waits half a minute for an agent to end. */
 static const char config[] = "jobs: {cancel_grace_ms: 2000}\nshutdown: {grace_sec: 3}\n";
@@ -18,7 +18,7 @@ void world_start_daemon(world *w, const char *store, unsigned port)
     const char *words[5 + 2 * AGENT_COUNT] = {"--store", store};
     size_t count = 2;
     for (size_t agent = 0; agent < AGENT_COUNT; agent++) {
-        snprintf(options[agent], sizeof(options[agent]), "%s%s=sh %s/tests/arcp/agents/%s.sh",
+        snprintf(options[agent], sizeof options[agent], "%s%s=sh %s/tests/arcp/agents/%s.sh",
                  agents[agent], agent == 0 ? "@1.0.0" : "", ARCP_SOURCE_DIR, agents[agent]);
         words[count++] = "--agent";
         words[count++] = options[agent];
@@ -36,7 +36,7 @@ static void begin(void **state, bool is_durable)
     static world w;
     char store[96];
     arcpd_run_begin(&w);
-    snprintf(store, sizeof(store), "sqlite:%s/arcp.db", w.directory);
+    snprintf(store, sizeof store, "sqlite:%s/arcp.db", w.directory);
     world_start_daemon(&w, is_durable ? store : "memory:", 0);
     *state = &w;
 }

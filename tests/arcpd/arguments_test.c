@@ -13,8 +13,8 @@ typedef struct line {
 static void line_make(line *l, const char *text)
 {
     *l = (line){.count = 0};
-    assert_true(strlen(text) < sizeof(l->text));
-    (void)snprintf(l->text, sizeof(l->text), "%s", text);
+    assert_true(strlen(text) < sizeof l->text);
+    (void)snprintf(l->text, sizeof l->text, "%s", text);
     for (char *word = l->text; word != NULL;) {
         char *end = strchr(word, '|');
         assert_true(l->count < 11);

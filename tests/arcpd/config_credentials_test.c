@@ -142,7 +142,7 @@ static const struct {
 static void what_is_wrong_is_named_with_its_place(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
+    for (size_t at = 0; at < sizeof wrong / sizeof wrong[0]; at++) {
         arcp__config config;
         arcp_error error = {0};
         assert_int_equal(read_text(wrong[at].text, &config, &error), ARCP_E_USAGE);
@@ -164,7 +164,7 @@ static void a_body_has_at_most_32_levels(void **state)
         arcp_error error = {0};
         memset(list, '[', levels);
         memset(list + levels, ']', levels);
-        snprintf(text, sizeof(text), "credentials: {http: {issue: {body: %s}}}", list);
+        snprintf(text, sizeof text, "credentials: {http: {issue: {body: %s}}}", list);
         assert_int_equal(read_text(text, &config, &error), levels == 32 ? ARCP_OK : ARCP_E_USAGE);
         const char *body = config.credentials.http.requests[ARCP__HTTP_ISSUE].body;
         if (levels == 32) {

@@ -107,7 +107,7 @@ static const struct {
 static void each_key_that_takes_a_restart_is_named_and_no_secret(void **state)
 {
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         reload r;
         reload_begin(&r, rows[row].from, rows[row].to);
         assert_false(r.changes.failed);

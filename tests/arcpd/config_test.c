@@ -170,7 +170,7 @@ static const struct {
 static void errors_name_the_line_and_the_key(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
+    for (size_t at = 0; at < sizeof wrong / sizeof wrong[0]; at++) {
         arcp__config config;
         arcp_error error = {0};
         assert_int_equal(read_text(&config, wrong[at].text, &error), ARCP_E_USAGE);
@@ -236,7 +236,7 @@ static void what_is_nested_deep_is_refused_at_its_depth(void **state)
 {
     static const unsigned depths[] = {64, 65, 200000};
     (void)state;
-    for (size_t at = 0; at < sizeof(depths) / sizeof(depths[0]); at++) {
+    for (size_t at = 0; at < sizeof depths / sizeof depths[0]; at++) {
         arcp__config config;
         arcp_error error = {0};
         arcp_buf text = arcp_buf_init();
@@ -345,7 +345,7 @@ static void checks_of_several_keys_are_made_on_the_whole_configuration(void **st
                                                   "contain a version, which is given by version:"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp__config config;
         arcp_error error = {0};
         check_ok(read_text(&config, rows[at].text, &error), &error);
@@ -374,10 +374,10 @@ static void a_value_of_a_flag_has_no_place_in_the_file(void **state)
          "version: letters, digits and . + _ -)"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         char program[] = "arcpd";
         char given[64];
-        (void)snprintf(given, sizeof(given), "%s", rows[at].flag);
+        (void)snprintf(given, sizeof given, "%s", rows[at].flag);
         char *words[] = {program, given, NULL};
         arcp__config config;
         arcp_error error = {0};
@@ -414,14 +414,14 @@ static void tracing_is_printed_with_its_defaults_and_without_secrets(void **stat
                                  "    flush_ms: 3000\n"
                                  "    queue_bytes: 4194304\n"));
     arcp_free(text);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         char yaml[256];
         char expected[256];
-        (void)snprintf(yaml, sizeof(yaml),
+        (void)snprintf(yaml, sizeof yaml,
                        "tracing: {otlp: {endpoint: '%s', headers: {Authorization: hush-hush}, "
                        "queue_bytes: 65536, delay_ms: 0}}\n",
                        rows[at].endpoint);
-        (void)snprintf(expected, sizeof(expected),
+        (void)snprintf(expected, sizeof expected,
                        "    endpoint: \"%s\"\n    headers: {Authorization: \"***\"}\n",
                        rows[at].url);
         text = printed(yaml);
@@ -480,7 +480,7 @@ static void only_loopback_is_safe_without_tokens(void **state)
         {"", false},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp__config config;
         arcp_error error = {0};
         arcp__config_init(&config);

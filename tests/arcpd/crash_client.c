@@ -61,7 +61,7 @@ void crash_client_connect(crash_world *world, crash_client *client, bool from_ol
         } else if (crash_random(world, 2) == 0) {
             client->last_seq -= crash_random(world, (above < 2000 ? above : 2000) + 1);
         }
-        (void)snprintf(resume, sizeof(resume),
+        (void)snprintf(resume, sizeof resume,
                        ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                        "\"last_event_seq\":%llu}",
                        client->session.id, client->session.token,
@@ -78,8 +78,8 @@ static void take_welcome(crash_world *world, crash_client *client, arcp_span fra
     if (client->session.id[0] != '\0' && !arcp_span_equal_cstr(id, client->session.id)) {
         wrong(world, client, "another session", frame);
     }
-    (void)snprintf(client->session.id, sizeof(client->session.id), "%.*s", (int)id.size, id.data);
-    (void)snprintf(client->session.token, sizeof(client->session.token), "%.*s", (int)token.size,
+    (void)snprintf(client->session.id, sizeof client->session.id, "%.*s", (int)id.size, id.data);
+    (void)snprintf(client->session.token, sizeof client->session.token, "%.*s", (int)token.size,
                    token.data);
     client->is_open = true;
 }
@@ -89,12 +89,12 @@ static void take_welcome(crash_world *world, crash_client *client, arcp_span fra
 static crash_job *job_of(crash_world *world, arcp_span id)
 {
     crash_job *job = NULL;
-    if (id.size == 0 || id.size >= sizeof(job->id)) {
+    if (id.size == 0 || id.size >= sizeof job->id) {
         return NULL;
     }
     HASH_FIND(hh, world->jobs, id.data, id.size, job);
     if (job == NULL) {
-        job = calloc(1, sizeof(*job));
+        job = calloc(1, sizeof *job);
         if (job == NULL) {
             daemon_fail("out of memory");
         }
@@ -127,7 +127,7 @@ static void take_accepted(crash_world *world, crash_client *client, arcp_span fr
         if (job->waits && job->end != CRASH_RUNS && job->end != CRASH_LOST) {
             wrong(world, client, "a job that could not end by itself has", frame);
         }
-        (void)snprintf(key->accepted_at, sizeof(key->accepted_at), "%.*s", (int)when.size,
+        (void)snprintf(key->accepted_at, sizeof key->accepted_at, "%.*s", (int)when.size,
                        when.data);
     } else if (key->job != job || !arcp_span_equal_cstr(when, key->accepted_at)) {
         wrong(world, client, "another job for the same key", frame);
@@ -203,12 +203,12 @@ static void remember(crash_world *world, crash_client *client, uint64_t seq, uin
 {
     if (seq > client->digest_capacity) {
         size_t capacity = client->digest_capacity * 2 + 65536;
-        client->digests = realloc(client->digests, capacity * sizeof(*client->digests));
+        client->digests = realloc(client->digests, capacity * sizeof *client->digests);
         if (client->digests == NULL) {
             daemon_fail("out of memory");
         }
         memset(client->digests + client->digest_capacity, 0,
-               (capacity - client->digest_capacity) * sizeof(*client->digests));
+               (capacity - client->digest_capacity) * sizeof *client->digests);
         client->digest_capacity = capacity;
     }
     client->digests[seq - 1] = digest;
@@ -294,7 +294,7 @@ static void submit(crash_world *world, crash_client *client)
     static const char *const ends[] = {"result", "result", "result", "error", "exit", "wait"};
     if (world->key_count == world->key_capacity) {
         world->key_capacity = world->key_capacity * 2 + 1024;
-        world->keys = realloc(world->keys, world->key_capacity * sizeof(*world->keys));
+        world->keys = realloc(world->keys, world->key_capacity * sizeof *world->keys);
         if (world->keys == NULL) {
             daemon_fail("out of memory");
         }
@@ -306,7 +306,7 @@ static void submit(crash_world *world, crash_client *client)
                     .events = (unsigned)crash_random(world, is_long ? 3000 : 60),
                     .bytes = (unsigned)crash_random(world, is_long ? 100 : 1000),
                     .pause_us = crash_random(world, 3) == 0 ? 3000 : 0,
-                    .end = ends[crash_random(world, sizeof(ends) / sizeof(ends[0]))]};
+                    .end = ends[crash_random(world, sizeof ends / sizeof ends[0])]};
     crash_client_ask_again(world, client, world->key_count++);
 }
 

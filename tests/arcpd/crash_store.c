@@ -64,7 +64,7 @@ static uint64_t number_of(arcp_span record, const char *name)
 {
     char quoted[32];
     uint64_t value = 0;
-    int size = snprintf(quoted, sizeof(quoted), "\"%s\":", name);
+    int size = snprintf(quoted, sizeof quoted, "\"%s\":", name);
     const char *at = memmem(record.data, record.size, quoted, (size_t)size);
     if (at == NULL ||
         !wire_number(arcp_span_from(record, (size_t)(at - record.data) + (size_t)size), &value)) {
@@ -95,7 +95,7 @@ static void check_session(crash_world *world, const crash_client *client, sqlite
     char key[48];
     arcp_span run;
     uint64_t next = 0;
-    (void)snprintf(key, sizeof(key), "x:%s", client->session.id);
+    (void)snprintf(key, sizeof key, "x:%s", client->session.id);
     (void)sqlite3_reset(indexes);
     (void)sqlite3_bind_text(indexes, 1, key, -1, SQLITE_STATIC);
     (void)sqlite3_bind_int64(indexes, 2, 0);

@@ -193,12 +193,12 @@ static void check_audit(const crash_world *world)
     uint64_t subscriptions = 0;
     arcp_error err = {0};
     arcp__audit_check check;
-    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", world->daemon.directory);
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", world->daemon.directory);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
     arcp__audit_check_init(&check, on_finding, NULL);
     arcp__audit_check_begin(&check, path);
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (fgets(line, sizeof line, file) != NULL) {
         check_ok(arcp__audit_check_feed(&check, arcp_span_cstr(line), &err), &err);
         bool is_allowed = strstr(line, "\"decision\":\"allowed\"") != NULL;
         submits += is_allowed && strstr(line, "\"event\":\"submit\"") != NULL;
@@ -252,7 +252,7 @@ static void no_event_that_a_client_saw_is_lost_by_kill_9(void **state)
     (void)state;
     uint64_t seed = 0;
     int64_t longest_start_ns = 0;
-    assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
+    assert_int_equal(getrandom(&seed, sizeof seed, 0), sizeof seed);
     seed = from_environment("ARCP_CRASH_SEED", seed);
     unsigned lives = (unsigned)from_environment("ARCP_CRASH_LIVES", LIVES_DEFAULT);
     print_message("ARCP_CRASH_SEED=0x%llx ARCP_CRASH_LIVES=%u\n", (unsigned long long)seed, lives);

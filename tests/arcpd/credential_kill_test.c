@@ -259,7 +259,7 @@ int main(int argc, char **argv)
     upstream.random = chance;
     upstream.late_ms = 40;
     stand_in_start_thread(&upstream);
-    write_config(config, sizeof(config), upstream.port);
+    write_config(config, sizeof config, upstream.port);
     daemon_state d;
     daemon_options options = {.config = config, .environment = "ARCP_TEST_MASTER=" MASTER};
     daemon_begin(&d, &options);

@@ -48,7 +48,7 @@ void daemon_begin(daemon_state *d, const daemon_options *options)
     if (mkdtemp(d->directory) == NULL) {
         daemon_fail("no directory: %s", strerror(errno));
     }
-    (void)snprintf(d->store, sizeof(d->store), "%s/arcp.db", d->directory);
+    (void)snprintf(d->store, sizeof d->store, "%s/arcp.db", d->directory);
 }
 
 /* ---- the child ---- */
@@ -74,7 +74,7 @@ static void set_environment(const char *pair)
 {
     char name[64];
     const char *equals = pair == NULL ? NULL : strchr(pair, '=');
-    if (equals != NULL && (size_t)(equals - pair) < sizeof(name)) {
+    if (equals != NULL && (size_t)(equals - pair) < sizeof name) {
         memcpy(name, pair, (size_t)(equals - pair));
         name[equals - pair] = '\0';
         (void)setenv(name, equals + 1, 1);
@@ -98,8 +98,8 @@ static void run(const daemon_state *d, int out)
                              "--token",
                              "t-carol=carol"};
     size_t count = 9;
-    (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", d->directory);
-    (void)snprintf(errors, sizeof(errors), "%s/errors", d->directory);
+    (void)snprintf(config, sizeof config, "%s/arcpd.yaml", d->directory);
+    (void)snprintf(errors, sizeof errors, "%s/errors", d->directory);
     agents = agents[0] != NULL ? agents : load;
     for (size_t at = 0; agents[at] != NULL; at++) {
         words[count++] = "--agent";
@@ -152,7 +152,7 @@ static void write_config(const daemon_state *d)
     if (d->options.config == NULL) {
         return;
     }
-    (void)snprintf(path, sizeof(path), "%s/arcpd.yaml", d->directory);
+    (void)snprintf(path, sizeof path, "%s/arcpd.yaml", d->directory);
     FILE *file = fopen(path, "we");
     if (file == NULL || fputs(d->options.config, file) < 0 || fclose(file) != 0) {
         daemon_fail("%s: %s", path, strerror(errno));
@@ -259,7 +259,7 @@ char *daemon_errors(const daemon_state *d)
 {
     char path[96];
     struct stat about;
-    (void)snprintf(path, sizeof(path), "%s/errors", d->directory);
+    (void)snprintf(path, sizeof path, "%s/errors", d->directory);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &about) != 0) {
         daemon_fail("%s: %s", path, strerror(errno));
@@ -286,10 +286,10 @@ uint64_t daemon_resident_bytes(const daemon_state *d)
 {
     char path[64];
     char line[128] = "";
-    (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)d->pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)d->pid);
     FILE *file = fopen(path, "re");
     const char *second = NULL;
-    if (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+    if (file != NULL && fgets(line, sizeof line, file) != NULL) {
         second = strchr(line, ' ');
     }
     if (second == NULL) {

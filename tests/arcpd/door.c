@@ -19,8 +19,8 @@ void door_init(door *d)
 {
     *d = (door){.directory = "/tmp/arcp-door-XXXXXX"};
     assert_non_null(mkdtemp(d->directory));
-    (void)snprintf(d->config, sizeof(d->config), "%s/arcpd.yaml", d->directory);
-    (void)snprintf(d->errors, sizeof(d->errors), "%s/errors", d->directory);
+    (void)snprintf(d->config, sizeof d->config, "%s/arcpd.yaml", d->directory);
+    (void)snprintf(d->errors, sizeof d->errors, "%s/errors", d->directory);
 }
 
 void door_configure(const door *d, const char *format, ...)
@@ -28,9 +28,9 @@ void door_configure(const door *d, const char *format, ...)
     char text[4096];
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(text, sizeof(text), format, arguments);
+    int size = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    assert_true(size >= 0 && (size_t)size < sizeof(text));
+    assert_true(size >= 0 && (size_t)size < sizeof text);
     FILE *file = fopen(d->config, "we");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
@@ -63,8 +63,8 @@ void door_start(door *d)
     char line[512] = {0};
     size_t size = 0;
     int out = spawn(d, NULL);
-    while (size < sizeof(line) - 1 && strchr(line, '\n') == NULL) {
-        ssize_t got = read(out, line + size, sizeof(line) - 1 - size);
+    while (size < sizeof line - 1 && strchr(line, '\n') == NULL) {
+        ssize_t got = read(out, line + size, sizeof line - 1 - size);
         if (got <= 0) {
             fail_msg("arcpd did not get ready: %s", line);
         }
@@ -83,7 +83,7 @@ int door_refused(door *d, const char *argument)
     int out = spawn(d, argument);
     struct pollfd ended = {.fd = out, .events = POLLIN};
     assert_int_equal(poll(&ended, 1, PATIENCE_MS), 1);
-    ssize_t got = read(out, line, sizeof(line));
+    ssize_t got = read(out, line, sizeof line);
     if (got != 0) {
         fail_msg("arcpd did not refuse: %.*s", (int)(got > 0 ? got : 0), line);
     }
@@ -99,7 +99,7 @@ size_t door_said(const door *d, const char *word)
     static char text[262144];
     FILE *file = fopen(d->errors, "re");
     assert_non_null(file);
-    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    size_t size = fread(text, 1, sizeof text - 1, file);
     text[size] = '\0';
     (void)fclose(file);
     size_t count = 0;
@@ -176,8 +176,8 @@ bool visitor_connect(visitor *w, const door *d, const char *ca, int max_version)
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     *w = (visitor){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     assert_true(w->fd >= 0);
-    assert_int_equal(setsockopt(w->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-    assert_int_equal(connect(w->fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(setsockopt(w->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    assert_int_equal(connect(w->fd, (struct sockaddr *)&address, sizeof address), 0);
     if (ca == NULL) {
         return true;
     }
@@ -209,14 +209,14 @@ int visitor_upgrade(visitor *w, const char *host, const char *more)
     char request[512];
     char head[1024] = {0};
     size_t size = 0;
-    int length = snprintf(request, sizeof(request),
+    int length = snprintf(request, sizeof request,
                           "GET /arcp HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\n"
                           "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                           "Sec-WebSocket-Version: 13\r\n%s\r\n",
                           host, more);
     write_all(w, request, (size_t)length);
     /* The head ends with an empty line; frames may follow it at once. */
-    while (size < sizeof(head) - 1 && (size < 4 || memcmp(head + size - 4, "\r\n\r\n", 4) != 0)) {
+    while (size < sizeof head - 1 && (size < 4 || memcmp(head + size - 4, "\r\n\r\n", 4) != 0)) {
         assert_true(read_all(w, head + size, 1));
         size++;
     }
@@ -234,7 +234,7 @@ static const char *read_frame(visitor *w)
         assert_true(read_all(w, head + 2, 2));
         size = (size_t)head[2] << 8 | head[3];
     }
-    assert_true(size < sizeof(w->text) && head[0] == 0x81);
+    assert_true(size < sizeof w->text && head[0] == 0x81);
     assert_true(read_all(w, w->text, size));
     w->text[size] = '\0';
     return w->text;
@@ -256,7 +256,7 @@ const char *visitor_ask(visitor *w, const char *frame)
 const char *visitor_hello(visitor *w, const char *token)
 {
     char frame[4096];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
                    "\"client\":{\"name\":\"visitor\",\"version\":\"1\"},\"auth\":{\"scheme\":"
                    "\"bearer\",\"token\":\"%s\"},\"capabilities\":{\"features\":[]}}}",

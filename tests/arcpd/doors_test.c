@@ -31,7 +31,7 @@ static void write_text(const char *path, const char *text, mode_t mode)
 static char *token_by(const char *secret)
 {
     char claims[128];
-    (void)snprintf(claims, sizeof(claims), "{\"sub\":\"alice\",\"aud\":\"arcp\",\"exp\":%lld}",
+    (void)snprintf(claims, sizeof claims, "{\"sub\":\"alice\",\"aud\":\"arcp\",\"exp\":%lld}",
                    (long long)time(NULL) + 3600);
     char *text = jwt_text("{\"alg\":\"HS256\"}", claims);
     return jwt_join(text, jwt_sign_hs256(text, secret, strlen(secret)));
@@ -80,9 +80,9 @@ static void a_reload_reads_certificates_tokens_and_keys_and_keeps_sessions(void 
     (void)state;
     tls_files_make(&files);
     door_init(&d);
-    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    (void)snprintf(path, sizeof path, "%s/jwt.key", d.directory);
     write_text(path, JWT_SECRET "\n", 0600);
-    (void)snprintf(path, sizeof(path), "%s/tokens", d.directory);
+    (void)snprintf(path, sizeof path, "%s/tokens", d.directory);
     write_text(path, "from-a-file=bob\n", 0600);
     configure_secure(&d, &files);
     door_start(&d);
@@ -95,7 +95,7 @@ static void a_reload_reads_certificates_tokens_and_keys_and_keeps_sessions(void 
 
     tls_files_renew(&files, 77);
     write_text(path, "another=bob\n", 0600);
-    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    (void)snprintf(path, sizeof path, "%s/jwt.key", d.directory);
     write_text(path, OTHER_SECRET, 0600);
     door_reload(&d, "reloaded");
     visitor fresh;
@@ -129,9 +129,9 @@ static void a_failed_reload_changes_nothing(void **state)
     (void)state;
     tls_files_make(&files);
     door_init(&d);
-    (void)snprintf(path, sizeof(path), "%s/tokens", d.directory);
+    (void)snprintf(path, sizeof path, "%s/tokens", d.directory);
     write_text(path, "t1=bob\n", 0600);
-    (void)snprintf(path, sizeof(path), "%s/jwt.key", d.directory);
+    (void)snprintf(path, sizeof path, "%s/jwt.key", d.directory);
     write_text(path, JWT_SECRET, 0600);
     configure_secure(&d, &files);
     door_start(&d);
@@ -193,7 +193,7 @@ static void without_configured_tokens_arcpd_listens_on_loopback_only(void **stat
          "is allowed on loopback only"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         door d;
         door_init(&d);
         door_configure(&d, "%sstore: \"memory:\"\n", rows[at].config);
@@ -250,7 +250,7 @@ static void hosts_and_origins_are_checked_on_public_listeners(void **state)
          403},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         door d;
         visitor w;
         door_init(&d);
@@ -296,16 +296,16 @@ static void an_invalid_local_token_file_is_refused(void **state)
         {"16 characters", SIXTEEN "\r\n", 0600, NULL, 0, NULL},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         door d;
         char path[96];
         char longest[520];
         print_message("  %s\n", rows[at].name);
         memset(longest, 'x', rows[at].size);
-        (void)snprintf(longest + rows[at].size, sizeof(longest) - rows[at].size, "%s",
+        (void)snprintf(longest + rows[at].size, sizeof longest - rows[at].size, "%s",
                        rows[at].end == NULL ? "" : rows[at].end);
         door_init(&d);
-        (void)snprintf(path, sizeof(path), "%s/token", d.directory);
+        (void)snprintf(path, sizeof path, "%s/token", d.directory);
         write_text(path, rows[at].text == NULL ? longest : rows[at].text, rows[at].mode);
         door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
         if (rows[at].why != NULL) {
@@ -332,7 +332,7 @@ static void a_fifo_in_the_token_s_place_is_refused_at_once(void **state)
     char path[96];
     (void)state;
     door_init(&d);
-    (void)snprintf(path, sizeof(path), "%s/token", d.directory);
+    (void)snprintf(path, sizeof path, "%s/token", d.directory);
     assert_int_equal(mkfifo(path, 0600), 0);
     door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
     assert_int_equal(door_refused(&d, NULL), 2);
@@ -354,12 +354,12 @@ static void check_config(const char *yaml, const char *warnings, const char *pri
     assert_int_equal(write(file, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
     (void)close(file);
     for (int i = 0; i < 2; i++) {
-        (void)snprintf(command, sizeof(command),
+        (void)snprintf(command, sizeof command,
                        NO_STATE ARCP_BINARY_DIR "/bin/arcpd --check-config %s %s", path,
                        i == 0 ? "2>&1 >/dev/null" : "2>&1");
         FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c): words of this file */
         assert_non_null(out);
-        text[fread(text, 1, sizeof(text) - 1, out)] = '\0';
+        text[fread(text, 1, sizeof text - 1, out)] = '\0';
         assert_int_equal(pclose(out), 0);
         if (i == 0 && warnings[0] == '\0') {
             assert_string_equal(text, "");
@@ -422,9 +422,9 @@ static void a_failed_write_of_the_checked_configuration_is_an_error(void **state
 {
     static const char *const flags[] = {"--help", "--version", "--check-config /dev/null"};
     (void)state;
-    for (size_t at = 0; at < sizeof(flags) / sizeof(flags[0]); at++) {
+    for (size_t at = 0; at < sizeof flags / sizeof flags[0]; at++) {
         char command[256];
-        (void)snprintf(command, sizeof(command),
+        (void)snprintf(command, sizeof command,
                        NO_STATE ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1", flags[at]);
         int status = system(command); /* NOLINT(cert-env33-c): words of this file */
         assert_true(WIFEXITED(status));

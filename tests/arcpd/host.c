@@ -27,7 +27,7 @@ int host_teardown(void **state)
 void host_configure(const host *place, const char *yaml)
 {
     char path[96];
-    snprintf(path, sizeof(path), "%s/arcpd.yaml", place->directory);
+    snprintf(path, sizeof path, "%s/arcpd.yaml", place->directory);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     for (const char *at = yaml; *at != '\0';) {
@@ -66,8 +66,8 @@ void host_begin_run(const host *place, const char *token, process *p, const char
     char url[160];
     char bearer[96];
     size_t count = 1;
-    snprintf(url, sizeof(url), "ARCP_URL=%s", place->url);
-    snprintf(bearer, sizeof(bearer), "ARCP_TOKEN=%s", token == NULL ? "" : token);
+    snprintf(url, sizeof url, "ARCP_URL=%s", place->url);
+    snprintf(bearer, sizeof bearer, "ARCP_TOKEN=%s", token == NULL ? "" : token);
     for (; *words != NULL; words++) {
         assert_true(count < 23);
         all[count++] = *words;
@@ -98,11 +98,11 @@ void host_read(const host *place, const char *name, arcp_buf *out)
 {
     char path[160];
     char bytes[4096];
-    snprintf(path, sizeof(path), "%s/%s", place->directory, name);
+    snprintf(path, sizeof path, "%s/%s", place->directory, name);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    for (size_t got = fread(bytes, 1, sizeof(bytes), file); got != 0;
-         got = fread(bytes, 1, sizeof(bytes), file)) {
+    for (size_t got = fread(bytes, 1, sizeof bytes, file); got != 0;
+         got = fread(bytes, 1, sizeof bytes, file)) {
         arcp_buf_append(out, arcp_span_make(bytes, got));
     }
     fclose(file);

@@ -23,15 +23,15 @@ int http_connect(unsigned short port)
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
     return fd;
 }
 
 void http_read_all(int fd, arcp_buf *out)
 {
     char bytes[4096];
-    for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0;
-         got = read(fd, bytes, sizeof(bytes))) {
+    for (ssize_t got = read(fd, bytes, sizeof bytes); got > 0;
+         got = read(fd, bytes, sizeof bytes)) {
         arcp_buf_append(out, arcp_span_make(bytes, (size_t)got));
     }
     arcp_buf_append_byte(out, '\0');

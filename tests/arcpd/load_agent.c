@@ -43,7 +43,7 @@ static int read_orders(orders *out)
     static char line[1u << 20];
     arcp_json json = ARCP__JSON_INIT;
     arcp_json_limits limits = {64, 10000, 1000000};
-    if (fgets(line, sizeof(line), stdin) == NULL ||
+    if (fgets(line, sizeof line, stdin) == NULL ||
         arcp_json_scan(&json, arcp_span_cstr(line), &limits, NULL) != ARCP_OK) {
         return 65;
     }
@@ -52,8 +52,8 @@ static int read_orders(orders *out)
     out->events = number(&json, input, "events");
     out->bytes = number(&json, input, "bytes");
     out->pause_us = number(&json, input, "pause_us");
-    text(&json, input, "end", out->end, sizeof(out->end));
-    text(&json, input, "start", out->start, sizeof(out->start));
+    text(&json, input, "end", out->end, sizeof out->end);
+    text(&json, input, "start", out->start, sizeof out->start);
     arcp__json_fini(&json);
     return out->bytes > BYTES_MAX ? 66 : 0;
 }
@@ -71,7 +71,7 @@ int main(void)
     while (todo.start[0] != '\0' && access(todo.start, F_OK) != 0) {
         (void)usleep(1000);
     }
-    (void)setvbuf(stdout, block, _IOFBF, sizeof(block));
+    (void)setvbuf(stdout, block, _IOFBF, sizeof block);
     for (uint64_t at = 0; at < todo.events; at++) {
         (void)printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
                      "\"info\",\"message\":\"%llu %s\"}}}\n",
@@ -91,7 +91,7 @@ int main(void)
     }
     (void)fflush(stdout);
     /* Until it is cancelled, or arcpd has exited. */
-    while (strcmp(todo.end, "wait") == 0 && fgets(filling, sizeof(filling), stdin) != NULL &&
+    while (strcmp(todo.end, "wait") == 0 && fgets(filling, sizeof filling, stdin) != NULL &&
            strstr(filling, "\"job.cancel\"") == NULL) {
     }
     return strcmp(todo.end, "exit") == 0 ? 3 : 0;

@@ -91,7 +91,7 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
     wire_hello(&w, "t-alice", &session);
     for (unsigned job = 0; job < JOBS; job++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "s%u", job);
+        (void)snprintf(id, sizeof id, "s%u", job);
         submit(&w, id, EVENTS, 60);
     }
     for (unsigned accepted = 0; accepted < JOBS;) {

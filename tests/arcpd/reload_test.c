@@ -31,7 +31,7 @@ static int set_up(void **state)
     (void)state;
     next_id = 0;
     door_init(&d);
-    (void)snprintf(gate, sizeof(gate), "%s/gate", d.directory);
+    (void)snprintf(gate, sizeof gate, "%s/gate", d.directory);
     assert_int_equal(mkfifo(gate, 0600), 0);
     return 0;
 }
@@ -72,11 +72,11 @@ static const char *submit(const char *agent, const char *more)
     char frame[512];
     char answer[32];
     (void)snprintf(
-        frame, sizeof(frame),
+        frame, sizeof frame,
         "{\"arcp\":\"1.1\",\"id\":\"s%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
         "\"%s\",\"input\":\"%064d\"%s}}",
         ++next_id, agent, 0, more);
-    (void)snprintf(answer, sizeof(answer), "\"request_id\":\"s%u\"", next_id);
+    (void)snprintf(answer, sizeof answer, "\"request_id\":\"s%u\"", next_id);
     return await(visitor_ask(&w, frame), answer);
 }
 
@@ -162,7 +162,7 @@ static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
         {"  - {name: Bad Name, command: [\"true\"]}\n", "Bad Name"},
         {"policy: [{max_lease: {made.up: [\"x\"]}}]\n", "made.up"},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         configure("new", "", rows[at].rest);
         door_reload(&d, rows[at].says);
         assert_non_null(strstr(submit("fine", ""), "AGENT_NOT_AVAILABLE"));

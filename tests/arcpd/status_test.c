@@ -62,7 +62,7 @@ static void only_the_three_paths_are_served(void **state)
          "not have a body"},
         {"POST /healthz HTTP/1.1\r\nContent-Length: 1\r\n" KEPT "x", "HTTP/1.1 405 ", "close"},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         expect(port, rows[row].request, rows[row].begin, rows[row].part);
     }
     arcp_buf answer = arcp_buf_init();
@@ -167,7 +167,7 @@ static void ask_and_keep(int fd)
     size_t size = 0;
     assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
     do {
-        ssize_t got = read(fd, bytes + size, sizeof(bytes) - 1 - size);
+        ssize_t got = read(fd, bytes + size, sizeof bytes - 1 - size);
         assert_true(got > 0);
         size += (size_t)got;
         bytes[size] = '\0';
@@ -203,7 +203,7 @@ static void scrape(unsigned short port, arcp_buf *out)
 static void expect_sample(const arcp_buf *metrics, const char *line)
 {
     char whole[200];
-    snprintf(whole, sizeof(whole), "\n%s\n", line);
+    snprintf(whole, sizeof whole, "\n%s\n", line);
     if (strstr(metrics->data, whole) == NULL) {
         fail_msg("no line \"%s\" in\n%s", line, metrics->data);
     }
@@ -239,7 +239,7 @@ static void what_happens_is_counted(void **state)
         "arcp_audit_failing 0",
         "arcp_config_last_reload_successful 1",
     };
-    for (size_t at = 0; at < sizeof(lines) / sizeof(lines[0]); at++) {
+    for (size_t at = 0; at < sizeof lines / sizeof lines[0]; at++) {
         expect_sample(&metrics, lines[at]);
     }
     arcp_buf_fini(&metrics);
@@ -265,7 +265,7 @@ static void names_beyond_the_table_are_counted_together(void **state)
         strstr(h->daemon.err.data, "http://127.0.0.1:") + strlen("http://127.0.0.1:"), NULL, 10);
     for (int at = 0; at < 66; at++) {
         char name[16];
-        snprintf(name, sizeof(name), "a%d", at);
+        snprintf(name, sizeof name, "a%d", at);
         host_run(h, "ta", &p, 0, WORDS("submit", name, "--quiet"));
         process_fini(&p);
     }
@@ -321,7 +321,7 @@ static void a_store_that_cannot_be_written_is_not_ready(void **state)
 static void read_packaged(const char *name, arcp_buf *out)
 {
     char path[512];
-    snprintf(path, sizeof(path), "%s/packaging/monitoring/%s", ARCP_SOURCE_DIR, name);
+    snprintf(path, sizeof path, "%s/packaging/monitoring/%s", ARCP_SOURCE_DIR, name);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
     for (int byte = fgetc(file); byte != EOF; byte = fgetc(file)) {
@@ -339,7 +339,7 @@ static size_t check_names(const arcp_buf *text, const arcp_buf *metrics)
         char name[80] = "";
         char family[100];
         size_t size = 0;
-        while (size < sizeof(name) - 1 && (islower((unsigned char)at[size]) || at[size] == '_')) {
+        while (size < sizeof name - 1 && (islower((unsigned char)at[size]) || at[size] == '_')) {
             name[size] = at[size];
             size++;
         }
@@ -350,7 +350,7 @@ static size_t check_names(const arcp_buf *text, const arcp_buf *metrics)
                 name[size - length] = '\0';
             }
         }
-        snprintf(family, sizeof(family), "# TYPE %s ", name);
+        snprintf(family, sizeof family, "# TYPE %s ", name);
         if (strstr(metrics->data, family) == NULL) {
             fail_msg("%s is no metric of arcpd", name);
         }

@@ -22,8 +22,8 @@ static void configure(const host *place, const char *more)
 {
     char yaml[2048];
     char agents[1536];
-    (void)snprintf(agents, sizeof(agents), AGENTS, place->directory);
-    (void)snprintf(yaml, sizeof(yaml), "store: \"memory:\"\n%s%s", agents, more);
+    (void)snprintf(agents, sizeof agents, AGENTS, place->directory);
+    (void)snprintf(yaml, sizeof yaml, "store: \"memory:\"\n%s%s", agents, more);
     host_configure(place, yaml);
 }
 
@@ -33,8 +33,8 @@ static int run(const host *place, process *p, const char *script, const char *fr
 {
     char line[512];
     char arcpd[256];
-    (void)snprintf(line, sizeof(line), "cd %s && cat >in && %s", place->directory, script);
-    (void)snprintf(arcpd, sizeof(arcpd), "ARCPD=%s/bin/arcpd --stdio --config %s/arcpd.yaml",
+    (void)snprintf(line, sizeof line, "cd %s && cat >in && %s", place->directory, script);
+    (void)snprintf(arcpd, sizeof arcpd, "ARCPD=%s/bin/arcpd --stdio --config %s/arcpd.yaml",
                    ARCP_BINARY_DIR, place->directory);
     process_start(p, WORDS("/bin/sh", "-c", line), WORDS(arcpd), frames);
     return process_finish(p);
@@ -62,7 +62,7 @@ static void what_was_asked_for_is_answered_after_the_end_of_the_input(void **sta
                                           "$ARCPD <in >out; cat out"};
     host *place = *state;
     configure(place, "");
-    for (size_t at = 0; at < sizeof(scripts) / sizeof(scripts[0]); at++) {
+    for (size_t at = 0; at < sizeof scripts / sizeof scripts[0]; at++) {
         process p;
         assert_int_equal(run(place, &p, scripts[at], HELLO SUBMIT("s", "hello")), 0);
         expect(&p, "\"session.welcome\"");
@@ -144,7 +144,7 @@ static void a_signal_ends_the_waiting(void **state)
     char config[96];
     process p;
     configure(place, "shutdown: {grace_sec: 3600}\n");
-    (void)snprintf(config, sizeof(config), "%s/arcpd.yaml", place->directory);
+    (void)snprintf(config, sizeof config, "%s/arcpd.yaml", place->directory);
     process_start(&p, WORDS(program, "--stdio", "--config", config), WORDS(NULL),
                   HELLO SUBMIT("s", "wait"));
     process_await(&p, false, "begun");

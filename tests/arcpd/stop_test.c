@@ -42,7 +42,7 @@ static void await_frame(const char *first, const char *word)
 static const char *submit(const char *id)
 {
     char frame[512];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                    "\"wait\",\"input\":\"%064d\"}}",
                    id, 0);

@@ -18,8 +18,8 @@ typedef struct disk {
 /* The daemon's next start is on a disk that takes orders. */
 static void disk_begin(disk *out, daemon_state *d)
 {
-    (void)snprintf(out->orders, sizeof(out->orders), "%s/disk", d->directory);
-    (void)snprintf(out->environment, sizeof(out->environment), "ARCP_TEST_DISK=%s", out->orders);
+    (void)snprintf(out->orders, sizeof out->orders, "%s/disk", d->directory);
+    (void)snprintf(out->environment, sizeof out->environment, "ARCP_TEST_DISK=%s", out->orders);
     d->options.environment = out->environment;
     d->options.preload = ARCP_BINARY_DIR "/tests/failing_disk.so";
 }
@@ -69,7 +69,7 @@ static void a_disk_that_fails_in_the_middle_of_the_start_loses_nothing(void **st
     bool started = false;
     for (int after = 1; !started; after += 2) {
         char orders[16];
-        (void)snprintf(orders, sizeof(orders), "r%d", after);
+        (void)snprintf(orders, sizeof orders, "r%d", after);
         store_file_write(broken.orders, orders);
         daemon_launch(&d);
         started = daemon_await(&d);

@@ -18,7 +18,7 @@ typedef struct world {
 
 static int setup(void **state)
 {
-    world *w = calloc(1, sizeof(*w));
+    world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     void *place = NULL;
     assert_int_equal(host_setup(&place), 0);
@@ -63,7 +63,7 @@ static int teardown(void **state)
 static void start(const world *w, const char *more)
 {
     char yaml[4096];
-    (void)snprintf(yaml, sizeof(yaml),
+    (void)snprintf(yaml, sizeof yaml,
                    AGENTS "http: {listen: '127.0.0.1:0'}\n"
                           "tracing:\n  otlp:\n    endpoint: http://127.0.0.1:%u\n"
                           "    headers: {Authorization: 'Bearer {env:COLLECTOR_KEY}'}\n%s",
@@ -75,7 +75,7 @@ static void start_with_upstream(const world *w)
 {
     char yaml[4096];
     (void)snprintf(
-        yaml, sizeof(yaml),
+        yaml, sizeof yaml,
         AGENTS "tracing:\n  otlp:\n    endpoint: http://127.0.0.1:%u\n    delay_ms: 60000\n"
                "    flush_ms: 60000\n"
                "credentials:\n  provisioner: http\n  endpoint: https://gw.example/v1\n  http:\n"
@@ -108,7 +108,7 @@ static void a_submit_is_one_trace_down_to_the_upstream(void **state)
 {
     world *w = *state;
     collected came;
-    char head[sizeof(w->upstream->head)];
+    char head[sizeof w->upstream->head];
     char last_call[20] = "";
     start_with_upstream(w);
     submit(w, "parent");
@@ -135,10 +135,10 @@ static void a_submit_is_one_trace_down_to_the_upstream(void **state)
     assert_int_equal(came.count, 7);
     /* The request to the upstream names the call. */
     stand_in_settle(w->upstream);
-    (void)snprintf(head, sizeof(head), "%s", w->upstream->head);
+    (void)snprintf(head, sizeof head, "%s", w->upstream->head);
     const char *told = strstr(head, "traceparent: 00-" TRACE "-");
     assert_non_null(told);
-    (void)snprintf(last_call, sizeof(last_call), "%.16s", told + strlen("traceparent: 00-") + 33);
+    (void)snprintf(last_call, sizeof last_call, "%.16s", told + strlen("traceparent: 00-") + 33);
     const collected_span *answered = collected_by_id(&came, last_call);
     assert_non_null(answered);
     assert_string_equal(answered->name, "arcp.provision.revoke");
@@ -171,8 +171,7 @@ static void the_agent_stands_below_its_job(void **state)
     host_stop(w->host);
     collected_read(w->collector, &came);
     char expected[80];
-    (void)snprintf(expected, sizeof(expected), "00-" TRACE "-%s-01",
-                   need(&came, "arcp.job", 1)->id);
+    (void)snprintf(expected, sizeof expected, "00-" TRACE "-%s-01", need(&came, "arcp.job", 1)->id);
     assert_non_null(strstr(p.out.data, expected));
     assert_non_null(strstr(w->collector->head, "Authorization: Bearer collector-hush"));
     assert_non_null(strstr(w->collector->head, "POST /v1/traces "));
@@ -202,7 +201,7 @@ static void get_metrics(const world *w, unsigned short port, arcp_buf *out)
 static unsigned long long metric(const arcp_buf *text, const char *name)
 {
     char line[96];
-    (void)snprintf(line, sizeof(line), "\n%s ", name);
+    (void)snprintf(line, sizeof line, "\n%s ", name);
     const char *at = strstr(text->data, line);
     if (at == NULL) {
         fail_msg("no metric %s", name);
@@ -277,10 +276,10 @@ static void without_an_endpoint_nothing_is_loaded_or_sent(void **state)
     submit(w, "parent");
     get_metrics(w, port, &text);
     assert_null(strstr(text.data, "arcp_trace_spans_exported_total"));
-    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)w->host->daemon.pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/maps", (int)w->host->daemon.pid);
     FILE *maps = fopen(path, "re");
     assert_non_null(maps);
-    while (fgets(line, sizeof(line), maps) != NULL) {
+    while (fgets(line, sizeof line, maps) != NULL) {
         assert_null(strstr(line, "arcp-tracing"));
         assert_null(strstr(line, "libcurl"));
     }

@@ -78,13 +78,13 @@ bool wire_try(wire *w, unsigned short port)
     char request[256];
     int yes = 1;
     *w = (wire){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    (void)setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    (void)snprintf(request, sizeof(request),
+    (void)setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    (void)snprintf(request, sizeof request,
                    "GET /arcp HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\n"
                    "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                    "Sec-WebSocket-Version: 13\r\n\r\n",
                    port);
-    bool sent = connect(w->fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+    bool sent = connect(w->fd, (struct sockaddr *)&address, sizeof address) == 0 &&
                 write_all(w, request, strlen(request));
     const char *end = NULL;
     while (sent && end == NULL && wire_fill(w, WIRE_PATIENCE_MS)) {
@@ -234,11 +234,11 @@ void wire_take_welcome(arcp_span frame, wire_session *out)
     }
     arcp_span id = wire_text(frame, "session_id");
     arcp_span token = wire_text(frame, "resume_token");
-    if (id.size >= sizeof(out->id) || token.size >= sizeof(out->token)) {
+    if (id.size >= sizeof out->id || token.size >= sizeof out->token) {
         daemon_fail("too long: %.*s", (int)frame.size, frame.data);
     }
-    (void)snprintf(out->id, sizeof(out->id), "%.*s", (int)id.size, id.data);
-    (void)snprintf(out->token, sizeof(out->token), "%.*s", (int)token.size, token.data);
+    (void)snprintf(out->id, sizeof out->id, "%.*s", (int)id.size, id.data);
+    (void)snprintf(out->token, sizeof out->token, "%.*s", (int)token.size, token.data);
 }
 
 #define HELLO                                                                                      \
@@ -277,7 +277,7 @@ void wire_resume(wire *w, const char *token, wire_session *session, uint64_t las
 static const char *after(arcp_span frame, const char *name)
 {
     char quoted[64];
-    int size = snprintf(quoted, sizeof(quoted), "\"%s\":", name);
+    int size = snprintf(quoted, sizeof quoted, "\"%s\":", name);
     const char *found = memmem(frame.data, frame.size, quoted, (size_t)size);
     return found == NULL ? NULL : found + size;
 }

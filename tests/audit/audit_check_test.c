@@ -13,7 +13,7 @@ static void note(void *user, const arcp__audit_finding *finding)
 {
     findings *f = user;
     size_t size = strlen(f->text);
-    snprintf(f->text + size, sizeof(f->text) - size, "%s%s:%llu:%s", size == 0 ? "" : " ",
+    snprintf(f->text + size, sizeof f->text - size, "%s%s:%llu:%s", size == 0 ? "" : " ",
              finding->file, (unsigned long long)finding->line,
              arcp__audit_problem_name(finding->problem));
 }
@@ -77,7 +77,7 @@ static void expect_knowing(const log *l, const arcp__audit_head *known, const ch
 {
     /* In one piece, byte by byte, and in pieces that end anywhere. */
     static const size_t steps[] = {1 << 20, 1, 7, 100};
-    for (size_t at = 0; at < sizeof(steps) / sizeof(steps[0]); at++) {
+    for (size_t at = 0; at < sizeof steps / sizeof steps[0]; at++) {
         findings f = {""};
         arcp__audit_check check;
         arcp__audit_check_init(&check, note, &f);
@@ -133,7 +133,7 @@ static void any_changed_byte_of_any_line_is_found_in_its_line(void **state)
             l.lines[line].data[at] ^= 1;
             arcp__audit_check_init(&check, note, &f);
             check_file(&check, "a", &l, 1 << 20);
-            snprintf(wanted, sizeof(wanted), "a:%zu:", line + 1);
+            snprintf(wanted, sizeof wanted, "a:%zu:", line + 1);
             if (strstr(f.text, wanted) != f.text) {
                 fail_msg("line %zu byte %zu: found \"%s\"", line + 1, at, f.text);
             }
@@ -157,7 +157,7 @@ static void an_edited_line_whose_hash_was_made_anew_shows_in_the_next(void **sta
     assert_true(arcp__audit_line_read(arcp_span_make(l.lines[2].data, l.lines[2].size - 1), &view));
     char hash[ARCP__AUDIT_HASH_SIZE];
     arcp__audit_line_hash(before.hash.data, view.body, hash);
-    memcpy(l.lines[2].data + l.lines[2].size - 3 - sizeof(hash), hash, sizeof(hash));
+    memcpy(l.lines[2].data + l.lines[2].size - 3 - sizeof hash, hash, sizeof hash);
     expect(&l, "a:4:edited");
     log_fini(&l);
 }
@@ -278,7 +278,7 @@ static void a_chain_made_anew_shows_when_one_line_is_known(void **state)
     log l;
     log_init(&l);
     arcp__audit_head known = {.seq = 4};
-    memset(known.hash, 'a', sizeof(known.hash));
+    memset(known.hash, 'a', sizeof known.hash);
     expect_knowing(&l, &known, "a:4:head");
     log_fini(&l);
 }
@@ -330,7 +330,7 @@ static void a_torn_line_that_the_next_one_vouches_for_is_no_problem(void **state
     arcp_buf_append_format(&record,
                            "{\"event\":\"log\",\"decision\":\"torn\",\"torn_bytes\":%zu,"
                            "\"torn_sha256\":\"%.*s\"}",
-                           torn.size, (int)sizeof(hash), hash);
+                           torn.size, (int)sizeof hash, hash);
     arcp_buf *last = &l.lines[LINES - 1];
     arcp_buf_append(last, torn);
     arcp_buf_append_byte(last, '\n');
@@ -362,7 +362,7 @@ static void a_line_of_another_kind_is_not_read_as_one_of_the_chain(void **state)
     }
     static const char *const bad[] = {"{\"seq\":0,", "{\"seq\":01,", "{\"seq\":,", "{\"seq\":x,",
                                       "{\"seq\":18446744073709551616,"};
-    for (size_t at = 0; at < sizeof(bad) / sizeof(bad[0]); at++) {
+    for (size_t at = 0; at < sizeof bad / sizeof bad[0]; at++) {
         arcp_buf other = arcp_buf_init();
         arcp_buf_append_cstr(&other, bad[at]);
         arcp_buf_append(&other, arcp_span_from(good, strlen("{\"seq\":1,")));

@@ -22,8 +22,8 @@ typedef struct place {
 static int begin(void **state)
 {
     static place p;
-    temp_tree_make(p.directory, sizeof(p.directory));
-    snprintf(p.path, sizeof(p.path), "%s/audit.jsonl", p.directory);
+    temp_tree_make(p.directory, sizeof p.directory);
+    snprintf(p.path, sizeof p.path, "%s/audit.jsonl", p.directory);
     *state = &p;
     return 0;
 }
@@ -90,7 +90,7 @@ int fdatasync(int fd)
     }
     failing_syncs--;
     char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int other = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(other >= 0);
     for (off_t at = synced_upto; at < size; at++) {
@@ -237,7 +237,7 @@ static void a_file_that_was_moved_away_is_ended_and_followed(void **state)
     char moved[128];
     arcp__audit_file file;
     arcp_error err = {0};
-    snprintf(moved, sizeof(moved), "%s.1", p->path);
+    snprintf(moved, sizeof moved, "%s.1", p->path);
     open_file(&file, p);
     check_ok(arcp__audit_file_reopen(&file, &err), &err);
     write_one(&file, "{\"a\":1}");
@@ -255,7 +255,7 @@ static void a_rotation_that_was_killed_halfway_loses_nothing(void **state)
     place *p = *state;
     char moved[128];
     arcp__audit_file file;
-    snprintf(moved, sizeof(moved), "%s.000000000003", p->path);
+    snprintf(moved, sizeof moved, "%s.000000000003", p->path);
     open_file(&file, p);
     write_one(&file, "{\"a\":1}");
     arcp__audit_file_close(&file);
@@ -274,7 +274,7 @@ static void a_file_that_is_not_an_audit_log_is_set_aside_and_kept(void **state)
     append_text(p->path, "dear diary\n");
     open_file(&file, p);
     arcp__audit_file_close(&file);
-    snprintf(pattern, sizeof(pattern), "%s.foreign-*", p->path);
+    snprintf(pattern, sizeof pattern, "%s.foreign-*", p->path);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     arcp_buf text = arcp_buf_init();
     log_read_file(found.gl_pathv[0], &text);
@@ -303,7 +303,7 @@ static void a_link_is_not_followed(void **state)
     char elsewhere[128];
     arcp__audit_file file;
     arcp_error err = {0};
-    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", p->directory);
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", p->directory);
     assert_int_equal(symlink(elsewhere, p->path), 0);
     assert_int_equal(arcp__audit_file_open(&file, p->path, &err), ARCP_E_IO);
     assert_int_not_equal(access(elsewhere, F_OK), 0);

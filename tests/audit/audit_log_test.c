@@ -46,8 +46,8 @@ static int begin(void **state)
 {
     static world w;
     w = (world){.lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER};
-    temp_tree_make(w.directory, sizeof(w.directory));
-    snprintf(w.path, sizeof(w.path), "%s/audit.jsonl", w.directory);
+    temp_tree_make(w.directory, sizeof w.directory);
+    snprintf(w.path, sizeof w.path, "%s/audit.jsonl", w.directory);
     signal(SIGXFSZ, SIG_IGN);
     *state = &w;
     return 0;
@@ -68,7 +68,7 @@ static void open_log(world *w, arcp__audit_settings settings)
 static bool append_number(arcp__audit_log *log, unsigned number)
 {
     char record[64];
-    snprintf(record, sizeof(record), "{\"event\":\"gate\",\"n\":%u}", number);
+    snprintf(record, sizeof record, "{\"event\":\"gate\",\"n\":%u}", number);
     return arcp__audit_log_append(log, arcp_span_cstr(record));
 }
 
@@ -89,7 +89,7 @@ static void records_stand_in_the_file_in_their_order_over_rotations(void **state
     const char *at = text.data;
     for (unsigned number = 0; number < 3000; number++) {
         char wanted[32];
-        snprintf(wanted, sizeof(wanted), "\"n\":%u,", number);
+        snprintf(wanted, sizeof wanted, "\"n\":%u,", number);
         at = strstr(at, wanted);
         assert_non_null(at);
     }
@@ -119,7 +119,7 @@ static void a_record_of_exactly_the_room_is_taken_and_one_more_byte_is_lost(void
     world *w = *state;
     arcp__audit_stats stats;
     char record[201];
-    snprintf(record, sizeof(record), "{\"a\":\"%0*d\"}", 191, 0);
+    snprintf(record, sizeof record, "{\"a\":\"%0*d\"}", 191, 0);
     assert_int_equal(strlen(record), 199); /* and a line feed */
     open_log(w, (arcp__audit_settings){0, 1000, 199});
     assert_false(arcp__audit_log_append(w->log, arcp_span_cstr(record)));
@@ -164,7 +164,7 @@ static void a_full_disk_is_reported_waited_for_and_loses_only_counted_lines(void
     char wanted[64];
     uint64_t lines = log_read(w->path, &text);
     assert_int_equal(lines, taken + 3); /* opened, lost, closed */
-    snprintf(wanted, sizeof(wanted), "\"lost_records\":%u", 1000 - taken);
+    snprintf(wanted, sizeof wanted, "\"lost_records\":%u", 1000 - taken);
     assert_non_null(strstr(text.data, wanted));
     arcp_buf_fini(&text);
 }
@@ -188,7 +188,7 @@ static void a_moved_file_is_followed_by_a_new_one_when_asked(void **state)
 {
     world *w = *state;
     char moved[128];
-    snprintf(moved, sizeof(moved), "%s.1", w->path);
+    snprintf(moved, sizeof moved, "%s.1", w->path);
     open_log(w, (arcp__audit_settings){0, 0, 8192});
     assert_true(append_number(w->log, 1));
     assert_true(arcp__audit_log_flush(w->log));

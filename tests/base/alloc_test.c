@@ -37,12 +37,12 @@ static void products_that_overflow_are_refused(void **state)
     (void)state;
     assert_null(arcp__alloc_array(SIZE_MAX / 2 + 1, 2));
     assert_null(arcp__alloc_array(SIZE_MAX, SIZE_MAX));
-    int *kept = arcp__alloc_array(2, sizeof(*kept));
+    int *kept = arcp__alloc_array(2, sizeof *kept);
     assert_non_null(kept);
     kept[1] = 7;
-    assert_null(arcp__realloc_array(kept, SIZE_MAX / sizeof(*kept) + 1, sizeof(*kept)));
+    assert_null(arcp__realloc_array(kept, SIZE_MAX / sizeof *kept + 1, sizeof *kept));
     assert_int_equal(kept[1], 7);
-    kept = arcp__realloc_array(kept, 3, sizeof(*kept));
+    kept = arcp__realloc_array(kept, 3, sizeof *kept);
     assert_non_null(kept);
     assert_int_equal(kept[1], 7);
     arcp__free(kept);

@@ -26,7 +26,7 @@ static void known_values_come_out(void **state)
 static void pieces_and_the_whole_agree_at_every_length_and_alignment(void **state)
 {
     uint8_t bytes[80];
-    for (size_t i = 0; i < sizeof(bytes); i++) {
+    for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * 37 + 11);
     }
     for (size_t begin = 0; begin < 8; begin++) {

@@ -23,7 +23,7 @@ static void no_two_values_are_the_same(void **state)
     static uint8_t values[DRAWS][16];
     (void)state;
     for (size_t at = 0; at < DRAWS; at++) {
-        arcp__random(values[at], sizeof(values[at]));
+        arcp__random(values[at], sizeof values[at]);
     }
     assert_all_differ(values, DRAWS);
 }
@@ -35,8 +35,8 @@ static void no_two_values_of_a_pool_are_the_same(void **state)
     (void)state;
     for (size_t at = 0; at < DRAWS; at++) {
         uint8_t odd[7]; /* so that the rest of the pool is not a multiple */
-        arcp__random_pool_draw(&pool, odd, at % sizeof(odd));
-        arcp__random_pool_draw(&pool, values[at], sizeof(values[at]));
+        arcp__random_pool_draw(&pool, odd, at % sizeof odd);
+        arcp__random_pool_draw(&pool, values[at], sizeof values[at]);
     }
     assert_all_differ(values, DRAWS);
     arcp__random_pool_fini(&pool);
@@ -49,11 +49,11 @@ static void as_many_bytes_are_written_as_requested(void **state)
     static uint8_t out[5001];
     arcp__random_pool pool = {0};
     (void)state;
-    for (size_t at = 0; at < sizeof(sizes) / sizeof(sizes[0]); at++) {
+    for (size_t at = 0; at < sizeof sizes / sizeof sizes[0]; at++) {
         const size_t size = sizes[at];
         unsigned seen = 0;
         for (unsigned round = 0; round < 8; round++) { /* a byte may be 0 by chance, once */
-            memset(out, 0, sizeof(out));
+            memset(out, 0, sizeof out);
             arcp__random_pool_draw(&pool, out, size);
             assert_int_equal(out[size], 0);
             seen |= size == 0 ? 1u : out[0] | (unsigned)out[size - 1] << 8;
@@ -69,11 +69,11 @@ static void bytes_that_were_handed_out_are_wiped_from_the_pool(void **state)
     uint8_t value[16];
     (void)state;
     for (unsigned at = 0; at < 100; at++) {
-        arcp__random_pool_draw(&pool, value, sizeof(value));
-        assert_null(memmem(&pool, sizeof(pool), value, sizeof(value)));
+        arcp__random_pool_draw(&pool, value, sizeof value);
+        assert_null(memmem(&pool, sizeof pool, value, sizeof value));
     }
     arcp__random_pool_fini(&pool);
-    assert_memory_equal(&pool, &empty, sizeof(pool));
+    assert_memory_equal(&pool, &empty, sizeof pool);
 }
 
 int main(void)

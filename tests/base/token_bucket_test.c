@@ -27,7 +27,7 @@ static void a_full_bucket_has_its_burst(void **state)
         {{10000000, 50000}, 100},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp__token_bucket bucket = {0};
         int64_t now_ns = 5 * SEC;
         assert_int_equal(take_all(&bucket, rows[at].rate, now_ns), rows[at].rate.burst);

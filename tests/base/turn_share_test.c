@@ -37,7 +37,7 @@ static void large_frames_count_by_their_bytes(void **state)
          arcp__turn_of_links.taker_frames},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp__turn turn = {.limits = &arcp__turn_of_links};
         arcp__turn_share share = {0};
         assert_int_equal(take_all(&turn, &share, rows[at].bytes, 0), rows[at].taken);

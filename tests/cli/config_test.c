@@ -28,16 +28,16 @@ static int set_up(void **state)
     static const char *const names[] = {"ARCP_URL",        "ARCP_TOKEN",     "ARCP_PROFILE",
                                         "XDG_CONFIG_HOME", "XDG_STATE_HOME", "STATE_DIRECTORY"};
     char path[160];
-    temp_tree_make(p.home, sizeof(p.home));
+    temp_tree_make(p.home, sizeof p.home);
     assert_int_equal(setenv("HOME", p.home, 1), 0);
-    for (size_t row = 0; row < sizeof(names) / sizeof(names[0]); row++) {
+    for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
         assert_int_equal(unsetenv(names[row]), 0);
     }
-    snprintf(path, sizeof(path), "%s/.config", p.home);
+    snprintf(path, sizeof path, "%s/.config", p.home);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof(path), "%s/.config/arcp", p.home);
+    snprintf(path, sizeof path, "%s/.config/arcp", p.home);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(p.config, sizeof(p.config), "%s/.config/arcp/config.yaml", p.home);
+    snprintf(p.config, sizeof p.config, "%s/.config/arcp/config.yaml", p.home);
     *state = &p;
     return 0;
 }
@@ -92,22 +92,22 @@ static void the_daemons_token_is_found_in_its_state_directory(void **state)
     char path[160];
     static const char *const folders[] = {".local/state/arcp", "xdg/arcp", "sys"};
     for (size_t row = 0; row < 3; row++) {
-        snprintf(path, sizeof(path), "%s/%s", p->home, folders[row]);
+        snprintf(path, sizeof path, "%s/%s", p->home, folders[row]);
         temp_tree_add(path);
     }
-    snprintf(path, sizeof(path), "%s/.local/state/arcp/token", p->home);
+    snprintf(path, sizeof path, "%s/.local/state/arcp/token", p->home);
     write_text(path, "from-home\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-home");
 
-    snprintf(path, sizeof(path), "%s/xdg/arcp/token", p->home);
+    snprintf(path, sizeof path, "%s/xdg/arcp/token", p->home);
     write_text(path, "from-xdg\n");
-    snprintf(path, sizeof(path), "%s/xdg", p->home);
+    snprintf(path, sizeof path, "%s/xdg", p->home);
     setenv("XDG_STATE_HOME", path, 1);
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-xdg");
 
-    snprintf(path, sizeof(path), "%s/sys/token", p->home);
+    snprintf(path, sizeof path, "%s/sys/token", p->home);
     write_text(path, "from-system\n");
-    snprintf(path, sizeof(path), "%s/sys", p->home);
+    snprintf(path, sizeof path, "%s/sys", p->home);
     setenv("STATE_DIRECTORY", path, 1);
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "from-system");
     check_target("ws://localhost:9/arcp", NULL, NULL, "ws://localhost:9/arcp", "from-system");
@@ -223,7 +223,7 @@ static const struct runtime_row {
 
 static void a_runtime_is_a_scheme_a_host_and_a_port(void **state)
 {
-    for (size_t row = 0; row < sizeof(runtime_rows) / sizeof(runtime_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof runtime_rows / sizeof runtime_rows[0]; row++) {
         const struct runtime_row *r = &runtime_rows[row];
         print_message("  %s\n", r->name);
         assert_int_equal(arcp__url_is_same_runtime(r->a, r->b), r->is_same);
@@ -236,11 +236,11 @@ static void tokens_come_from_files_and_commands(void **state)
     place *p = *state;
     char path[160];
     char text[256];
-    snprintf(path, sizeof(path), "%s/token", p->home);
+    snprintf(path, sizeof path, "%s/token", p->home);
     write_text(path, "  kept-inside \t\r\nsecond line\n");
     write_text(p->config, "token_file: ~/token\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "  kept-inside");
-    snprintf(text, sizeof(text), "token_command: [printf, 'a b\\n$HOME']\n");
+    snprintf(text, sizeof text, "token_command: [printf, 'a b\\n$HOME']\n");
     write_text(p->config, text);
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "a b");
 }
@@ -253,7 +253,7 @@ static void the_longest_token_is_accepted(void **state)
     place *p = *state;
     char path[160];
     memset(token, 'x', TOKEN_BYTES_MAX);
-    snprintf(path, sizeof(path), "%s/token", p->home);
+    snprintf(path, sizeof path, "%s/token", p->home);
     write_text(path, token);
     write_text(p->config, "token_file: ~/token\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, token);
@@ -304,7 +304,7 @@ static const struct fault {
 static void errors_name_file_line_and_key(void **state)
 {
     place *p = *state;
-    for (size_t row = 0; row < sizeof(faults) / sizeof(faults[0]); row++) {
+    for (size_t row = 0; row < sizeof faults / sizeof faults[0]; row++) {
         arcp__target target;
         arcp_error err = {0};
         print_message("  %s\n", faults[row].name);
@@ -369,7 +369,7 @@ static const struct url_row {
 
 static void only_this_machine_is_local(void **state)
 {
-    for (size_t row = 0; row < sizeof(url_rows) / sizeof(url_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof url_rows / sizeof url_rows[0]; row++) {
         print_message("  %s\n", url_rows[row].url);
         assert_int_equal(arcp__url_is_local(arcp_span_cstr(url_rows[row].url)),
                          url_rows[row].is_local);

@@ -104,7 +104,7 @@ static void a_stream_to_a_file_survives_cuts(void **state)
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     for (int chunk = 0; chunk < 500; chunk++) {
         char bytes[1000];
-        assert_int_equal(read(fd, bytes, sizeof(bytes)), 1000);
+        assert_int_equal(read(fd, bytes, sizeof bytes), 1000);
         assert_int_equal(bytes[0], 'a' + chunk % 26);
         assert_int_equal(bytes[999], 'a' + chunk % 26);
     }
@@ -156,7 +156,7 @@ static void welcomed(void *user, const arcp_session_state *state)
 {
     hook_log *log = user;
     log->welcomes++;
-    snprintf(log->last_token, sizeof(log->last_token), "%.*s", (int)state->resume_token.size,
+    snprintf(log->last_token, sizeof log->last_token, "%.*s", (int)state->resume_token.size,
              state->resume_token.data);
 }
 

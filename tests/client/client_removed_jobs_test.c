@@ -7,13 +7,13 @@
 static arcp_span id_of(unsigned number)
 {
     static char text[24];
-    int size = snprintf(text, sizeof(text), "job_%u", number);
+    int size = snprintf(text, sizeof text, "job_%u", number);
     return arcp_span_make(text, (size_t)size);
 }
 
 static void an_empty_set_has_nothing(void **state)
 {
-    arcp__removed_jobs *removed = arcp__alloc(sizeof(*removed));
+    arcp__removed_jobs *removed = arcp__alloc(sizeof *removed);
     (void)state;
     assert_non_null(removed);
     assert_false(arcp__removed_jobs_has(removed, id_of(0)));
@@ -23,7 +23,7 @@ static void an_empty_set_has_nothing(void **state)
 
 static void the_latest_ids_are_in_the_set_and_no_others(void **state)
 {
-    arcp__removed_jobs *removed = arcp__alloc(sizeof(*removed));
+    arcp__removed_jobs *removed = arcp__alloc(sizeof *removed);
     (void)state;
     assert_non_null(removed);
     for (unsigned at = 0; at < 3 * ARCP__REMOVED_JOBS_MAX; at++) {
@@ -41,7 +41,7 @@ static void the_latest_ids_are_in_the_set_and_no_others(void **state)
 /* Both entries are in the ring. */
 static void an_id_added_twice_stays_until_the_later_entry_is_overwritten(void **state)
 {
-    arcp__removed_jobs *removed = arcp__alloc(sizeof(*removed));
+    arcp__removed_jobs *removed = arcp__alloc(sizeof *removed);
     (void)state;
     assert_non_null(removed);
     arcp__removed_jobs_add(removed, id_of(0));

@@ -92,7 +92,7 @@ static void with_all_events_requested_session_events_and_children_are_seen(void 
     options.observe_all = true;
     fixture_begin_with(&f, &options);
     arcp_job *job = fixture_submit(&f, "parent", "{}");
-    for (size_t at = 0; at < sizeof(expected) / sizeof(expected[0]); at++) {
+    for (size_t at = 0; at < sizeof expected / sizeof expected[0]; at++) {
         check_ok(arcp_client_next_event(f.client, ARCP_WAIT_FOREVER, &event, &f.err), &f.err);
         assert_int_equal(event->type, expected[at]);
         if (event->type == ARCP_CLIENT_JOB_ADDED) {

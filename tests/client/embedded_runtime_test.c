@@ -29,7 +29,7 @@ static void count(arcp_agent_call *call, void *user)
 {
     for (unsigned at = 0; at < EVENTS; at++) {
         char body[64];
-        snprintf(body, sizeof(body), "{\"level\":\"info\",\"message\":\"%u\"}", at);
+        snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%u\"}", at);
         if (arcp_agent_event(call, "log", arcp_span_cstr(body), NULL) != ARCP_OK) {
             return;
         }
@@ -78,7 +78,7 @@ static void on_job_ended(fixture *f, const arcp_client_event *event)
     assert_false(t->has_ended);
     t->has_ended = true;
     assert_int_equal(t->next, EVENTS);
-    snprintf(expected, sizeof(expected), "%td", t - f->tasks);
+    snprintf(expected, sizeof expected, "%td", t - f->tasks);
     check_span(arcp_job_outcome(event->job)->result, expected);
     if (++f->ended == JOBS) {
         arcp_client_close(f->client);
@@ -145,7 +145,7 @@ static void start_client(fixture *f)
     for (unsigned at = 0; at < JOBS; at++) {
         arcp_submit_options submit = arcp_submit_options_init();
         char input[16];
-        snprintf(input, sizeof(input), "%u", at);
+        snprintf(input, sizeof input, "%u", at);
         submit.agent = ARCP_SPAN_LITERAL("count");
         submit.input = arcp_span_cstr(input);
         submit.user = &f->tasks[at];

@@ -82,7 +82,7 @@ static void send_now(fake_runtime *runtime, const char *frame)
 static void reply(fake_runtime *runtime, const char *type, arcp_span id, const char *members)
 {
     char frame[REPLY_ROOM];
-    snprintf(frame, sizeof(frame),
+    snprintf(frame, sizeof frame,
              "{\"arcp\":\"1.1\",\"id\":\"%.*s\",\"type\":\"%s\",\"session_id\":\"sess_1\","
              "\"payload\":{\"request_id\":\"%.*s\"%s}}",
              (int)id.size, id.data, type, (int)id.size, id.data, members);
@@ -127,8 +127,7 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
         return;
     }
     if (runtime->refuses_hello || (atomic_load(&runtime->forgets) && resume != ARCP_JSON_ABSENT)) {
-        snprintf(members, sizeof(members),
-                 ",\"code\":\"%s\",\"message\":\"no\",\"retryable\":false",
+        snprintf(members, sizeof members, ",\"code\":\"%s\",\"message\":\"no\",\"retryable\":false",
                  runtime->refuses_hello ? "UNAUTHENTICATED" : "RESUME_WINDOW_EXPIRED");
         reply(runtime, "session.error", id, members);
         return;
@@ -138,7 +137,7 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
                       &last)) {
         atomic_fetch_add(&runtime->resumes, 1);
     }
-    snprintf(members, sizeof(members),
+    snprintf(members, sizeof members,
              ",\"session_id\":\"sess_1\",\"runtime\":{\"name\":\"fake\",\"version\":\"1\"},"
              "\"resume_token\":\"rt_%u\",\"resume_window_sec\":600,\"heartbeat_interval_sec\":30,"
              "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\","
@@ -160,12 +159,12 @@ static void run_count(fake_runtime *runtime, const char *job, uint64_t count)
 {
     char payload[128];
     for (uint64_t at = 0; at < count; at++) {
-        snprintf(payload, sizeof(payload),
+        snprintf(payload, sizeof payload,
                  "{\"kind\":\"log\",\"ts\":\"2026-01-01T00:00:00.000Z\",\"body\":{\"n\":%llu}}",
                  (unsigned long long)at);
         say(runtime, "job.event", job, payload);
     }
-    snprintf(payload, sizeof(payload), "{\"final_status\":\"success\",\"result\":%llu}",
+    snprintf(payload, sizeof payload, "{\"final_status\":\"success\",\"result\":%llu}",
              (unsigned long long)count);
     say(runtime, "job.result", job, payload);
 }
@@ -177,13 +176,13 @@ static void run_stream(fake_runtime *runtime, const char *job, uint64_t count)
     for (uint64_t at = 0; at < count; at++) {
         memset(data, 'a' + (int)(at % 26), 1000);
         data[1000] = '\0';
-        snprintf(payload, sizeof(payload),
+        snprintf(payload, sizeof payload,
                  "{\"kind\":\"result_chunk\",\"body\":{\"result_id\":\"res_1\",\"chunk_seq\":%llu,"
                  "\"data\":\"%s\",\"encoding\":\"utf8\",\"more\":%s}}",
                  (unsigned long long)at, data, at + 1 == count ? "false" : "true");
         say(runtime, "job.event", job, payload);
     }
-    snprintf(payload, sizeof(payload),
+    snprintf(payload, sizeof payload,
              "{\"final_status\":\"success\",\"result_id\":\"res_1\",\"result_size\":%llu}",
              (unsigned long long)count * 1000);
     say(runtime, "job.result", job, payload);
@@ -195,7 +194,7 @@ static void run_echo(fake_runtime *runtime, const char *job, arcp_span input)
     say(runtime, "job.event", job,
         "{\"kind\":\"log\",\"ts\":\"2026-01-01T00:00:00.000Z\","
         "\"body\":{\"level\":\"info\",\"message\":\"hi\"}}");
-    snprintf(payload, sizeof(payload), "{\"final_status\":\"success\",\"result\":%.*s}",
+    snprintf(payload, sizeof payload, "{\"final_status\":\"success\",\"result\":%.*s}",
              (int)input.size, input.data);
     say(runtime, "job.result", job, payload);
 }
@@ -204,8 +203,8 @@ static void run_parent(fake_runtime *runtime, const char *job)
 {
     char child[80];
     char frame[512];
-    snprintf(child, sizeof(child), "%s_child", job);
-    snprintf(frame, sizeof(frame),
+    snprintf(child, sizeof child, "%s_child", job);
+    snprintf(frame, sizeof frame,
              "{\"arcp\":\"1.1\",\"id\":\"c\",\"type\":\"job.accepted\",\"session_id\":\"sess_1\","
              "\"payload\":{\"job_id\":\"%s\",\"agent\":\"child@1\",\"lease\":{},"
              "\"parent_job_id\":\"%s\",\"delegate_id\":\"d1\"}}",
@@ -229,7 +228,7 @@ static void run_agent(fake_runtime *runtime, arcp_span agent, const char *job,
     } else if (arcp_span_equal_cstr(agent, "parent")) {
         run_parent(runtime, job);
     } else if (arcp_span_equal_cstr(agent, "wait")) {
-        snprintf(runtime->waiting, sizeof(runtime->waiting), "%s", job);
+        snprintf(runtime->waiting, sizeof runtime->waiting, "%s", job);
     } else if (arcp_span_equal_cstr(agent, "fail")) {
         say(runtime, "job.error", job,
             "{\"final_status\":\"timed_out\",\"code\":\"TIMEOUT\",\"message\":\"too long\","
@@ -247,7 +246,7 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
     arcp_span key = text_at(runtime, payload, "idempotency_key");
     char members[REPLY_ROOM / 2];
     atomic_fetch_add(&runtime->submits, 1);
-    snprintf(runtime->last_key, sizeof(runtime->last_key), "%.*s", (int)key.size,
+    snprintf(runtime->last_key, sizeof runtime->last_key, "%.*s", (int)key.size,
              key.size ? key.data : "");
     if (arcp_span_equal_cstr(agent, "silent")) {
         return;
@@ -286,13 +285,13 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
     }
     bool is_new = job == NULL;
     if (is_new) {
-        runtime->jobs = realloc(runtime->jobs, (runtime->job_count + 1) * sizeof(runtime->jobs[0]));
+        runtime->jobs = realloc(runtime->jobs, (runtime->job_count + 1) * sizeof runtime->jobs[0]);
         if (runtime->jobs == NULL) {
             abort();
         }
         job = &runtime->jobs[runtime->job_count++];
-        snprintf(job->id, sizeof(job->id), "job_%u", runtime->job_count);
-        snprintf(job->key, sizeof(job->key), "%s", runtime->last_key);
+        snprintf(job->id, sizeof job->id, "job_%u", runtime->job_count);
+        snprintf(job->key, sizeof job->key, "%s", runtime->last_key);
     }
     const char *extra =
         arcp_span_equal_cstr(agent, "rich")
@@ -300,12 +299,12 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
               "\"value\":\"sk-1\",\"endpoint\":\"https://g\"},{\"id\":\"c2\",\"scheme\":\"basic\","
               "\"value\":\"x\"}]"
             : "";
-    snprintf(members, sizeof(members),
+    snprintf(members, sizeof members,
              ",\"job_id\":\"%s\",\"agent\":\"%.*s@1.0.0\",\"lease\":{\"cost.budget\":"
              "[\"USD:5.00\"]},\"accepted_at\":\"2026-01-01T00:00:00.000Z\"%s",
              job->id, (int)agent.size, agent.data, extra);
     char job_id[64];
-    memcpy(job_id, job->id, sizeof(job_id));
+    memcpy(job_id, job->id, sizeof job_id);
     reply(runtime, "job.accepted", id, members);
     if (is_new) {
         run_agent(runtime, agent, job_id, payload);
@@ -319,15 +318,15 @@ static void cancel(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
     char job_id[64];
     atomic_fetch_add(&runtime->cancels, 1);
     if (!arcp_span_equal_cstr(job, runtime->waiting)) {
-        snprintf(members, sizeof(members),
+        snprintf(members, sizeof members,
                  ",\"code\":\"JOB_NOT_FOUND\",\"message\":\"no such job\",\"retryable\":false,"
                  "\"final_status\":\"error\",\"details\":{\"job_id\":\"%.*s\"}",
                  (int)job.size, job.data);
         reply(runtime, "job.error", id, members);
         return;
     }
-    snprintf(job_id, sizeof(job_id), "%.*s", (int)job.size, job.data);
-    snprintf(members, sizeof(members), ",\"job_id\":\"%s\"", job_id);
+    snprintf(job_id, sizeof job_id, "%.*s", (int)job.size, job.data);
+    snprintf(members, sizeof members, ",\"job_id\":\"%s\"", job_id);
     reply(runtime, "job.cancelled", id, members);
     say(runtime, "job.error", job_id,
         "{\"final_status\":\"cancelled\",\"code\":\"CANCELLED\",\"message\":\"as asked\","
@@ -339,8 +338,8 @@ static void subscribe(fake_runtime *runtime, arcp_span id, arcp_json_ref payload
     arcp_span job = text_at(runtime, payload, "job_id");
     char members[256];
     char job_id[64];
-    snprintf(job_id, sizeof(job_id), "%.*s", (int)job.size, job.data);
-    snprintf(members, sizeof(members),
+    snprintf(job_id, sizeof job_id, "%.*s", (int)job.size, job.data);
+    snprintf(members, sizeof members,
              ",\"job_id\":\"%s\",\"current_status\":\"running\",\"agent\":\"echo@1\",\"lease\":{},"
              "\"subscribed_from\":0,\"replayed\":false",
              job_id);
@@ -352,7 +351,7 @@ static void pong(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
     arcp_span nonce = text_at(runtime, payload, "nonce");
     char members[256];
-    snprintf(members, sizeof(members), ",\"ping_nonce\":\"%.*s\"", (int)nonce.size, nonce.data);
+    snprintf(members, sizeof members, ",\"ping_nonce\":\"%.*s\"", (int)nonce.size, nonce.data);
     reply(runtime, "session.pong", id, members);
 }
 

@@ -25,14 +25,14 @@ static int begin(void **state)
     assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     arcpd_run_begin(&f.run);
     tls_files_make(&f.tls);
-    snprintf(config, sizeof(config), "log: {level: error}\ntls: {certificate: %s, key: %s}\n",
+    snprintf(config, sizeof config, "log: {level: error}\ntls: {certificate: %s, key: %s}\n",
              f.tls.certificate, f.tls.key);
     arcpd_run_configure(&f.run, config);
     arcpd_run_start(&f.run, 0,
                     WORDS("--store", "memory:", "--token", "t1=alice", "--listen",
                           "wss://127.0.0.1:0/arcp", "--agent", agent));
     assert_int_equal(sscanf(f.run.daemon.out.data, "arcpd: ready %*s %127s", secure), 1);
-    snprintf(f.secure_url, sizeof(f.secure_url), "wss://localhost%s",
+    snprintf(f.secure_url, sizeof f.secure_url, "wss://localhost%s",
              secure + strlen("wss://127.0.0.1"));
     *state = &f;
     return 0;
@@ -122,7 +122,7 @@ static void over_the_pipes_of_a_command(void **state)
 {
     fixture *f = *state;
     char url[512];
-    snprintf(url, sizeof(url),
+    snprintf(url, sizeof url,
              "stdio:%s/bin/arcpd --stdio --store memory: --agent bench=%s/bin/arcp-bench-agent",
              ARCP_BINARY_DIR, ARCP_BINARY_DIR);
     arcp_client_options options = options_to(url);

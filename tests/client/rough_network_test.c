@@ -73,7 +73,7 @@ static void check_stream(arcp_span bytes)
     for (size_t at = 0; at < bytes.size; at += 32) {
         char record[40];
         size_t size = bytes.size - at < 32 ? bytes.size - at : 32;
-        snprintf(record, sizeof(record), "%031zu.", at);
+        snprintf(record, sizeof record, "%031zu.", at);
         assert_memory_equal(bytes.data + at, record, size);
     }
 }
@@ -83,7 +83,7 @@ static void check_outcome(const task *t, const arcp_outcome *outcome)
     char expected[64];
     switch (ending_of(t->number)) {
     case ENDS_WELL:
-        snprintf(expected, sizeof(expected), "{\"job\":%u}", t->number);
+        snprintf(expected, sizeof expected, "{\"job\":%u}", t->number);
         assert_int_equal(outcome->status, ARCP_OK);
         check_span(outcome->result, expected);
         return;
@@ -114,7 +114,7 @@ static arcp_span input_of(task *t)
         [ENDS_REFUSED] = ",\"error\":\"PERMISSION_DENIED\"",
         [ENDS_BROKEN] = ",\"exit\":3",
     };
-    snprintf(t->input, sizeof(t->input), "{\"events\":%u,\"result\":{\"job\":%u}%s}", EVENTS,
+    snprintf(t->input, sizeof t->input, "{\"events\":%u,\"result\":{\"job\":%u}%s}", EVENTS,
              t->number, extras[ending_of(t->number)]);
     return arcp_span_cstr(t->input);
 }
@@ -271,7 +271,7 @@ static void start_daemon(fixture *f)
 {
     static const char agent[] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     char store[128];
-    snprintf(store, sizeof(store), "sqlite:%s/arcp.db", f->run.directory);
+    snprintf(store, sizeof store, "sqlite:%s/arcp.db", f->run.directory);
     arcpd_run_configure(&f->run, "session: {heartbeat_interval_sec: 1}\nlog: {level: error}\n"
                                  "shutdown: {grace_sec: 3}\n");
     arcpd_run_start(&f->run, 0, WORDS("--store", store, "--token", "t1=alice", "--agent", agent));
@@ -307,7 +307,7 @@ static int begin(void **state)
     start_daemon(&f);
     assert_int_equal(uv_loop_init(&f.loop), 0);
     rough_proxy_start(&f.proxy, &f.loop, f.run.port, seed, 20000, 600000);
-    snprintf(f.url, sizeof(f.url), "ws://127.0.0.1:%u/arcp", (unsigned)f.proxy.port);
+    snprintf(f.url, sizeof f.url, "ws://127.0.0.1:%u/arcp", (unsigned)f.proxy.port);
     *state = &f;
     return 0;
 }

@@ -364,7 +364,7 @@ static void on_connection(uv_stream_t *listener, int status)
 {
     rough_proxy *proxy = listener->data;
     assert_int_equal(status, 0);
-    rough_pair *pair = calloc(1, sizeof(*pair));
+    rough_pair *pair = calloc(1, sizeof *pair);
     assert_non_null(pair);
     pair->proxy = proxy;
     pair->next = proxy->pairs;
@@ -398,7 +398,7 @@ void rough_proxy_start(rough_proxy *proxy, uv_loop_t *loop, unsigned short targe
                        uint64_t bytes_min, uint64_t bytes_max)
 {
     struct sockaddr_in address;
-    int size = sizeof(address);
+    int size = sizeof address;
     *proxy = (rough_proxy){
         .target = target, .random = seed, .bytes_min = bytes_min, .bytes_max = bytes_max};
     assert_int_equal(uv_ip4_addr("127.0.0.1", 0, &address), 0);

@@ -106,7 +106,7 @@ static const binding_row bindings[] = {
 
 static void every_response_is_matched_to_its_request(void **state)
 {
-    for (size_t row = 0; row < sizeof(bindings) / sizeof(bindings[0]); row++) {
+    for (size_t row = 0; row < sizeof bindings / sizeof bindings[0]; row++) {
         story s;
         print_message("  %s\n", bindings[row].name);
         if (bindings[row].plain) {

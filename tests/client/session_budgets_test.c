@@ -35,7 +35,7 @@ static const struct budget_row {
 
 static void budgets_keep_the_exact_text(void **state)
 {
-    for (size_t row = 0; row < sizeof(budget_rows) / sizeof(budget_rows[0]); row++) {
+    for (size_t row = 0; row < sizeof budget_rows / sizeof budget_rows[0]; row++) {
         story s;
         print_message("  %s\n", budget_rows[row].name);
         story_live(&s, DEFAULTS);

@@ -58,7 +58,7 @@ static void descriptions_of_a_job_have_no_credentials_or_tokens(void **state)
     };
     const arcp_json_limits limits = arcp_json_limits_init();
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp_json json = ARCP__JSON_INIT;
         arcp_buf out = arcp_buf_init();
         arcp_error err = {0};

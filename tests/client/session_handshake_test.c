@@ -83,7 +83,7 @@ static const refusal_row refusals[] = {
 /* [arcp:EG-8] */
 static void a_refused_hello_ends_the_client_with_the_code(void **state)
 {
-    for (size_t row = 0; row < sizeof(refusals) / sizeof(refusals[0]); row++) {
+    for (size_t row = 0; row < sizeof refusals / sizeof refusals[0]; row++) {
         story s;
         print_message("  %s\n", refusals[row].name);
         story_hello(&s, DEFAULTS);
@@ -103,8 +103,8 @@ static void a_refusal_with_escapes_in_all_strings_is_read_completely(void **stat
     (void)state;
     story s;
     char message[1024];
-    memset(message, 'm', sizeof(message) - 1);
-    message[sizeof(message) - 1] = '\0';
+    memset(message, 'm', sizeof message - 1);
+    message[sizeof message - 1] = '\0';
     story_hello(&s, DEFAULTS);
     story_receive_format(
         &s,

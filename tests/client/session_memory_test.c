@@ -57,7 +57,7 @@ static void receive(run *r, const char *frame)
 static void say(run *r, uint64_t seq)
 {
     char frame[512];
-    snprintf(frame, sizeof(frame),
+    snprintf(frame, sizeof frame,
              "{\"arcp\":\"1.1\",\"id\":\"e\",\"session_id\":\"s\",\"job_id\":\"job_1\","
              "\"event_seq\":%llu,\"type\":%s}",
              (unsigned long long)seq, said[seq - 1]);
@@ -67,7 +67,7 @@ static void say(run *r, uint64_t seq)
 static void answer_submit(run *r)
 {
     char frame[512];
-    snprintf(frame, sizeof(frame),
+    snprintf(frame, sizeof frame,
              "{\"arcp\":\"1.1\",\"id\":\"a\",\"type\":\"job.accepted\",\"payload\":{\"request_id\":"
              "\"%s\",\"job_id\":\"job_1\",\"agent\":\"echo@1\",\"lease\":{\"cost.budget\":"
              "[\"USD:2\",\"USD:3\"]},\"budget\":{\"USD\":\"USD:5\"},\"credentials\":[{\"id\":\"c\","
@@ -84,7 +84,7 @@ static void serve(run *r, arcp_span frame)
     memcpy(id, at + 6, 30);
     if (memmem(frame.data, frame.size, "\"session.hello\"", 15) != NULL) {
         char welcome[512];
-        snprintf(welcome, sizeof(welcome),
+        snprintf(welcome, sizeof welcome,
                  "{\"type\":\"session.welcome\",\"session_id\":\"s\",\"payload\":{\"request_id\":"
                  "\"%s\",\"resume_token\":\"rt\",\"resume_window_sec\":600,\"capabilities\":{"
                  "\"features\":[\"ack\",\"subscribe\"],\"agents\":[]}}}",
@@ -99,7 +99,7 @@ static void serve(run *r, arcp_span frame)
         }
     } else if (memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL &&
                r->submit_id[0] == '\0') {
-        memcpy(r->submit_id, id, sizeof(id));
+        memcpy(r->submit_id, id, sizeof id);
         answer_submit(r);
         for (uint64_t seq = 1; seq <= EVENTS; seq++) {
             say(r, seq);
@@ -128,7 +128,7 @@ static void turn(run *r)
     arcp_span frame = {NULL, 0};
     char copy[1024];
     while (arcp__client_session_next_frame(r->session, &frame)) {
-        if (r->is_connected && frame.size < sizeof(copy)) {
+        if (r->is_connected && frame.size < sizeof copy) {
             memcpy(copy, frame.data, frame.size);
             serve(r, arcp_span_make(copy, frame.size));
         }
@@ -307,7 +307,7 @@ static void a_numbered_response_out_of_memory_does_not_use_a_freed_request(void 
         arcp__client_request_abandon(s.session, request);
         const char *id = strstr(s.sent[s.sent_count - 1], "\"id\":\"");
         assert_non_null(id);
-        snprintf(frame, sizeof(frame),
+        snprintf(frame, sizeof frame,
                  "{\"arcp\":\"1.1\",\"id\":\"x\",\"type\":\"job.subscribed\",\"session_id\":"
                  "\"sess_1\",\"job_id\":\"job_3\",\"event_seq\":1,\"payload\":{\"job_id\":"
                  "\"job_3\",\"request_id\":\"%.30s\",\"current_status\":\"running\","

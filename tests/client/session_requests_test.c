@@ -80,7 +80,7 @@ static void check_submits(const story *s, size_t nth, const char *agents)
     for (; story_sent_nth(s, "job.submit", nth) != NULL; nth++) {
         const char *agent = strstr(story_sent_nth(s, "job.submit", nth), "\"agent\":\"");
         assert_non_null(agent);
-        size += (size_t)snprintf(sent + size, sizeof(sent) - size, "%c", agent[9]);
+        size += (size_t)snprintf(sent + size, sizeof sent - size, "%c", agent[9]);
     }
     assert_string_equal(sent, agents);
 }

@@ -14,7 +14,7 @@
 
 static const char *const secrets[] = {BEARER,     RESUME_1,  "rt-first", RESUME_2,
                                       CREDENTIAL, "sk-live", "sk-fresh"};
-#define SECRET_COUNT (sizeof(secrets) / sizeof(secrets[0]))
+#define SECRET_COUNT (sizeof secrets / sizeof secrets[0])
 
 typedef struct leaks {
     size_t blocks;

@@ -265,7 +265,7 @@ static const char *append_reference(story *s, const char *text, arcp_buf *out)
     char type[64] = "";
     unsigned nth = 0;
     size_t size = strcspn(text + 2, " )");
-    assert_true(size < sizeof(type));
+    assert_true(size < sizeof type);
     memcpy(type, text + 2, size);
     if (text[2 + size] == ' ') {
         nth = (unsigned)strtoul(text + 2 + size, NULL, 10);
@@ -303,16 +303,16 @@ void story_receive_format(story *s, const char *format, ...)
     char frame[2048];
     va_list arguments;
     va_start(arguments, format);
-    const int size = vsnprintf(frame, sizeof(frame), format, arguments);
+    const int size = vsnprintf(frame, sizeof frame, format, arguments);
     va_end(arguments);
-    assert_in_range(size, 0, sizeof(frame) - 1);
+    assert_in_range(size, 0, sizeof frame - 1);
     story_receive(s, frame);
 }
 
 const char *story_id_too_long(void)
 {
     static char id[258];
-    memset(id, 'x', sizeof(id) - 1);
+    memset(id, 'x', sizeof id - 1);
     return id;
 }
 

@@ -46,7 +46,7 @@ static void check_number(size_t row, uint64_t value, bool is_taken)
     char text[32];
     uint64_t now = 0;
     arcp__settings_default(&settings);
-    (void)snprintf(text, sizeof(text), "%" PRIu64, value);
+    (void)snprintf(text, sizeof text, "%" PRIu64, value);
     const arcp_status status = set(&settings, numbers[row].group, numbers[row].key, text, &err);
     memcpy(&now, (char *)&settings + numbers[row].offset, sizeof now);
     if (status != (is_taken ? ARCP_OK : ARCP_E_USAGE) ||
@@ -80,7 +80,7 @@ static void a_choice_is_one_of_its_words(void **state)
         for (const char *at = choices[row].words; at != NULL; index++) {
             char word[64] = "";
             uint32_t now = UINT32_MAX;
-            (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, "|"), at);
+            (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(at, "|"), at);
             arcp__settings_default(&settings);
             check_ok(set(&settings, choices[row].group, choices[row].key, word, &err), &err);
             memcpy(&now, (char *)&settings + choices[row].offset, sizeof now);

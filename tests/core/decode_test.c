@@ -60,7 +60,7 @@ typedef struct reading {
 static arcp_status read_with(reading *at, const arcp__members *table, const char *text)
 {
     const arcp_json_limits limits = arcp_json_limits_init();
-    memset(at, 0, sizeof(*at));
+    memset(at, 0, sizeof *at);
     at->out.count = 7; /* a default */
     assert_true(arcp_buf_reserve(&at->scratch, strlen(text)));
     check_ok(arcp_json_scan(&at->json, arcp_span_cstr(text), &limits, &at->error), &at->error);
@@ -269,7 +269,7 @@ static void a_row_that_was_written_is_read_again(void **state)
     assert_int_equal(at.out.count, 3);
     assert_true(at.out.flag);
     assert_int_equal(at.out.at, out.at);
-    assert_memory_equal(at.out.hash, out.hash, sizeof(out.hash));
+    assert_memory_equal(at.out.hash, out.hash, sizeof out.hash);
     assert_string_equal(at.out.id, "xyz");
     reading_fini(&at);
     arcp_buf_fini(&text);
@@ -303,9 +303,9 @@ int main(void)
         cmocka_unit_test(a_row_that_was_written_is_read_again),
         cmocka_unit_test(required_members_are_written_even_if_zero),
     };
-    return run_rows(shape_rows, sizeof(shape_rows) / sizeof(shape_rows[0]), sizeof(shape_rows[0]),
+    return run_rows(shape_rows, sizeof shape_rows / sizeof shape_rows[0], sizeof shape_rows[0],
                     a_shape_has_its_limits) +
-           run_rows(part_cases, sizeof(part_cases) / sizeof(part_cases[0]), sizeof(part_cases[0]),
+           run_rows(part_cases, sizeof part_cases / sizeof part_cases[0], sizeof part_cases[0],
                     parts_are_named_by_their_path) +
            cmocka_run_group_tests(tests, NULL, NULL);
 }

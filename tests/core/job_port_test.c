@@ -164,7 +164,7 @@ static void a_cost_is_subtracted_only_when_its_event_is_certain(void **state)
 static arcp_span number(unsigned at)
 {
     static char text[16];
-    (void)snprintf(text, sizeof(text), "c%u", at);
+    (void)snprintf(text, sizeof text, "c%u", at);
     return arcp_span_cstr(text);
 }
 

@@ -23,10 +23,10 @@ typedef enum pace_kind {
 } pace_kind;
 static const char *const pace_names[] = {"at once",     "one batch",     "many batches",
                                          "slow client", "slow and late", "sqlite"};
-#define PACES (sizeof(pace_names) / sizeof(pace_names[0]))
+#define PACES (sizeof pace_names / sizeof pace_names[0])
 
 static const char *const profiles[] = {"draft", "ts", "go", "python", "csharp", "java", "ruby"};
-#define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+#define PROFILES (sizeof profiles / sizeof profiles[0])
 
 typedef struct order_row {
     char name[64];
@@ -74,10 +74,10 @@ static void look(answers *self, const char *frame)
     if (is_opened && arcp_span_equal_cstr(type, "job.error")) {
         self->ended++;
     } else if (arcp_span_starts_with(request, ARCP_SPAN_LITERAL("s"))) {
-        append(self->order, sizeof(self->order), request);
+        append(self->order, sizeof self->order, request);
     }
     if (arcp_span_equal_cstr(type, "job.accepted")) {
-        append(self->opened, sizeof(self->opened), job);
+        append(self->opened, sizeof self->opened, job);
     } else if (arcp_span_equal_cstr(type, "job.event") && !is_opened) {
         fail_msg("an event of a job that was not accepted yet: %s", frame);
     }
@@ -114,8 +114,8 @@ static void assert_all_in_order(const order_row *row, engine_rig *rig, rig_clien
     char wanted[sizeof(((answers *)NULL)->order)] = "";
     for (int at = 0; at < SUBMITS; at++) {
         char id[8];
-        (void)snprintf(id, sizeof(id), "s%d", at);
-        append(wanted, sizeof(wanted), arcp_span_cstr(id));
+        (void)snprintf(id, sizeof id, "s%d", at);
+        append(wanted, sizeof wanted, arcp_span_cstr(id));
     }
     read_all(&got, rig, client);
     assert_order(&got, wanted);
@@ -127,7 +127,7 @@ static void assert_all_in_order(const order_row *row, engine_rig *rig, rig_clien
 static void submit(engine_rig *rig, rig_client *client, const char *id, const char *payload)
 {
     char frame[512];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":%s}", id,
                    payload);
     rig_send(rig, client, frame);
@@ -138,7 +138,7 @@ static void submit_twenty(engine_rig *rig, rig_client *client)
 {
     for (int at = 0; at < SUBMITS; at++) {
         char id[8];
-        (void)snprintf(id, sizeof(id), "s%d", at);
+        (void)snprintf(id, sizeof id, "s%d", at);
         submit(rig, client, id, at % 5 == 3 ? "{\"agent\":\"nobody\"}" : "{\"agent\":\"echo\"}");
     }
 }
@@ -149,8 +149,8 @@ static void fill_link(engine_rig *rig, rig_client *client)
     char line[9000];
     client->slow = true;
     submit(rig, client, "filler", "{\"agent\":\"echo\"}");
-    memset(line, 'x', sizeof(line) - 1);
-    line[sizeof(line) - 1] = '\0';
+    memset(line, 'x', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
     for (int at = 0; at < 12; at++) {
         rig_agent_writes(rig, rig_agent_last(rig), line);
     }
@@ -189,7 +189,7 @@ static void play_scene(const order_row *row)
 
 static void play_sqlite(const order_row *row)
 {
-    engine_rig *rig = arcp__alloc(sizeof(*rig));
+    engine_rig *rig = arcp__alloc(sizeof *rig);
     patient_store store;
     temp_dir *dir = temp_dir_new();
     assert_non_null(rig);
@@ -325,7 +325,7 @@ static void a_replayed_refusal_is_not_overtaken(void **state)
     rig_client *again = rig_connect(rig, "a1");
     rig->hold_store = true;
     (void)snprintf(
-        resume, sizeof(resume),
+        resume, sizeof resume,
         "{\"arcp\":\"1.1\",\"id\":\"r\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
         "\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"resume\":{\"session_id\":\"%s\","
         "\"resume_token\":\"%s\",\"last_event_seq\":0}}}",
@@ -442,7 +442,7 @@ static void answers_that_wait_for_a_refusal_are_bounded(void **state)
     unsigned asked = 0;
     while (!self->client->paused && asked < 100000) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "k%u", asked++);
+        (void)snprintf(id, sizeof id, "k%u", asked++);
         submit(rig, self->client, id, KEYED);
     }
     assert_true(self->client->paused);
@@ -473,7 +473,7 @@ int main(void)
         for (size_t pace = 0; pace < PACES; pace++, count++) {
             order_row *row = &rows[at * PACES + pace];
             *row = (order_row){.profile = profiles[at], .pace = (pace_kind)pace};
-            (void)snprintf(row->name, sizeof(row->name), "%s, %s", profiles[at], pace_names[pace]);
+            (void)snprintf(row->name, sizeof row->name, "%s, %s", profiles[at], pace_names[pace]);
             tests[count] =
                 (struct CMUnitTest){.name = row->name,
                                     .test_func = twenty_submits_with_refusals_between_them,

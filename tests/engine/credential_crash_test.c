@@ -110,7 +110,7 @@ static const life lives[] = {
     {"revoke fails", rotations, UPSTREAM_WELL, UPSTREAM_FAILS, 60, false},
     {"empty values", two_jobs, UPSTREAM_EMPTY_VALUE, UPSTREAM_WELL, 0, false},
 };
-#define LIVES (sizeof(lives) / sizeof(lives[0]))
+#define LIVES (sizeof lives / sizeof lives[0])
 
 static void start(world *w, const life *how)
 {
@@ -158,10 +158,10 @@ static void restart(world *w, orphans what)
  * reached. */
 static bool die_at(const life *how, unsigned first, unsigned second, orphans what)
 {
-    world *w = arcp__alloc(sizeof(*w));
+    world *w = arcp__alloc(sizeof *w);
     char label[128];
     assert_non_null(w);
-    (void)snprintf(label, sizeof(label), "%s, step %u, then %u, orphans %d", how->name, first,
+    (void)snprintf(label, sizeof label, "%s, step %u, then %u, orphans %d", how->name, first,
                    second, (int)what);
     start(w, how);
     w->rig.fuse = first;
@@ -209,7 +209,7 @@ static void no_value_survives_a_second_crash_while_starting_again(void **state)
     unsigned stride = (unsigned)test_stride();
     unsigned deaths = 0;
     for (size_t at = 0; at < LIVES; at++) {
-        for (size_t second = 0; second < sizeof(again) / sizeof(again[0]); second++) {
+        for (size_t second = 0; second < sizeof again / sizeof again[0]; second++) {
             for (unsigned step = 1; die_at(&lives[at], step, again[second], ORPHANS_AT_ONCE);
                  step += stride) {
                 deaths++;
@@ -224,7 +224,7 @@ static void without_a_crash_every_life_ends_clean(void **state)
 {
     (void)state;
     for (size_t at = 0; at < LIVES; at++) {
-        world *w = arcp__alloc(sizeof(*w));
+        world *w = arcp__alloc(sizeof *w);
         assert_non_null(w);
         start(w, &lives[at]);
         lives[at].live(w);

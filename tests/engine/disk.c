@@ -145,7 +145,7 @@ static disk_batch take_first(disk *self)
     disk_batch first = self->queue[0];
     self->queued--;
     self->written -= first.written ? 1 : 0;
-    memmove(self->queue, self->queue + 1, self->queued * sizeof(self->queue[0]));
+    memmove(self->queue, self->queue + 1, self->queued * sizeof self->queue[0]);
     self->reported++;
     return first;
 }
@@ -177,7 +177,7 @@ bool disk_fail(disk *self)
 
 bool disk_answer(disk *self, unsigned choice)
 {
-    size_t eligible[sizeof(self->reads) / sizeof(self->reads[0])];
+    size_t eligible[sizeof self->reads / sizeof self->reads[0]];
     size_t count = 0;
     for (size_t at = 0; at < self->read_count; at++) {
         if (self->reads[at].after <= self->reported) {
@@ -190,7 +190,7 @@ bool disk_answer(disk *self, unsigned choice)
     size_t at = eligible[choice % count];
     disk_read read = self->reads[at];
     self->read_count--;
-    memmove(&self->reads[at], &self->reads[at + 1], (self->read_count - at) * sizeof(read));
+    memmove(&self->reads[at], &self->reads[at + 1], (self->read_count - at) * sizeof read);
     arcp_error error = {0};
     arcp_span key = arcp_span_make(read.key, read.key_size);
     arcp_status status = ARCP_OK;
@@ -244,8 +244,8 @@ static arcp_status submit(arcp_store *store, const arcp_store_batch *batch, arcp
 
 static void queue_read(disk *self, disk_read read, arcp_span key)
 {
-    assert_true(self->read_count < sizeof(self->reads) / sizeof(self->reads[0]));
-    assert_true(key.size <= sizeof(read.key));
+    assert_true(self->read_count < sizeof self->reads / sizeof self->reads[0]);
+    assert_true(key.size <= sizeof read.key);
     memcpy(read.key, key.data == NULL ? "" : key.data, key.size);
     read.key_size = key.size;
     read.after = self->submitted;

@@ -39,7 +39,7 @@ static void ask_about(play *self, size_t at, const char *type, const char *id)
 {
     char frame[256];
     const rig_agent *agent = rig_agent_last(&self->rig);
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"%s\",\"payload\":{\"job_id\":\"%s\","
                    "\"history\":true}}",
                    id, type, agent == NULL ? "job_nothing" : agent->job_id);
@@ -149,7 +149,7 @@ static void ends_well(play *self)
 static void submit_keyed(play *self, size_t at, const char *id, const char *key)
 {
     char frame[256];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":{"
                    "\"agent\":\"echo\",\"idempotency_key\":\"%s\"}}",
                    id, key);
@@ -207,17 +207,17 @@ static void (*const scenes[])(play *self) = {
     a_job_and_its_watchers,        a_delegation,     ends_by_the_clock, restart, slow_and_stalled,
     forgotten_jobs_and_their_keys, the_end_of_input,
 };
-#define SCENES (sizeof(scenes) / sizeof(scenes[0]))
+#define SCENES (sizeof scenes / sizeof scenes[0])
 
 /* Returns whether the n-th allocation of that scenario was reached. */
 static bool run(size_t failing, size_t nth)
 {
-    play *self = arcp__alloc(sizeof(*self));
+    play *self = arcp__alloc(sizeof *self);
     assert_non_null(self);
     arcp_settings settings;
     arcp__settings_default(&settings);
     play_begin_calm(self, 1, &settings, "engine_alloc_test");
-    (void)snprintf(self->watch.label, sizeof(self->watch.label), "scene %zu, allocation %zu",
+    (void)snprintf(self->watch.label, sizeof self->watch.label, "scene %zu, allocation %zu",
                    failing, nth);
     self->watch.again[0] = '\0';
     bool failed = false;

@@ -19,7 +19,7 @@ static const char delegate[] =
 
 static play *begin(uint64_t seed, const char *budget)
 {
-    play *self = arcp__alloc(sizeof(*self));
+    play *self = arcp__alloc(sizeof *self);
     assert_non_null(self);
     arcp_settings settings;
     char frame[512];
@@ -28,7 +28,7 @@ static play *begin(uint64_t seed, const char *budget)
     settings.limits_delegation_depth = DEPTH;
     play_begin_calm(self, seed, &settings, "engine_delegation_test");
     assert_true(play_client_begins(self, 0));
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                    "\"echo\",\"lease_request\":{\"tool.call\":[\"web.*\"],\"agent.delegate\":["
                    "\"**\"],\"cost.budget\":[\"USD:%s\"]}}}",
@@ -55,7 +55,7 @@ static size_t delegate_from(play *self, size_t parent, const char *budget)
 {
     char line[512];
     size_t before = self->rig.agent_count;
-    (void)snprintf(line, sizeof(line), delegate, budget);
+    (void)snprintf(line, sizeof line, delegate, budget);
     rig_agent_writes(&self->rig, &self->rig.agents[parent], line);
     play_look(self);
     return self->rig.agent_count > before ? before : 0;
@@ -87,8 +87,7 @@ static void spends(play *self, size_t at, const char *value)
 {
     arcp_budget_report reports[80];
     char body[128];
-    (void)snprintf(body, sizeof(body), "{\"name\":\"cost.x\",\"value\":%s,\"unit\":\"USD\"}",
-                   value);
+    (void)snprintf(body, sizeof body, "{\"name\":\"cost.x\",\"value\":%s,\"unit\":\"USD\"}", value);
     size_t count = arcp_budget_spend(arcp_authority_budget(authority(self, at)),
                                      ARCP_SPAN_LITERAL("USD"), amount(value), reports, 80);
     arcp__job_message event = {.kind = ARCP_EVENT_METRIC,
@@ -120,7 +119,7 @@ static bool process_asks(play *self, size_t at)
 static void process_spends(play *self, size_t at, const char *value)
 {
     char line[256];
-    (void)snprintf(line, sizeof(line),
+    (void)snprintf(line, sizeof line,
                    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
                    "\"cost.x\",\"value\":%s,\"unit\":\"USD\"}}}",
                    value);
@@ -154,7 +153,7 @@ static void check_total(const play *self, size_t total, size_t budget_tenths)
 {
     const arcp_budget *root = arcp_authority_budget(authority(self, 0));
     char text[32];
-    (void)snprintf(text, sizeof(text), "%zu.%zu", total / 10, total % 10);
+    (void)snprintf(text, sizeof text, "%zu.%zu", total / 10, total % 10);
     assert_int_equal(arcp_decimal_compare(arcp_budget_spent(root, 0), amount(text)), 0);
     assert_true(total >= budget_tenths);
     assert_true(total < budget_tenths + self->rig.agent_count);

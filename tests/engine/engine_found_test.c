@@ -11,7 +11,7 @@
 static void expect(scene *self, const char *type)
 {
     char wanted[64];
-    (void)snprintf(wanted, sizeof(wanted), "\"type\":\"%s\"", type);
+    (void)snprintf(wanted, sizeof wanted, "\"type\":\"%s\"", type);
     char *frame = rig_take(self->client);
     if (frame == NULL || strstr(frame, wanted) == NULL) {
         fail_msg("wanted %s, got %s", type, frame == NULL ? "nothing" : frame);
@@ -75,7 +75,7 @@ static void a_repeated_request_is_answered_in_its_turn(void **state)
     rig_run(&self->rig);
     for (unsigned number = 1; number <= 2; number++) {
         char wanted[32];
-        (void)snprintf(wanted, sizeof(wanted), "\"event_seq\":%u,", number);
+        (void)snprintf(wanted, sizeof wanted, "\"event_seq\":%u,", number);
         char *frame = rig_take(self->client);
         assert_non_null(frame);
         assert_non_null(strstr(frame, wanted));
@@ -97,7 +97,7 @@ static void an_agent_is_cancelled_once_and_killed_once(void **state)
     rig_send(&self->rig, self->client, HELLO);
     rig_agent *agent = start_job(self);
     char frame[256];
-    (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
+    (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
                    agent->job_id);
     rig_send(&self->rig, self->client, frame);
     assert_int_equal(agent->cancels, 1);
@@ -123,7 +123,7 @@ static void a_second_reason_leaves_a_cancelled_agent_less_time(void **state)
     rig_agent *agent = rig_agent_last(&self->rig);
     assert_non_null(agent);
     char frame[256];
-    (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
+    (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),
                    agent->job_id);
     rig_send(&self->rig, self->client, frame);
     rig_clock(&self->rig, 6 * ARCP_NS_PER_SEC);
@@ -161,18 +161,18 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
     (void)state;
     static char line[65536];
     enum { JOBS = 90, LINES = 17 };
-    memset(line, 'x', sizeof(line) - 1);
+    memset(line, 'x', sizeof line - 1);
     scene *self = scene_begin(NULL);
     rig_send(&self->rig, self->client, HELLO);
     char first[64] = {0};
     for (unsigned job = 0; job < JOBS; job++) {
         char frame[128];
-        (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
+        (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
                        job);
         rig_send(&self->rig, self->client, frame);
         rig_agent *agent = rig_agent_last(&self->rig);
         assert_non_null(agent);
-        memcpy(first, job == 0 ? agent->job_id : first, sizeof(first));
+        memcpy(first, job == 0 ? agent->job_id : first, sizeof first);
         for (unsigned at = 0; at < LINES; at++) {
             rig_agent_writes(&self->rig, agent, line);
         }
@@ -186,7 +186,7 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
     rig_send(&self->rig, self->client, HELLO);
     expect(self, "session.welcome");
     char frame[256];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    FRAME("o", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), first);
     rig_send(&self->rig, self->client, frame);
     expect(self, "job.subscribed");
@@ -215,7 +215,7 @@ static void a_failing_store_keeps_no_agent_alive(void **state)
         {"{\"agent\":\"echo\"}", false, true},
     };
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         arcp_settings settings;
         char frame[300];
         arcp__settings_default(&settings);
@@ -225,7 +225,7 @@ static void a_failing_store_keeps_no_agent_alive(void **state)
                  "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\":{"
                  "\"scheme\":\"bearer\",\"token\":\"t-alice\"},\"capabilities\":{\"features\":["
                  "\"lease_expires_at\"]}}}");
-        (void)snprintf(frame, sizeof(frame),
+        (void)snprintf(frame, sizeof frame,
                        "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":%s}",
                        rows[row].payload);
         rig_send(&self->rig, self->client, frame);
@@ -282,14 +282,14 @@ static void keep_warning(engine_rig *rig, arcp__log_level level, arcp_span text)
 {
     (void)rig;
     if (level == ARCP__LOG_WARN) {
-        (void)snprintf(last_warning, sizeof(last_warning), "%.*s", (int)text.size, text.data);
+        (void)snprintf(last_warning, sizeof last_warning, "%.*s", (int)text.size, text.data);
     }
 }
 
 static rig_agent *start_another(scene *self, const char *id)
 {
     char frame[128];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":"
                    "{\"agent\":\"echo\"}}",
                    id);

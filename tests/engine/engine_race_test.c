@@ -32,7 +32,7 @@ static void submit(play *self)
 {
     char frame[512];
     assert_true(play_client_begins(self, 0));
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                    "\"echo\",\"max_runtime_sec\":5,\"lease_request\":{\"agent.delegate\":[\"**\"]},"
                    "\"lease_constraints\":{\"expires_at\":\"2026-01-01T00:00:0%uZ\"}}}",
@@ -58,7 +58,7 @@ static void ask_cancel(play *self)
 {
     char frame[256];
     if (play_client(self, 0)->link != NULL) {
-        (void)snprintf(frame, sizeof(frame),
+        (void)snprintf(frame, sizeof frame,
                        "{\"arcp\":\"1.1\",\"id\":\"c%u\",\"type\":\"job.cancel\",\"payload\":{"
                        "\"job_id\":\"%s\"}}",
                        self->next_id++, some_agent(self)->job_id);
@@ -164,7 +164,7 @@ static void count_end(const char *frame, figures *sum)
         {"\"code\":\"LEASE_EXPIRED\"", &sum->expired}, {"is stopping", &sum->stopped},
         {"\"type\":\"job.result\"", &sum->success},    {"", &sum->failed},
     };
-    for (size_t at = 0; at < sizeof(ends) / sizeof(ends[0]); at++) {
+    for (size_t at = 0; at < sizeof ends / sizeof ends[0]; at++) {
         if (strstr(frame, ends[at].text) != NULL) {
             ++*ends[at].count;
             return;
@@ -202,7 +202,7 @@ static void check_ends(play *self, figures *sum)
 
 static void one_race(uint64_t seed, figures *sum)
 {
-    play *self = arcp__alloc(sizeof(*self));
+    play *self = arcp__alloc(sizeof *self);
     assert_non_null(self);
     begin(self, seed);
     submit(self);
@@ -230,7 +230,7 @@ static void a_job_ends_once_whatever_ends_it(void **state)
                   sum.timed_out, sum.expired, sum.stopped, sum.kills);
     const size_t counts[] = {sum.success, sum.failed,  sum.cancelled, sum.timed_out,
                              sum.expired, sum.stopped, sum.kills};
-    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]) && races.count >= 1000; at++) {
+    for (size_t at = 0; at < sizeof counts / sizeof counts[0] && races.count >= 1000; at++) {
         assert_true(counts[at] > races.count / 200);
     }
 }

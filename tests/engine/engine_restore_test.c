@@ -22,12 +22,12 @@ typedef struct scene {
 } scene;
 
 static const char *const urls[] = {"memory:", "sqlite:"};
-#define STORES (sizeof(urls) / sizeof(urls[0]))
+#define STORES (sizeof urls / sizeof urls[0])
 
 static char *expect(scene *self, const char *type)
 {
     char wanted[64];
-    (void)snprintf(wanted, sizeof(wanted), "\"type\":\"%s\"", type);
+    (void)snprintf(wanted, sizeof wanted, "\"type\":\"%s\"", type);
     char *frame = rig_take(self->client);
     if (frame == NULL || strstr(frame, wanted) == NULL) {
         fail_msg("wanted %s, got %s", type, frame == NULL ? "nothing" : frame);
@@ -43,7 +43,7 @@ static void pass_over(scene *self, const char *type)
 static void copy_member(const char *frame, const char *name, char *to, size_t size)
 {
     char wanted[64];
-    (void)snprintf(wanted, sizeof(wanted), "\"%s\":\"", name);
+    (void)snprintf(wanted, sizeof wanted, "\"%s\":\"", name);
     const char *value = strstr(frame, wanted);
     assert_non_null(value);
     value += strlen(wanted);
@@ -53,15 +53,15 @@ static void copy_member(const char *frame, const char *name, char *to, size_t si
 static void take_welcome(scene *self)
 {
     char *frame = expect(self, "session.welcome");
-    copy_member(frame, "session_id", self->session, sizeof(self->session));
-    copy_member(frame, "resume_token", self->token, sizeof(self->token));
+    copy_member(frame, "session_id", self->session, sizeof self->session);
+    copy_member(frame, "resume_token", self->token, sizeof self->token);
     arcp__free(frame);
 }
 
 /* A session on a new store. */
 static scene *begin(const char *url, const arcp_settings *settings)
 {
-    scene *self = arcp__alloc(sizeof(*self));
+    scene *self = arcp__alloc(sizeof *self);
     assert_non_null(self);
     self->dir = temp_dir_new();
     bool is_file = strcmp(url, "sqlite:") == 0;
@@ -91,10 +91,10 @@ static void end(scene *self)
 static void run_job(scene *self, const char *id, bool ends)
 {
     char frame[160];
-    (void)snprintf(frame, sizeof(frame), FRAME("%s", "job.submit", "{\"agent\":\"echo\"}"), id);
+    (void)snprintf(frame, sizeof frame, FRAME("%s", "job.submit", "{\"agent\":\"echo\"}"), id);
     rig_send(&self->rig, self->client, frame);
     char *accepted = expect(self, "job.accepted");
-    copy_member(accepted, "job_id", self->job, sizeof(self->job));
+    copy_member(accepted, "job_id", self->job, sizeof self->job);
     arcp__free(accepted);
     rig_agent *agent = rig_agent_last(&self->rig);
     assert_non_null(agent);
@@ -115,7 +115,7 @@ static void run_job(scene *self, const char *id, bool ends)
 static void acknowledge(scene *self, unsigned seq)
 {
     char frame[128];
-    (void)snprintf(frame, sizeof(frame), FRAME("k", "session.ack", "{\"last_processed_seq\":%u}"),
+    (void)snprintf(frame, sizeof frame, FRAME("k", "session.ack", "{\"last_processed_seq\":%u}"),
                    seq);
     rig_send(&self->rig, self->client, frame);
 }
@@ -124,7 +124,7 @@ static void resume(scene *self, unsigned seq)
 {
     char frame[320];
     (void)snprintf(
-        frame, sizeof(frame),
+        frame, sizeof frame,
         FRAME("r", "session.hello",
               "{" AUTH ",\"capabilities\":{\"encodings\":[\"json\"],\"features\":["
               "\"ack\",\"list_jobs\"]},\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
@@ -152,7 +152,7 @@ static arcp_settings keeping_for(uint64_t seconds)
 static void cut(scene *self, const char *prefix, const char *id, size_t count)
 {
     char key[80];
-    (void)snprintf(key, sizeof(key), "%s%s", prefix, id);
+    (void)snprintf(key, sizeof key, "%s%s", prefix, id);
     patient_stream stream = {{NULL}, 0};
     if (count != 0) {
         stream = patient_read(&self->disk, key);
@@ -177,8 +177,8 @@ static void check_is_refused(scene *self, const char *wanted)
 static void check_refused(scene *self, const char *prefix, const char *id, const char *what)
 {
     char wanted[160];
-    (void)snprintf(wanted, sizeof(wanted),
-                   "the stored stream \"%s%s\" is damaged: it ends after %s", prefix, id, what);
+    (void)snprintf(wanted, sizeof wanted, "the stored stream \"%s%s\" is damaged: it ends after %s",
+                   prefix, id, what);
     check_is_refused(self, wanted);
 }
 
@@ -193,7 +193,7 @@ static void check_each_cut(bool ends, size_t records)
             scene *self = begin(urls[store], NULL);
             run_job(self, "1", ends);
             cut(self, "j:", self->job, left);
-            (void)snprintf(what, sizeof(what), "record %zu of %zu", left, records);
+            (void)snprintf(what, sizeof what, "record %zu of %zu", left, records);
             check_refused(self, "j:", self->job, what);
         }
     }
@@ -277,10 +277,10 @@ static void a_stream_without_its_beginning_is_refused(void **state)
                               : FRAME("2", "job.submit", "{\"agent\":\"nobody\"}"));
         pass_over(self, "job.error");
     }
-    (void)snprintf(key, sizeof(key), "s:%s", self->session);
+    (void)snprintf(key, sizeof key, "s:%s", self->session);
     patient_trim(&self->disk, key, 1);
     cut(self, "x:", self->session, 0);
-    (void)snprintf(wanted, sizeof(wanted), "the stored stream \"%s\" is damaged", key);
+    (void)snprintf(wanted, sizeof wanted, "the stored stream \"%s\" is damaged", key);
     check_is_refused(self, wanted);
 }
 
@@ -330,9 +330,9 @@ static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **s
         char key[80];
         char job_key[80];
         char *frame = NULL;
-        (void)snprintf(key, sizeof(key), "x:%s", self->session);
+        (void)snprintf(key, sizeof key, "x:%s", self->session);
         run_job(self, "1", true);
-        (void)snprintf(job_key, sizeof(job_key), "j:%s", self->job);
+        (void)snprintf(job_key, sizeof job_key, "j:%s", self->job);
         run_job(self, "2", true);
         patient_stream index = patient_read(&self->disk, key);
         rig_restart(&self->rig);
@@ -360,7 +360,7 @@ static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **s
 static void list(scene *self, const char *id, const char *wanted)
 {
     char frame[128];
-    (void)snprintf(frame, sizeof(frame), FRAME("%s", "session.list_jobs", "{}"), id);
+    (void)snprintf(frame, sizeof frame, FRAME("%s", "session.list_jobs", "{}"), id);
     rig_send(&self->rig, self->client, frame);
     char *jobs = expect(self, "session.jobs");
     if (strstr(jobs, wanted) == NULL) {
@@ -401,7 +401,7 @@ static void the_start_removes_the_oldest_jobs_beyond_the_limit(void **state)
         char first[64];
         char wanted[96];
         run_job(self, "1", false);
-        memcpy(first, self->job, sizeof(first));
+        memcpy(first, self->job, sizeof first);
         run_job(self, "2", true);
         run_job(self, "3", true);
         rig_clock(&self->rig, ARCP_NS_PER_SEC);
@@ -415,7 +415,7 @@ static void the_start_removes_the_oldest_jobs_beyond_the_limit(void **state)
             rig_clock(&self->rig, 2 * ARCP_NS_PER_SEC);
         }
         resume_well(self, 15);
-        (void)snprintf(wanted, sizeof(wanted), "\"jobs\":[{\"job_id\":\"%s\"", first);
+        (void)snprintf(wanted, sizeof wanted, "\"jobs\":[{\"job_id\":\"%s\"", first);
         list(self, "l", wanted);
         assert_null(rig_take(self->client));
         end(self);
@@ -431,7 +431,7 @@ static void a_removed_job_leaves_its_key(void **state)
     rig_send(&self->rig, self->client,
              FRAME("1", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"K\"}"));
     char *accepted = expect(self, "job.accepted");
-    copy_member(accepted, "job_id", self->job, sizeof(self->job));
+    copy_member(accepted, "job_id", self->job, sizeof self->job);
     arcp__free(accepted);
     pass_over(self, "job.event");
     rig_agent *agent = rig_agent_last(&self->rig);
@@ -461,7 +461,7 @@ static void a_job_is_kept_while_an_observer_reads_its_history(void **state)
     scene *self = begin("memory:", &settings);
     run_job(self, "1", true);
     char first[64];
-    memcpy(first, self->job, sizeof(first));
+    memcpy(first, self->job, sizeof first);
     run_job(self, "2", false);
     acknowledge(self, 6); /* the first job's records leave memory */
     rig_client *other = rig_connect(&self->rig, "b");
@@ -473,7 +473,7 @@ static void a_job_is_kept_while_an_observer_reads_its_history(void **state)
     assert_non_null(welcome);
     arcp__free(welcome);
     rig_agent *second = rig_agent_of(&self->rig, self->job);
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    FRAME("s", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), first);
     /* The other job ends before the read is complete. */
     arcp__engine_receive(self->rig.engine, self->rig.now, other->link, arcp_span_cstr(frame));
@@ -482,7 +482,7 @@ static void a_job_is_kept_while_an_observer_reads_its_history(void **state)
     rig_run(&self->rig);
     const char *const wanted[] = {"job.subscribed", "job.event", "job.event",
                                   "job.event",      "job.event", "job.result"};
-    for (size_t at = 0; at < sizeof(wanted) / sizeof(wanted[0]); at++) {
+    for (size_t at = 0; at < sizeof wanted / sizeof wanted[0]; at++) {
         char *got = rig_take(other);
         assert_non_null(got);
         assert_non_null(strstr(got, wanted[at]));

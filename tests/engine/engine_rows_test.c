@@ -128,7 +128,7 @@ static void a_key_that_outlives_its_job_gets_a_row_of_its_own(void **state)
     rig.settings.jobs_idempotency_ttl_sec = 1000;
     arcp__engine_set_settings(rig.engine, &rig.settings);
     run_one_job(&rig);
-    (void)snprintf(job_id, sizeof(job_id), "\"job_id\":\"%s\"", rig.agents[0].job_id);
+    (void)snprintf(job_id, sizeof job_id, "\"job_id\":\"%s\"", rig.agents[0].job_id);
     rig_restart(&rig);
     submit_again(&rig, "b", job_id); /* from the job's row */
     assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 0);
@@ -161,11 +161,10 @@ static void acknowledged_records_do_not_stay_in_memory(void **state)
     rig_client *client = rig_find(&rig, "a");
     for (unsigned at = 0; at < 5; at++) {
         char frame[160];
-        (void)snprintf(frame, sizeof(frame), FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"),
-                       at);
+        (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"), at);
         rig_send(&rig, client, frame);
         rig_agent_writes(&rig, rig_agent_last(&rig), "{\"type\":\"job.result\",\"payload\":{}}");
-        (void)snprintf(frame, sizeof(frame),
+        (void)snprintf(frame, sizeof frame,
                        FRAME("k%u", "session.ack", "{\"last_processed_seq\":%u}"), at, 4 + 2 * at);
         rig_send(&rig, client, frame);
         arcp__engine_get_stats(rig.engine, &stats);
@@ -210,8 +209,7 @@ static void a_record_that_is_not_in_memory_is_read_from_the_store(void **state)
 static void submit_numbered(engine_rig *rig, rig_client *client, unsigned number)
 {
     char frame[160];
-    (void)snprintf(frame, sizeof(frame), FRAME("n%u", "job.submit", "{\"agent\":\"echo\"}"),
-                   number);
+    (void)snprintf(frame, sizeof frame, FRAME("n%u", "job.submit", "{\"agent\":\"echo\"}"), number);
     rig_send(rig, client, frame);
 }
 
@@ -349,7 +347,7 @@ static bool run_with_key(engine_rig *rig, rig_client *client, unsigned number)
     static unsigned requests;
     size_t agents = rig->agent_count;
     char frame[160];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    FRAME("r%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k%u\"}"),
                    requests++, number);
     rig_send(rig, client, frame);

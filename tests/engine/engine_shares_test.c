@@ -22,7 +22,7 @@ static void say_hello(void)
 
 static void begin(void)
 {
-    memset(&rig, 0, sizeof(rig));
+    memset(&rig, 0, sizeof rig);
     rig_start(&rig, NULL);
     say_hello();
 }
@@ -60,13 +60,13 @@ static void submit(rig_client *client, unsigned key, unsigned lease_bytes)
     static char frame[70000];
     static char path[65536];
     char keyed[64] = "";
-    assert_true(lease_bytes < sizeof(path));
+    assert_true(lease_bytes < sizeof path);
     memset(path, 'p', lease_bytes);
     path[lease_bytes] = '\0';
     if (key != 0) {
-        (void)snprintf(keyed, sizeof(keyed), ",\"idempotency_key\":\"k%u\"", key);
+        (void)snprintf(keyed, sizeof keyed, ",\"idempotency_key\":\"k%u\"", key);
     }
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    FRAME("s%u", "job.submit",
                          "{\"agent\":\"echo\",\"lease_request\":{\"fs.read\":[\"/%s\"]}%s}"),
                    requests++, path, keyed);
@@ -80,7 +80,7 @@ static void run(rig_client *client, unsigned key, unsigned lease_bytes, unsigned
     submit(client, key, lease_bytes);
     rig_agent *agent = rig_agent_last(&rig);
     assert_non_null(agent);
-    assert_true(log_bytes < sizeof(line));
+    assert_true(log_bytes < sizeof line);
     memset(line, 's', log_bytes);
     line[log_bytes] = '\0';
     if (log_bytes != 0) {
@@ -98,7 +98,7 @@ static unsigned count_kept(rig_client *client)
     static unsigned requests;
     unsigned found = 0;
     char frame[160];
-    (void)snprintf(frame, sizeof(frame), FRAME("l%u", "session.list_jobs", "{\"limit\":1000}"),
+    (void)snprintf(frame, sizeof frame, FRAME("l%u", "session.list_jobs", "{\"limit\":1000}"),
                    requests++);
     rig_send(&rig, client, frame);
     char *listed = last_frame(client);
@@ -221,7 +221,7 @@ static void assert_refused(rig_client *client, const char *limit)
 {
     char *frame = last_frame(client);
     char part[80];
-    (void)snprintf(part, sizeof(part), "\"details\":{\"limit\":\"%s\",\"retry_after_ms\":", limit);
+    (void)snprintf(part, sizeof part, "\"details\":{\"limit\":\"%s\",\"retry_after_ms\":", limit);
     assert_non_null(strstr(frame, "\"code\":\"INTERNAL_ERROR\""));
     assert_non_null(strstr(frame, "\"retryable\":true"));
     assert_non_null(strstr(frame, part));

@@ -52,7 +52,7 @@ static void add(figures *sum, const play *one)
 
 static void run_seed(uint64_t seed, figures *sum)
 {
-    play *self = arcp__alloc(sizeof(*self));
+    play *self = arcp__alloc(sizeof *self);
     assert_non_null(self);
     play_begin_seed(self, seed);
     for (unsigned step = 0; step < STEPS && play_step(self); step++) {
@@ -80,7 +80,7 @@ static void check_figures(const figures *sum, uint64_t seeds)
                              sum->spends,   sum->children, sum->silences, sum->restarts,
                              sum->failures, sum->lost,     sum->leaves,   sum->values,
                              sum->answers,  sum->overs};
-    for (size_t at = 0; at < sizeof(counts) / sizeof(counts[0]); at++) {
+    for (size_t at = 0; at < sizeof counts / sizeof counts[0]; at++) {
         assert_true(counts[at] > seeds / 20);
     }
     assert_true(sum->unsent_max > 60000);

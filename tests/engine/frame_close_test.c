@@ -26,7 +26,7 @@ static const struct {
 static void only_what_is_not_utf_8_is_closed_as_that(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         for (int is_open = 0; is_open < 2; is_open++) {
             static engine_rig rig;
             rig_start(&rig, NULL);

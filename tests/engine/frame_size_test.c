@@ -59,18 +59,18 @@ static void expect_last(rig_client *client, const char *word, const char *other)
 
 static void begin_text(const char *begin)
 {
-    (void)snprintf(text, sizeof(text), "%s", begin);
+    (void)snprintf(text, sizeof text, "%s", begin);
 }
 
 static void add(const char *more)
 {
-    (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", more);
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s", more);
 }
 
 static void add_many(char c, size_t count)
 {
     size_t size = strlen(text);
-    assert_true(size + count < sizeof(text));
+    assert_true(size + count < sizeof text);
     memset(text + size, c, count);
     text[size + count] = '\0';
 }
@@ -112,7 +112,7 @@ static unsigned read_pages(rig_client *client, unsigned jobs, size_t bytes_max)
     do {
         char ask[256];
         (void)snprintf(
-            ask, sizeof(ask),
+            ask, sizeof ask,
             "{\"arcp\":\"1.1\",\"id\":\"l%u\",\"type\":\"session.list_jobs\",\"payload\":"
             "{\"limit\":1000%s%s%s}}",
             pages, cursor[0] == '\0' ? "" : ",\"cursor\":\"", cursor,
@@ -127,7 +127,7 @@ static unsigned read_pages(rig_client *client, unsigned jobs, size_t bytes_max)
             seen++;
         }
         const char *next = strstr(page, "\"next_cursor\":\"");
-        (void)snprintf(cursor, sizeof(cursor), "%.30s", next == NULL ? "" : next + 15);
+        (void)snprintf(cursor, sizeof cursor, "%.30s", next == NULL ? "" : next + 15);
         arcp__free(page);
         pages++;
     } while (cursor[0] != '\0' && pages <= jobs);
@@ -141,7 +141,7 @@ static void a_page_ends_at_a_mebibyte(void **state)
     rig_client *client = begin(4194304);
     for (unsigned at = 0; at < 120; at++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "s%u", at);
+        (void)snprintf(id, sizeof id, "s%u", at);
         submit(client, id, 20000);
     }
     assert_int_equal(read_pages(client, 120, PAGE_BYTES + 1024), 3);
@@ -154,7 +154,7 @@ static void a_page_fits_a_small_frame(void **state)
     rig_client *client = begin(SMALL);
     for (unsigned at = 0; at < 20; at++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "s%u", at);
+        (void)snprintf(id, sizeof id, "s%u", at);
         submit(client, id, 20000);
     }
     assert_int_equal(read_pages(client, 20, SMALL), 4); /* six on each */
@@ -169,7 +169,7 @@ static void responses_are_cached_up_to_a_size(void **state)
     (void)state;
     rig_client *client = begin(4194304);
     for (unsigned at = 0; at < JOBS; at++) {
-        (void)snprintf(id, sizeof(id), "s%u", at);
+        (void)snprintf(id, sizeof id, "s%u", at);
         submit(client, id, 20000);
     }
     const arcp__session *session = client->link->session;
@@ -225,7 +225,7 @@ static void a_job_from_a_time_of_larger_frames_is_listed_without_its_lease(void 
     arcp__free(page);
     rig_client *other = rig_connect(&rig, "b");
     rig_send(&rig, other, HELLO_WITH(FEATURES));
-    (void)snprintf(frame, sizeof(frame), FRAME("u", "job.subscribe", "{\"job_id\":\"%s\"}"),
+    (void)snprintf(frame, sizeof frame, FRAME("u", "job.subscribe", "{\"job_id\":\"%s\"}"),
                    rig.agents[0].job_id);
     rig_send(&rig, other, frame);
     expect_last(other, "\"INTERNAL_ERROR\"", "{\"limit\":\"limits.frame_bytes\"}");
@@ -301,9 +301,9 @@ static void output_is_cut_into_chunks_that_fit_however_it_is_escaped(void **stat
     (void)state;
     rig_client *client = begin(SMALL);
     submit(client, "a", 10);
-    memset(bytes, 1, sizeof(bytes)); /* each needs six in JSON */
+    memset(bytes, 1, sizeof bytes); /* each needs six in JSON */
     arcp__engine_agent_output(rig.engine, rig.now, rig_agent_last(&rig)->job,
-                              arcp_span_make(bytes, sizeof(bytes)));
+                              arcp_span_make(bytes, sizeof bytes));
     rig_run(&rig);
     rig_agent_exits(&rig, rig_agent_last(&rig), false, 0);
     expect_last(client, "\"job.result\"", "\"result_size\":300000");
@@ -375,7 +375,7 @@ static void a_list_of_agents_that_fits_no_frame_refuses_the_hello(void **state)
     (void)begin(SMALL);
     for (unsigned at = 0; at < 1500; at++) {
         char name[128];
-        (void)snprintf(name, sizeof(name), "agent-%0100u", at);
+        (void)snprintf(name, sizeof name, "agent-%0100u", at);
         arcp__agent_registration agent = {.name = arcp_span_cstr(name)};
         check_ok(arcp__engine_register_agent(rig.engine, &agent, &error), &error);
     }

@@ -16,9 +16,9 @@ static char started[1024], ended[1024];
 static void keep(engine_rig *rig, arcp__log_level level, arcp_span text)
 {
     if (level == ARCP__LOG_INFO && arcp_span_equal_cstr(text, "job started")) {
-        memcpy(started, rig->last_fields, sizeof(started));
+        memcpy(started, rig->last_fields, sizeof started);
     } else if (level == ARCP__LOG_INFO && arcp_span_equal_cstr(text, "job ended")) {
-        memcpy(ended, rig->last_fields, sizeof(ended));
+        memcpy(ended, rig->last_fields, sizeof ended);
     }
 }
 
@@ -53,7 +53,7 @@ static void a_start_and_an_end_are_a_line_each_with_fields(void **state)
     scene *self = begin();
     rig_agent *agent = rig_agent_last(&self->rig);
     char want[256];
-    (void)snprintf(want, sizeof(want),
+    (void)snprintf(want, sizeof want,
                    "{\"job_id\":\"%s\",\"agent\":\"work@1.0.0\",\"principal\":\"alice\","
                    "\"session_id\":\"sess_",
                    agent->job_id);
@@ -78,7 +78,7 @@ static void an_end_names_its_code_and_what_the_agent_spent(void **state)
                                          "0.05,\"unit\":\"USD\""};
     for (size_t at = 0; at < 3; at++) {
         char line[256];
-        (void)snprintf(line, sizeof(line),
+        (void)snprintf(line, sizeof line,
                        "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                        "\"name\":\"cost.x\",\"value\":%s}}}",
                        spends[at]);
@@ -100,7 +100,7 @@ static void costs_in_the_line_are_bounded(void **state)
     rig_agent *agent = rig_agent_last(&self->rig);
     for (int at = 1; at <= 9; at++) {
         char line[256];
-        (void)snprintf(line, sizeof(line),
+        (void)snprintf(line, sizeof line,
                        "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                        "\"name\":\"cost.x\",\"value\":1,\"unit\":\"c%d\"}}}",
                        at);
@@ -115,7 +115,7 @@ static void costs_in_the_line_are_bounded(void **state)
 static void spend_one(scene *self, rig_agent *agent, const char *unit)
 {
     char line[512];
-    (void)snprintf(line, sizeof(line),
+    (void)snprintf(line, sizeof line,
                    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                    "\"name\":\"cost.x\",\"value\":1,\"unit\":\"%s\"}}}",
                    unit);
@@ -135,7 +135,7 @@ static void a_currency_in_the_line_has_at_most_64_bytes(void **state)
     spend_one(self, agent, "a\\u0000b");
     rig_agent_exits(&self->rig, agent, false, 0);
     char want[128];
-    (void)snprintf(want, sizeof(want), "\"cost\":{\"%s\":\"1\"}}", name);
+    (void)snprintf(want, sizeof want, "\"cost\":{\"%s\":\"1\"}}", name);
     check_has(ended, want);
     finish(self);
 }

@@ -44,7 +44,7 @@ static void start_job(job_state state)
              FRAME("1", "job.submit", "{\"agent\":\"echo\",\"max_runtime_sec\":1000}"));
     agent = rig_agent_last(&rig);
     assert_non_null(agent);
-    memcpy(job_id, agent->job_id, sizeof(job_id));
+    memcpy(job_id, agent->job_id, sizeof job_id);
     if (state != STARTING && state != STOPPING_START) {
         rig_agent_started(&rig, agent);
     }
@@ -53,7 +53,7 @@ static void start_job(job_state state)
 static void cancel(void)
 {
     char frame[256];
-    (void)snprintf(frame, sizeof(frame), FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"), job_id);
+    (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"), job_id);
     rig_send(&rig, client, frame);
 }
 
@@ -200,7 +200,7 @@ static const struct {
 static void each_input_in_each_state(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         char end[32];
         const row *want = &rows[at].want;
         bring_to(rows[at].state);

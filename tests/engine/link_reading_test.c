@@ -27,7 +27,7 @@ static unsigned pipeline(rig_client *client, const char *type, const char *paylo
     unsigned taken = 0;
     for (unsigned at = 0; at < REQUESTS; at++) {
         static char frame[16384];
-        (void)snprintf(frame, sizeof(frame), FRAME("r%u", "%s", "%s"), at, type, payload);
+        (void)snprintf(frame, sizeof frame, FRAME("r%u", "%s", "%s"), at, type, payload);
         taken += client->paused ? 0 : 1;
         rig_receive(&rig, client, frame);
     }
@@ -48,7 +48,7 @@ static unsigned take(rig_client *client, const char *word)
 static const char *long_nonce(void)
 {
     static char payload[420];
-    (void)snprintf(payload, sizeof(payload), "{\"nonce\":\"%0400d\"}", 0);
+    (void)snprintf(payload, sizeof payload, "{\"nonce\":\"%0400d\"}", 0);
     return payload;
 }
 
@@ -104,7 +104,7 @@ static void answers_that_wait_for_the_store_count(void **state)
     (void)state;
     rig_client *client = begin();
     rig.hold_store = true;
-    (void)snprintf(submit, sizeof(submit),
+    (void)snprintf(submit, sizeof submit,
                    "{\"agent\":\"echo\",\"lease_request\":{\"fs.read\":[\"/%04000d\",\"/%04001d\","
                    "\"/%04002d\"]}}",
                    0, 0, 0);
@@ -113,7 +113,7 @@ static void answers_that_wait_for_the_store_count(void **state)
     rig_run(&rig);
     assert_in_range(taken, 2, 100);
     assert_int_equal(client->unsent, 0);
-    assert_in_range(client->link->port.queued, PAUSE_BYTES + 1, PAUSE_BYTES + sizeof(submit));
+    assert_in_range(client->link->port.queued, PAUSE_BYTES + 1, PAUSE_BYTES + sizeof submit);
     rig.hold_store = false;
     rig_run(&rig);
     assert_false(client->paused);
@@ -130,7 +130,7 @@ static void refusals_count_although_they_are_records(void **state)
     unsigned taken = 0;
     while (!client->paused && taken < REQUESTS * 4) {
         char frame[256];
-        (void)snprintf(frame, sizeof(frame), FRAME("r%u", "job.submit", "{\"agent\":\"none\"}"),
+        (void)snprintf(frame, sizeof frame, FRAME("r%u", "job.submit", "{\"agent\":\"none\"}"),
                        taken++);
         rig_send(&rig, client, frame);
     }

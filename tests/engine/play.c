@@ -61,7 +61,7 @@ static void begin(play *self, const arcp_settings *settings)
     self->rig.feeds_at = self->temper.feeds ? 1 + play_pick(self, 5) : 0;
     for (size_t at = 0; at < PLAY_CLIENTS; at++) {
         bool is_bobs = at >= PLAY_BOB;
-        (void)snprintf(self->slots[at], sizeof(self->slots[at]), "%c%zu", is_bobs ? 'b' : 'a',
+        (void)snprintf(self->slots[at], sizeof self->slots[at], "%c%zu", is_bobs ? 'b' : 'a',
                        is_bobs ? at - PLAY_BOB + 1 : at + 1);
         (void)rig_find(&self->rig, self->slots[at]);
         self->clients[at].session = WATCH_NONE;
@@ -76,7 +76,7 @@ static void choose_temper(play *self, arcp_settings *settings)
                             &self->temper.bulky,    &self->temper.jumps,     &self->temper.stops,
                             &self->temper.starting, &self->temper.forgets,   &self->temper.leaves,
                             &self->temper.feeds,    &self->temper.provisions};
-    for (size_t at = 0; at < sizeof(traits) / sizeof(traits[0]); at++) {
+    for (size_t at = 0; at < sizeof traits / sizeof traits[0]; at++) {
         *traits[at] = play_one_in(self, 3);
     }
     if (play_one_in(self, 4)) {
@@ -131,16 +131,16 @@ static void choose_temper(play *self, arcp_settings *settings)
 
 static void label_seed(play *self, uint64_t seed, const char *program)
 {
-    (void)snprintf(self->watch.label, sizeof(self->watch.label), "seed %llu",
+    (void)snprintf(self->watch.label, sizeof self->watch.label, "seed %llu",
                    (unsigned long long)seed);
-    (void)snprintf(self->watch.again, sizeof(self->watch.again),
+    (void)snprintf(self->watch.again, sizeof self->watch.again,
                    "\nagain: ARCP_SIMULATION_TRACE=1 ARCP_SIMULATION_SEED=%llu build-test/tests/%s",
                    (unsigned long long)seed, program);
 }
 
 static void plant(play *self, uint64_t seed)
 {
-    memset(self, 0, sizeof(*self));
+    memset(self, 0, sizeof *self);
     self->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
 }
 
@@ -173,12 +173,12 @@ void play_begin_calm(play *self, uint64_t seed, const arcp_settings *settings, c
 void play_begin_bytes(play *self, const uint8_t *data, size_t size)
 {
     arcp_settings settings;
-    memset(self, 0, sizeof(*self));
+    memset(self, 0, sizeof *self);
     arcp__settings_default(&settings);
     self->data = data;
     self->size = size;
     begin(self, &settings);
-    (void)snprintf(self->watch.label, sizeof(self->watch.label), "input of %zu bytes", size);
+    (void)snprintf(self->watch.label, sizeof self->watch.label, "input of %zu bytes", size);
 }
 
 void play_end(play *self)
@@ -195,7 +195,7 @@ void play_mutate(play *self, char *text)
     size_t length = strlen(text);
     for (unsigned times = 1 + play_pick(self, 4); times > 0 && length > 0; times--) {
         size_t where = (play_pick(self, 256) * 256u + play_pick(self, 256)) % length;
-        text[where] = replacements[play_pick(self, sizeof(replacements) - 1)];
+        text[where] = replacements[play_pick(self, sizeof replacements - 1)];
     }
 }
 

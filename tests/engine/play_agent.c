@@ -42,7 +42,7 @@ static const char *const lines[] = {
     "{\"type\":\"job.event\",\"payload\":{\"kind\":\"status\",\"body\":{\"phase\":\"half\"}}}",
 };
 /* clang-format on */
-#define LINES (sizeof(lines) / sizeof(lines[0]))
+#define LINES (sizeof lines / sizeof lines[0])
 
 static const char ask_line[] =
     "{\"type\":\"authorize\",\"id\":\"spend\",\"payload\":{\"capability\":\"tool.call\","
@@ -99,7 +99,7 @@ static void check_budget(play *self, const rig_agent *agent)
     unsigned spenders = of(self, agent)->tree_max;
     char text[32];
     arcp_decimal least = ARCP_DECIMAL_ZERO;
-    (void)snprintf(text, sizeof(text), "%u.%u", spenders * SPEND_TENTHS / 10,
+    (void)snprintf(text, sizeof text, "%u.%u", spenders * SPEND_TENTHS / 10,
                    spenders * SPEND_TENTHS % 10);
     assert_int_equal(arcp_decimal_parse(arcp_span_cstr(text), &least, NULL), ARCP_OK);
     for (const arcp_budget *at = budget_of(agent); at != NULL; at = arcp_budget_parent(at)) {
@@ -148,18 +148,18 @@ static bool allows(const arcp_authority *authority, arcp_time now, size_t sample
 void play_agent_check_start(play *self, const arcp__effect *effect)
 {
     static const char mark[] = "\"parent_job_id\":\"";
-    const char *found = memmem(effect->text.data, effect->text.size, mark, sizeof(mark) - 1);
+    const char *found = memmem(effect->text.data, effect->text.size, mark, sizeof mark - 1);
     if (found == NULL) {
         return;
     }
     self->children++;
-    const rig_agent *parent = live_agent(self, arcp_span_make(found + sizeof(mark) - 1, 30));
+    const rig_agent *parent = live_agent(self, arcp_span_make(found + sizeof mark - 1, 30));
     if (parent == NULL) {
         return;
     }
     const arcp_authority *above = parent->job->live->authority;
     const arcp_authority *below = effect->job->live->authority;
-    for (size_t at = 0; at < sizeof(samples) / sizeof(samples[0]); at++) {
+    for (size_t at = 0; at < sizeof samples / sizeof samples[0]; at++) {
         if (allows(below, self->rig.now, at) && !allows(above, self->rig.now, at)) {
             watch_fail(&self->watch, "a child may do what its parent may not", samples[at].target);
         }
@@ -236,7 +236,7 @@ static void process_spends(play *self, rig_agent *agent)
 static void writes_a_lot(play *self, rig_agent *agent)
 {
     static char text[16384];
-    memset(text, 'x', sizeof(text) - 1);
+    memset(text, 'x', sizeof text - 1);
     for (unsigned left = 1 + play_pick(self, 40); left > 0 && !agent->paused; left--) {
         rig_agent_writes(&self->rig, agent, text);
     }
@@ -249,10 +249,10 @@ static void write_anything(play *self, rig_agent *agent)
     if (choice == 0) {
         rig_agent_exits(&self->rig, agent, play_one_in(self, 2), (int)play_pick(self, 3));
     } else if (choice == 1) {
-        play_literal(self, text, sizeof(text));
+        play_literal(self, text, sizeof text);
         rig_agent_writes(&self->rig, agent, text);
     } else if (choice == 2) {
-        (void)snprintf(text, sizeof(text), "%s", lines[play_pick(self, LINES)]);
+        (void)snprintf(text, sizeof text, "%s", lines[play_pick(self, LINES)]);
         play_mutate(self, text);
         rig_agent_writes(&self->rig, agent, text);
     } else if (choice < 10 && of(self, agent)->is_callback) {

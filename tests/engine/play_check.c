@@ -203,7 +203,7 @@ static void check_delivered(play *self)
         const disk_known *known = disk_find(&self->disk, arcp_span_cstr(session->id));
         if (known != NULL && known->tip != session->last_seq) {
             char what[96];
-            (void)snprintf(what, sizeof(what), "%llu messages are written, the client has %llu",
+            (void)snprintf(what, sizeof what, "%llu messages are written, the client has %llu",
                            (unsigned long long)known->tip, (unsigned long long)session->last_seq);
             watch_fail(&self->watch, what, session->id);
         }

@@ -45,8 +45,8 @@ static int start_hello(play *self, char *frame, size_t size, const char *token)
 static void say_hello(play *self, size_t at, const char *token)
 {
     char frame[1024];
-    int size = start_hello(self, frame, sizeof(frame), token);
-    (void)snprintf(frame + size, sizeof(frame) - (size_t)size, "}}");
+    int size = start_hello(self, frame, sizeof frame, token);
+    (void)snprintf(frame + size, sizeof frame - (size_t)size, "}}");
     say(self, at, frame);
 }
 
@@ -66,8 +66,8 @@ static void say_resume(play *self, size_t at)
         last -= 1 + play_pick(self, 5) % last;
     }
     char frame[1024];
-    int size = start_hello(self, frame, sizeof(frame), principal_of(at));
-    (void)snprintf(frame + size, sizeof(frame) - (size_t)size,
+    int size = start_hello(self, frame, sizeof frame, principal_of(at));
+    (void)snprintf(frame + size, sizeof frame - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
                    session->id, choice == 1 ? "rt_wrong" : session->token,
@@ -90,8 +90,8 @@ void play_client_returns(play *self, size_t at)
     }
     char frame[1024];
     const watch_session *session = &self->watch.sessions[which];
-    int size = start_hello(self, frame, sizeof(frame), principal_of(at));
-    (void)snprintf(frame + size, sizeof(frame) - (size_t)size,
+    int size = start_hello(self, frame, sizeof frame, principal_of(at));
+    (void)snprintf(frame + size, sizeof frame - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
                    session->id, session->token, (unsigned long long)session->last_seq);
@@ -124,15 +124,15 @@ static void go_silent(play *self, size_t at)
 {
     for (unsigned ghost = 0; ghost < RIG_CLIENTS_MAX - PLAY_CLIENTS; ghost++) {
         char name[8];
-        (void)snprintf(name, sizeof(name), "g%u", ghost);
+        (void)snprintf(name, sizeof name, "g%u", ghost);
         rig_client *other = rig_find(&self->rig, name);
         if (other->link != NULL) {
             continue;
         }
         /* The lost link keeps the old slot under its new name. */
         rig_client *old = play_client(self, at);
-        memcpy(other->name, old->name, sizeof(other->name));
-        memcpy(old->name, name, sizeof(name));
+        memcpy(other->name, old->name, sizeof other->name);
+        memcpy(old->name, name, sizeof name);
         old->slow = true;
         self->is_over[at] = false;
         self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
@@ -171,7 +171,7 @@ static const char *submit_keyed(play *self, char *payload, size_t size)
 {
     unsigned key = play_pick(self, WATCH_KEYS);
     (void)snprintf(payload, size, "{\"agent\":\"echo\",\"idempotency_key\":\"same-%u\"}", key);
-    (void)snprintf(self->mark, sizeof(self->mark), "%c%u-", WATCH_KEY_MARK, key);
+    (void)snprintf(self->mark, sizeof self->mark, "%c%u-", WATCH_KEY_MARK, key);
     return "job.submit";
 }
 
@@ -242,7 +242,7 @@ static const char *ask(play *self, size_t at, char *payload, size_t size)
 void play_client_subscribes(play *self, size_t at, const char *job_id)
 {
     char frame[256];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"z%u\",\"type\":\"job.subscribe\",\"payload\":"
                    "{\"job_id\":\"%s\",\"history\":true}}",
                    self->next_id++, job_id);
@@ -255,15 +255,15 @@ static void request(play *self, size_t at)
     char payload[512];
     char frame[1024];
     if (play_one_in(self, 24)) {
-        play_literal(self, frame, sizeof(frame));
+        play_literal(self, frame, sizeof frame);
         say(self, at, frame);
         return;
     }
     /* The id of the last one makes it a duplicate, which executes nothing. */
     bool again = play_one_in(self, 16) && self->next_id > 0;
     memcpy(self->mark, "m", 2);
-    const char *type = ask(self, at, payload, sizeof(payload));
-    (void)snprintf(frame, sizeof(frame),
+    const char *type = ask(self, at, payload, sizeof payload);
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s%u\",\"type\":\"%s\",\"payload\":%s}", self->mark,
                    self->next_id - (again ? 1 : 0), type, payload);
     self->next_id++;

@@ -42,9 +42,9 @@ void play_upstream_acts(play *self)
         UPSTREAM_WELL,          UPSTREAM_WELL,   UPSTREAM_WELL,         UPSTREAM_FAILS,
         UPSTREAM_LOSES_ANSWERS, UPSTREAM_STALLS, UPSTREAM_HOLDS_ANSWERS};
     /* The last one makes requests that arrive late. */
-    unsigned count = sizeof(issuing) / sizeof(issuing[0]) - (may_arrive_late(self) ? 0 : 1);
+    unsigned count = sizeof issuing / sizeof issuing[0] - (may_arrive_late(self) ? 0 : 1);
     self->upstream.issuing = issuing[play_pick(self, count)];
-    self->upstream.revoking = revoking[play_pick(self, sizeof(revoking) / sizeof(revoking[0]))];
+    self->upstream.revoking = revoking[play_pick(self, sizeof revoking / sizeof revoking[0])];
     if (play_one_in(self, 3)) {
         upstream_deliver_orphans(&self->upstream);
     }

@@ -45,7 +45,7 @@ static unsigned take(rig_client *client, const char *word)
 static void ask(rig_client *client, unsigned id, const char *agent)
 {
     char frame[200];
-    (void)snprintf(frame, sizeof(frame), FRAME("m%u", "job.submit", "{\"agent\":\"%s\"}"), id,
+    (void)snprintf(frame, sizeof frame, FRAME("m%u", "job.submit", "{\"agent\":\"%s\"}"), id,
                    agent);
     rig_send(&rig, client, frame);
 }
@@ -102,7 +102,7 @@ static void a_repeated_submit_costs_nothing(void **state)
     rig_client *client = join("a", HELLO_PLAIN);
     for (unsigned at = 0; at < 20; at++) {
         char frame[200];
-        (void)snprintf(frame, sizeof(frame),
+        (void)snprintf(frame, sizeof frame,
                        FRAME("k%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k\"}"),
                        at);
         rig_send(&rig, client, frame);
@@ -155,7 +155,7 @@ static void a_limited_number_of_principals_is_kept_for_their_buckets(void **stat
     begin(1, 1);
     for (unsigned at = 0; at < IDLE_MAX + 1; at++) {
         char name[32];
-        (void)snprintf(name, sizeof(name), "p%u", at);
+        (void)snprintf(name, sizeof name, "p%u", at);
         arcp__principal *principal = arcp__principal_get(&rig.engine->jobs, arcp_span_cstr(name));
         assert_non_null(principal);
         first = at == 0 ? principal : first;
@@ -216,7 +216,7 @@ static void a_paused_link_is_not_lost(void **state)
     rig_client *bad[8];
     for (unsigned at = 0; at < 8; at++) {
         char name[8];
-        (void)snprintf(name, sizeof(name), "b%u", at);
+        (void)snprintf(name, sizeof name, "b%u", at);
         bad[at] = join(name, HELLO_WITH("\"heartbeat\""));
     }
     for (unsigned round = 0; round < 12; round++) { /* each is refused, and 96 s are due */

@@ -6,7 +6,7 @@
 
 scene *scene_begin(const arcp_settings *settings)
 {
-    scene *self = arcp__alloc(sizeof(*self));
+    scene *self = arcp__alloc(sizeof *self);
     assert_non_null(self);
     disk_init(&self->disk);
     rig_begin(&self->rig, settings);

@@ -89,8 +89,8 @@ static void submit_one(fixture *f, int number)
     char payload[256 + INPUT_SIZE_MAX];
     char input[INPUT_SIZE_MAX + 1] = "";
     memset(input, 'x', (size_t)number * INPUT_STEP);
-    (void)snprintf(id, sizeof(id), "s%d", number);
-    (void)snprintf(payload, sizeof(payload),
+    (void)snprintf(id, sizeof id, "s%d", number);
+    (void)snprintf(payload, sizeof payload,
                    "{\"agent\":\"echo\",\"idempotency_key\":\"key-%d\",\"input\":\"%s\"}", number,
                    input);
     submit(f, id, payload);
@@ -103,7 +103,7 @@ static void say_hello(fixture *f, const char *name, const char *token, const cha
 {
     char frame[1024];
     (void)snprintf(
-        frame, sizeof(frame),
+        frame, sizeof frame,
         "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{\"auth\""
         ":{\"scheme\":\"bearer\",\"token\":\"%s\"},\"capabilities\":{\"features\":[" FEATURES_ALL
         "]}%s}}",
@@ -115,7 +115,7 @@ static void say_hello(fixture *f, const char *name, const char *token, const cha
 static void resume(fixture *f, const char *token)
 {
     char rest[256];
-    (void)snprintf(rest, sizeof(rest), ",\"resume_token\":\"%s\",\"last_event_seq\":0", token);
+    (void)snprintf(rest, sizeof rest, ",\"resume_token\":\"%s\",\"last_event_seq\":0", token);
     rig_drop(&f->rig, rig_find(&f->rig, "a"));
     say_hello(f, "a", TOKEN_PLAIN, rest);
     check_has(next(f, "a"), "job.accepted");
@@ -127,7 +127,7 @@ static void look_at_jobs(fixture *f, const char *job_id)
 {
     char payload[256];
     say_hello(f, "b", TOKEN_ESCAPED, "");
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\",\"history\":true}", job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\",\"history\":true}", job_id);
     request(f, "b", "1", "job.subscribe", payload);
     check_has(next(f, "b"), "\"value\":\"" UPSTREAM_VALUE_PREFIX);
     take_all(f, "b");
@@ -161,7 +161,7 @@ static void play(fixture *f)
     f->rig.settings.credentials_rotate_sec = 60;
     rig_open(&f->rig);
     say_hello(f, "a", TOKEN_ESCAPED, "");
-    (void)snprintf(token, sizeof(token), "%.*s", (int)(strlen(RESUME_PREFIX) + RESUME_SIZE),
+    (void)snprintf(token, sizeof token, "%.*s", (int)(strlen(RESUME_PREFIX) + RESUME_SIZE),
                    strstr(f->frame, RESUME_PREFIX));
     for (int number = 0; number < JOBS; number++) {
         submit_one(f, number);

@@ -16,7 +16,7 @@ static const char pong[] =
 
 /* The offset within an instant at which a session begins. */
 static const int64_t phases_ns[] = {0, 1, INSTANT_NS / 3, INSTANT_NS - 1};
-#define PHASE_COUNT (sizeof(phases_ns) / sizeof(phases_ns[0]))
+#define PHASE_COUNT (sizeof phases_ns / sizeof phases_ns[0])
 
 /* The engine this long after the beginning of an instant. */
 static void begin(engine_rig *rig, int64_t phase_ns)
@@ -62,7 +62,7 @@ static void intervals_that_end_in_one_instant_bring_one_wake_up(void **state)
     int64_t instant_ns = rig.now.mono_ns;
     char name[8];
     for (int at = 0; at < RIG_CLIENTS_MAX - 1; at++) {
-        (void)snprintf(name, sizeof(name), "c%d", at);
+        (void)snprintf(name, sizeof name, "c%d", at);
         (void)say_hello(&rig, name);
         rig_clock(&rig, INSTANT_NS / RIG_CLIENTS_MAX);
     }
@@ -121,7 +121,7 @@ static void a_late_peer_is_pinged_once_in_an_interval(void **state)
     static const int64_t delays_ns[] = {0, 1, INSTANT_NS, INTERVAL_NS / 2,
                                         INTERVAL_NS - INSTANT_NS};
     (void)state;
-    for (size_t at = 0; at < sizeof(delays_ns) / sizeof(delays_ns[0]); at++) {
+    for (size_t at = 0; at < sizeof delays_ns / sizeof delays_ns[0]; at++) {
         begin(&rig, INSTANT_NS / 2);
         rig_client *client = say_hello(&rig, "a");
         rig_clock(&rig, INTERVAL_NS - INSTANT_NS / 2); /* onto an instant */

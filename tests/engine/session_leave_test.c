@@ -170,7 +170,7 @@ static void a_job_that_is_only_subscribed_to_is_not_waited_for(void **state)
     rig_client *other = rig_connect(&self->rig, "a2");
     rig_send(&self->rig, other, HELLO_WITH("\"subscribe\""));
     char frame[256];
-    (void)snprintf(frame, sizeof(frame), FRAME("u", "job.subscribe", "{\"job_id\":\"%s\"}"),
+    (void)snprintf(frame, sizeof frame, FRAME("u", "job.subscribe", "{\"job_id\":\"%s\"}"),
                    rig_agent_last(&self->rig)->job_id);
     rig_send(&self->rig, other, frame);
     rig_input_over(&self->rig, other);
@@ -187,14 +187,14 @@ static void history_that_is_read_from_the_store_is_waited_for(void **state)
         HELLO_WITH("\"subscribe\""),
         HELLO_WITH("\"subscribe\",\"progress\",\"result_chunk\",\"cost.budget\"")};
     (void)state;
-    for (size_t at = 0; at < sizeof(features) / sizeof(features[0]); at++) {
+    for (size_t at = 0; at < sizeof features / sizeof features[0]; at++) {
         scene *self = scene_begin(NULL);
         rig_send(&self->rig, self->client, HELLO_PLAIN);
         rig_send(&self->rig, self->client, SUBMIT);
         say(self, "early words");
         finish_job(self);
         char frame[256];
-        (void)snprintf(frame, sizeof(frame),
+        (void)snprintf(frame, sizeof frame,
                        FRAME("u", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"),
                        self->rig.agents[0].job_id);
         rig_restart(&self->rig);
@@ -225,7 +225,7 @@ static void a_client_that_is_disconnected_while_waiting_can_resume(void **state)
     rig_drop(&self->rig, self->client);
     self->client = rig_connect(&self->rig, "a1");
     char frame[256];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    FRAME("r", "session.resume",
                          "{\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-alice\"},"
                          "\"resume_token\":\"%s\",\"last_event_seq\":0}"),

@@ -35,15 +35,15 @@ static bool look_for(fixture *f, const char *name, unsigned index, ids *out)
         char named[64];
         check_ok(arcp_json_scan(&json, arcp_span_make(at->text, at->size), &limits, &error),
                  &error);
-        copy_member(&json, "name", named, sizeof(named));
+        copy_member(&json, "name", named, sizeof named);
         bool found = strcmp(named, name) == 0 && index-- == 0;
         if (found) {
             turn = (turn + 1) % 4;
-            (void)snprintf(texts[turn], sizeof(texts[turn]), "%.*s", (int)at->size, at->text);
+            (void)snprintf(texts[turn], sizeof texts[turn], "%.*s", (int)at->size, at->text);
             out->text = texts[turn];
-            copy_member(&json, "traceId", out->trace, sizeof(out->trace));
-            copy_member(&json, "spanId", out->id, sizeof(out->id));
-            copy_member(&json, "parentSpanId", out->parent, sizeof(out->parent));
+            copy_member(&json, "traceId", out->trace, sizeof out->trace);
+            copy_member(&json, "spanId", out->id, sizeof out->id);
+            copy_member(&json, "parentSpanId", out->parent, sizeof out->parent);
         }
         arcp__json_fini(&json);
         if (found) {
@@ -87,7 +87,7 @@ static unsigned count(const fixture *f)
 static void submit_in(fixture *f, const char *id, const char *context, const char *payload)
 {
     char frame[4096];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"extensions\":"
                    "{\"x-vendor.opentelemetry.tracecontext\":{\"traceparent\":\"%s\","
                    "\"tracestate\":\"v=1\"}},\"payload\":%s}",
@@ -132,7 +132,7 @@ static void a_submit_s_trace_has_session_job_and_child_below_the_caller(void **s
     check_has(session.text, "\"flags\":769");
     check_has(job.text, "\"flags\":257");
     check_has(below.text, parent->job_id); /* arcp.parent_job_id */
-    (void)snprintf(line, sizeof(line), "\"traceparent\":\"00-" TRACE "-%s-01\"", below.id);
+    (void)snprintf(line, sizeof line, "\"traceparent\":\"00-" TRACE "-%s-01\"", below.id);
     check_has(start_of_child, line);
     check_has(start_of_child, "\"tracestate\":\"v=1\"");
     arcp_free(start_of_child);
@@ -195,7 +195,7 @@ static void a_cancelled_job_is_no_error(void **state)
     open_rig(f, false);
     submit_in(f, "1", CONTEXT, "{\"agent\":\"echo\"}");
     rig_agent *agent = rig_agent_last(&f->rig);
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", agent->job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\"}", agent->job_id);
     request(f, "a", "2", "job.cancel", payload);
     ends(f, agent);
     ids job = find(f, "arcp.job", 0);
@@ -257,7 +257,7 @@ static void without_a_context_all_of_a_trace_have_one_anchor(void **state)
     rig_agent *parent = rig_agent_last(&f->rig);
     const char *found = strstr(next_line(f, parent), "\"traceparent\":\"00-");
     assert_non_null(found);
-    (void)snprintf(part, sizeof(part), "%.71s", found);
+    (void)snprintf(part, sizeof part, "%.71s", found);
     assert_string_equal(part + 67, "-01\"");
     rig_agent_writes(&f->rig, parent, "{\"type\":\"delegate\",\"payload\":{\"agent\":\"work\"}}");
     check_has(next_line(f, rig_agent_last(&f->rig)), part);
@@ -286,7 +286,7 @@ static void calls_to_the_provisioner_are_children_of_the_job(void **state)
     open_rig(f, true);
     submit_in(f, "1", CONTEXT, "{\"agent\":\"echo\"}");
     ids issue = find(f, "arcp.provision.issue", 0);
-    (void)snprintf(asked, sizeof(asked), "00-" TRACE "-%s-01", issue.id);
+    (void)snprintf(asked, sizeof asked, "00-" TRACE "-%s-01", issue.id);
     assert_string_equal(f->up.traceparent, asked);
     ends(f, rig_agent_last(&f->rig));
     ids revoke = find(f, "arcp.provision.revoke", 0);
@@ -300,7 +300,7 @@ static void calls_to_the_provisioner_are_children_of_the_job(void **state)
     check_has(issue.text, "{\"key\":\"arcp.session_id\",\"value\":{\"stringValue\":\"sess_");
     for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
         char text[4096];
-        (void)snprintf(text, sizeof(text), "%.*s", (int)at->size, at->text);
+        (void)snprintf(text, sizeof text, "%.*s", (int)at->size, at->text);
         check_has_not(text, "sk-live");
     }
 }

@@ -52,7 +52,7 @@ static void on_log(engine_rig *rig, arcp__log_level level, arcp_span text)
 {
     upstream *self = rig->upstream;
     if (level == ARCP__LOG_ERROR) {
-        (void)snprintf(self->last_error, sizeof(self->last_error), "%.*s", (int)text.size,
+        (void)snprintf(self->last_error, sizeof self->last_error, "%.*s", (int)text.size,
                        text.data);
     }
     look(self, text);
@@ -83,7 +83,7 @@ static void note_alias(upstream *self, const char *alias)
     }
     assert_true(self->alias_count < UPSTREAM_ALIASES_MAX);
     size_t size = strlen(alias);
-    assert_true(size < sizeof(self->aliases[0]));
+    assert_true(size < sizeof self->aliases[0]);
     memcpy(self->aliases[self->alias_count++], alias, size + 1);
 }
 
@@ -99,11 +99,11 @@ static void take_request(engine_rig *rig, uint64_t call_id)
                             .call_id = request.call_id,
                             .model_count = request.model_count,
                             .asked_mono_ns = rig->now.mono_ns};
-    copy(call->alias, sizeof(call->alias), request.alias);
-    copy(call->id, sizeof(call->id), request.upstream_id);
-    copy(call->budget, sizeof(call->budget), request.budget);
-    copy(call->expires_at, sizeof(call->expires_at), request.expires_at);
-    copy(self->traceparent, sizeof(self->traceparent), request.traceparent);
+    copy(call->alias, sizeof call->alias, request.alias);
+    copy(call->id, sizeof call->id, request.upstream_id);
+    copy(call->budget, sizeof call->budget, request.budget);
+    copy(call->expires_at, sizeof call->expires_at, request.expires_at);
+    copy(self->traceparent, sizeof self->traceparent, request.traceparent);
     arcp__engine_provision_sent(rig->engine);
     if (verb == ARCP__PROVISION_ISSUE || verb == ARCP__PROVISION_ROTATE) {
         note_alias(self, call->alias);
@@ -150,11 +150,11 @@ static void issue(upstream *self, upstream_call *call)
     call->key = self->key_count++;
     upstream_key *key = &self->keys[call->key];
     *key = (upstream_key){.is_live = true, .model_count = call->model_count};
-    (void)snprintf(key->alias, sizeof(key->alias), "%s", call->alias);
-    (void)snprintf(key->budget, sizeof(key->budget), "%s", call->budget);
-    (void)snprintf(key->expires_at, sizeof(key->expires_at), "%s", call->expires_at);
-    (void)snprintf(key->id, sizeof(key->id), "up-%zu", call->key);
-    (void)snprintf(key->value, sizeof(key->value), UPSTREAM_VALUE_PREFIX "%zu",
+    (void)snprintf(key->alias, sizeof key->alias, "%s", call->alias);
+    (void)snprintf(key->budget, sizeof key->budget, "%s", call->budget);
+    (void)snprintf(key->expires_at, sizeof key->expires_at, "%s", call->expires_at);
+    (void)snprintf(key->id, sizeof key->id, "up-%zu", call->key);
+    (void)snprintf(key->value, sizeof key->value, UPSTREAM_VALUE_PREFIX "%zu",
                    self->issuing == UPSTREAM_SAME_VALUE ? (size_t)0 : call->key);
 }
 
@@ -192,13 +192,13 @@ static void remove_call(upstream *self, size_t at)
 {
     self->call_count--;
     memmove(&self->calls[at], &self->calls[at + 1],
-            (self->call_count - at) * sizeof(self->calls[0]));
+            (self->call_count - at) * sizeof self->calls[0]);
 }
 
 static void tell(engine_rig *rig, const upstream_call *call)
 {
     const upstream *self = rig->upstream;
-    arcp_provision_result result = {.struct_size = sizeof(result),
+    arcp_provision_result result = {.struct_size = sizeof result,
                                     .call_id = call->call_id,
                                     .outcome = call->outcome,
                                     .status = self->issuing == UPSTREAM_IS_POOR
@@ -262,7 +262,7 @@ static bool answer_one(engine_rig *rig)
 
 void upstream_attach(upstream *self, engine_rig *rig)
 {
-    self->terms.struct_size = sizeof(self->terms);
+    self->terms.struct_size = sizeof self->terms;
     rig->upstream = self;
     self->rig = rig;
     rig->provision = take_request;

@@ -65,9 +65,9 @@ static void note_hash(watch *self, watch_session *session, uint64_t seq, uint64_
     }
     if (seq > session->hash_capacity) {
         size_t capacity = seq * 2 + 16;
-        uint64_t *grown = arcp__realloc_array(session->hashes, capacity, sizeof(*session->hashes));
+        uint64_t *grown = arcp__realloc_array(session->hashes, capacity, sizeof *session->hashes);
         if (grown == NULL) {
-            grown = arcp__realloc_array(session->hashes, capacity, sizeof(*session->hashes));
+            grown = arcp__realloc_array(session->hashes, capacity, sizeof *session->hashes);
         }
         assert_non_null(grown);
         session->hashes = grown;
@@ -89,12 +89,12 @@ static watch_end *end_of(const watch_session *session, const char *job_id)
 
 static watch_end *add_end(watch_session *session, const char *job_id)
 {
-    watch_end *end = arcp__alloc(sizeof(*end));
+    watch_end *end = arcp__alloc(sizeof *end);
     if (end == NULL) {
-        end = arcp__alloc(sizeof(*end));
+        end = arcp__alloc(sizeof *end);
     }
     assert_non_null(end);
-    (void)snprintf(end->job_id, sizeof(end->job_id), "%s", job_id);
+    (void)snprintf(end->job_id, sizeof end->job_id, "%s", job_id);
     end->next = session->ends;
     session->ends = end;
     return end;
@@ -140,7 +140,7 @@ static void note_job(watch *self, watch_session *session, const char *type, uint
                      const char *frame)
 {
     char job_id[WATCH_ID_SIZE];
-    copy_string(self, member(self, ARCP_JSON_ROOT, "job_id"), job_id, sizeof(job_id));
+    copy_string(self, member(self, ARCP_JSON_ROOT, "job_id"), job_id, sizeof job_id);
     bool ends =
         is_type(type, "job.result") || (is_type(type, "job.error") && !is_answer(self, type));
     if (!ends && !is_type(type, "job.event")) {
@@ -187,7 +187,7 @@ static void note_event(watch *self, watch_session *session, const char *type, co
     }
     if (!is_number || seq != session->last_seq + 1) {
         char what[96];
-        (void)snprintf(what, sizeof(what), "event_seq must be %llu",
+        (void)snprintf(what, sizeof what, "event_seq must be %llu",
                        (unsigned long long)session->last_seq + 1);
         watch_fail(self, what, frame);
     }
@@ -212,7 +212,7 @@ void watch_sent(watch *self, watch_client *client, const char *frame)
                                .number = self->request_count};
     request->is_submit = arcp_json_string_equals(&self->json, member(self, ARCP_JSON_ROOT, "type"),
                                                  ARCP_SPAN_LITERAL("job.submit"));
-    copy_string(self, member(self, ARCP_JSON_ROOT, "id"), request->id, sizeof(request->id));
+    copy_string(self, member(self, ARCP_JSON_ROOT, "id"), request->id, sizeof request->id);
 }
 
 /* Whether a request that was sent after it was answered. */
@@ -259,7 +259,7 @@ static void note_answer(watch *self, size_t session, const char *frame)
     uint64_t seq = 0;
     watch_request *request = NULL;
     arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
-    copy_string(self, member(self, payload, "request_id"), id, sizeof(id));
+    copy_string(self, member(self, payload, "request_id"), id, sizeof id);
     bool is_replayed =
         arcp_json_u64(&self->json, member(self, ARCP_JSON_ROOT, "event_seq"), &seq) &&
         seq <= self->sessions[session].highest;
@@ -295,7 +295,7 @@ static void note_welcome(watch *self, watch_client *client, const char *session_
         self->sessions[at].last_seq = client->resume_from;
     }
     copy_string(self, member(self, payload, "resume_token"), self->sessions[at].token,
-                sizeof(self->sessions[at].token));
+                sizeof self->sessions[at].token);
     self->sessions[at].holder = client;
     self->sessions[at].is_bobs = client->is_bobs;
     client->session = at;
@@ -311,7 +311,7 @@ static void note_key(watch *self, const watch_client *client, const char *job_id
 {
     char request[WATCH_ID_SIZE];
     arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
-    copy_string(self, member(self, payload, "request_id"), request, sizeof(request));
+    copy_string(self, member(self, payload, "request_id"), request, sizeof request);
     if (request[0] != WATCH_KEY_MARK) {
         return;
     }
@@ -327,7 +327,7 @@ static void note_key(watch *self, const watch_client *client, const char *job_id
 static void note_accepted(watch *self, const watch_client *client, const char *frame)
 {
     char id[WATCH_ID_SIZE];
-    copy_string(self, member(self, ARCP_JSON_ROOT, "job_id"), id, sizeof(id));
+    copy_string(self, member(self, ARCP_JSON_ROOT, "job_id"), id, sizeof id);
     if (id[0] == '\0') {
         watch_fail(self, "accepted without a job_id", frame);
     }
@@ -339,7 +339,7 @@ static void note_accepted(watch *self, const watch_client *client, const char *f
     }
     assert_true(self->job_count < WATCH_JOBS_MAX);
     watch_job *job = &self->jobs[self->job_count++];
-    memcpy(job->id, id, sizeof(id));
+    memcpy(job->id, id, sizeof id);
     job->is_bobs = client->is_bobs;
 }
 
@@ -347,7 +347,7 @@ static void check_error(watch *self, const char *frame)
 {
     arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
     char code[64];
-    copy_string(self, member(self, payload, "code"), code, sizeof(code));
+    copy_string(self, member(self, payload, "code"), code, sizeof code);
     if (!arcp_status_is_wire_code(arcp_span_cstr(code))) {
         watch_fail(self, "not an error code of the draft", frame);
     }
@@ -381,8 +381,8 @@ void watch_frame(watch *self, watch_client *client, const char *frame)
     if (status != ARCP_OK || !arcp_json_is(&self->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
         watch_fail(self, error.message, frame);
     }
-    copy_string(self, member(self, ARCP_JSON_ROOT, "type"), type, sizeof(type));
-    copy_string(self, member(self, ARCP_JSON_ROOT, "session_id"), session_id, sizeof(session_id));
+    copy_string(self, member(self, ARCP_JSON_ROOT, "type"), type, sizeof type);
+    copy_string(self, member(self, ARCP_JSON_ROOT, "session_id"), session_id, sizeof session_id);
     if (type[0] == '\0' || session_id[0] == '\0') {
         watch_fail(self, "no type or no session_id", frame);
     }

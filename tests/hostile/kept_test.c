@@ -175,7 +175,7 @@ static uint64_t file_bytes(const char *suffix)
 {
     struct stat about;
     char path[160];
-    (void)snprintf(path, sizeof(path), "%s%s", arcpd.store, suffix);
+    (void)snprintf(path, sizeof path, "%s%s", arcpd.store, suffix);
     return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 

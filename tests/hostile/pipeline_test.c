@@ -45,7 +45,7 @@ static void take_answers(wire *w, int round)
         if (request.size == 0) {
             continue;
         }
-        (void)snprintf(wanted, sizeof(wanted), "%d-%d", round, at);
+        (void)snprintf(wanted, sizeof wanted, "%d-%d", round, at);
         if (!arcp_span_equal_cstr(request, wanted)) {
             fail_msg("%s is to be answered, and this came: %.*s", wanted, (int)frame.size,
                      frame.data);

@@ -27,7 +27,7 @@ static int connect_to(const daemon_state *d)
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     return fd;
 }
 
@@ -116,7 +116,7 @@ static void silent_connections_keep_no_client_out(void **state)
     char answer[16] = "";
     struct pollfd one = {.fd = fds[0], .events = POLLIN};
     assert_int_equal(poll(&one, 1, WIRE_PATIENCE_MS), 1);
-    assert_true(recv(fds[0], answer, sizeof(answer) - 1, 0) > 12);
+    assert_true(recv(fds[0], answer, sizeof answer - 1, 0) > 12);
     assert_memory_equal(answer, "HTTP/1.1 503", 12); /* the oldest was closed, with a response */
     wire_close(&alice);
     close_all(fds, SILENT);
@@ -160,7 +160,7 @@ static void partial_first_frames_are_bounded_together(void **state)
     uint64_t before = daemon_resident_bytes(&d);
     be_upgraded(&d, wires, PARTIAL);
     for (size_t at = 0; at < PARTIAL; at++) {
-        wire_send_bytes(&wires[at], part, sizeof(part));
+        wire_send_bytes(&wires[at], part, sizeof part);
     }
     run_job(&alice);
     while ((PARTIAL - count_ended(wires, PARTIAL)) * PART > bytes_max) {
@@ -210,7 +210,7 @@ static void a_new_connection_gets_503_when_sessions_use_all_places(void **state)
     int late = connect_to(&d);
     struct pollfd one = {.fd = late, .events = POLLIN};
     assert_int_equal(poll(&one, 1, WIRE_PATIENCE_MS), 1);
-    assert_true(recv(late, answer, sizeof(answer) - 1, 0) > 12);
+    assert_true(recv(late, answer, sizeof answer - 1, 0) > 12);
     assert_memory_equal(answer, "HTTP/1.1 503", 12);
     (void)close(late);
     for (size_t at = 0; at < PLACES; at++) {
@@ -233,10 +233,10 @@ static char *audit_log(const daemon_state *d)
 {
     static char text[1024 * 1024];
     char path[96];
-    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", d->directory);
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", d->directory);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
     assert_int_equal(fclose(file), 0);
     return text;
 }

@@ -91,7 +91,7 @@ static void a_client_that_does_not_read_uses_little_memory(void **state)
     for (int at = 0; at < LISTINGS; at++) {
         char id[16];
         arcp_span page = wire_await_type(&greedy, "session.jobs");
-        (void)snprintf(id, sizeof(id), "l%d", at);
+        (void)snprintf(id, sizeof id, "l%d", at);
         assert_true(arcp_span_equal_cstr(wire_text(page, "id"), id));
         assert_in_range(page.size, 1048576 / 2, PAGE_MAX);
         assert_int_equal(wire_text(page, "next_cursor").size, 30);
@@ -107,10 +107,10 @@ static unsigned refusals_in_audit_log(void)
     char path[128];
     char line[4096];
     unsigned count = 0;
-    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", arcpd.directory);
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", arcpd.directory);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (fgets(line, sizeof line, file) != NULL) {
         count += strstr(line, "AGENT_NOT_AVAILABLE") != NULL ? 1 : 0;
     }
     (void)fclose(file);

@@ -31,9 +31,9 @@ static void on_answer(void *user, const arcp_token_answer *answer)
     into->count++;
     into->status = answer->status;
     into->is_anonymous = answer->is_anonymous;
-    (void)snprintf(into->principal, sizeof(into->principal), "%.*s", (int)answer->principal.size,
+    (void)snprintf(into->principal, sizeof into->principal, "%.*s", (int)answer->principal.size,
                    answer->principal.size == 0 ? "" : answer->principal.data);
-    (void)snprintf(into->why, sizeof(into->why), "%s", answer->why == NULL ? "" : answer->why);
+    (void)snprintf(into->why, sizeof into->why, "%s", answer->why == NULL ? "" : answer->why);
 }
 
 static verdict ask(arcp_token_verifier *verifier, arcp_span token)
@@ -131,10 +131,10 @@ static void a_file_that_is_wrong_is_named_with_its_line(void **state)
     arcp_token_verifier *table = NULL;
     arcp_error error = {0};
     (void)state;
-    for (size_t at = 0; at < sizeof(texts) / sizeof(texts[0]); at++) {
+    for (size_t at = 0; at < sizeof texts / sizeof texts[0]; at++) {
         write_file(path, texts[at], 0600);
         assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
-        (void)snprintf(want, sizeof(want), "%s:2: a line must be TOKEN=PRINCIPAL", path);
+        (void)snprintf(want, sizeof want, "%s:2: a line must be TOKEN=PRINCIPAL", path);
         assert_string_equal(error.message, want);
         assert_int_equal(unlink(path), 0);
     }
@@ -259,7 +259,7 @@ static void pipe_file_open(pipe_file *p, const char *first, const char *then)
     }
     (void)close(ends[1]);
     p->file = ends[0];
-    (void)snprintf(p->path, sizeof(p->path), "/dev/fd/%d", p->file);
+    (void)snprintf(p->path, sizeof p->path, "/dev/fd/%d", p->file);
 }
 
 static void pipe_file_close(pipe_file *p)

@@ -130,12 +130,12 @@ static pid_t leave_behind(void)
             _exit(1);
         }
         (void)start_hidden(directory_fd, &pid);
-        (void)(write(out[1], &pid, sizeof(pid)) + raise(SIGKILL));
+        (void)(write(out[1], &pid, sizeof pid) + raise(SIGKILL));
         _exit(1);
     }
     assert_int_equal(waitpid(runtime, &status, 0), runtime);
     assert_true(WIFSIGNALED(status));
-    assert_int_equal(read(out[0], &hidden, sizeof(hidden)), sizeof(hidden));
+    assert_int_equal(read(out[0], &hidden, sizeof hidden), sizeof hidden);
     (void)close(out[0]);
     (void)close(out[1]);
     return hidden;

@@ -30,9 +30,9 @@ static bool runs_in_its_cgroup(fixture *f, arcp__cgroups *cgroups)
     (void)close(f->spec.cgroup_fd);
     arcp__cgroups_end(cgroups, number);
     const char *found = line_after(&f->output, "0::");
-    (void)snprintf(want, sizeof(want), "/arcpd.%d.", (int)getpid());
+    (void)snprintf(want, sizeof want, "/arcpd.%d.", (int)getpid());
     const char *ours = found == NULL ? NULL : strstr(found, want);
-    (void)snprintf(want, sizeof(want), "/%u", number);
+    (void)snprintf(want, sizeof want, "/%u", number);
     return ours != NULL && f->end.code == 0 &&
            strcmp(ours + strlen(ours) - strlen(want), want) == 0;
 }
@@ -94,7 +94,7 @@ static bool forbid(long number)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const struct sock_fprog program = {sizeof(rules) / sizeof(rules[0]), rules};
+    const struct sock_fprog program = {sizeof rules / sizeof rules[0], rules};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }

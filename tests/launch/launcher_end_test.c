@@ -27,7 +27,7 @@ static void the_exit_status_of_a_process_is_reported(void **state)
         {"kill -TERM $$", true, SIGTERM},
         {"kill -KILL $$", true, SIGKILL},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         fixture_run_shell(f, rows[at].script);
         assert_true(f->end.is_known);
         assert_int_equal(f->end.by_signal, rows[at].by_signal);
@@ -64,8 +64,8 @@ static void a_signal_reaches_the_whole_group(void **state)
     check_ok(f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error), &f->error);
     (void)close(f->spec.stdin_fd);
     (void)close(out[1]);
-    assert_true(read(out[0], text, sizeof(text) - 1) > 0);
-    f->end.struct_size = sizeof(f->end);
+    assert_true(read(out[0], text, sizeof text - 1) > 0);
+    f->end.struct_size = sizeof f->end;
     assert_false(process->ops->take_exit(process, &f->end));
     int watched = watch_process(number_in(text));
     process->ops->signal(process, SIGTERM);
@@ -94,7 +94,7 @@ static void a_status_that_another_waiter_took_is_reported_as_unknown(void **stat
     static const char *const argv[] = {"/bin/true", NULL};
     arcp_process *process = fixture_start(f, argv);
     assert_int_equal(waitpid(process->pid, NULL, 0), process->pid);
-    f->end.struct_size = sizeof(f->end);
+    f->end.struct_size = sizeof f->end;
     assert_true(process->ops->take_exit(process, &f->end));
     assert_false(f->end.is_known);
     process->ops->free(process);

@@ -35,7 +35,7 @@ static void a_limit_is_a_name_and_one_number_or_two(void **state)
         {"NOFILE", "64", ARCP_E_USAGE, 0, 0, 0},
         {"", "64", ARCP_E_USAGE, 0, 0, 0},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp_launch_limit limit = {0};
         arcp_error error = {0};
         arcp_status status =

@@ -27,7 +27,7 @@ static void a_stat_line_is_parsed_whatever_the_program_is_called(void **state)
         {"a word among the numbers", "17 (sh) S 3 five 7 0" REST, false, 0},
     };
 #undef REST
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp__proc_stat found = {0};
         bool is_one = arcp__proc_stat_parse(rows[at].text, &found);
         if (is_one != rows[at].is_one || found.group != rows[at].group ||

@@ -45,7 +45,7 @@ static void put(shelf *self, size_t size)
     static char text[80000];
     uint64_t position = 0;
     size_t bytes = 0;
-    assert_true(size <= sizeof(text) && self->count < sizeof(self->sizes) / sizeof(*self->sizes));
+    assert_true(size <= sizeof text && self->count < sizeof self->sizes / sizeof *self->sizes);
     memset(text, letter(self->count), size);
     arcp_span pieces[] = {arcp_span_make(text, size / 2), arcp_span_make(text, size - size / 2)};
     assert_true(arcp__stream_append(self->log, self->stream, pieces, 2, &position, &bytes));
@@ -86,7 +86,7 @@ static void a_chunk_is_filled_to_its_last_byte_and_not_beyond(void **state)
         {"larger than any chunk", 3, {70000, 65532, 0}, 70004 + 65536 + 65536},
     };
     (void)state;
-    for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
         shelf *self = shelf_new();
         for (size_t at = 0; at < rows[row].count; at++) {
             put(self, rows[row].sizes[at]);

@@ -23,7 +23,7 @@ static void exited_is_called_once_and_last(void **state)
                 {"echo out; echo err >&2; exit 3", false, 3},
                 {"kill -9 $$", true, 9},
                 {"exec >&- 2>&-; exit 4", false, 4}};
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         run_to_end(rows[at].script);
         assert_true(owner.end.is_known);
         assert_int_equal(owner.end.by_signal, rows[at].by_signal);
@@ -191,7 +191,7 @@ static void a_failed_start_leaves_nothing(void **state)
     (void)state;
     char cwd[128];
     const char *const argv[] = {"/no/such/program", NULL};
-    (void)snprintf(cwd, sizeof(cwd), "%s/job", rig.run);
+    (void)snprintf(cwd, sizeof cwd, "%s/job", rig.run);
     rig.spec.argv = argv;
     rig.spec.cwd = cwd;
     rig.spec.makes_cwd = true;
@@ -286,7 +286,7 @@ static void a_program_has_a_new_directory_that_is_removed_afterwards(void **stat
     (void)state;
     char cwd[128];
     struct stat about;
-    (void)snprintf(cwd, sizeof(cwd), "%s/job", rig.run);
+    (void)snprintf(cwd, sizeof cwd, "%s/job", rig.run);
     rig.spec.cwd = cwd;
     rig.spec.makes_cwd = true;
     process_rig_run_shell(&rig, &owner, "pwd; mkdir -p a/b; touch a/b/c; ln -s / a/root; cat");
@@ -309,8 +309,8 @@ static void the_directory_of_a_running_program_can_be_renamed(void **state)
     (void)state;
     char cwd[128];
     char moved[128];
-    (void)snprintf(cwd, sizeof(cwd), "%s/warm", rig.run);
-    (void)snprintf(moved, sizeof(moved), "%s/job", rig.run);
+    (void)snprintf(cwd, sizeof cwd, "%s/warm", rig.run);
+    (void)snprintf(moved, sizeof moved, "%s/job", rig.run);
     rig.spec.cwd = cwd;
     rig.spec.makes_cwd = true;
     process_rig_run_shell(&rig, &owner, "read line; /bin/pwd; touch here");
@@ -427,7 +427,7 @@ static void a_thousand_processes_leave_no_resources(void **state)
     rig.spec.cwd = cwd;
     for (int round = 0; round < 50; round++) {
         for (int at = 0; at < 20; at++) {
-            (void)snprintf(cwd, sizeof(cwd), "%s/job-%d-%d", rig.run, round, at);
+            (void)snprintf(cwd, sizeof cwd, "%s/job-%d-%d", rig.run, round, at);
             process_rig_run(&rig, &owners[at], (const char *const[]){"/bin/true", NULL});
         }
         for (int at = 0; at < 20; at++) {

@@ -21,7 +21,7 @@ static void lines_come_one_by_one_and_the_last_needs_no_line_feed(void **state)
         {"nothing", "true", ""},
         {"carriage return stays", "printf 'a\\r\\n'", "a\r\n"},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         run_to_end(rows[at].script);
         if (!arcp_span_equal_cstr(arcp_buf_span(&owner.lines), rows[at].want)) {
             fail_msg("%s: \"%.*s\"", rows[at].name, (int)owner.lines.size, owner.lines.data);
@@ -62,7 +62,7 @@ static void a_line_at_the_limit_is_accepted_and_a_longer_one_refused(void **stat
         {"head -c 1000000 /dev/zero; echo after", 0, 1},
         {"for i in 1 2 3 4 5; do head -c 1000 /dev/zero; sleep 0.01; done; echo", 0, 1},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         run_to_end(rows[at].script);
         if (owner.line_count != rows[at].lines || owner.refusals != rows[at].refusals) {
             fail_msg("row %zu: %zu lines, %zu refusals", at, owner.line_count, owner.refusals);
@@ -120,7 +120,7 @@ static void the_last_two_kib_of_standard_error_are_kept(void **state)
          "done >&2",
          2046},
     };
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         run_to_end(rows[at].script);
         assert_int_equal(owner.tail.size, rows[at].size);
         process_owner_fini(&owner);
@@ -219,13 +219,13 @@ static void input_that_is_not_read_is_refused_beyond_a_limit(void **state)
 {
     (void)state;
     static char text[1000];
-    memset(text, 'x', sizeof(text));
+    memset(text, 'x', sizeof text);
     const char *const argv[] = {PROBE, "stubborn", NULL};
     rig.spec.input_bytes_max = 3000;
     process_rig_run(&rig, &owner, argv);
     size_t taken = 0;
-    while (taken < 1000 && arcp__agent_process_write(
-                               owner.process, arcp_span_make(text, sizeof(text))) == ARCP_OK) {
+    while (taken < 1000 &&
+           arcp__agent_process_write(owner.process, arcp_span_make(text, sizeof text)) == ARCP_OK) {
         taken++;
     }
     /* The bytes that a pipe of 64 KiB accepts (in whole pages only), the 3000 bytes, and the line

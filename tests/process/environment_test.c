@@ -63,7 +63,7 @@ static void another_user_has_another_home(void **state)
     char want[256];
     const struct passwd *root = getpwnam("root");
     assert_non_null(root);
-    (void)snprintf(want, sizeof(want), "HOME=%s", root->pw_dir);
+    (void)snprintf(want, sizeof want, "HOME=%s", root->pw_dir);
     arcp__environment_base(&environment, "root");
     check_pairs((const char *const[]){"PATH=/bin:/usr/bin", "TZ=UTC", want, NULL});
 }

@@ -110,7 +110,7 @@ static void output_of_a_waiting_process_is_delivered_to_its_job(void **state)
     /* It writes its line before it writes to standard error. */
     run_until(&rig, logged.size >= 2 * strlen("warming\n"));
     take(&owner);
-    (void)snprintf(ready, sizeof(ready), "ready %d\n", (int)arcp__agent_process_pid(owner.process));
+    (void)snprintf(ready, sizeof ready, "ready %d\n", (int)arcp__agent_process_pid(owner.process));
     run_until(&rig, owner.line_count == 1);
     check_span(arcp_buf_span(&owner.lines), ready);
     process_owner_fini(&owner);
@@ -125,7 +125,7 @@ static void a_warm_process_has_a_directory_that_becomes_the_jobs(void **state)
     run_until(&rig, arcp__process_pool_waiting(pool) == 2);
     assert_int_equal(entries_of(rig.run), 4); /* two directories, two notes */
     take(&owner);
-    (void)snprintf(job, sizeof(job), "%s/job_1", rig.run);
+    (void)snprintf(job, sizeof job, "%s/job_1", rig.run);
     check_ok(arcp__agent_process_move_directory(owner.process, job, &rig.error), &rig.error);
     assert_int_equal(arcp__agent_process_write(owner.process, ARCP_SPAN_LITERAL("x")), ARCP_OK);
     run_until(&rig, owner.exits != 0);

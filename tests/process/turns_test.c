@@ -120,7 +120,7 @@ static void a_busy_program_delays_others_by_a_bounded_number_of_lines(void **sta
         {"yes f | head -n 32768", "yes b | head -n 3000 >&2", "yes f | head -n 32768 >&2"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         seen = (counts){0};
         run_all(rows[at]);
         assert_int_equal(seen.flood, 2 * FLOOD_LINES);

@@ -23,21 +23,20 @@ static const char *const headers[] = {"Authorization: Bearer {env:ARCP_TEST_GATE
 
 static int setup(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
+    fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
     *state = f;
     (void)setenv("ARCP_TEST_GATEWAY_KEY", "sk-master", 1);
     provision_rig_begin(&f->rig);
     stand_in_start(&f->upstream, &f->rig.loop);
-    (void)snprintf(f->generate, sizeof(f->generate), "http://127.0.0.1:%u/key/generate",
+    (void)snprintf(f->generate, sizeof f->generate, "http://127.0.0.1:%u/key/generate",
                    f->upstream.port);
-    (void)snprintf(f->remove, sizeof(f->remove), "http://127.0.0.1:%u/key/delete",
-                   f->upstream.port);
-    (void)snprintf(f->info, sizeof(f->info), "http://127.0.0.1:%u/key/info?key={id}",
+    (void)snprintf(f->remove, sizeof f->remove, "http://127.0.0.1:%u/key/delete", f->upstream.port);
+    (void)snprintf(f->info, sizeof f->info, "http://127.0.0.1:%u/key/info?key={id}",
                    f->upstream.port);
     f->options = (arcp__http_provisioner_options){
         .loop = &f->rig.loop,
-        .upstream = {.terms = {.struct_size = sizeof(f->options.upstream.terms)},
+        .upstream = {.terms = {.struct_size = sizeof f->options.upstream.terms},
                      .endpoint = "https://gw.example/v1",
                      .profile = "openai",
                      .error_rules = rules,
@@ -74,7 +73,7 @@ static arcp_status make(fixture *f, arcp_error *err)
     arcp_provisioner *made = NULL;
     void *symbol = dlsym(f->module, ARCP__HTTP_PROVISIONER_SYMBOL);
     assert_non_null(symbol);
-    memcpy(&new_fn, &symbol, sizeof(new_fn));
+    memcpy(&new_fn, &symbol, sizeof new_fn);
     arcp_status status = new_fn(&f->options, &made, err);
     if (status == ARCP_OK) {
         provision_rig_take(&f->rig, made);
@@ -161,7 +160,7 @@ static void what_came_of_an_issue_is_never_said_too_surely(void **state)
     fixture *f = *state;
     f->options.timeout_ms = 300;
     start(f);
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         f->upstream.mood = rows[at].mood;
         const provision_answer *answer = ask(f, PROVISION_ISSUE);
         if (answer->outcome != rows[at].outcome || answer->status != rows[at].status) {
@@ -179,7 +178,7 @@ static void an_answer_that_comes_twice_is_not_taken_for_another_request(void **s
     start(f);
     f->upstream.mood = STAND_IN_TWICE;
     for (int at = 0; at < 8; at++) {
-        (void)snprintf(aliases[at], sizeof(aliases[at]), "cred_%d", at + 10);
+        (void)snprintf(aliases[at], sizeof aliases[at], "cred_%d", at + 10);
         const provision_answer *answer =
             provision_rig_call(&f->rig, PROVISION_ISSUE,
                                (arcp_provision_request){.alias = arcp_span_cstr(aliases[at])});
@@ -308,18 +307,18 @@ static void a_key_that_would_be_truncated_is_refused(void **state)
     arcp_error error = {0};
     int file = mkstemp(path);
     assert_true(file >= 0);
-    (void)snprintf(header, sizeof(header), "X: {file:%s}", path);
+    (void)snprintf(header, sizeof header, "X: {file:%s}", path);
     f->options.requests[ARCP__HTTP_REVOKE].headers = headers_with_file;
     f->options.requests[ARCP__HTTP_REVOKE].header_count = 1;
     assert_int_equal(ftruncate(file, 0), 0);
     for (size_t size = 4096; size <= 4097; size++) {
         char key[4097];
-        memset(key, 'k', sizeof(key));
+        memset(key, 'k', sizeof key);
         assert_int_equal(pwrite(file, key, size, 0), (ssize_t)size);
         if (size == 4096) {
             check_ok(make(f, &error), &error);
         } else {
-            (void)snprintf(message, sizeof(message),
+            (void)snprintf(message, sizeof message,
                            "credentials.http.revoke.headers: %s has more than 4096 bytes", path);
             assert_int_equal(make(f, &error), ARCP_E_USAGE);
             assert_string_equal(error.message, message);
@@ -328,8 +327,8 @@ static void a_key_that_would_be_truncated_is_refused(void **state)
     assert_int_equal(close(file), 0);
     assert_int_equal(unlink(path), 0);
     f->options.requests[ARCP__HTTP_REVOKE].headers = headers;
-    memset(long_path, 'p', sizeof(long_path));
-    (void)snprintf(long_path, sizeof(long_path), "http://h/{file:/%01024d}", 0);
+    memset(long_path, 'p', sizeof long_path);
+    (void)snprintf(long_path, sizeof long_path, "http://h/{file:/%01024d}", 0);
     f->options.requests[ARCP__HTTP_REVOKE].url = long_path;
     assert_int_equal(make(f, &error), ARCP_E_USAGE);
     assert_string_equal(error.message, "credentials.http.revoke.url: {file:/"
@@ -349,7 +348,7 @@ static void nothing_slips_into_a_header_or_out_of_a_string(void **state)
     fixture *f = *state;
     arcp_error error = {0};
     start(f);
-    arcp_provision_request request = {.struct_size = sizeof(request),
+    arcp_provision_request request = {.struct_size = sizeof request,
                                       .call_id = 60,
                                       .alias = ARCP_SPAN_LITERAL("cred_1"),
                                       .job_id = ARCP_SPAN_LITERAL("x\r\nX-Evil: 1")};
@@ -379,14 +378,14 @@ static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
     };
     fixture *f = *state;
     char url[256];
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         unsigned before = f->upstream.delete_calls;
-        (void)snprintf(url, sizeof(url), "%s%s", f->remove, rows[at].url_rest);
+        (void)snprintf(url, sizeof url, "%s%s", f->remove, rows[at].url_rest);
         f->options.requests[ARCP__HTTP_REVOKE].url = url;
         f->options.requests[ARCP__HTTP_REVOKE].body = rows[at].body;
         start(f);
         arcp_error error = {0};
-        arcp_provision_request request = {.struct_size = sizeof(request),
+        arcp_provision_request request = {.struct_size = sizeof request,
                                           .call_id = 50 + at,
                                           .alias = ARCP_SPAN_LITERAL("cred_1"),
                                           .job_id = ARCP_SPAN_LITERAL("job_1")};
@@ -408,13 +407,13 @@ static void no_name_is_a_step_upwards_in_a_url(void **state)
 {
     fixture *f = *state;
     char url[256];
-    (void)snprintf(url, sizeof(url), "%s/{principal}/keys", f->generate);
+    (void)snprintf(url, sizeof url, "%s/{principal}/keys", f->generate);
     f->options.requests[ARCP__HTTP_ISSUE].url = url;
     start(f);
     static const char *const names[] = {".", ".."};
     for (size_t at = 0; at < 2; at++) {
         arcp_error error = {0};
-        arcp_provision_request request = {.struct_size = sizeof(request),
+        arcp_provision_request request = {.struct_size = sizeof request,
                                           .call_id = 60,
                                           .alias = ARCP_SPAN_LITERAL("cred_1"),
                                           .job_id = ARCP_SPAN_LITERAL("job_1"),

@@ -45,7 +45,7 @@ static int generate(stand_in *self, const arcp_json *json, arcp_span body, char 
 {
     char alias[64];
     arcp_buf scratch = arcp_buf_init();
-    copy_text(alias, sizeof(alias),
+    copy_text(alias, sizeof alias,
               arcp_json_string(
                   json, arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_alias")),
                   &scratch));
@@ -58,10 +58,10 @@ static int generate(stand_in *self, const arcp_json *json, arcp_span body, char 
     assert_true(self->key_count < STAND_IN_KEYS_MAX);
     stand_in_key *key = &self->keys[self->key_count++];
     *key = (stand_in_key){.is_live = true};
-    (void)snprintf(key->alias, sizeof(key->alias), "%s", alias);
-    (void)snprintf(key->value, sizeof(key->value), STAND_IN_PREFIX "%06u-secret", self->key_count);
-    (void)snprintf(key->token, sizeof(key->token), "tok-%06u", self->key_count);
-    copy_text(key->request, sizeof(key->request), body);
+    (void)snprintf(key->alias, sizeof key->alias, "%s", alias);
+    (void)snprintf(key->value, sizeof key->value, STAND_IN_PREFIX "%06u-secret", self->key_count);
+    (void)snprintf(key->token, sizeof key->token, "tok-%06u", self->key_count);
+    copy_text(key->request, sizeof key->request, body);
     (void)snprintf(out, size, "{\"key\":\"%s\",\"token_id\":\"%s\",\"nested\":[{\"a/b\":\"%s\"}]}",
                    key->value, key->token, key->token);
     return 200;
@@ -76,7 +76,7 @@ static int delete_keys(stand_in *self, const arcp_json *json, char *out, size_t 
          at = arcp_json_next(json, list, at)) {
         char alias[64];
         arcp_buf scratch = arcp_buf_init();
-        copy_text(alias, sizeof(alias), arcp_json_string(json, at, &scratch));
+        copy_text(alias, sizeof alias, arcp_json_string(json, at, &scratch));
         arcp_buf_fini(&scratch);
         stand_in_key *key = find_alias(self, alias);
         if (key != NULL && key->is_live) {
@@ -164,9 +164,9 @@ static void on_written(uv_write_t *write, int status)
 
 static void send_reply(connection *at, int status, const char *body)
 {
-    reply *out = malloc(sizeof(*out));
+    reply *out = malloc(sizeof *out);
     assert_non_null(out);
-    int size = snprintf(out->text, sizeof(out->text),
+    int size = snprintf(out->text, sizeof out->text,
                         "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
                         "Retry-After: %u\r\n\r\n%s",
                         status, strlen(body), at->self->retry_after_sec, body);
@@ -201,7 +201,7 @@ static void on_late(uv_timer_t *timer)
 {
     connection *at = timer->data;
     char body[1024];
-    int status = execute(at, body, sizeof(body));
+    int status = execute(at, body, sizeof body);
     send_reply(at, status, body);
     consume(at);
 }
@@ -233,18 +233,18 @@ static void serve(connection *at)
         send_reply(at, 503, "{}");
         break;
     case STAND_IN_DIES_AFTER:
-        (void)execute(at, body, sizeof(body));
+        (void)execute(at, body, sizeof body);
         hang_up(at);
         return;
     case STAND_IN_GARBAGE:
-        (void)execute(at, body, sizeof(body));
+        (void)execute(at, body, sizeof body);
         send_reply(at, 200, "<html>");
         break;
     case STAND_IN_WELL:
     case STAND_IN_PARTLY:
     case STAND_IN_TWICE:
     case STAND_IN_MOODS:
-        status = execute(at, body, sizeof(body));
+        status = execute(at, body, sizeof body);
         send_reply(at, status, body);
         if (at->mood == STAND_IN_TWICE) {
             send_reply(at, status, body);
@@ -306,7 +306,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
         uv_mutex_lock(&at->self->lock);
         at->mood = next_mood(at->self);
         at->self->requests++;
-        (void)snprintf(at->self->head, sizeof(at->self->head), "%.*s",
+        (void)snprintf(at->self->head, sizeof at->self->head, "%.*s",
                        (int)(strstr(at->text, "\r\n\r\n") - at->text), at->text);
         uv_mutex_unlock(&at->self->lock);
         serve(at);
@@ -316,7 +316,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 static void on_connection(uv_stream_t *listener, int status)
 {
     stand_in *self = listener->data;
-    connection *at = calloc(1, sizeof(*at));
+    connection *at = calloc(1, sizeof *at);
     assert_int_equal(status, 0);
     assert_non_null(at);
     at->self = self;
@@ -338,7 +338,7 @@ void stand_in_start(stand_in *self, uv_loop_t *loop)
 {
     struct sockaddr_in address;
     struct sockaddr_storage bound;
-    int size = sizeof(bound);
+    int size = sizeof bound;
     assert_int_equal(uv_mutex_init(&self->lock), 0);
     self->loop = loop;
     (void)signal(SIGPIPE, SIG_IGN); /* who asked may be dead when the answer is written */

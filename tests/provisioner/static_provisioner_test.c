@@ -21,7 +21,7 @@ static arcp_status make(provision_rig *rig, const temp_dir *dir, arcp_error *err
     arcp_provisioner *made = NULL;
     arcp__static_provisioner_options options = {
         .loop = &rig->loop,
-        .upstream = {.terms = {.struct_size = sizeof(options.upstream.terms)},
+        .upstream = {.terms = {.struct_size = sizeof options.upstream.terms},
                      .endpoint = "https://gw.example/v1",
                      .profile = "openai",
                      .error_rules = rules,
@@ -113,7 +113,7 @@ static void no_value_stands_in_the_file(void **state)
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0600);
     int fd = open(path, O_RDONLY);
-    assert_int_equal(read(fd, text, sizeof(text) - 1), 65);
+    assert_int_equal(read(fd, text, sizeof text - 1), 65);
     (void)close(fd);
     assert_null(strstr(text, "sk-"));
     temp_dir_free(dir);
@@ -163,7 +163,7 @@ static void calls_under_way_are_given_up_with_the_provisioner(void **state)
 
 static arcp_status translated(const provision_rig *rig, int status, const char *text)
 {
-    arcp_upstream_error error = {sizeof(error), status, arcp_span_cstr(text)};
+    arcp_upstream_error error = {sizeof error, status, arcp_span_cstr(text)};
     return rig->provisioner->ops->translate_error(rig->provisioner, &error);
 }
 

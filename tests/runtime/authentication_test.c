@@ -113,7 +113,7 @@ static void on_log(void *user, arcp_log_level level, const char *text, const cha
 {
     rig *r = user;
     size_t used = strlen(r->log);
-    (void)snprintf(r->log + used, sizeof(r->log) - used, "%d %s\n", (int)level, text);
+    (void)snprintf(r->log + used, sizeof r->log - used, "%d %s\n", (int)level, text);
 }
 
 static void on_patience(uv_timer_t *timer)
@@ -159,7 +159,7 @@ static peer *say_hello(rig *r, unsigned at, const char *token)
 {
     peer *p = connect_peer(r, at);
     char frame[300];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
                    "\"client\":{\"name\":\"t\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\","
                    "\"token\":\"%s\"},\"capabilities\":{\"features\":[\"list_jobs\"]}}}",
@@ -384,7 +384,7 @@ static void verifiers_are_called_one_after_the_other(void **state)
         {refuse_all, cannot_tell, "\"code\":\"INTERNAL_ERROR\""},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         rig r;
         start(&r, 0);
         verify_with(&r, callback(rows[at].first, "alice"), callback(rows[at].second, "bob"));
@@ -403,7 +403,7 @@ static void an_invalid_principal_name_is_refused(void **state)
     memset(longest, 'x', ARCP_PRINCIPAL_BYTES_MAX + 1);
     const char *const names[] = {"", "a\nb", "a\x7f", "\x01", "a\xff", "\xc3", longest};
     (void)state;
-    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
         rig r;
         start(&r, 0);
         verify_with(&r, callback(accept_all, names[at]), NULL);

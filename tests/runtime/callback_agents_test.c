@@ -134,7 +134,7 @@ static void forge(arcp_agent_call *call, void *user)
     };
     arcp_buf reply = arcp_buf_init();
     (void)user;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp_error error = {0};
         arcp_status status =
             arcp_agent_event(call, rows[at].kind, arcp_span_cstr(rows[at].body), &error);
@@ -147,7 +147,7 @@ static void forge(arcp_agent_call *call, void *user)
     static const char *const requests[] = {"{\"agent\":\"mirror\"},\"type\":\"job.result\"", "[]",
                                            "", "{\"agent\":\"mirror\"",
                                            "{\"agent\":\"mirror\"}}\n{\"type\":\"job.result\"}"};
-    for (size_t at = 0; at < sizeof(requests) / sizeof(requests[0]); at++) {
+    for (size_t at = 0; at < sizeof requests / sizeof requests[0]; at++) {
         assert_int_equal(arcp_agent_delegate(call, arcp_span_cstr(requests[at]), &reply, NULL),
                          ARCP_E_INVALID_REQUEST);
     }
@@ -350,7 +350,7 @@ static void ten_thousand_events_of_four_threads_arrive_numbered_without_a_gap(vo
      * each of the four. */
     for (unsigned seq = 1; seq <= 4 * 2502; seq++) {
         char number[48];
-        (void)snprintf(number, sizeof(number), "\"event_seq\":%u,", seq);
+        (void)snprintf(number, sizeof number, "\"event_seq\":%u,", seq);
         const char *frame = runtime_rig_wait(&rig, "\"event_seq\":");
         if (strstr(frame, number) == NULL) {
             fail_msg("want %s in %s", number, frame);
@@ -369,7 +369,7 @@ static void keep_audit(void *user, arcp_log_level level, const char *text, const
     (void)user;
     if (level == ARCP_LOG_AUDIT && strstr(text, "\"event\":\"gate\"") != NULL) {
         size_t used = strlen(audited);
-        (void)snprintf(audited + used, sizeof(audited) - used, "%s\n", text);
+        (void)snprintf(audited + used, sizeof audited - used, "%s\n", text);
     }
 }
 
@@ -378,7 +378,7 @@ static void ask_for_long_targets(arcp_agent_call *call, void *user)
     char target[LONG_TARGET_SIZE + 1] = "/etc/";
     arcp_error error = {0};
     (void)user;
-    memset(target + 5, 'x', sizeof(target) - 6);
+    memset(target + 5, 'x', sizeof target - 6);
     target[LONG_TARGET_SIZE - 1] = 'y';
     target[LONG_TARGET_SIZE] = '\0';
     for (size_t size = LONG_TARGET_SIZE - 1; size <= LONG_TARGET_SIZE; size++) {
@@ -433,7 +433,7 @@ static void a_job_does_not_succeed_if_its_failure_cannot_be_reported(void **stat
     poor_agent agent = {.fired = true};
     (void)state;
     runtime_rig_add(&rig, "poor", ARCP_AGENT_NON_BLOCKING, fail_in_poverty, &agent);
-    for (size_t at = 0; at < sizeof(modes) / sizeof(modes[0]); at++) {
+    for (size_t at = 0; at < sizeof modes / sizeof modes[0]; at++) {
         agent.mode = modes[at];
         agent.fired = true;
         for (agent.nth = 1; agent.fired; agent.nth++) {
@@ -467,7 +467,7 @@ static void an_operation_is_denied_if_its_grant_cannot_be_recorded(void **state)
                 {true, ARCP__AUDIT_CONTINUE, ARCP_OK},
                 {false, ARCP__AUDIT_DENY, ARCP_OK}};
     (void)state;
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         arcp_settings settings;
         arcp_status answer = ARCP_E_CLOSED;
         arcp__settings_default(&settings);

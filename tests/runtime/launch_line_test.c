@@ -37,7 +37,7 @@ static size_t count_in_run(const char *run)
 {
     char path[300];
     size_t count = 0;
-    (void)snprintf(path, sizeof(path), "%s/%s", rig.directory, run);
+    (void)snprintf(path, sizeof path, "%s/%s", rig.directory, run);
     DIR *entries = opendir(path);
     assert_non_null(entries);
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {

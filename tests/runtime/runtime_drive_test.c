@@ -209,7 +209,7 @@ static void open_watched(runtime_rig *rig)
     options.log = watch_log;
     options.audit_barrier = watch_barrier;
     runtime_rig_open(rig, &options);
-    memset(&seen, 0, sizeof(seen));
+    memset(&seen, 0, sizeof seen);
 }
 
 static void run_grabbers(runtime_rig *rig, unsigned jobs)
@@ -264,7 +264,7 @@ static void changes_by_a_client_in_one_turn_are_stored_in_parts(void **state)
     for (unsigned at = 0; at < MANY; at++) {
         runtime_rig_submit(&rig, "nobody", "");
     }
-    (void)snprintf(last, sizeof(last), "\"m%u\"", rig.next_id - 1);
+    (void)snprintf(last, sizeof last, "\"m%u\"", rig.next_id - 1);
     (void)runtime_rig_wait(&rig, last);
     assert_in_range(seen.most, 1, MANY - WORTH_A_COMMIT);
     runtime_rig_stop(&rig);
@@ -277,7 +277,7 @@ static void lines_that_a_program_writes_at_once_are_stored_in_parts(void **state
     (void)state;
     open_watched(&rig);
     /* One write of all lines. */
-    (void)snprintf(script, sizeof(script), "a=$(seq %u); echo \"$a\"", MANY);
+    (void)snprintf(script, sizeof script, "a=$(seq %u); echo \"$a\"", MANY);
     runtime_rig_register_sh(&rig, "counts", script, NULL);
     runtime_rig_submit(&rig, "counts", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");

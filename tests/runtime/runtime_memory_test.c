@@ -25,7 +25,7 @@ static void open_runtime(runtime_rig *rig)
     arcp_runtime_options options = arcp_runtime_options_init();
     arcp_error error = {0};
     char url[128];
-    (void)snprintf(url, sizeof(url), "sqlite:%s/arcp.db", rig->directory);
+    (void)snprintf(url, sizeof url, "sqlite:%s/arcp.db", rig->directory);
     check_ok(arcp_store_open(url, &options.store, &error), &error);
     options.failed = on_failed;
     runtime_rig_open(rig, &options);
@@ -48,7 +48,7 @@ static void start_again(runtime_rig *rig)
 {
     char first[64];
     const char *why = NULL;
-    memcpy(first, rig->job_id, sizeof(first));
+    memcpy(first, rig->job_id, sizeof first);
     assert_false(arcp_runtime_is_ready(rig->runtime, &why));
     assert_string_equal(why, "out of memory");
     runtime_rig_until(rig, is_closed, rig);

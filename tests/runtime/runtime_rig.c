@@ -24,7 +24,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     const char *id = memmem(frame.data, frame.size, "\"job_id\":\"", 10);
     if (accepted != NULL && id != NULL &&
         memmem(frame.data, frame.size, "parent_job_id", 13) == NULL) {
-        (void)snprintf(rig->job_id, sizeof(rig->job_id), "%.*s", 30, id + 10);
+        (void)snprintf(rig->job_id, sizeof rig->job_id, "%.*s", 30, id + 10);
     }
 }
 
@@ -61,7 +61,7 @@ static void connect_client(runtime_rig *rig)
 void runtime_rig_begin(runtime_rig *rig)
 {
     *rig = (runtime_rig){.next_id = 1};
-    (void)snprintf(rig->directory, sizeof(rig->directory), "/tmp/arcp-test-XXXXXX");
+    (void)snprintf(rig->directory, sizeof rig->directory, "/tmp/arcp-test-XXXXXX");
     assert_non_null(mkdtemp(rig->directory));
     assert_int_equal(uv_loop_init(&rig->loop), 0);
 }
@@ -130,14 +130,14 @@ void runtime_rig_send(runtime_rig *rig, const char *type, const char *payload)
 void runtime_rig_submit(runtime_rig *rig, const char *agent, const char *more)
 {
     char payload[1024];
-    (void)snprintf(payload, sizeof(payload), "{\"agent\":\"%s\"%s}", agent, more);
+    (void)snprintf(payload, sizeof payload, "{\"agent\":\"%s\"%s}", agent, more);
     runtime_rig_send(rig, "job.submit", payload);
 }
 
 void runtime_rig_cancel(runtime_rig *rig)
 {
     char payload[128];
-    (void)snprintf(payload, sizeof(payload), "{\"job_id\":\"%s\"}", rig->job_id);
+    (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\"}", rig->job_id);
     runtime_rig_send(rig, "job.cancel", payload);
 }
 
@@ -210,7 +210,7 @@ const char *runtime_rig_wait(runtime_rig *rig, const char *word)
         start--;
     }
     const char *end = memchr(at, '\n', rig->frames.size - (size_t)(at - rig->frames.data));
-    (void)snprintf(found, sizeof(found), "%.*s", (int)(end - start), start);
+    (void)snprintf(found, sizeof found, "%.*s", (int)(end - start), start);
     arcp_buf_consume(&rig->frames, (size_t)(end + 1 - rig->frames.data));
     return found;
 }

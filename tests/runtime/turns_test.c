@@ -71,7 +71,7 @@ static void join(peer *self, const char *token,
     arcp_connection_callbacks callbacks = {.message = message, .user = self};
     self->connection->ops->set_callbacks(self->connection, &callbacks);
     assert_int_equal(arcp_runtime_serve(rig.runtime, self->served, NULL, NULL), ARCP_OK);
-    (void)snprintf(hello, sizeof(hello),
+    (void)snprintf(hello, sizeof hello,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
                    "\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"}}}",
                    token);
@@ -150,7 +150,7 @@ static void a_client_that_does_not_read_is_sent_no_more_than_its_limit(void **st
     floods[0].connection->ops->pause(floods[0].connection);
     for (unsigned sent = 0; sent < FLOOD; sent++) {
         char ping[700];
-        (void)snprintf(ping, sizeof(ping),
+        (void)snprintf(ping, sizeof ping,
                        "{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.ping\",\"payload\":{"
                        "\"nonce\":\"%0600d\"}}",
                        0);
@@ -228,7 +228,7 @@ static bool has_heard_all(void *user)
 static void submit(const peer *to, const char *agent)
 {
     char text[160];
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, sizeof text,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":{"
                    "\"agent\":\"%s\"}}",
                    agent, agent);
@@ -241,7 +241,7 @@ static void a_busy_agent_delays_others_by_a_bounded_number_of_events(void **stat
     runtime_rig_start(&rig, NULL);
     runtime_rig_add(&rig, "much", ARCP_AGENT_NON_BLOCKING, say_much, NULL);
     runtime_rig_add(&rig, "few", ARCP_AGENT_NON_BLOCKING, say_few, NULL);
-    memset(&heard, 0, sizeof(heard));
+    memset(&heard, 0, sizeof heard);
     flood_pongs = most_between = 0;
     join(&floods[0], "alice", on_event);
     join(&bob, "bob", on_bob_message);

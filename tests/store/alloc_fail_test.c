@@ -100,7 +100,7 @@ typedef struct batch {
 static void begin_anew(batch *out, size_t step)
 {
     for (size_t at = 0; at < STREAMS && step >= 1; at++) {
-        snprintf(out->last[at], sizeof(out->last[at]), "%zu-%zu", step - 1, at);
+        snprintf(out->last[at], sizeof out->last[at], "%zu-%zu", step - 1, at);
         out->ops[out->count++] = op_drop(out->last[at]);
         if (at % 2 == 0) {
             out->ops[out->count++] = op_append(out->last[at], 0, "b");
@@ -108,7 +108,7 @@ static void begin_anew(batch *out, size_t step)
         }
     }
     for (size_t at = 0; at < STREAMS && step >= 2; at++) {
-        snprintf(out->earlier[at], sizeof(out->earlier[at]), "%zu-%zu", step - 2, at);
+        snprintf(out->earlier[at], sizeof out->earlier[at], "%zu-%zu", step - 2, at);
         out->ops[out->count++] = op_append(out->earlier[at], at % 2 == 0 ? 2 : 0, "d");
         out->ops[out->count++] = op_trim(out->earlier[at], 1);
     }
@@ -121,7 +121,7 @@ static void make_batch(batch *out, size_t step)
         out->ops[out->count++] = op_append("s", step * APPENDS + at, "record");
     }
     for (size_t at = 0; at < STREAMS; at++) {
-        snprintf(out->names[at], sizeof(out->names[at]), "%zu-%zu", step, at);
+        snprintf(out->names[at], sizeof out->names[at], "%zu-%zu", step, at);
         out->ops[out->count++] = op_append(out->names[at], 0, "a");
         out->ops[out->count++] = op_put(ARCP_STORE_JOBS, out->names[at], "v");
         out->ops[out->count++] = op_put(ARCP_STORE_SESSIONS, "tip", out->names[at]);

@@ -97,7 +97,7 @@ static void draw_op(uint64_t *state, model *ahead, random_batch *batch)
     static uint32_t serial;
     size_t at = batch->count++;
     batch->values[at] = ++serial;
-    snprintf(batch->texts[at], sizeof(batch->texts[at]), "v%u", serial);
+    snprintf(batch->texts[at], sizeof batch->texts[at], "v%u", serial);
     const char *key = key_names[draw(state, KEYS)];
     const char *name = stream_names[draw(state, STREAMS)];
     arcp_store_table table = tables[draw(state, 2)];
@@ -131,7 +131,7 @@ static void check_stream(store_rig *rig, const model_stream *stream, const char 
     uint64_t position = got->first;
     for (char *text = strtok_r(got->text, "|", &save); text != NULL;
          text = strtok_r(NULL, "|", &save)) {
-        snprintf(want, sizeof(want), "v%u", stream->records[position++]);
+        snprintf(want, sizeof want, "v%u", stream->records[position++]);
         assert_string_equal(text, want);
     }
     assert_int_equal(position, stream->next);
@@ -148,7 +148,7 @@ static void check_state(store_rig *rig, const model *want)
         for (size_t at = 0; at < KEYS; at++) {
             if (want->rows[table][at] != 0) {
                 size +=
-                    (size_t)snprintf(rows + size, sizeof(rows) - size, "%s%s=v%u",
+                    (size_t)snprintf(rows + size, sizeof rows - size, "%s%s=v%u",
                                      size == 0 ? "" : "|", key_names[at], want->rows[table][at]);
             }
         }
@@ -190,10 +190,10 @@ static void run_seed(uint64_t seed, const temp_dir *dir)
     truth = (model){.rows = {{0}}};
     uint64_t state = seed;
     char name[32];
-    snprintf(name, sizeof(name), "%llu.db", (unsigned long long)seed);
+    snprintf(name, sizeof name, "%llu.db", (unsigned long long)seed);
     const char *url = dir == NULL ? "memory:" : temp_dir_join(dir, "sqlite:", name);
     char kept_url[700];
-    snprintf(kept_url, sizeof(kept_url), "%s", url);
+    snprintf(kept_url, sizeof kept_url, "%s", url);
     print_message("seed %llu, %s\n", (unsigned long long)seed, dir == NULL ? "memory" : "sqlite");
     store_rig *rig = rig_open(kept_url);
     for (int round = 0; round < ROUNDS; round++) {

@@ -298,7 +298,7 @@ static void damage_bytes(random_source *random, char *bytes, size_t *size, damag
         name = "cut";
         break;
     }
-    snprintf(out->what, sizeof(out->what), "%s of %s at %zu (page %zu, other %zu)", name,
+    snprintf(out->what, sizeof out->what, "%s of %s at %zu (page %zu, other %zu)", name,
              out->is_of_log ? "the log" : "the database", at, page / PAGE, other / PAGE);
 }
 
@@ -462,7 +462,7 @@ static void damage_once(const temp_dir *dir, const original *from, uint64_t seed
     char message[ARCP_ERROR_MESSAGE_MAX] = "";
     int newest = 0;
     verdict got =
-        read_store(temp_dir_join(dir, "sqlite:", "d.db"), &newest, message, sizeof(message));
+        read_store(temp_dir_join(dir, "sqlite:", "d.db"), &newest, message, sizeof message);
     unsigned lost = (unsigned)(COMMITS - newest);
     bool is_cut = size < before;
     /* The last commit, and perhaps the one before it: sqlite_log.c says why. */

@@ -21,12 +21,12 @@ typedef struct fixture {
 
 static int set_up(void **state)
 {
-    fixture *self = calloc(1, sizeof(*self));
+    fixture *self = calloc(1, sizeof *self);
     assert_non_null(self);
     self->dir = temp_dir_new();
-    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
-    snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
-    snprintf(self->backup, sizeof(self->backup), "%s", temp_dir_join(self->dir, "", "b.db"));
+    snprintf(self->url, sizeof self->url, "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
+    snprintf(self->path, sizeof self->path, "%s", temp_dir_join(self->dir, "", "s.db"));
+    snprintf(self->backup, sizeof self->backup, "%s", temp_dir_join(self->dir, "", "b.db"));
     *state = self;
     return 0;
 }
@@ -60,7 +60,7 @@ static void tell(void *user, const char *line)
 {
     told *all = user;
     assert_true(all->count < COUNT_OF(all->lines));
-    snprintf(all->lines[all->count++], sizeof(all->lines[0]), "%s", line);
+    snprintf(all->lines[all->count++], sizeof all->lines[0], "%s", line);
 }
 
 static void check_all(const char *path, told *all, arcp__sqlite_found *found)
@@ -168,7 +168,7 @@ static void a_backup_needs_no_log(void **state)
     back_up(self);
     FILE *file = fopen(self->backup, "re");
     assert_non_null(file);
-    assert_int_equal(fread(header, 1, sizeof(header), file), sizeof(header));
+    assert_int_equal(fread(header, 1, sizeof header, file), sizeof header);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(header[18], 1); /* the versions that write and read it; 2: with a log */
     assert_int_equal(header[19], 1);
@@ -286,7 +286,7 @@ static void leave_damaged_log(fixture *self)
 {
     char log[700];
     unsigned char byte = 0;
-    snprintf(log, sizeof(log), "%s", temp_dir_join(self->dir, "", "s.db-wal"));
+    snprintf(log, sizeof log, "%s", temp_dir_join(self->dir, "", "s.db-wal"));
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -347,7 +347,7 @@ static void a_restore_through_a_link_replaces_what_it_names(void **state)
     rig_close(rig);
     assert_int_equal(mkdir(temp_dir_join(self->dir, "", "far"), 0700), 0);
     char far[700];
-    snprintf(far, sizeof(far), "%s", temp_dir_join(self->dir, "", "far/s.db"));
+    snprintf(far, sizeof far, "%s", temp_dir_join(self->dir, "", "far/s.db"));
     assert_int_equal(rename(self->path, far), 0);
     assert_int_equal(symlink("far/s.db", self->path), 0);
     /* The log is beside the file, not beside the link. */
@@ -375,7 +375,7 @@ static void a_restore_that_was_killed_can_be_tried_again(void **state)
     rig_close(make_store(self));
     back_up(self);
     char replaced[700];
-    snprintf(replaced, sizeof(replaced), "%s", temp_dir_join(self->dir, "", "s.db.replaced"));
+    snprintf(replaced, sizeof replaced, "%s", temp_dir_join(self->dir, "", "s.db.replaced"));
     assert_int_equal(link(self->path, replaced), 0);
     check_ok(restore(self, self->backup, &err), &err);
     /* A file of another store is not overwritten. */

@@ -61,7 +61,7 @@ static void child_done(void *user, uint64_t id, arcp_status status, const arcp_e
 {
     child_batch *batch = &batches[id];
     note told = {batch->stream, batch->next};
-    if (status != ARCP_OK || write(notes_fd, &told, sizeof(told)) != (ssize_t)sizeof(told)) {
+    if (status != ARCP_OK || write(notes_fd, &told, sizeof told) != (ssize_t)sizeof told) {
         _exit(2);
     }
     batch->is_busy = false;
@@ -90,7 +90,7 @@ static size_t fill_batch(child_batch *batch, uint64_t *tips, uint64_t *random, u
     }
     batch->next = tips[batch->stream];
     /* The same batch writes the stream's end into a row: both or neither. */
-    snprintf(batch->tip, sizeof(batch->tip), "%llu", (unsigned long long)batch->next);
+    snprintf(batch->tip, sizeof batch->tip, "%llu", (unsigned long long)batch->next);
     batch->ops[count++] = op_put(ARCP_STORE_SESSIONS, names[batch->stream], batch->tip);
     if (serial % TRIM_EVERY == 0 && batch->next > KEPT) {
         batch->ops[count++] = op_trim(names[batch->stream], batch->next - KEPT);
@@ -102,7 +102,7 @@ static void run_child(uint64_t random)
 {
     arcp_store *store = NULL;
     uint64_t tips[STREAMS];
-    memset(tips, 0xff, sizeof(tips));
+    memset(tips, 0xff, sizeof tips);
     if (arcp_store_open(url, &store, NULL) != ARCP_OK) {
         _exit(1);
     }
@@ -138,7 +138,7 @@ static void read_notes(int fd, uint32_t enough, uint32_t more_us, uint64_t *told
 {
     note one;
     for (uint32_t count = 0; count < enough; count++) {
-        assert_int_equal(read(fd, &one, sizeof(one)), sizeof(one));
+        assert_int_equal(read(fd, &one, sizeof one), sizeof one);
         told[one.stream] = one.next;
     }
     struct timespec wait = {0, (long)more_us * 1000};
@@ -150,7 +150,7 @@ static void read_notes(int fd, uint32_t enough, uint32_t more_us, uint64_t *told
 static void read_last_notes(int fd, uint64_t *told)
 {
     note one;
-    while (read(fd, &one, sizeof(one)) == (ssize_t)sizeof(one)) {
+    while (read(fd, &one, sizeof one) == (ssize_t)sizeof one) {
         told[one.stream] = one.next;
     }
 }
@@ -184,7 +184,7 @@ static void check_stream(store_rig *rig, uint32_t stream, uint64_t told)
     assert_int_equal(next, tip);
     char want[64] = "";
     if (tip > 0) {
-        snprintf(want, sizeof(want), "%s=%llu", names[stream], (unsigned long long)tip);
+        snprintf(want, sizeof want, "%s=%llu", names[stream], (unsigned long long)tip);
     }
     check_scan(rig, ARCP_STORE_SESSIONS, names[stream], want);
     rig_forget(rig);
@@ -221,9 +221,9 @@ static void no_reported_commit_is_lost_by_kill_9(void **state)
     temp_dir *dir = temp_dir_new();
     uint64_t told[STREAMS] = {0};
     uint64_t random = 20260513;
-    snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "s.db"));
+    snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
     for (uint32_t at = 0; at < STREAMS; at++) {
-        snprintf(names[at], sizeof(names[at]), "stream-%u", at);
+        snprintf(names[at], sizeof names[at], "stream-%u", at);
     }
     for (int round = 0; round < KILLS; round++) {
         kill_one(&random, told);

@@ -14,8 +14,8 @@ typedef struct fixture {
 static void make_store(fixture *self)
 {
     self->dir = temp_dir_new();
-    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
-    snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
+    snprintf(self->url, sizeof self->url, "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
+    snprintf(self->path, sizeof self->path, "%s", temp_dir_join(self->dir, "", "s.db"));
     store_rig *rig = rig_open(self->url);
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_append("s", 1, "b"),
                  op_append("t", 0, "t0"), op_append("gone", 0, "x"));
@@ -105,11 +105,11 @@ static void damage_is_reported_when_it_is_read(void **state)
         sql_change(self.path, rows[i].sql);
         if (arcp_store_open(self.url, &store, &err) == ARCP_OK) {
             store_rig *rig = rig_new(store);
-            read_all(rig, message, sizeof(message));
+            read_all(rig, message, sizeof message);
             rig_close(rig);
         } else {
             assert_int_equal(err.status, ARCP_E_CORRUPT);
-            snprintf(message, sizeof(message), "%s", err.message);
+            snprintf(message, sizeof message, "%s", err.message);
         }
         if (strstr(message, "s.db: damaged: ") == NULL || strstr(message, rows[i].want) == NULL) {
             fail_msg("%s: %s", rows[i].sql, message);
@@ -125,7 +125,7 @@ static void undamaged_data_is_read(void **state)
     make_store(&self);
     sql_change(self.path, "PRAGMA wal_checkpoint; VACUUM");
     store_rig *rig = rig_open(self.url);
-    read_all(rig, message, sizeof(message));
+    read_all(rig, message, sizeof message);
     assert_string_equal(message, "");
     rig_close(rig);
     temp_dir_free(self.dir);
@@ -189,7 +189,7 @@ static void run_file(sqlite3 *db, const char *path)
     static char text[65536];
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    size_t size = fread(text, 1, sizeof text - 1, file);
     assert_true(feof(file) != 0);
     assert_int_equal(fclose(file), 0);
     text[size] = '\0';
@@ -200,7 +200,7 @@ static void a_store_of_version_1_gets_checksums_and_keeps_its_content(void **sta
 {
     temp_dir *dir = temp_dir_new();
     char path[700];
-    snprintf(path, sizeof(path), "%s", temp_dir_join(dir, "", "s.db"));
+    snprintf(path, sizeof path, "%s", temp_dir_join(dir, "", "s.db"));
     sqlite3 *db = sql_open(path);
     run_file(db, ARCP_SOURCE_DIR "/tests/arcpd/store-1.sql");
     sql_run(db, "INSERT INTO streams VALUES(20, 'trimmed'), (21, NULL);"

@@ -23,7 +23,7 @@ typedef struct fixture {
 static void open_fixture(fixture *self)
 {
     self->dir = temp_dir_new();
-    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
+    snprintf(self->url, sizeof self->url, "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
     self->rig = rig_open(self->url);
 }
 
@@ -155,7 +155,7 @@ static void sweep(fault_kind kind, int count, int stride, arcp_status want)
     for (bool is_met = true; is_met; after += stride * longer) {
         temp_dir *dir = temp_dir_new();
         char url[700];
-        snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "s.db"));
+        snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
         is_met = run_with_fault(url, big, kind, after, count, want, &told);
         temp_dir_free(dir);
     }
@@ -486,11 +486,11 @@ static void remove_ballast(void *user)
 static void fill_a_small_file_system(const temp_dir *dir)
 {
     char ballast[700];
-    snprintf(ballast, sizeof(ballast), "%s", temp_dir_join(dir, "", "ballast"));
+    snprintf(ballast, sizeof ballast, "%s", temp_dir_join(dir, "", "ballast"));
     FILE *file = fopen(ballast, "w");
     static char zeros[4000000];
     assert_non_null(file);
-    assert_int_equal(fwrite(zeros, 1, sizeof(zeros), file), sizeof(zeros));
+    assert_int_equal(fwrite(zeros, 1, sizeof zeros, file), sizeof zeros);
     assert_int_equal(fclose(file), 0);
     fill_up(temp_dir_join(dir, "sqlite:", "s.db"), remove_ballast, ballast);
 }

@@ -28,7 +28,7 @@ static void close_all(fixture *self)
 
 static int set_up(void **state)
 {
-    fixture *self = calloc(1, sizeof(*self));
+    fixture *self = calloc(1, sizeof *self);
     assert_non_null(self);
     self->dir = temp_dir_new();
     open_all(self);
@@ -139,7 +139,7 @@ static void a_row_holds_at_most_64_kib_unless_one_record_is_bigger(void **state)
 {
     fixture *self = *state;
     static char text[70001];
-    memset(text, 'x', sizeof(text) - 1);
+    memset(text, 'x', sizeof text - 1);
     static const struct {
         const char *name;
         size_t sizes[3];
@@ -354,7 +354,7 @@ static void damaged_ids_of_streams_refuse_the_start(void **state)
         const char *path = temp_dir_join(self->dir, "", "s.db");
         arcp_error err = {0};
         arcp_store *store = NULL;
-        snprintf(sql, sizeof(sql), "INSERT INTO streams VALUES(%s, 's', 0, 0, 0)", ids[at]);
+        snprintf(sql, sizeof sql, "INSERT INTO streams VALUES(%s, 's', 0, 0, 0)", ids[at]);
         close_all(self);
         sql_change_sealed(path, sql);
         assert_int_equal(arcp_store_open_sqlite(path, &store, &err), ARCP_E_CORRUPT);
@@ -379,7 +379,7 @@ static void the_log_stays_small_however_much_is_written_and_read(void **state)
     fixture *self = *state;
     enum { COUNT = 3000, IN_FLIGHT = 16 };
     static char text[30001];
-    memset(text, 'x', sizeof(text) - 1);
+    memset(text, 'x', sizeof text - 1);
     arcp_store_op ops[IN_FLIGHT];
     uint64_t ids[IN_FLIGHT] = {0};
     off_t largest = 0;
@@ -393,7 +393,7 @@ static void the_log_stays_small_however_much_is_written_and_read(void **state)
         (void)rig_ask_read(self->rig, "s", at / 2, 4, SIZE_MAX);
         if (at % 100 == 99) {
             rig_drain(self->rig);
-            memset(ids, 0, sizeof(ids));
+            memset(ids, 0, sizeof ids);
             rig_forget(self->rig);
             largest = log_bytes(self) > largest ? log_bytes(self) : largest;
         }
@@ -407,7 +407,7 @@ static void the_log_shrinks_after_a_lock_of_another_program(void **state)
 {
     fixture *self = *state;
     static char text[60001];
-    memset(text, 'x', sizeof(text) - 1);
+    memset(text, 'x', sizeof text - 1);
     check_commit(self->rig, ARCP_OK, op_append("s", 0, text));
     sql_run(self->db, "BEGIN");
     assert_int_equal(sql_number(self->db, RUNS_OF_S), 1);
@@ -437,7 +437,7 @@ static void the_file_shrinks_after_a_burst_was_deleted(void **state)
 {
     fixture *self = *state;
     static char text[60001];
-    memset(text, 'x', sizeof(text) - 1);
+    memset(text, 'x', sizeof text - 1);
     check_commit(self->rig, ARCP_OK, op_append("kept", 0, text));
     for (uint64_t next = 0; next < 600; next++) {
         check_commit(self->rig, ARCP_OK, op_append("burst", next, text));
@@ -482,8 +482,8 @@ static void agents_inherit_no_file_of_the_store(void **state)
     for (int fd = 3; fd < 200; fd++) {
         char link_name[64];
         char target[600];
-        snprintf(link_name, sizeof(link_name), "/proc/self/fd/%d", fd);
-        ssize_t size = readlink(link_name, target, sizeof(target) - 1);
+        snprintf(link_name, sizeof link_name, "/proc/self/fd/%d", fd);
+        ssize_t size = readlink(link_name, target, sizeof target - 1);
         if (size > 0) {
             target[size] = '\0';
             if (strstr(target, "/s.db") != NULL) {

@@ -28,13 +28,13 @@ static off_t size_of(const char *path)
 /* Creates the log of a killed owner, with commits of one frame and of several. */
 static int set_up(void **state)
 {
-    fixture *self = calloc(1, sizeof(*self));
+    fixture *self = calloc(1, sizeof *self);
     assert_non_null(self);
     self->dir = temp_dir_new();
-    snprintf(self->url, sizeof(self->url), "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
-    snprintf(self->log, sizeof(self->log), "%s", temp_dir_join(self->dir, "", "s.db-wal"));
+    snprintf(self->url, sizeof self->url, "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
+    snprintf(self->log, sizeof self->log, "%s", temp_dir_join(self->dir, "", "s.db-wal"));
     static char big[20001];
-    memset(big, 'b', sizeof(big) - 1);
+    memset(big, 'b', sizeof big - 1);
     fflush(NULL);
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -45,14 +45,14 @@ static int set_up(void **state)
         for (uint64_t i = 0; i < COMMITS; i++) {
             arcp_store_op op = op_append("s", i, i == 2 ? big : "small");
             off_t end = rig_commit(rig, &op, 1) == ARCP_OK ? size_of(self->log) : 0;
-            if (write(ends[1], &end, sizeof(end)) != (ssize_t)sizeof(end)) {
+            if (write(ends[1], &end, sizeof end) != (ssize_t)sizeof end) {
                 _exit(1);
             }
         }
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(read(ends[0], self->ends, sizeof(self->ends)), sizeof(self->ends));
+    assert_int_equal(read(ends[0], self->ends, sizeof self->ends), sizeof self->ends);
     close(ends[0]);
     close(ends[1]);
     *state = self;
@@ -129,7 +129,7 @@ static void damage_in_the_middle_is_refused_by_its_offset(void **state)
     size_t frames = 0;
     for (off_t at = 32; at < self->ends[COMMITS - 3]; at += FRAME_BYTES, frames++) {
         char want[64];
-        snprintf(want, sizeof(want), "the frame at offset %lld;", (long long)at);
+        snprintf(want, sizeof want, "the frame at offset %lld;", (long long)at);
         for (size_t i = 0; i < COUNT_OF(within); i++) {
             flip(self->log, at + within[i]);
             check_refused(self, want);
@@ -139,11 +139,11 @@ static void damage_in_the_middle_is_refused_by_its_offset(void **state)
         char before[512];
         int fd = open(self->log, O_RDONLY | O_CLOEXEC);
         assert_true(fd >= 0);
-        assert_int_equal(pread(fd, before, sizeof(before), at), sizeof(before));
+        assert_int_equal(pread(fd, before, sizeof before, at), sizeof before);
         close(fd);
-        write_at(self->log, at, zeros, sizeof(zeros));
+        write_at(self->log, at, zeros, sizeof zeros);
         check_refused(self, want);
-        write_at(self->log, at, before, sizeof(before));
+        write_at(self->log, at, before, sizeof before);
     }
     assert_true(frames >= 10);
     check_records(self, COMMITS);
@@ -158,7 +158,7 @@ static void a_torn_last_commit_is_cut(void **state)
     static char before[FRAME_BYTES * 16];
     off_t begin = self->ends[COMMITS - 2];
     size_t size = (size_t)(self->ends[COMMITS - 1] - begin);
-    assert_true(fd >= 0 && size <= sizeof(before));
+    assert_true(fd >= 0 && size <= sizeof before);
     assert_int_equal(pread(fd, before, size, begin), size);
     close(fd);
     for (off_t at = begin; at < self->ends[COMMITS - 1]; at += 512) {
@@ -166,7 +166,7 @@ static void a_torn_last_commit_is_cut(void **state)
         write_at(self->log, at, zeros, left < 512 ? left : 512);
         /* A look that changes nothing: the store that opens it would write. */
         char copy[700];
-        (void)snprintf(copy, sizeof(copy), "cp %s/s.db %s/c.db && cp %s/s.db-wal %s/c.db-wal",
+        (void)snprintf(copy, sizeof copy, "cp %s/s.db %s/c.db && cp %s/s.db-wal %s/c.db-wal",
                        self->dir->path, self->dir->path, self->dir->path, self->dir->path);
         assert_int_equal(system(copy), 0); /* NOLINT(cert-env33-c): a test's own words */
         store_rig *rig = rig_open(temp_dir_join(self->dir, "sqlite:", "c.db"));
@@ -185,7 +185,7 @@ static void a_header_that_was_never_synced_is_no_damage(void **state)
     static const char zeros[8192];
     int fd = open(self->log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
-    assert_int_equal(write(fd, zeros, sizeof(zeros)), sizeof(zeros));
+    assert_int_equal(write(fd, zeros, sizeof zeros), sizeof zeros);
     close(fd);
     check_records(self, COMMITS);
 }
@@ -197,8 +197,8 @@ static void a_log_without_its_database_is_refused(void **state)
     char away[700];
     arcp_store *store = NULL;
     arcp_error err = {0};
-    snprintf(database, sizeof(database), "%s", temp_dir_join(self->dir, "", "s.db"));
-    snprintf(away, sizeof(away), "%s", temp_dir_join(self->dir, "", "away.db"));
+    snprintf(database, sizeof database, "%s", temp_dir_join(self->dir, "", "s.db"));
+    snprintf(away, sizeof away, "%s", temp_dir_join(self->dir, "", "away.db"));
     assert_int_equal(rename(database, away), 0);
     for (int is_empty = 0; is_empty <= 1; is_empty++) {
         assert_int_equal(arcp_store_open(self->url, &store, &err), ARCP_E_CORRUPT);

@@ -173,7 +173,7 @@ static void another_process_is_refused_until_the_owner_is_killed(void **state)
 {
     const temp_dir *dir = *state;
     char url[700];
-    snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "s.db"));
+    snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     fflush(NULL);
@@ -228,12 +228,12 @@ static void a_file_that_is_not_a_database_is_refused_and_left_alone(void **state
 {
     const temp_dir *dir = *state;
     static char text[5000];
-    memset(text, 'x', sizeof(text));
-    write_file(temp_dir_join(dir, "", "text"), text, sizeof(text));
+    memset(text, 'x', sizeof text);
+    write_file(temp_dir_join(dir, "", "text"), text, sizeof text);
     check_refused(temp_dir_join(dir, "sqlite:", "text"), ARCP_E_CORRUPT, "not a database");
     struct stat info;
     assert_int_equal(stat(temp_dir_join(dir, "", "text"), &info), 0);
-    assert_int_equal(info.st_size, sizeof(text));
+    assert_int_equal(info.st_size, sizeof text);
 }
 
 static void an_empty_file_becomes_a_store(void **state)
@@ -286,7 +286,7 @@ static void a_damaged_schema_is_an_error(void **state)
     int fd = open(temp_dir_join(dir, "", "s.db"), O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     static const char garbage[1000] = "\xff\xff\xff\xff garbage";
-    assert_int_equal(pwrite(fd, garbage, sizeof(garbage), 100), sizeof(garbage));
+    assert_int_equal(pwrite(fd, garbage, sizeof garbage, 100), sizeof garbage);
     close(fd);
     check_refused(url, ARCP_E_CORRUPT, "malformed");
 }
@@ -302,9 +302,9 @@ static void paths_that_cannot_be_opened_are_io_errors_with_the_cause(void **stat
     assert_int_equal(symlink("nowhere/s.db", temp_dir_join(dir, "", "dangling.db")), 0);
     check_refused(temp_dir_join(dir, "sqlite:", "dangling.db"), ARCP_E_IO, "dangling.db");
     char long_url[5000];
-    memset(long_url, 'a', sizeof(long_url));
+    memset(long_url, 'a', sizeof long_url);
     memcpy(long_url, "sqlite:", 7);
-    long_url[sizeof(long_url) - 1] = '\0';
+    long_url[sizeof long_url - 1] = '\0';
     check_refused(long_url, ARCP_E_USAGE, "longer");
 }
 
@@ -314,11 +314,11 @@ static void special_names_are_files(void **state)
     const temp_dir *dir = *state;
     static const char *const names[] = {":memory:", "file:x?mode=memory", "a b%20c#.db"};
     char before[4096];
-    assert_non_null(getcwd(before, sizeof(before)));
+    assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(dir->path), 0);
     for (size_t at = 0; at < COUNT_OF(names); at++) {
         char url[64];
-        snprintf(url, sizeof(url), "sqlite:%s", names[at]);
+        snprintf(url, sizeof url, "sqlite:%s", names[at]);
         rig_close(rig_open(url));
         assert_int_equal(access(names[at], F_OK), 0);
         store_rig *rig = rig_open(url);
@@ -358,7 +358,7 @@ static void directories_and_files_that_cannot_be_written_are_io_errors(void **st
 {
     const temp_dir *dir = *state;
     char url[700];
-    snprintf(url, sizeof(url), "%s", temp_dir_join(dir, "sqlite:", "ro/s.db"));
+    snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "ro/s.db"));
     assert_int_equal(mkdir(temp_dir_join(dir, "", "ro"), 0755), 0);
     assert_int_equal(chmod(dir->path, 0755), 0);
     assert_int_equal(chmod(temp_dir_join(dir, "", "ro"), 0555), 0);
@@ -380,7 +380,7 @@ static uint64_t bytes_read(void)
     char line[64] = "";
     FILE *file = fopen("/proc/self/io", "re");
     if (file != NULL) {
-        assert_non_null(fgets(line, sizeof(line), file));
+        assert_non_null(fgets(line, sizeof line, file));
         assert_memory_equal(line, name, strlen(name));
         assert_int_equal(fclose(file), 0);
     }
@@ -398,7 +398,7 @@ static void opening_a_store_with_10000_rows_in_each_table_reads_little_of_it(voi
     static arcp_store_op ops[ROWS];
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         for (size_t at = 0; at < ROWS; at++) {
-            snprintf(keys[at], sizeof(keys[at]), "row-%08zu", at);
+            snprintf(keys[at], sizeof keys[at], "row-%08zu", at);
             ops[at] = op_put((arcp_store_table)table, keys[at], "{\"some\":\"json\"}");
         }
         assert_int_equal(rig_commit(rig, ops, ROWS), ARCP_OK);

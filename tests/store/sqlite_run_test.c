@@ -13,7 +13,7 @@ typedef struct fixture {
 /* Five runs of 100, 200, ... 500 bytes, one record each, between runs of its neighbours. */
 static int set_up(void **state)
 {
-    fixture *self = calloc(1, sizeof(*self));
+    fixture *self = calloc(1, sizeof *self);
     assert_non_null(self);
     arcp_error err = {0};
     static char text[501];

@@ -12,11 +12,11 @@ typedef struct fixture {
 
 static int set_up(void **state)
 {
-    fixture *self = calloc(1, sizeof(*self));
+    fixture *self = calloc(1, sizeof *self);
     assert_non_null(self);
     arcp_error err = {0};
     self->dir = temp_dir_new();
-    snprintf(self->path, sizeof(self->path), "%s", temp_dir_join(self->dir, "", "s.db"));
+    snprintf(self->path, sizeof self->path, "%s", temp_dir_join(self->dir, "", "s.db"));
     /* arcp__sqlite_open wants a file that is there. */
     sql_change(self->path, "PRAGMA user_version = 0");
     check_ok(arcp__sqlite_open(&self->sqlite, self->path, true, "", &err), &err);
@@ -140,7 +140,7 @@ static void version_2_is_what_it_was(void **state)
     assert_int_equal(number(self, "PRAGMA application_id"), ARCP__SQLITE_APPLICATION_ID);
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         char sql[128];
-        snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"%s\"",
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM \"%s\"",
                  arcp_store_table_name((arcp_store_table)table));
         assert_int_equal(number(self, sql), 0);
     }

@@ -21,7 +21,7 @@ static answer *note(store_rig *self, answer_kind kind, uint64_t id, arcp_status 
     assert_true((status == ARCP_OK) == (err == NULL));
     if (self->count == self->capacity) {
         self->capacity = self->capacity == 0 ? 64 : self->capacity * 2;
-        self->answers = realloc(self->answers, self->capacity * sizeof(*self->answers));
+        self->answers = realloc(self->answers, self->capacity * sizeof *self->answers);
         assert_non_null(self->answers);
     }
     answer *noted = &self->answers[self->count++];
@@ -29,7 +29,7 @@ static answer *note(store_rig *self, answer_kind kind, uint64_t id, arcp_status 
     if (err != NULL) {
         assert_int_equal(err->status, status);
         assert_true(err->message[0] != '\0');
-        memcpy(noted->message, err->message, sizeof(noted->message));
+        memcpy(noted->message, err->message, sizeof noted->message);
     }
     return noted;
 }
@@ -94,7 +94,7 @@ static void on_scan(void *user, uint64_t id, arcp_status status, const arcp_stor
 
 store_rig *rig_new(arcp_store *store)
 {
-    store_rig *self = calloc(1, sizeof(*self));
+    store_rig *self = calloc(1, sizeof *self);
     assert_non_null(self);
     self->store = store;
     pthread_mutex_init(&self->mutex, NULL);

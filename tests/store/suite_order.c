@@ -10,7 +10,7 @@ static void batches_complete_in_the_order_they_were_submitted(store_rig *rig)
     arcp_store_op ops[COUNT];
     uint64_t first_id = rig->next_id + 1;
     for (size_t at = 0; at < COUNT; at++) {
-        snprintf(keys[at], sizeof(keys[at]), "k%zu", at % 7);
+        snprintf(keys[at], sizeof keys[at], "k%zu", at % 7);
         ops[at] = op_put(ARCP_STORE_JOBS, keys[at], "v");
         (void)rig_submit(rig, &ops[at], at % 5 == 0 ? 0 : 1);
     }

@@ -232,7 +232,7 @@ static void one_batch_may_touch_many_streams(store_rig *rig)
     arcp_store_op ops[MANY_STREAMS * 2];
     for (size_t round = 0; round < MANY_ROUNDS; round++) {
         for (size_t at = 0; at < MANY_STREAMS; at++) {
-            snprintf(names[at], sizeof(names[at]), "stream-%zu", at);
+            snprintf(names[at], sizeof names[at], "stream-%zu", at);
             ops[at] = op_append(names[at], round * 2, names[at]);
             ops[MANY_STREAMS + at] = op_append(names[at], round * 2 + 1, "second");
         }
@@ -254,7 +254,7 @@ static void a_long_stream_is_read_in_pieces_without_a_gap(store_rig *rig)
     for (size_t batch = 0; batch < BATCHES; batch++) {
         for (size_t at = 0; at < PER_BATCH; at++) {
             size_t position = batch * PER_BATCH + at;
-            snprintf(records[position], sizeof(records[0]), "r%zu", position);
+            snprintf(records[position], sizeof records[0], "r%zu", position);
             ops[at] = op_append("s", position, records[position]);
         }
         assert_int_equal(rig_commit(rig, ops, PER_BATCH), ARCP_OK);

@@ -27,7 +27,7 @@ static void tables_are_separate(store_rig *rig)
     }
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
         char want[64];
-        snprintf(want, sizeof(want), "k=%s", arcp_store_table_name((arcp_store_table)table));
+        snprintf(want, sizeof want, "k=%s", arcp_store_table_name((arcp_store_table)table));
         check_scan(rig, (arcp_store_table)table, "", want);
     }
 }
@@ -74,7 +74,7 @@ static void put_rows(store_rig *rig, size_t count)
     static char keys[1000][32];
     arcp_store_op ops[1000];
     for (size_t at = 0; at < count; at++) {
-        snprintf(keys[at], sizeof(keys[at]), "row-%04zu", at);
+        snprintf(keys[at], sizeof keys[at], "row-%04zu", at);
         ops[at] = op_put(ARCP_STORE_SESSIONS, keys[at], "v");
     }
     assert_int_equal(rig_commit(rig, ops, count), ARCP_OK);
@@ -99,7 +99,7 @@ static void a_scan_comes_in_pages_and_its_last_one_says_so(store_rig *rig)
             for (char *row = strtok_r(got->text, "|", &save); row != NULL;
                  row = strtok_r(NULL, "|", &save)) {
                 char want[64];
-                snprintf(want, sizeof(want), "row-%04zu=v", position++);
+                snprintf(want, sizeof want, "row-%04zu=v", position++);
                 assert_string_equal(row, want);
             }
         }

@@ -32,7 +32,7 @@ static void forget_frames(rig_client *client)
 static rig_client *hello_as(const char *name, const char *principal)
 {
     char frame[400];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
                    "\"auth\":{\"scheme\":\"bearer\",\"token\":\"t-%s\"},\"capabilities\":{"
                    "\"features\":[\"ack\",\"subscribe\",\"progress\",\"result_chunk\","
@@ -61,7 +61,7 @@ static rig_agent *submit(rig_client *client)
 static void subscribe(rig_client *client, const rig_agent *agent)
 {
     char frame[300];
-    (void)snprintf(frame, sizeof(frame),
+    (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"b\",\"type\":\"job.subscribe\",\"payload\":{"
                    "\"job_id\":\"%s\",\"history\":true}}",
                    agent->job_id);
@@ -166,7 +166,7 @@ static void a_slow_subscriber_pauses_no_agent(void **state)
     unsigned seq = 1; /* `running`, which it has read already */
     for (char *frame = rig_take(slow); frame != NULL; frame = rig_take(slow)) {
         char want[32];
-        (void)snprintf(want, sizeof(want), "\"event_seq\":%u,", ++seq);
+        (void)snprintf(want, sizeof want, "\"event_seq\":%u,", ++seq);
         assert_non_null(strstr(frame, want));
         arcp__free(frame);
     }

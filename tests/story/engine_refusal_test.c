@@ -18,7 +18,7 @@ static void take_log(engine_rig *rig, arcp__log_level level, arcp_span text)
     (void)rig;
     if (level == ARCP__LOG_INFO) {
         log_lines++;
-        (void)snprintf(last_log, sizeof(last_log), "%.*s", (int)text.size, text.data);
+        (void)snprintf(last_log, sizeof last_log, "%.*s", (int)text.size, text.data);
     }
 }
 
@@ -126,12 +126,12 @@ static void addresses_beyond_the_table_are_counted_together(void **state)
     char peer[32];
     start(&rig);
     for (unsigned at = 0; at < ARCP__REFUSED_ADDRESSES_MAX; at++) {
-        (void)snprintf(peer, sizeof(peer), "10.0.%u.%u:1", at / 256, at % 256);
+        (void)snprintf(peer, sizeof peer, "10.0.%u.%u:1", at / 256, at % 256);
         refuse(&rig, peer, 403);
     }
     assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX);
     for (unsigned at = 0; at < 1000; at++) {
-        (void)snprintf(peer, sizeof(peer), "10.1.%u.%u:1", at / 256, at % 256);
+        (void)snprintf(peer, sizeof peer, "10.1.%u.%u:1", at / 256, at % 256);
         refuse(&rig, peer, 403);
     }
     assert_int_equal(rig.audits, ARCP__REFUSED_ADDRESSES_MAX + WRITTEN);

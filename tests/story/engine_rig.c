@@ -62,7 +62,7 @@ static void register_agents(engine_rig *rig)
         const char *name;
         const char *version;
     } agents[] = {{"echo", ""}, {"work", "1.0.0"}, {"work", "2.0.0"}};
-    for (size_t at = 0; at < sizeof(agents) / sizeof(agents[0]); at++) {
+    for (size_t at = 0; at < sizeof agents / sizeof agents[0]; at++) {
         arcp_error error = {0};
         arcp__agent_registration agent = {.name = arcp_span_cstr(agents[at].name),
                                           .version = arcp_span_cstr(agents[at].version)};
@@ -89,10 +89,10 @@ void rig_profile(engine_rig *rig, const char *client, const char *principal, con
 {
     assert_true(rig->profile_count < 8);
     size_t at = rig->profile_count++;
-    (void)snprintf(rig->profiles[at].client, sizeof(rig->profiles[at].client), "%s", client);
-    (void)snprintf(rig->profiles[at].principal, sizeof(rig->profiles[at].principal), "%s",
+    (void)snprintf(rig->profiles[at].client, sizeof rig->profiles[at].client, "%s", client);
+    (void)snprintf(rig->profiles[at].principal, sizeof rig->profiles[at].principal, "%s",
                    principal);
-    (void)snprintf(rig->profiles[at].name, sizeof(rig->profiles[at].name), "%s", name);
+    (void)snprintf(rig->profiles[at].name, sizeof rig->profiles[at].name, "%s", name);
     add_profile(rig, at);
 }
 
@@ -183,7 +183,7 @@ static bool try_engine(engine_rig *rig)
     arcp_store_callbacks callbacks = {
         .done = on_done, .read = on_read, .scan = on_scan, .user = rig};
     rig->store->ops->set_callbacks(rig->store, &callbacks);
-    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]); at++) {
+    for (size_t at = 0; at < sizeof tables / sizeof tables[0]; at++) {
         check_ok(rig->store->ops->scan(rig->store, tables[at], tables[at], arcp_span_make(NULL, 0),
                                        &error),
                  &error);

@@ -260,8 +260,8 @@ static void a_story_has_the_expected_outcome(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[sizeof(rows) / sizeof(rows[0])];
-    for (size_t at = 0; at < sizeof(rows) / sizeof(rows[0]); at++) {
+    struct CMUnitTest tests[sizeof rows / sizeof rows[0]];
+    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
         tests[at] = (struct CMUnitTest){.name = rows[at].name,
                                         .test_func = a_story_has_the_expected_outcome,
                                         .initial_state = (void *)&rows[at]};

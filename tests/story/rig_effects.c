@@ -71,8 +71,8 @@ static void close_client(engine_rig *rig, rig_client *client, int code)
 
 static void take_log(engine_rig *rig, const arcp__effect *effect)
 {
-    arcp_span fields = arcp_span_first(effect->fields, sizeof(rig->last_fields) - 1);
-    (void)snprintf(rig->last_fields, sizeof(rig->last_fields), "%.*s", (int)fields.size,
+    arcp_span fields = arcp_span_first(effect->fields, sizeof rig->last_fields - 1);
+    (void)snprintf(rig->last_fields, sizeof rig->last_fields, "%.*s", (int)fields.size,
                    fields.size == 0 ? "" : fields.data);
     if (rig->logged != NULL) {
         rig->logged(rig, effect->level, effect->text);
@@ -82,7 +82,7 @@ static void take_log(engine_rig *rig, const arcp__effect *effect)
         if (rig->keep_audit) {
             rig_text_push(&rig->audit_records, &rig->newest_audit, effect->text);
         }
-        arcp_span shown = arcp_span_first(effect->text, sizeof(rig->last_audit) - 1);
+        arcp_span shown = arcp_span_first(effect->text, sizeof rig->last_audit - 1);
         memcpy(rig->last_audit, shown.data, shown.size);
         rig->last_audit[shown.size] = '\0';
     }

@@ -11,7 +11,7 @@ rig_client *rig_find(engine_rig *rig, const char *name)
     for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
         rig_client *client = &rig->clients[at];
         if (client->name[0] == '\0') {
-            (void)snprintf(client->name, sizeof(client->name), "%s", name);
+            (void)snprintf(client->name, sizeof client->name, "%s", name);
         }
         if (strcmp(client->name, name) == 0) {
             return client;

@@ -28,7 +28,7 @@ static bool has_line(const char *path, const char *begin)
     char line[4096];
     bool found = false;
     FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         found = found || strncmp(line, begin, strlen(begin)) == 0;
     }
     if (file != NULL) {

@@ -137,7 +137,7 @@ static void peer_write(world *w, const char *text)
 static void peer_read(world *w, const char *text)
 {
     char got[64] = "";
-    assert_int_equal(SSL_read(w->peer, got, sizeof(got) - 1), strlen(text));
+    assert_int_equal(SSL_read(w->peer, got, sizeof got - 1), strlen(text));
     assert_string_equal(got, text);
 }
 
@@ -152,7 +152,7 @@ static void client_keys(const SSL *ssl, unsigned char key[GCM_KEY], unsigned cha
     unsigned char secret[SSL_MAX_MASTER_KEY_LENGTH];
     unsigned char seed[13 + 2 * SSL3_RANDOM_SIZE] = "key expansion";
     unsigned char block[2 * GCM_KEY + 2 * GCM_SALT];
-    const size_t size = SSL_SESSION_get_master_key(SSL_get_session(ssl), secret, sizeof(secret));
+    const size_t size = SSL_SESSION_get_master_key(SSL_get_session(ssl), secret, sizeof secret);
     (void)SSL_get_server_random(ssl, seed + 13, SSL3_RANDOM_SIZE);
     (void)SSL_get_client_random(ssl, seed + 13 + SSL3_RANDOM_SIZE, SSL3_RANDOM_SIZE);
     EVP_KDF *kdf = EVP_KDF_fetch(NULL, "TLS1-PRF", NULL);
@@ -160,10 +160,10 @@ static void client_keys(const SSL *ssl, unsigned char key[GCM_KEY], unsigned cha
     const OSSL_PARAM params[] = {
         OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)"SHA256", 0),
         OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SECRET, secret, size),
-        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SEED, seed, sizeof(seed)),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SEED, seed, sizeof seed),
         OSSL_PARAM_construct_end(),
     };
-    assert_int_equal(EVP_KDF_derive(context, block, sizeof(block), params), 1);
+    assert_int_equal(EVP_KDF_derive(context, block, sizeof block, params), 1);
     EVP_KDF_CTX_free(context);
     EVP_KDF_free(kdf);
     memcpy(key, block, GCM_KEY);
@@ -187,15 +187,15 @@ static void send_client_hello(world *w, uint16_t number)
     memcpy(record + HEAD, nonce + GCM_SALT, NONCE);
     EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
     assert_int_equal(EVP_EncryptInit(cipher, EVP_aes_128_gcm(), key, nonce), 1);
-    assert_int_equal(EVP_EncryptUpdate(cipher, NULL, &size, about, sizeof(about)), 1);
+    assert_int_equal(EVP_EncryptUpdate(cipher, NULL, &size, about, sizeof about), 1);
     assert_int_equal(EVP_EncryptUpdate(cipher, record + HEAD + NONCE, &size, hello, HELLO), 1);
-    assert_int_equal(EVP_EncryptFinal(cipher, record + sizeof(record), &size), 1);
+    assert_int_equal(EVP_EncryptFinal(cipher, record + sizeof record, &size), 1);
     assert_int_equal(
         EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, GCM_TAG, record + HEAD + NONCE + HELLO),
         1);
     EVP_CIPHER_CTX_free(cipher);
     w->lower.events.bytes(w->lower.events.user,
-                          arcp_span_make((const char *)record, sizeof(record)));
+                          arcp_span_make((const char *)record, sizeof record));
 }
 
 /* ---- fixture ---- */
@@ -203,7 +203,7 @@ static void send_client_hello(world *w, uint16_t number)
 static void world_open(world *w, int version)
 {
     arcp_error err = {0};
-    memset(w, 0, sizeof(*w));
+    memset(w, 0, sizeof *w);
     test_loop_init(&w->test);
     w->share = arcp__loop_share_new(&w->test.loop);
     check_ok(arcp__tls_context_new_server(test_tls_files.certificate, test_tls_files.key,

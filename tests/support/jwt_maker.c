@@ -107,14 +107,14 @@ static size_t sign(const char *text, EVP_PKEY *key, unsigned char *out, size_t r
 char *jwt_sign_rs256(const char *text, EVP_PKEY *key)
 {
     unsigned char signature[1024];
-    return jwt_base64url(signature, sign(text, key, signature, sizeof(signature)));
+    return jwt_base64url(signature, sign(text, key, signature, sizeof signature));
 }
 
 char *jwt_sign_es256(const char *text, EVP_PKEY *key, bool as_der)
 {
     unsigned char der[256];
     unsigned char raw[64];
-    size_t size = sign(text, key, der, sizeof(der));
+    size_t size = sign(text, key, der, sizeof der);
     if (as_der) {
         return jwt_base64url(der, size);
     }
@@ -124,7 +124,7 @@ char *jwt_sign_es256(const char *text, EVP_PKEY *key, bool as_der)
     assert_int_equal(BN_bn2binpad(ECDSA_SIG_get0_r(pair), raw, 32), 32);
     assert_int_equal(BN_bn2binpad(ECDSA_SIG_get0_s(pair), raw + 32, 32), 32);
     ECDSA_SIG_free(pair);
-    return jwt_base64url(raw, sizeof(raw));
+    return jwt_base64url(raw, sizeof raw);
 }
 
 char *jwt_text(const char *header, const char *claims)

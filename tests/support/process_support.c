@@ -70,7 +70,7 @@ int watch_process(pid_t pid)
     char path[64];
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0 && errno == ENOSYS) { /* under valgrind */
-        (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+        (void)snprintf(path, sizeof path, "/proc/%d", (int)pid);
         return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (fd < 0 && errno != ESRCH) {
@@ -85,7 +85,7 @@ static bool still_runs(int directory)
     char text[512];
     arcp__proc_stat found;
     int fd = openat(directory, "stat", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
     if (fd >= 0) {
         (void)close(fd);
     }
@@ -129,7 +129,7 @@ void read_all(int fd, arcp_buf *out)
 {
     char chunk[4096];
     ssize_t got;
-    while ((got = read(fd, chunk, sizeof(chunk))) > 0) {
+    while ((got = read(fd, chunk, sizeof chunk)) > 0) {
         arcp_buf_append(out, arcp_span_make(chunk, (size_t)got));
     }
 }
@@ -149,7 +149,7 @@ arcp_status run_program(arcp_launcher *launcher, arcp_launch_spec *spec, arcp_bu
     if (status == ARCP_OK) {
         read_all(out[0], output);
         wait_for_exit(process);
-        end->struct_size = sizeof(*end);
+        end->struct_size = sizeof *end;
         assert_true(process->ops->take_exit(process, end));
         process->ops->free(process);
     }
@@ -185,7 +185,7 @@ const char *line_after(const arcp_buf *text, const char *prefix)
     for (const char *at = text->data; at != NULL && *at != '\0';) {
         size_t line = strcspn(at, "\n");
         if (strncmp(at, prefix, size) == 0) {
-            (void)snprintf(found, sizeof(found), "%.*s", (int)(line - size), at + size);
+            (void)snprintf(found, sizeof found, "%.*s", (int)(line - size), at + size);
             return found;
         }
         at += line + (at[line] == '\n');
@@ -213,7 +213,7 @@ int start_hidden(int directory_fd, pid_t *pid)
         (void)setsid();
         pid_t self = getpid();
         (void)signal(SIGTERM, SIG_IGN);
-        if (write(out[1], &self, sizeof(self)) == sizeof(self)) {
+        if (write(out[1], &self, sizeof self) == sizeof self) {
             for (;;) {
                 (void)pause();
             }
@@ -223,7 +223,7 @@ int start_hidden(int directory_fd, pid_t *pid)
     int status = 0;
     assert_int_equal(waitpid(parent, &status, 0), parent);
     assert_int_equal(status, 0);
-    assert_int_equal(read(out[0], pid, sizeof(*pid)), sizeof(*pid));
+    assert_int_equal(read(out[0], pid, sizeof *pid), sizeof *pid);
     (void)close(out[0]);
     (void)close(out[1]);
     int watched = watch_process(*pid);

@@ -23,13 +23,13 @@ static void read_span(collected *out, const arcp_json *json, arcp_json_ref ref)
 {
     assert_true(out->count < COLLECTED_MAX);
     collected_span *span = &out->spans[out->count++];
-    copy(json, ref, "traceId", span->trace, sizeof(span->trace));
-    copy(json, ref, "spanId", span->id, sizeof(span->id));
-    copy(json, ref, "parentSpanId", span->parent, sizeof(span->parent));
-    copy(json, ref, "name", span->name, sizeof(span->name));
+    copy(json, ref, "traceId", span->trace, sizeof span->trace);
+    copy(json, ref, "spanId", span->id, sizeof span->id);
+    copy(json, ref, "parentSpanId", span->parent, sizeof span->parent);
+    copy(json, ref, "name", span->name, sizeof span->name);
     arcp_span text = arcp_json_raw(json, ref);
-    assert_true(text.size < sizeof(span->text));
-    (void)snprintf(span->text, sizeof(span->text), "%.*s", (int)text.size, text.data);
+    assert_true(text.size < sizeof span->text);
+    (void)snprintf(span->text, sizeof span->text, "%.*s", (int)text.size, text.data);
 }
 
 static void read_request(collected *out, arcp_span text)
@@ -53,7 +53,7 @@ static void read_request(collected *out, arcp_span text)
 
 void collected_read(stand_in *from, collected *out)
 {
-    *out = (collected){.spans = calloc(COLLECTED_MAX, sizeof(*out->spans))};
+    *out = (collected){.spans = calloc(COLLECTED_MAX, sizeof *out->spans)};
     assert_non_null(out->spans);
     uv_mutex_lock(&from->lock);
     for (size_t at = 0; at < from->traces_size;) {

@@ -32,7 +32,7 @@ static void on_change(void *user, const char *why)
     f->failures += why != NULL ? 1 : 0;
     f->recoveries += why == NULL ? 1 : 0;
     if (why != NULL) {
-        (void)snprintf(f->why, sizeof(f->why), "%s", why);
+        (void)snprintf(f->why, sizeof f->why, "%s", why);
     }
     uv_cond_signal(&f->changed);
     uv_mutex_unlock(&f->lock);
@@ -40,16 +40,16 @@ static void on_change(void *user, const char *why)
 
 static int setup(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
+    fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    f->collector = calloc(1, sizeof(*f->collector));
+    f->collector = calloc(1, sizeof *f->collector);
     assert_non_null(f->collector);
     *state = f;
     (void)uv_mutex_init(&f->lock);
     (void)uv_cond_init(&f->changed);
     stand_in_start_thread(f->collector);
     f->collector_runs = true;
-    (void)snprintf(f->url, sizeof(f->url), "http://127.0.0.1:%u/v1/traces", f->collector->port);
+    (void)snprintf(f->url, sizeof f->url, "http://127.0.0.1:%u/v1/traces", f->collector->port);
     f->options = (arcp__span_exporter_options){.url = f->url,
                                                .service_name = "test",
                                                .version = "1.2.3",
@@ -87,7 +87,7 @@ static arcp_status make(fixture *f, arcp_error *err)
     arcp__span_exporter_new_fn new_fn = NULL;
     void *symbol = dlsym(f->module, ARCP__SPAN_EXPORTER_SYMBOL);
     assert_non_null(symbol);
-    memcpy(&new_fn, &symbol, sizeof(new_fn));
+    memcpy(&new_fn, &symbol, sizeof new_fn);
     return new_fn(&f->options, &f->exporter, err);
 }
 
@@ -101,7 +101,7 @@ static void start(fixture *f)
 static bool add(fixture *f)
 {
     char text[256];
-    (void)snprintf(text, sizeof(text),
+    (void)snprintf(text, sizeof text,
                    "{\"traceId\":\"" TRACE "\",\"spanId\":\"%016x\",\"name\":\"s\",\"pad\":\"%0100d"
                    "\"}",
                    ++f->sent, 0);
@@ -142,7 +142,7 @@ static void check_all_came(fixture *f)
     assert_int_equal(came.count, f->sent);
     for (unsigned at = 0; at < came.count; at++) {
         char id[20];
-        (void)snprintf(id, sizeof(id), "%016x", at + 1);
+        (void)snprintf(id, sizeof id, "%016x", at + 1);
         assert_string_equal(came.spans[at].id, id);
     }
     collected_free(&came);
@@ -221,7 +221,7 @@ static void headers_that_are_wrong_are_named(void **state)
     };
     fixture *f = *state;
     (void)setenv("ARCP_TEST_LINES", "a\r\nb", 1);
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         arcp_error error = {0};
         f->options.headers = &rows[row].header;
         f->options.header_count = 1;

@@ -25,7 +25,7 @@ static void child_start(child *c, const char *command, uint32_t close_timeout_ms
 
 static void child_open(child *c, const char *command, uint32_t close_timeout_ms)
 {
-    memset(c, 0, sizeof(*c));
+    memset(c, 0, sizeof *c);
     child_start(c, command, close_timeout_ms);
 }
 
@@ -146,9 +146,9 @@ static void a_program_that_fails_while_we_write_is_reported_with_its_exit_status
     child_open(&c, "sh -c 'exec <&-; exit 4'", LONG);
     c.owner.keep = false;
     char big[4096];
-    memset(big, 'x', sizeof(big));
+    memset(big, 'x', sizeof big);
     while (!c.owner.closed) {
-        if (owner_send(&c.owner, arcp_span_make(big, sizeof(big))) == ARCP_OK) {
+        if (owner_send(&c.owner, arcp_span_make(big, sizeof big)) == ARCP_OK) {
             owner_flush(&c.owner);
         }
         test_loop_step(&c.test, "the program's end is told");
@@ -219,7 +219,7 @@ static void output_held_open_by_a_child_is_not_waited_for(void **state)
 static void the_end_of_the_output_of_a_program_closes_the_connection(void **state)
 {
     child c;
-    memset(&c, 0, sizeof(c));
+    memset(&c, 0, sizeof c);
     c.owner.wants_input_over = true;
     child_start(&c, "sh -c 'echo one'", LONG);
     run_until(&c.test, c.owner.closed);

@@ -105,10 +105,10 @@ static void a_close_behind_unread_frames_comes_after_them(pair *p)
 static void send_more_than_fits(pair *p)
 {
     static char data[64 * 1024];
-    memset(data, 'x', sizeof(data));
+    memset(data, 'x', sizeof data);
     owner_pause(&p->b);
     for (int i = 0; i < 256; i++) {
-        assert_int_equal(owner_send(&p->a, arcp_span_make(data, sizeof(data))), ARCP_OK);
+        assert_int_equal(owner_send(&p->a, arcp_span_make(data, sizeof data)), ARCP_OK);
     }
 }
 
@@ -288,4 +288,4 @@ const conformance_case close_cases[] = {
     CASE(frames_that_wait_go_with_the_connection),
 };
 
-const size_t close_case_count = sizeof(close_cases) / sizeof(close_cases[0]);
+const size_t close_case_count = sizeof close_cases / sizeof close_cases[0];

@@ -37,7 +37,7 @@ static void on_watchdog(uv_timer_t *timer)
 void test_loop_init(test_loop *test)
 {
     signal(SIGPIPE, SIG_IGN);
-    memset(test, 0, sizeof(*test));
+    memset(test, 0, sizeof *test);
     /* After the first loop of a process, libuv keeps some descriptors open. */
     assert_int_equal(uv_loop_init(&test->loop), 0);
     assert_int_equal(uv_loop_close(&test->loop), 0);

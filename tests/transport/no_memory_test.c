@@ -165,9 +165,9 @@ static size_t send_some(owner *from)
 {
     static char big[200 * 1024];
     size_t sent = 0;
-    memset(big, 'x', sizeof(big));
+    memset(big, 'x', sizeof big);
     sent += owner_send(from, ARCP_SPAN_LITERAL("small")) == ARCP_OK;
-    sent += owner_send(from, arcp_span_make(big, sizeof(big))) == ARCP_OK;
+    sent += owner_send(from, arcp_span_make(big, sizeof big)) == ARCP_OK;
     sent += owner_send(from, ARCP_SPAN_LITERAL("behind it")) == ARCP_OK;
     owner_flush(from);
     return sent;
@@ -203,7 +203,7 @@ static void finish(story *s)
 static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
 {
     story s;
-    memset(&s, 0, sizeof(s));
+    memset(&s, 0, sizeof s);
     test_loop_init(&s.test);
     size_t before = failing_alloc_count();
     if (fail_at != 0) {
@@ -234,14 +234,14 @@ static void out_of_memory_a_frame_is_refused_and_the_next_one_is_sent(void **sta
 {
     static char big[200 * 1024];
     void (*const begins[])(story * s) = {begin_memory, begin_stdio};
-    memset(big, 'x', sizeof(big));
+    memset(big, 'x', sizeof big);
     for (size_t i = 0; i < 2; i++) {
         story s;
-        memset(&s, 0, sizeof(s));
+        memset(&s, 0, sizeof s);
         test_loop_init(&s.test);
         begins[i](&s);
         failing_alloc_arm(1, FAILING_ALLOC_ONE);
-        assert_int_equal(owner_send(&s.a, arcp_span_make(big, sizeof(big))), ARCP_E_NO_MEMORY);
+        assert_int_equal(owner_send(&s.a, arcp_span_make(big, sizeof big)), ARCP_E_NO_MEMORY);
         assert_true(failing_alloc_disarm());
         owner_send_text(&s.a, "small");
         run_until(&s.test, s.b.messages == 1);
@@ -284,7 +284,7 @@ static void memory_survives_each_failure(void **state)
 static void a_peer_refused_out_of_memory_does_not_block_the_next(void **state)
 {
     story s;
-    memset(&s, 0, sizeof(s));
+    memset(&s, 0, sizeof s);
     test_loop_init(&s.test);
     arcp_error err = {0};
     arcp_listener_callbacks accepted = {.accepted = on_accepted, .user = &s};

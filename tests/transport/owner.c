@@ -64,7 +64,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
     self->closed = true;
     self->code = code;
     self->closed_by_peer = info.closed_by_peer;
-    snprintf(self->reason, sizeof(self->reason), "%s", reason);
+    snprintf(self->reason, sizeof self->reason, "%s", reason);
     if (self->on_closed != NULL) {
         self->on_closed(self);
     }

@@ -100,7 +100,7 @@ static void open_memory(pair *p, pair_limits limits)
 
 void pair_open(pair *p, pair_kind kind, pair_limits limits)
 {
-    memset(p, 0, sizeof(*p));
+    memset(p, 0, sizeof *p);
     p->kind = kind;
     p->a.other = &p->b;
     p->b.other = &p->a;

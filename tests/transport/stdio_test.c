@@ -63,12 +63,12 @@ static void a_line_above_the_limit_closes_the_connection(void **state)
     stdio s;
     stdio_open(&s);
     char line[103];
-    memset(line, 'x', sizeof(line));
+    memset(line, 'x', sizeof line);
     line[100] = '\n';
     line[101] = '\0';
     stdio_put(&s, line);
     run_until(&s.test, s.owner.messages == 1);
-    memset(line, 'x', sizeof(line));
+    memset(line, 'x', sizeof line);
     line[101] = '\n';
     line[102] = '\0';
     stdio_put(&s, line);
@@ -137,7 +137,7 @@ static void files_can_be_read_and_written(void **state)
     run_until(&s.test, s.owner.closed);
     assert_int_equal(s.owner.code, ARCP_CLOSE_NORMAL);
     char text[64] = "";
-    assert_true(pread(kept, text, sizeof(text) - 1, 0) >= 0);
+    assert_true(pread(kept, text, sizeof text - 1, 0) >= 0);
     assert_string_equal(text, "one\ntwo\nthree\n");
     close(kept);
     stdio_close(&s);
@@ -242,7 +242,7 @@ static void a_terminal_can_be_used(void **state)
     owner_send_text(&s.owner, "shown");
     run_until(&s.test, s.owner.written == 5);
     char shown[64] = "";
-    assert_true(read(s.to, shown, sizeof(shown) - 1) > 0);
+    assert_true(read(s.to, shown, sizeof shown - 1) > 0);
     assert_non_null(strstr(shown, "typed")); /* the terminal's echo */
     stdio_close(&s);
 }
@@ -340,7 +340,7 @@ static void standard_input_and_output_stay_open(void **state)
     bool in_open = fcntl(0, F_GETFD) >= 0;
     bool out_open = fcntl(1, F_GETFD) >= 0;
     char text[16] = "";
-    bool read_back = read(out[0], text, sizeof(text) - 1) == 4;
+    bool read_back = read(out[0], text, sizeof text - 1) == 4;
     dup2(saved_in, 0);
     dup2(saved_out, 1);
     close(saved_in);

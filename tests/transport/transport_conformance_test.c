@@ -25,10 +25,10 @@ static void frames_arrive_in_order_both_ways(pair *p)
     uint32_t b_sum = 0;
     for (int i = 0; i < COUNT; i++) {
         char text[64];
-        snprintf(text, sizeof(text), "{\"from\":\"a\",\"n\":%d}", i);
+        snprintf(text, sizeof text, "{\"from\":\"a\",\"n\":%d}", i);
         owner_send_text(&p->a, text);
         a_sum = frame_sum(a_sum, arcp_span_cstr(text));
-        snprintf(text, sizeof(text), "{\"from\":\"b\",\"n\":%d}", i);
+        snprintf(text, sizeof text, "{\"from\":\"b\",\"n\":%d}", i);
         owner_send_text(&p->b, text);
         b_sum = frame_sum(b_sum, arcp_span_cstr(text));
         if (i % 100 == 0) {
@@ -76,7 +76,7 @@ static void frames_of_every_size_around_the_borders_arrive(pair *p)
     static const size_t sizes[] = {1,    2,    125,   126,   127,   128,   4085,  4086,  4090,
                                    4096, 4097, 16383, 16384, 16385, 65534, 65535, 65536, CAP};
     uint32_t sum = 0;
-    size_t count = sizeof(sizes) / sizeof(sizes[0]);
+    size_t count = sizeof sizes / sizeof sizes[0];
     for (size_t i = 0; i < count; i++) {
         char *data = filled(sizes[i], (char)('a' + i));
         arcp_span frame = arcp_span_make(data, sizes[i]);
@@ -126,12 +126,12 @@ static void echo(owner *self, arcp_span frame)
 static void count_down(owner *self, arcp_span frame)
 {
     char digits[16] = "";
-    assert_true(frame.size < sizeof(digits));
+    assert_true(frame.size < sizeof digits);
     memcpy(digits, frame.data, frame.size);
     long left = strtol(digits, NULL, 10);
     if (left > 0) {
         char text[32];
-        snprintf(text, sizeof(text), "%ld ", left - 1);
+        snprintf(text, sizeof text, "%ld ", left - 1);
         owner_send_text(self, text);
     }
 }
@@ -349,7 +349,7 @@ int main(void)
 {
     static struct CMUnitTest conformance_tests[512];
     static run runs[512];
-    size_t frames = sizeof(frame_cases) / sizeof(frame_cases[0]);
+    size_t frames = sizeof frame_cases / sizeof frame_cases[0];
     assert_true((frames + close_case_count) * PAIR_KIND_COUNT <= 512);
     size_t count = add(conformance_tests, runs, 0, frame_cases, frames);
     count = add(conformance_tests, runs, count, close_cases, close_case_count);

@@ -38,7 +38,7 @@ void put_close(arcp_buf *out, bool masked, unsigned code, const char *reason)
     payload[0] = (char)(code >> 8);
     payload[1] = (char)(code & 0xff);
     size_t size = strlen(reason);
-    assert_true(size <= sizeof(payload) - 2);
+    assert_true(size <= sizeof payload - 2);
     memcpy(payload + 2, reason, size);
     put_frame(out, FIN | CLOSE, masked, arcp_span_make(payload, size + 2));
 }

@@ -59,7 +59,7 @@ static void an_invalid_request_is_refused_and_the_connection_is_closed(void **st
         {"GET /later HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 400 ", 0},
         {"DELETE /echo HTTP/1.1\r\n" HOST "\r\n", "HTTP/1.1 405 ", 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         web_fixture f;
         web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
         web_fixture_send(&f, rows[i].request);
@@ -108,7 +108,7 @@ static void a_paused_body_is_not_read_until_it_is_resumed(void **state)
     web_fixture f;
     static char block[PIECE_SIZE];
     web_fixture_open(&f, 2 * TEST_PATIENCE_MS, NULL);
-    memset(block, 'p', sizeof(block));
+    memset(block, 'p', sizeof block);
     web_fixture_send(&f, "POST /pause HTTP/1.1\r\n" HOST "Content-Length: 131072\r\n\r\n");
     raw_peer_send(&f.peer, arcp_span_make(block, 10));
     run_until(&f.test, f.pending != NULL);
@@ -116,8 +116,8 @@ static void a_paused_body_is_not_read_until_it_is_resumed(void **state)
     assert_int_equal(f.body.size, 0);
     arcp__web_exchange_pause(f.pending, false);
     run_until(&f.test, f.body.size == 10);
-    raw_peer_send(&f.peer, arcp_span_make(block, sizeof(block)));
-    raw_peer_send(&f.peer, arcp_span_make(block, sizeof(block) - 10));
+    raw_peer_send(&f.peer, arcp_span_make(block, sizeof block));
+    raw_peer_send(&f.peer, arcp_span_make(block, sizeof block - 10));
     raw_peer_receive(&f.peer, 131072);
     assert_int_equal(f.body.size, 131072);
     web_fixture_close(&f);

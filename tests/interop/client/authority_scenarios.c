@@ -30,8 +30,8 @@ static bool expiry(world *w)
     time_t soon = now.tv_sec + 1;
     (void)gmtime_r(&soon, &utc);
     size_t size =
-        strftime(constraints, sizeof(constraints), "{\"expires_at\":\"%Y-%m-%dT%H:%M:%S.", &utc);
-    (void)snprintf(constraints + size, sizeof(constraints) - size, "%03ldZ\"}",
+        strftime(constraints, sizeof constraints, "{\"expires_at\":\"%Y-%m-%dT%H:%M:%S.", &utc);
+    (void)snprintf(constraints + size, sizeof constraints - size, "%03ldZ\"}",
                    now.tv_nsec / 1000000);
     arcp_client *client = world_join(w);
     arcp_submit_options options = world_ask("waits");

@@ -12,7 +12,7 @@ static const scenario *scenario_named(const char *name)
 {
     static const scenario *const tables[] = {session_scenarios, job_scenarios, observer_scenarios,
                                              authority_scenarios, loop_scenarios};
-    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]); at++) {
+    for (size_t at = 0; at < sizeof tables / sizeof tables[0]; at++) {
         for (const scenario *row = tables[at]; row->name != NULL; row++) {
             if (strcmp(row->name, name) == 0) {
                 return row;

@@ -139,7 +139,7 @@ static bool is_streamed(world *w, const char *agent)
     static const char whole[] = "one two \xff three";
     const arcp_outcome *outcome = world_outcome(w, world_start(w, world_join(w), agent, "{}"));
     return outcome != NULL &&
-           (arcp_span_equal(outcome->bytes, arcp_span_make(whole, sizeof(whole) - 1)) ||
+           (arcp_span_equal(outcome->bytes, arcp_span_make(whole, sizeof whole - 1)) ||
             world_gap(w, "%llu bytes came: %.*s", (unsigned long long)outcome->streamed_bytes,
                       TEXT(outcome->payload)));
 }

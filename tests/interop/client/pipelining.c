@@ -90,7 +90,7 @@ static bool asks_all(submits *all, arcp_client *client)
     for (size_t n = 0; works && n < SUBMITS; n++) {
         asked *row = &all->rows[n];
         *row = (asked){.all = all, .is_refused = n % 5 == 3, .result = arcp_buf_init()};
-        (void)snprintf(row->input, sizeof(row->input), "\"n%zu\"", n);
+        (void)snprintf(row->input, sizeof row->input, "\"n%zu\"", n);
         arcp_submit_options options = world_ask(row->is_refused ? "nobody" : "mirror");
         options.input = arcp_span_cstr(row->input);
         options.user = row;

@@ -8,12 +8,12 @@
 void world_begin(world *w, const char *url, const char *token, const char *scenario)
 {
     *w = (world){.url = url, .token = token, .scenario = scenario};
-    (void)snprintf(w->folder, sizeof(w->folder), "/tmp/arcp-interop-XXXXXX");
+    (void)snprintf(w->folder, sizeof w->folder, "/tmp/arcp-interop-XXXXXX");
     if (mkdtemp(w->folder) == NULL) {
         perror("mkdtemp");
         exit(2);
     }
-    (void)snprintf(w->gate, sizeof(w->gate), "%s/gate", w->folder);
+    (void)snprintf(w->gate, sizeof w->gate, "%s/gate", w->folder);
 }
 
 void world_end(world *w)
@@ -36,7 +36,7 @@ bool world_gap(world *w, const char *format, ...)
     if (w->why[0] == '\0') {
         va_list arguments;
         va_start(arguments, format);
-        (void)vsnprintf(w->why, sizeof(w->why), format, arguments);
+        (void)vsnprintf(w->why, sizeof w->why, format, arguments);
         va_end(arguments);
     }
     return false;

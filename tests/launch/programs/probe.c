@@ -24,7 +24,7 @@ static void say_signals(void)
 {
     char line[256];
     FILE *status = fopen("/proc/self/status", "r");
-    while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
+    while (status != NULL && fgets(line, sizeof line, status) != NULL) {
         if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0) {
             (void)fputs(line, stdout);
         }
@@ -61,7 +61,7 @@ static int describe(void)
     say_signals();
     (void)printf("group %s\n", getpgrp() == getpid() ? "own" : "shared");
     (void)printf("death %d\n", death);
-    (void)printf("cwd %s\n", getcwd(cwd, sizeof(cwd)));
+    (void)printf("cwd %s\n", getcwd(cwd, sizeof cwd));
     (void)printf("fsize %llu %llu\n", (unsigned long long)fsize.rlim_cur,
                  (unsigned long long)fsize.rlim_max);
     (void)printf("sigpending %llu\n", (unsigned long long)pending.rlim_cur);
@@ -123,7 +123,7 @@ static int count(void)
     unsigned long long bytes = 0;
     char chunk[65536];
     size_t got;
-    while ((got = fread(chunk, 1, sizeof(chunk), stdin)) > 0) {
+    while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0) {
         bytes += got;
     }
     (void)printf("read %llu\n", bytes);
