@@ -82,24 +82,24 @@ static void run_events(void *state, uint64_t iterations)
     wire_session session;
     daemon_state *d = running(&chatty);
     unsigned jobs = l->sessions * l->jobs;
-    for (unsigned at = 0; at < l->sessions; at++) {
-        wire_open(&wires[at], d->port);
-        wire_hello(&wires[at], "t-alice", &session);
-        polls[at] = (struct pollfd){.fd = wires[at].fd, .events = POLLIN};
+    for (unsigned i = 0; i < l->sessions; i++) {
+        wire_open(&wires[i], d->port);
+        wire_hello(&wires[i], "t-alice", &session);
+        polls[i] = (struct pollfd){.fd = wires[i].fd, .events = POLLIN};
     }
     for (unsigned job = 0; job < jobs; job++) {
         submit(&wires[job % l->sessions], job, iterations / jobs, "result");
     }
     for (unsigned left = jobs; left > 0;) {
         (void)poll(polls, l->sessions, -1);
-        for (unsigned at = 0; at < l->sessions; at++) {
-            if (polls[at].revents != 0 && wire_fill(&wires[at], 0)) {
-                left -= take(&wires[at]);
+        for (unsigned i = 0; i < l->sessions; i++) {
+            if (polls[i].revents != 0 && wire_fill(&wires[i], 0)) {
+                left -= take(&wires[i]);
             }
         }
     }
-    for (unsigned at = 0; at < l->sessions; at++) {
-        wire_close(&wires[at]);
+    for (unsigned i = 0; i < l->sessions; i++) {
+        wire_close(&wires[i]);
     }
 }
 
@@ -123,7 +123,7 @@ static void bare_socket(void *state, uint64_t iterations)
 static void bare_gap(void *state, uint64_t iterations)
 {
     (void)state;
-    for (uint64_t at = 0; at < iterations; at++) {
+    for (uint64_t i = 0; i < iterations; i++) {
         bench_socket_bytes((uint64_t)GAP_EVENTS * FRAME_BYTES);
     }
 }
@@ -177,7 +177,7 @@ static void resume_from(uint64_t seq)
 static void run_replay(void *state, uint64_t iterations)
 {
     (void)state;
-    for (uint64_t at = 0; at < iterations; at++) {
+    for (uint64_t i = 0; i < iterations; i++) {
         resume_from(0);
     }
 }
@@ -185,7 +185,7 @@ static void run_replay(void *state, uint64_t iterations)
 static void run_gap(void *state, uint64_t iterations)
 {
     (void)state;
-    for (uint64_t at = 0; at < iterations; at++) {
+    for (uint64_t i = 0; i < iterations; i++) {
         resume_from(stored_tip() - GAP_EVENTS);
     }
 }
@@ -244,10 +244,10 @@ static void measure_start(unsigned count)
 {
     int64_t ready_ns[START_COUNT];
     daemon_state *d = with_store();
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         daemon_kill(d);
         daemon_start(d);
-        ready_ns[at] = d->ready_ns;
+        ready_ns[i] = d->ready_ns;
     }
     qsort(ready_ns, count, sizeof ready_ns[0], compare);
     figure("start to ready, store of 200 000 events, best", milliseconds(ready_ns[0]), "ms");
@@ -297,15 +297,15 @@ static void measure_answers(bool under_load, unsigned count)
     sleep_ms(under_load ? 500 : 0);
     wire_open(&w, d->port);
     wire_hello(&w, "t-alice", &session);
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         int64_t began_ns = bench_now_ns();
         wire_send(&w,
                   "{\"arcp\":\"1.1\",\"id\":\"u%u\",\"type\":\"job.unsubscribe\",\"payload\":{"
                   "\"job_id\":\"none\"}}",
-                  at);
+                  i);
         while (wire_seq(wire_await(&w)) == 0) {
         }
-        taken_ns[at] = bench_now_ns() - began_ns;
+        taken_ns[i] = bench_now_ns() - began_ns;
     }
     wire_close(&w);
     if (under_load) {
@@ -345,14 +345,14 @@ static void answer_ping(wire *w)
 static void stay(wire *wires, unsigned count, int64_t until_ns)
 {
     static struct pollfd polls[IDLE_SESSIONS];
-    for (unsigned at = 0; at < count; at++) {
-        polls[at] = (struct pollfd){.fd = wires[at].fd, .events = POLLIN};
+    for (unsigned i = 0; i < count; i++) {
+        polls[i] = (struct pollfd){.fd = wires[i].fd, .events = POLLIN};
     }
     while (bench_now_ns() < until_ns) {
         if (poll(polls, count, 100) > 0) {
-            for (unsigned at = 0; at < count; at++) {
-                if (polls[at].revents != 0) {
-                    answer_ping(&wires[at]);
+            for (unsigned i = 0; i < count; i++) {
+                if (polls[i].revents != 0) {
+                    answer_ping(&wires[i]);
                 }
             }
         }
@@ -371,10 +371,10 @@ static void measure_idle(unsigned sessions, int64_t watch_ms)
     sleep_ms(200);
     uint64_t before = daemon_resident_bytes(&d);
     figure("resident memory, idle", megabytes(before), "MB");
-    for (unsigned at = 0; at < sessions; at++) {
-        wire_open(&wires[at], d.port);
-        wire_hello(&wires[at], "t-alice", &session);
-        drop_buffer(&wires[at]);
+    for (unsigned i = 0; i < sessions; i++) {
+        wire_open(&wires[i], d.port);
+        wire_hello(&wires[i], "t-alice", &session);
+        drop_buffer(&wires[i]);
     }
     sleep_ms(500);
     uint64_t after = daemon_resident_bytes(&d);
@@ -384,16 +384,16 @@ static void measure_idle(unsigned sessions, int64_t watch_ms)
     uint64_t cpu_ns = daemon_cpu_ns(&d);
     int64_t began_ns = bench_now_ns();
     stay(wires, sessions, began_ns + watch_ms * 1000000);
-    for (unsigned at = 0; at < sessions; at++) {
-        if (wires[at].ended) {
-            daemon_fail("session %u was closed", at);
+    for (unsigned i = 0; i < sessions; i++) {
+        if (wires[i].ended) {
+            daemon_fail("session %u was closed", i);
         }
     }
     (void)snprintf(name, sizeof name, "CPU of %u idle sessions, heartbeats every 30 s", sessions);
     figure(name, 100.0 * (double)(daemon_cpu_ns(&d) - cpu_ns) / (double)(bench_now_ns() - began_ns),
            "% of a core");
-    for (unsigned at = 0; at < sessions; at++) {
-        wire_close(&wires[at]);
+    for (unsigned i = 0; i < sessions; i++) {
+        wire_close(&wires[i]);
     }
     daemon_end(&d);
 }
@@ -437,16 +437,16 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
         events, EVENT_BYTES, d.directory);
     arcp_span id = wire_text(wire_await_type(&owner, "job.accepted"), "job_id");
     (void)snprintf(job, sizeof job, "%.*s", (int)id.size, id.data);
-    for (unsigned at = 0; at < subscribers; at++) {
-        wire_open(&wires[at], d.port);
-        wire_hello(&wires[at], "t-alice", &session);
+    for (unsigned i = 0; i < subscribers; i++) {
+        wire_open(&wires[i], d.port);
+        wire_hello(&wires[i], "t-alice", &session);
         wire_send(
-            &wires[at],
+            &wires[i],
             "{\"arcp\":\"1.1\",\"id\":\"w\",\"type\":\"job.subscribe\",\"payload\":{\"job_id\":"
             "\"%s\",\"history\":true}}",
             job);
-        (void)wire_await_type(&wires[at], "job.subscribed");
-        polls[at] = (struct pollfd){.fd = wires[at].fd, .events = POLLIN};
+        (void)wire_await_type(&wires[i], "job.subscribed");
+        polls[i] = (struct pollfd){.fd = wires[i].fd, .events = POLLIN};
     }
     uint64_t before = daemon_resident_bytes(&d);
     uint64_t peak = before;
@@ -455,9 +455,9 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
     say_go(&d);
     for (unsigned left = subscribers; left > 0;) {
         (void)poll(polls, subscribers, 1000);
-        for (unsigned at = 0; at < subscribers; at++) {
-            if (polls[at].revents != 0 && wire_fill(&wires[at], 0)) {
-                left -= take(&wires[at]);
+        for (unsigned i = 0; i < subscribers; i++) {
+            if (polls[i].revents != 0 && wire_fill(&wires[i], 0)) {
+                left -= take(&wires[i]);
             }
         }
         uint64_t now = daemon_resident_bytes(&d);
@@ -472,8 +472,8 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
            "ns");
     figure("  memory before", megabytes(before), "MB");
     figure("  memory at most", megabytes(peak), "MB");
-    for (unsigned at = 0; at < subscribers; at++) {
-        wire_close(&wires[at]);
+    for (unsigned i = 0; i < subscribers; i++) {
+        wire_close(&wires[i]);
     }
     wire_close(&owner);
     (void)daemon_stop(&d);
@@ -535,9 +535,9 @@ int main(int argc, char **argv)
         measure_subscribers(quick ? 20 : SUBSCRIBERS, quick ? 200 : 2000);
     }
     daemon_state *const all[] = {&chatty, &stored};
-    for (size_t at = 0; at < sizeof all / sizeof all[0]; at++) {
-        if (all[at]->directory[0] != '\0') {
-            daemon_end(all[at]);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i]->directory[0] != '\0') {
+            daemon_end(all[i]);
         }
     }
     return status;

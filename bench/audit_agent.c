@@ -19,11 +19,11 @@ int main(void)
     unsigned long left = events == NULL ? 0 : strtoul(events + strlen("\"events\":"), NULL, 10);
     while (left > 0) {
         unsigned long now = left < AT_ONCE ? left : AT_ONCE;
-        for (unsigned long at = 0; at < now; at++) {
+        for (unsigned long i = 0; i < now; i++) {
             (void)fputs(question, stdout);
         }
         (void)fflush(stdout);
-        for (unsigned long at = 0; at < now; at++) {
+        for (unsigned long i = 0; i < now; i++) {
             if (fgets(line, sizeof line, stdin) == NULL) {
                 return 1;
             }

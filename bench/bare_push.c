@@ -107,19 +107,19 @@ static void prepare(void)
     padding[MESSAGE_BYTES] = '\0';
     ends = calloc(event_count + 1, sizeof *ends);
     must(ends != NULL, "out of memory");
-    for (uint64_t at = 0; at < event_count; at++) {
+    for (uint64_t i = 0; i < event_count; i++) {
         char number[24];
         char text[512];
-        int size = snprintf(number, sizeof number, "%" PRIu64 " ", at);
+        int size = snprintf(number, sizeof number, "%" PRIu64 " ", i);
         (void)snprintf(
             text, sizeof text,
             HEAD("job.event") "," JOB_ID ",\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\","
                               "\"event_seq\":%" PRIu64 ",\"payload\":{\"kind\":\"log\",\"ts\":"
                               "\"2026-01-01T00:00:00.000Z\",\"body\":{\"level\":"
                               "\"info\",\"message\":\"%s%s\"}}}",
-            "msg_01JZ0000000000000000000000", at + 1, number, padding + size);
+            "msg_01JZ0000000000000000000000", i + 1, number, padding + size);
         encode(&prepared, text);
-        ends[at + 1] = prepared.size;
+        ends[i + 1] = prepared.size;
     }
 }
 

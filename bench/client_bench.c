@@ -80,7 +80,7 @@ static void begin(bed *b)
 static void receive_events(void *state, uint64_t iterations)
 {
     bed *b = state;
-    for (uint64_t at = 0; at < iterations; at++) {
+    for (uint64_t i = 0; i < iterations; i++) {
         int size = snprintf(
             b->frame, sizeof b->frame,
             "{\"arcp\":\"1.1\",\"id\":\"msg_01M7YFYK262ZJYKHC5DAMTBF75\",\"type\":\"job.event\","

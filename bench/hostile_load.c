@@ -244,15 +244,15 @@ static void measure(const hostile_attack *attack, result *r)
     uint64_t cpu_ns = daemon_cpu_ns(&arcpd);
     deadline_ns = began_ns + (int64_t)(options.seconds * 1e9);
     pid_t attacker = start_attack(attack);
-    for (unsigned at = 0; at < PROBES; at++) {
-        pids[at] = probe(once[at], r->of[at]);
+    for (unsigned i = 0; i < PROBES; i++) {
+        pids[i] = probe(once[i], r->of[i]);
     }
     watch_memory(r);
     r->cpu_sec += (double)(daemon_cpu_ns(&arcpd) - cpu_ns) / 1e9;
     r->sec += (double)(daemon_now_ns() - began_ns) / 1e9;
-    for (unsigned at = 0; at < PROBES; at++) {
+    for (unsigned i = 0; i < PROBES; i++) {
         int status = 0;
-        r->is_lost = waitpid(pids[at], &status, 0) != pids[at] || status != 0 || r->is_lost;
+        r->is_lost = waitpid(pids[i], &status, 0) != pids[i] || status != 0 || r->is_lost;
     }
     if (attacker != 0) {
         end_process(attacker, true);
@@ -290,11 +290,11 @@ static bool is_job_late(const result *r, double of)
 
 static void print_row(const hostile_attack *attack, const result *r)
 {
-    for (unsigned at = 0; at < PROBES; at++) {
-        if (r->of[at]->count == 0) {
+    for (unsigned i = 0; i < PROBES; i++) {
+        if (r->of[i]->count == 0) {
             daemon_fail("%s: nothing was measured", attack->name);
         }
-        qsort(r->of[at]->ms, r->of[at]->count, sizeof(double), compare);
+        qsort(r->of[i]->ms, r->of[i]->count, sizeof(double), compare);
     }
     const samples *pings = r->of[PING];
     const samples *echoes = r->of[ECHO];
@@ -335,9 +335,9 @@ static bool is_wanted(unsigned at)
 
 static bool read_options(int argc, char **argv)
 {
-    for (int at = 1; at < argc; at++) {
-        const char *value = at + 1 < argc ? argv[at + 1] : NULL;
-        if (strcmp(argv[at], "--quick") == 0) {
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--quick") == 0) {
             options.is_quick = true;
             options.seconds = 0.3;
             options.rounds = 1;
@@ -346,16 +346,16 @@ static bool read_options(int argc, char **argv)
         if (value == NULL) {
             return false;
         }
-        if (strcmp(argv[at], "--seconds") == 0) {
+        if (strcmp(argv[i], "--seconds") == 0) {
             options.seconds = strtod(value, NULL);
-        } else if (strcmp(argv[at], "--rounds") == 0) {
+        } else if (strcmp(argv[i], "--rounds") == 0) {
             options.rounds = (unsigned)strtoul(value, NULL, 10);
-        } else if (strcmp(argv[at], "--filter") == 0) {
+        } else if (strcmp(argv[i], "--filter") == 0) {
             options.filter = value;
         } else {
             return false;
         }
-        at++;
+        i++;
     }
     return options.seconds > 0 && options.seconds <= 600 && options.rounds > 0;
 }
@@ -372,20 +372,20 @@ int main(int argc, char **argv)
     if (all == MAP_FAILED || hostile_attack_count > ATTACKS_MAX) {
         daemon_fail("no memory for what is measured");
     }
-    for (unsigned at = 0; at < ATTACKS_MAX * PROBES; at++) {
-        results[at / PROBES].of[at % PROBES] = &all[at];
+    for (unsigned i = 0; i < ATTACKS_MAX * PROBES; i++) {
+        results[i / PROBES].of[i % PROBES] = &all[i];
     }
     for (unsigned round = 0; round < options.rounds; round++) {
-        for (unsigned at = 0; at < hostile_attack_count; at++) {
-            if (is_wanted(at)) {
-                measure(&hostile_attacks[at], &results[at]);
+        for (unsigned i = 0; i < hostile_attack_count; i++) {
+            if (is_wanted(i)) {
+                measure(&hostile_attacks[i], &results[i]);
             }
         }
     }
     print_head();
-    for (unsigned at = 0; at < hostile_attack_count; at++) {
-        if (is_wanted(at)) {
-            print_row(&hostile_attacks[at], &results[at]);
+    for (unsigned i = 0; i < hostile_attack_count; i++) {
+        if (is_wanted(i)) {
+            print_row(&hostile_attacks[i], &results[i]);
         }
     }
     return 0;

@@ -64,11 +64,11 @@ static void add_agents(served_runtime *served)
     } rows[] = {{"native", native_command, 0},
                 {"python", python_command, 0},
                 {"warm-python", python_command, PROCESSES}};
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_process_agent process = arcp_process_agent_init();
-        process.name = rows[at].name;
-        process.command = rows[at].command;
-        process.warm = served == &memory_runtime && has_python() ? rows[at].warm : 0;
+        process.name = rows[i].name;
+        process.command = rows[i].command;
+        process.warm = served == &memory_runtime && has_python() ? rows[i].warm : 0;
         must(arcp_runtime_register_process(served->runtime, &process, &error), &error);
     }
 }
@@ -136,18 +136,18 @@ static void commit(commit_bench *bench, uint64_t first_job, uint64_t position)
     arcp_error error = {0};
     memset(record, 'r', sizeof record);
     memset(row, 'w', sizeof row);
-    for (size_t at = 0; at < IN_FLIGHT; at++) {
-        unsigned long long job = first_job + at;
-        (void)snprintf(streams[at], sizeof streams[at], "j:job_%026llu", job);
-        (void)snprintf(keys[at], sizeof keys[at], "job_%026llu", job);
-        ops[2 * at] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
-                                      .position = position,
-                                      .key = arcp_span_cstr(streams[at]),
-                                      .value = arcp_span_make(record, sizeof record)};
-        ops[2 * at + 1] = (arcp_store_op){.kind = ARCP_STORE_PUT,
-                                          .table = ARCP_STORE_JOBS,
-                                          .key = arcp_span_cstr(keys[at]),
-                                          .value = arcp_span_make(row, sizeof row)};
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        unsigned long long job = first_job + i;
+        (void)snprintf(streams[i], sizeof streams[i], "j:job_%026llu", job);
+        (void)snprintf(keys[i], sizeof keys[i], "job_%026llu", job);
+        ops[2 * i] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                     .position = position,
+                                     .key = arcp_span_cstr(streams[i]),
+                                     .value = arcp_span_make(record, sizeof record)};
+        ops[2 * i + 1] = (arcp_store_op){.kind = ARCP_STORE_PUT,
+                                         .table = ARCP_STORE_JOBS,
+                                         .key = arcp_span_cstr(keys[i]),
+                                         .value = arcp_span_make(row, sizeof row)};
     }
     arcp_store_batch batch = {
         .id = ++bench->next_batch, .ops = ops, .count = sizeof ops / sizeof ops[0]};
@@ -258,7 +258,7 @@ static void pipe_echo(void *state, uint64_t iterations)
     }
     int ends[2] = {there[0], back[1]};
     (void)pthread_create(&thread, NULL, echo, ends);
-    for (uint64_t at = 0; at < iterations; at++) {
+    for (uint64_t i = 0; i < iterations; i++) {
         bench_write_all(there[1], bytes, sizeof bytes);
         ssize_t got = read(back[0], bytes, sizeof bytes);
         assert(got > 0);

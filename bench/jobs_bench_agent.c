@@ -17,7 +17,7 @@ int main(void)
     }
     const char *input = strstr(line, "\"input\":");
     unsigned long long questions = input == NULL ? 0 : strtoull(input + 8, NULL, 10);
-    for (unsigned long long at = 0; at < questions; at++) {
+    for (unsigned long long i = 0; i < questions; i++) {
         if (write(STDOUT_FILENO, question, sizeof question - 1) != sizeof question - 1 ||
             fgets(line, sizeof line, stdin) == NULL || strstr(line, "\"re\"") == NULL) {
             return 2;

@@ -66,18 +66,18 @@ static size_t plain_utf8(const unsigned char *bytes, size_t size)
     unsigned more = 0;
     unsigned char low = 0x80;
     unsigned char high = 0xbf;
-    for (size_t at = 0; at < size; at++) {
-        unsigned char byte = bytes[at];
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = bytes[i];
         if (more > 0) {
             if (byte < low || byte > high) {
-                return at;
+                return i;
             }
             low = 0x80;
             high = 0xbf;
             more--;
         } else if (byte >= 0x80) {
             if (byte < 0xc2 || byte > 0xf4) {
-                return at;
+                return i;
             }
             more = byte < 0xe0 ? 1 : (byte < 0xf0 ? 2 : 3);
             low = byte == 0xe0 ? 0xa0 : (byte == 0xf0 ? 0x90 : 0x80);

@@ -28,10 +28,10 @@ static void bench(arcp_agent_call *call, void *user)
     (void)arcp_json_u64(
         start, arcp_json_member(start, arcp_agent_input(call), ARCP_SPAN_LITERAL("events")),
         &events);
-    for (uint64_t at = 0; at < events; at++) {
+    for (uint64_t i = 0; i < events; i++) {
         char message[MESSAGE_BYTES + 1];
         char body[MESSAGE_BYTES + 64];
-        int size = snprintf(message, sizeof message, "%" PRIu64 " ", at);
+        int size = snprintf(message, sizeof message, "%" PRIu64 " ", i);
         memset(message + size, '.', MESSAGE_BYTES - (size_t)size);
         message[MESSAGE_BYTES] = '\0';
         size = snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%s\"}", message);

@@ -160,8 +160,8 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
     q.authority = authority;
     name_of(json, row, name);
     measure(name, &q, ask_gate, q.target_count);
-    for (size_t at = 0; at < TARGETS_MAX; at++) {
-        arcp_buf_fini(&rooms[at]);
+    for (size_t i = 0; i < TARGETS_MAX; i++) {
+        arcp_buf_fini(&rooms[i]);
     }
     arcp_authority_unref(authority);
     arcp_lease_unref(lease);

@@ -28,7 +28,7 @@ static void chatty(arcp_agent_call *call, void *user)
     (void)snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%.*s\"}", 20,
                    "a line of twenty chr");
     arcp_span span = arcp_span_cstr(body);
-    for (uint64_t at = 0; at < h->events; at++) {
+    for (uint64_t i = 0; i < h->events; i++) {
         if (arcp_agent_event(call, "log", span, NULL) != ARCP_OK) {
             return;
         }

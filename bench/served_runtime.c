@@ -108,8 +108,8 @@ void served_store_remove(const char *directory, const char *name)
 {
     static const char *const ends[] = {"", "-wal", "-shm", ".lock", "-lock"};
     char path[256];
-    for (size_t at = 0; at < sizeof ends / sizeof ends[0]; at++) {
-        (void)snprintf(path, sizeof path, "%s/%s%s", directory, name, ends[at]);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s%s", directory, name, ends[i]);
         (void)unlink(path);
     }
 }

@@ -134,8 +134,8 @@ static void open_store(bench_store *bench)
     sem_init(&bench->woken, 0, 0);
     arcp_store_callbacks callbacks = {on_done, on_read, on_scan, on_wake, bench};
     bench->store->ops->set_callbacks(bench->store, &callbacks);
-    for (size_t at = 0; at < STREAMS_MAX; at++) {
-        snprintf(bench->keys[at], sizeof bench->keys[at], "sess_01J%018zu", at);
+    for (size_t i = 0; i < STREAMS_MAX; i++) {
+        snprintf(bench->keys[i], sizeof bench->keys[i], "sess_01J%018zu", i);
     }
     size_t count = IN_FLIGHT_MAX / bench->per_batch;
     bench->slots = calloc(count, sizeof *bench->slots);
@@ -143,10 +143,10 @@ static void open_store(bench_store *bench)
     if (bench->slots == NULL || bench->ops == NULL) {
         die("out of memory");
     }
-    for (size_t at = 0; at < count; at++) {
-        bench->slots[at].ops = bench->ops + at * bench->per_batch;
-        bench->slots[at].next_free = bench->free_slots;
-        bench->free_slots = &bench->slots[at];
+    for (size_t i = 0; i < count; i++) {
+        bench->slots[i].ops = bench->ops + i * bench->per_batch;
+        bench->slots[i].next_free = bench->free_slots;
+        bench->free_slots = &bench->slots[i];
     }
 }
 
@@ -166,13 +166,13 @@ static void submit(bench_store *bench, size_t count, int64_t now_ns)
 {
     batch_slot *slot = bench->free_slots;
     bench->free_slots = slot->next_free;
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         size_t stream = bench->turn;
         bench->turn = bench->turn + 1 == bench->streams ? 0 : bench->turn + 1;
-        slot->ops[at] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
-                                        .position = bench->next[stream]++,
-                                        .key = arcp_span_cstr(bench->keys[stream]),
-                                        .value = arcp_span_make(record, RECORD_BYTES)};
+        slot->ops[i] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                       .position = bench->next[stream]++,
+                                       .key = arcp_span_cstr(bench->keys[stream]),
+                                       .value = arcp_span_make(record, RECORD_BYTES)};
     }
     slot->submitted_ns = now_ns;
     arcp_error err = {0};
@@ -326,9 +326,9 @@ static void measure_single(size_t per_batch, size_t streams, uint64_t count, boo
              streams == 1 ? "" : "s");
     open_measured(&bench, count);
     int64_t began_ns = bench_now_ns();
-    for (uint64_t at = 0; at < count; at++) {
+    for (uint64_t i = 0; i < count; i++) {
         submit(&bench, per_batch, bench_now_ns());
-        wait_for(&bench, at + 1);
+        wait_for(&bench, i + 1);
     }
     double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
     print_latency(name, &bench, count, seconds, count * per_batch, json);
@@ -347,8 +347,8 @@ static void measure_paced(size_t streams, double seconds, bool json)
              streams == 1 ? "" : "s");
     open_measured(&bench, count);
     int64_t began_ns = bench_now_ns();
-    for (uint64_t at = 0; at < count; at++) {
-        int64_t due_ns = began_ns + (int64_t)at * PACED_TICK_NS;
+    for (uint64_t i = 0; i < count; i++) {
+        int64_t due_ns = began_ns + (int64_t)i * PACED_TICK_NS;
         struct timespec due = {due_ns / 1000000000, due_ns % 1000000000};
         while (bench_now_ns() < due_ns || bench.free_slots == NULL) {
             if (!bench.store->ops->poll(bench.store)) {
@@ -372,8 +372,8 @@ static void measure_latencies(bool json, bool quick)
 {
     static const size_t sizes[] = {1, 16, 256, 1024};
     for (size_t streams = 1; streams <= STREAMS_MAX; streams *= 100) {
-        for (size_t at = 0; at < sizeof sizes / sizeof sizes[0]; at++) {
-            measure_single(sizes[at], streams, quick ? 20 : 2000, json);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            measure_single(sizes[i], streams, quick ? 20 : 2000, json);
         }
     }
     measure_paced(1, quick ? 0.05 : 3, json);
@@ -456,13 +456,13 @@ static const char *find_flag(char **argv, const char *flag)
 
 static void clean_up(void)
 {
-    for (size_t at = 0; at < sizeof stores / sizeof stores[0]; at++) {
-        close_store(&stores[at]);
+    for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++) {
+        close_store(&stores[i]);
     }
-    for (size_t at = 0; at < sizeof files / sizeof files[0]; at++) {
-        if (files[at].fd >= 0) {
-            close(files[at].fd);
-            free(files[at].bytes);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (files[i].fd >= 0) {
+            close(files[i].fd);
+            free(files[i].bytes);
         }
     }
     (void)nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -17,9 +17,9 @@
 static int digits(const char *text, size_t from, size_t count)
 {
     int value = 0;
-    for (size_t at = from; at < from + count; at++) {
-        require(text[at] >= '0' && text[at] <= '9');
-        value = value * 10 + (text[at] - '0');
+    for (size_t i = from; i < from + count; i++) {
+        require(text[i] >= '0' && text[i] <= '9');
+        value = value * 10 + (text[i] - '0');
     }
     return value;
 }
@@ -146,8 +146,8 @@ static void check_utf8(arcp_span text)
 static void check_ulid(arcp_span text)
 {
     bool valid = text.size == ARCP__ULID_SIZE && text.data[0] >= '0' && text.data[0] <= '7';
-    for (size_t at = 0; at < text.size; at++) {
-        char byte = text.data[at];
+    for (size_t i = 0; i < text.size; i++) {
+        char byte = text.data[i];
         bool letter = (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
         bool digit = byte >= '0' && byte <= '9';
         valid = valid && (digit || (letter && strchr("ILOUilou", byte) == NULL));
@@ -162,8 +162,8 @@ static void check_error(arcp_span text)
     (void)arcp_error_set(&err, ARCP_E_IO, "%.*s", size, text.data);
     arcp_span message = arcp_span_cstr(err.message);
     require(message.size < ARCP_ERROR_MESSAGE_MAX && arcp__utf8_is_valid(message));
-    for (size_t at = 0; at < message.size; at++) {
-        require((unsigned char)message.data[at] >= 0x20 && message.data[at] != 0x7f);
+    for (size_t i = 0; i < message.size; i++) {
+        require((unsigned char)message.data[i] >= 0x20 && message.data[i] != 0x7f);
     }
 }
 

@@ -40,9 +40,9 @@ static void seeded(void *user, void *out, size_t size)
 {
     world *w = user;
     uint8_t *bytes = out;
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         w->random = w->random * 6364136223846793005u + 1442695040888963407u;
-        bytes[at] = (uint8_t)(w->random >> 56);
+        bytes[i] = (uint8_t)(w->random >> 56);
     }
 }
 
@@ -116,12 +116,12 @@ static void drain(world *w)
 static void on_frame(world *w, const char *line, size_t size)
 {
     arcp_buf frame = arcp_buf_init();
-    for (size_t at = 0; at < size; at++) {
-        if (line[at] == '$' && at + 1 < size && line[at + 1] >= '0' && line[at + 1] <= '9') {
-            arcp_buf_append(&frame, arcp_span_make(w->ids[line[at + 1] - '0'], MSG_ID_SIZE));
-            at++;
+    for (size_t i = 0; i < size; i++) {
+        if (line[i] == '$' && i + 1 < size && line[i + 1] >= '0' && line[i + 1] <= '9') {
+            arcp_buf_append(&frame, arcp_span_make(w->ids[line[i + 1] - '0'], MSG_ID_SIZE));
+            i++;
         } else {
-            arcp_buf_append_byte(&frame, line[at]);
+            arcp_buf_append_byte(&frame, line[i]);
         }
     }
     arcp__client_session_receive(w->session, w->now, arcp_buf_span(&frame));

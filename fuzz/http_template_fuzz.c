@@ -57,8 +57,8 @@ static size_t count_nodes(arcp_span text, bool *is_json)
 static void check_header(arcp_span out, const char *text)
 {
     /* The operator's own text may have line ends; inserted text must not. */
-    for (size_t at = 0; at < out.size && strpbrk(text, "\r\n") == NULL; at++) {
-        require(out.data[at] != '\r' && out.data[at] != '\n');
+    for (size_t i = 0; i < out.size && strpbrk(text, "\r\n") == NULL; i++) {
+        require(out.data[i] != '\r' && out.data[i] != '\n');
     }
 }
 
@@ -129,14 +129,14 @@ static void try_url(arcp_span text, const arcp_provision_request *request)
     require(arcp__template_init(&made, "{principal}", ARCP__TEMPLATE_URL, NULL) == ARCP_OK);
     if (arcp__template_expand(&made, request, &names_key, &out)) {
         size_t from = 0;
-        for (size_t at = 0; at < text.size; at++) {
+        for (size_t i = 0; i < text.size; i++) {
             unsigned char byte = (unsigned char)out.data[from];
             if (byte == '%') {
                 char hex[3] = {out.data[from + 1], out.data[from + 2], '\0'};
-                require(strtoul(hex, NULL, 16) == (unsigned char)text.data[at]);
+                require(strtoul(hex, NULL, 16) == (unsigned char)text.data[i]);
                 from += 3;
             } else {
-                require(byte == (unsigned char)text.data[at] &&
+                require(byte == (unsigned char)text.data[i] &&
                         strchr(" /?#&=%:@\r\n", byte) == NULL);
                 from++;
             }

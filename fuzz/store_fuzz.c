@@ -66,10 +66,10 @@ static void on_read(void *user, uint64_t id, arcp_status status, uint64_t first,
     require(status == ARCP_OK);
     require(first <= truth->trim[stream] || count == 0);
     require(count == READ_MAX || first + count == truth->next[stream]);
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         char text[48];
-        make_record(stream, truth->drops[stream], first + at, text);
-        require(arcp_span_equal_cstr(records[at], text));
+        make_record(stream, truth->drops[stream], first + i, text);
+        require(arcp_span_equal_cstr(records[i], text));
     }
     self->is_answered = true;
 }
@@ -80,11 +80,11 @@ static void on_scan(void *user, uint64_t id, arcp_status status, const arcp_stor
     run *self = user;
     size_t seen = 0;
     require(status == ARCP_OK && last);
-    for (size_t at = 0; at < ROWS; at++) {
-        if (self->truth.rows[at] != 0) {
+    for (size_t i = 0; i < ROWS; i++) {
+        if (self->truth.rows[i] != 0) {
             char text[48];
-            snprintf(text, sizeof text, "%u", self->truth.rows[at]);
-            require(seen < count && arcp_span_equal_cstr(rows[seen].key, row_names[at]));
+            snprintf(text, sizeof text, "%u", self->truth.rows[i]);
+            require(seen < count && arcp_span_equal_cstr(rows[seen].key, row_names[i]));
             require(arcp_span_equal_cstr(rows[seen].value, text));
             seen++;
         }
@@ -104,10 +104,10 @@ static void deliver(run *self)
 static void check_all(run *self)
 {
     arcp_error err = {0};
-    for (size_t at = 0; at < STREAMS; at++) {
-        self->stream = at;
-        require(self->store->ops->read(self->store, at, arcp_span_cstr(stream_names[at]), 0,
-                                       READ_MAX, SIZE_MAX, &err) == ARCP_OK);
+    for (size_t i = 0; i < STREAMS; i++) {
+        self->stream = i;
+        require(self->store->ops->read(self->store, i, arcp_span_cstr(stream_names[i]), 0, READ_MAX,
+                                       SIZE_MAX, &err) == ARCP_OK);
         deliver(self);
     }
     require(self->store->ops->scan(self->store, 0, ARCP_STORE_JOBS, arcp_span_make(NULL, 0),
@@ -178,9 +178,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .done = on_done, .read = on_read, .scan = on_scan, .user = &self};
     require(arcp_store_open_memory(&self.store, &err) == ARCP_OK);
     self.store->ops->set_callbacks(self.store, &callbacks);
-    for (size_t at = 0; at + 1 < size; at += 2) {
-        unsigned what = data[at] % 20;
-        unsigned whom = data[at + 1];
+    for (size_t i = 0; i + 1 < size; i += 2) {
+        unsigned what = data[i] % 20;
+        unsigned whom = data[i + 1];
         if (what >= 18 || self.count == OPS_MAX) {
             end_batch(&self);
             if (what == 19) {

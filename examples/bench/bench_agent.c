@@ -72,9 +72,9 @@ static void say_events(const plan *p)
     }
     memset(padding, '.', p->event_bytes);
     padding[p->event_bytes] = '\0';
-    for (uint64_t at = 0; at < p->events; at++) {
+    for (uint64_t i = 0; i < p->events; i++) {
         char number[24];
-        size_t size = (size_t)snprintf(number, sizeof number, "%" PRIu64 " ", at);
+        size_t size = (size_t)snprintf(number, sizeof number, "%" PRIu64 " ", i);
         size_t skip = size < p->event_bytes ? size : (size_t)p->event_bytes;
         (void)printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
                      "\"info\",\"message\":\"%s%s\"}}}\n",
@@ -98,8 +98,8 @@ static void say_chunk(const plan *p, uint64_t from, char *room)
     uint64_t size = p->result_bytes - from;
     size = size < p->chunk_bytes ? size : p->chunk_bytes;
     uint64_t first = from - from % RECORD_BYTES;
-    for (uint64_t at = first; at < from + size; at += RECORD_BYTES) {
-        write_record(at, room + (at - first));
+    for (uint64_t offset = first; offset < from + size; offset += RECORD_BYTES) {
+        write_record(offset, room + (offset - first));
     }
     (void)fputs("{\"type\":\"result.chunk\",\"payload\":{\"encoding\":\"utf8\",\"data\":\"",
                 stdout);
@@ -113,8 +113,8 @@ static void say_stream(const plan *p)
     if (room == NULL) {
         exit(1);
     }
-    for (uint64_t at = 0; at < p->result_bytes; at += p->chunk_bytes) {
-        say_chunk(p, at, room);
+    for (uint64_t offset = 0; offset < p->result_bytes; offset += p->chunk_bytes) {
+        say_chunk(p, offset, room);
     }
     free(room);
 }

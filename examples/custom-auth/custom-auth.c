@@ -23,8 +23,8 @@ static void ask(arcp_token_verifier *verifier, arcp_token_question *question)
     answer.why = "not a token of this house";
     if (token.size > size) {
         unsigned difference = 0;
-        for (size_t at = 0; at < size; at++) {
-            difference |= (unsigned)(token.data[token.size - size + at] ^ word[at]);
+        for (size_t i = 0; i < size; i++) {
+            difference |= (unsigned)(token.data[token.size - size + i] ^ word[i]);
         }
         if (difference == 0) {
             answer.status = ARCP_OK;

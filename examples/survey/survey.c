@@ -97,9 +97,9 @@ static kind *kind_of(survey *s, const char *path)
     const char *name = strrchr(path, '/');
     const char *dot = strrchr(name == NULL ? path : name, '.');
     const char *suffix = dot == NULL || strlen(dot) >= sizeof s->kinds[0].suffix ? "(none)" : dot;
-    for (size_t at = 0; at < s->kind_count; at++) {
-        if (strcmp(s->kinds[at].suffix, suffix) == 0) {
-            return &s->kinds[at];
+    for (size_t i = 0; i < s->kind_count; i++) {
+        if (strcmp(s->kinds[i].suffix, suffix) == 0) {
+            return &s->kinds[i];
         }
     }
     if (s->kind_count == KINDS_MAX) {
@@ -126,8 +126,8 @@ static void read_file(survey *s, const char *path)
     for (size_t size = fread(block, 1, sizeof block, file); size > 0;
          size = fread(block, 1, sizeof block, file)) {
         bytes += size;
-        for (size_t at = 0; at < size; at++) {
-            into->lines += block[at] == '\n';
+        for (size_t i = 0; i < size; i++) {
+            into->lines += block[i] == '\n';
         }
     }
     (void)fclose(file);
@@ -180,8 +180,8 @@ static void write_report(survey *s)
 {
     arcp_buf text = arcp_buf_init();
     qsort(s->kinds, s->kind_count, sizeof s->kinds[0], by_lines);
-    for (size_t at = 0; at < s->kind_count; at++) {
-        s->lines += s->kinds[at].lines;
+    for (size_t i = 0; i < s->kind_count; i++) {
+        s->lines += s->kinds[i].lines;
     }
     arcp_buf_append_format(&text,
                            "# Survey of %s\n\n%lu files, %lu lines, %lu bytes. "
@@ -191,9 +191,9 @@ static void write_report(survey *s)
                            s->largest[0] == '\0' ? "none" : s->largest, s->largest_bytes,
                            s->refused, s->unread);
     arcp_buf_append_cstr(&text, "| kind | files | lines | bytes |\n|---|---:|---:|---:|\n");
-    for (size_t at = 0; at < s->kind_count; at++) {
-        const kind *row = &s->kinds[at];
-        if (at % CHUNK_LINES == CHUNK_LINES - 1) {
+    for (size_t i = 0; i < s->kind_count; i++) {
+        const kind *row = &s->kinds[i];
+        if (i % CHUNK_LINES == CHUNK_LINES - 1) {
             arcp_buf_append_byte(&text, '\0');
             say_chunk(text.failed ? "" : text.data, 1);
             arcp_buf_clear(&text);
@@ -236,15 +236,15 @@ int main(void)
         "\"message\":%s}}}",
         quoted(s.directory));
     size_t count = list_files(&s, paths, FILES_MAX);
-    for (size_t at = 0; at < count; at++) {
-        read_file(&s, paths[at]);
-        if (at % 25 == 24 || at + 1 == count) {
+    for (size_t i = 0; i < count; i++) {
+        read_file(&s, paths[i]);
+        if (i % 25 == 24 || i + 1 == count) {
             say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                 "\"name\":\"cost.read\",\"value\":%zu.0e-5,\"unit\":\"USD\"}}}",
-                at % 25 + 1);
+                i % 25 + 1);
             say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"progress\",\"body\":{"
                 "\"current\":%zu,\"total\":%zu,\"units\":\"files\"}}}",
-                at + 1, count);
+                i + 1, count);
         }
     }
     /* An operation that the lease does not cover: the gate denies it. */

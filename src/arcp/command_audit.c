@@ -157,9 +157,9 @@ static int verify(arcp__program *program)
         arcp__audit_check_fini(&v.check);
         return arcp__program_usage(program, &err);
     }
-    for (size_t at = 1; at < arguments->word_count && status == ARCP_OK; at++) {
-        arcp__audit_check_begin(&v.check, arguments->words[at]);
-        status = read_file(arguments->words[at], feed, &v, &err);
+    for (size_t i = 1; i < arguments->word_count && status == ARCP_OK; i++) {
+        arcp__audit_check_begin(&v.check, arguments->words[i]);
+        status = read_file(arguments->words[i], feed, &v, &err);
         if (status == ARCP_OK) {
             arcp__audit_check_end(&v.check);
         }
@@ -203,8 +203,8 @@ static arcp_status read_filters(const arcp__arguments *arguments, search *s, arc
     s->job = arcp__value(arguments, ARCP__OPTION_AUDIT_JOB);
     s->code = arcp__value(arguments, ARCP__OPTION_AUDIT_CODE);
     s->capability = arcp__value(arguments, ARCP__OPTION_AUDIT_CAPABILITY);
-    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_AUDIT_EVENT]; at++) {
-        const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][at];
+    for (size_t i = 0; i < arguments->counts[ARCP__OPTION_AUDIT_EVENT]; i++) {
+        const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][i];
         arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
         if (event == ARCP__AUDIT_EVENT_COUNT) {
             return arcp_error_set(err, ARCP_E_USAGE, "--event: '%s' is not one of %s", word,
@@ -259,14 +259,14 @@ static void format_line(search *s)
     static const char *const columns[] = {"ts", "event", "decision"};
     static const char *const named[] = {"principal",  "job_id", "parent_job_id", "agent", "code",
                                         "capability", "target", "rule",          "reason"};
-    for (size_t at = 0; at < sizeof columns / sizeof columns[0]; at++) {
-        arcp_buf_append_cstr(&s->line, at == 0 ? "" : " ");
-        arcp__append_safe(&s->line, member(s, columns[at]), 40);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        arcp_buf_append_cstr(&s->line, i == 0 ? "" : " ");
+        arcp__append_safe(&s->line, member(s, columns[i]), 40);
     }
-    for (size_t at = 0; at < sizeof named / sizeof named[0]; at++) {
-        arcp_span text = member(s, named[at]);
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        arcp_span text = member(s, named[i]);
         if (text.size != 0) {
-            arcp_buf_append_format(&s->line, " %s=", named[at]);
+            arcp_buf_append_format(&s->line, " %s=", named[i]);
             arcp__append_safe(&s->line, text, 200);
         }
     }
@@ -322,8 +322,8 @@ static int grep(arcp__program *program)
         return arcp__program_usage(program, &err);
     }
     arcp_status status = ARCP_OK;
-    for (size_t at = 1; at < arguments->word_count && status == ARCP_OK; at++) {
-        status = read_file(arguments->words[at], split, &s, &err);
+    for (size_t i = 1; i < arguments->word_count && status == ARCP_OK; i++) {
+        status = read_file(arguments->words[i], split, &s, &err);
         arcp_buf_clear(&s.partial); /* a line without its end is still being written */
     }
     arcp__json_fini(&s.json);

@@ -74,9 +74,9 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
     } else {
         arcp__append_safe(out, member(row, "state", &scratch), 16);
     }
-    for (size_t at = 0; at < sizeof shown / sizeof shown[0]; at++) {
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         arcp_buf_append_byte(out, ' ');
-        arcp__append_safe(out, member(row, shown[at], &scratch), 256);
+        arcp__append_safe(out, member(row, shown[i], &scratch), 256);
     }
     if (arcp_json_u64(row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("attempts")),
                       &attempts)) {

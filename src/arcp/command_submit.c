@@ -84,7 +84,7 @@ static void print_accepted(submission *s, arcp_job *job)
     arcp_buf_append(&text, arcp_job_id(job));
     arcp_buf_append_byte(&text, ' ');
     arcp_buf_append(&text, arcp_job_agent(job));
-    for (size_t at = 0; arcp_job_budget_at(job, at, &budget); at++) {
+    for (size_t i = 0; arcp_job_budget_at(job, i, &budget); i++) {
         /* The initial amount: events may already have changed the remaining one. */
         arcp_buf_append_format(&text, ", %s %s", budget.currency,
                                budget.initial[0] != '\0' ? budget.initial : budget.remaining);

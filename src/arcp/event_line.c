@@ -137,8 +137,8 @@ static void metric_line(const line *l)
         append_text(l->out, l->body->metric.unit);
         append_next(l->out, l->body->metric.value);
         arcp_job_budget budget;
-        for (size_t at = 0; l->event->job != NULL && arcp_job_budget_at(l->event->job, at, &budget);
-             at++) {
+        for (size_t i = 0; l->event->job != NULL && arcp_job_budget_at(l->event->job, i, &budget);
+             i++) {
             if (arcp_span_equal_cstr(l->body->metric.unit, budget.currency) &&
                 budget.initial[0] != '\0') {
                 arcp_buf_append_format(l->out, " of %s", budget.initial);

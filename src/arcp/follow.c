@@ -68,9 +68,9 @@ static void print_plain(arcp__follow *f, unsigned depth, const char *word, int c
 
 static unsigned depth_of(const arcp__follow *f, arcp_span id)
 {
-    for (size_t at = 0; at < f->job_count; at++) {
-        if (arcp_span_equal_cstr(id, f->jobs[at].id)) {
-            return f->jobs[at].depth;
+    for (size_t i = 0; i < f->job_count; i++) {
+        if (arcp_span_equal_cstr(id, f->jobs[i].id)) {
+            return f->jobs[i].depth;
         }
     }
     return 0;

@@ -35,9 +35,9 @@ static size_t grant_count(const arcp__arguments *arguments)
 static void write_grants(const arcp__arguments *arguments, arcp_span capability,
                          arcp_json_writer *writer)
 {
-    for (size_t at = 0; at < grant_count(arguments); at++) {
+    for (size_t i = 0; i < grant_count(arguments); i++) {
         arcp_span name;
-        const char *pattern = grant_of(arguments, at, &name);
+        const char *pattern = grant_of(arguments, i, &name);
         if (arcp_span_equal(name, capability)) {
             arcp_json_write_cstr(writer, pattern);
         }
@@ -103,15 +103,15 @@ static void write_lease(const arcp__arguments *arguments, const arcp_json *given
 
 static arcp_status check_grants(const arcp__arguments *arguments, arcp_error *err)
 {
-    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_GRANT]; at++) {
+    for (size_t i = 0; i < arguments->counts[ARCP__OPTION_GRANT]; i++) {
         arcp_span capability;
-        if (grant_of(arguments, at, &capability) == NULL || capability.size == 0) {
+        if (grant_of(arguments, i, &capability) == NULL || capability.size == 0) {
             return arcp_error_set(err, ARCP_E_USAGE, "--grant %s must be CAP=PATTERN",
-                                  arguments->values[ARCP__OPTION_GRANT][at]);
+                                  arguments->values[ARCP__OPTION_GRANT][i]);
         }
     }
-    for (size_t at = 0; at < arguments->counts[ARCP__OPTION_BUDGET]; at++) {
-        const char *text = arguments->values[ARCP__OPTION_BUDGET][at];
+    for (size_t i = 0; i < arguments->counts[ARCP__OPTION_BUDGET]; i++) {
+        const char *text = arguments->values[ARCP__OPTION_BUDGET][i];
         arcp__lease_amount amount;
         arcp_error why = {0};
         if (arcp__lease_amount_parse(arcp_span_cstr(text), &amount, &why) != ARCP_OK) {

@@ -19,8 +19,8 @@ static void hash_parts(const arcp_span *parts, size_t count, char out[ARCP__AUDI
     SHA256_CTX context;
     uint8_t hash[SHA256_DIGEST_LENGTH];
     (void)SHA256_Init(&context);
-    for (size_t at = 0; at < count; at++) {
-        (void)SHA256_Update(&context, parts[at].data, parts[at].size);
+    for (size_t i = 0; i < count; i++) {
+        (void)SHA256_Update(&context, parts[i].data, parts[i].size);
     }
     (void)SHA256_Final(hash, &context);
     arcp__hex_format(hash, sizeof hash, out);

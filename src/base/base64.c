@@ -63,17 +63,17 @@ static arcp_status check(const unsigned char values[256], arcp_span text, arcp__
         }
     }
     unsigned char seen = 0;
-    for (size_t at = 0; at < count; at++) {
-        seen |= values[bytes[at]];
+    for (size_t i = 0; i < count; i++) {
+        seen |= values[bytes[i]];
     }
-    for (size_t at = 0; (seen & 0xc0) != 0 && at < count; at++) {
-        if (values[bytes[at]] == NONE) {
-            return bytes[at] == '='
-                       ? arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
-                                           "base64: padding in the wrong place at byte %zu", at)
-                       : arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, at,
+    for (size_t i = 0; (seen & 0xc0) != 0 && i < count; i++) {
+        if (values[bytes[i]] == NONE) {
+            return bytes[i] == '='
+                       ? arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, i,
+                                           "base64: padding in the wrong place at byte %zu", i)
+                       : arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, i,
                                            "base64: byte 0x%02x at byte %zu is not a digit",
-                                           bytes[at], at);
+                                           bytes[i], i);
         }
     }
     size_t rest = count % 4;

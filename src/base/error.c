@@ -38,11 +38,11 @@ static void clean_message(char *message, size_t size)
         keep += 1;
         keep += arcp__utf8_valid_prefix(arcp_span_make(message + keep, size - keep));
     }
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         uint32_t ignored = 0;
-        size_t control = arcp__control_size(arcp_span_make(message + at, size - at), &ignored);
-        memset(message + at, '?', control);
-        at += control > 1 ? control - 1 : 0;
+        size_t control = arcp__control_size(arcp_span_make(message + i, size - i), &ignored);
+        memset(message + i, '?', control);
+        i += control > 1 ? control - 1 : 0;
     }
 }
 
@@ -145,9 +145,9 @@ const char *arcp_status_wire_code(arcp_status status)
 
 static size_t wire_row(arcp_span code)
 {
-    for (size_t at = 1; at < ARCP_STATUS_COUNT; at++) {
-        if (rows[at].wire != NULL && arcp_span_equal_cstr(code, rows[at].wire)) {
-            return at;
+    for (size_t i = 1; i < ARCP_STATUS_COUNT; i++) {
+        if (rows[i].wire != NULL && arcp_span_equal_cstr(code, rows[i].wire)) {
+            return i;
         }
     }
     return 0;

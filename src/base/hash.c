@@ -48,8 +48,8 @@ uint64_t arcp__siphash(const uint64_t key[2], const void *data, size_t size)
         v[0] ^= word;
     }
     word = (uint64_t)size << 56;
-    for (size_t at = 0; at < left; at++) {
-        word |= (uint64_t)bytes[at] << (8 * at);
+    for (size_t i = 0; i < left; i++) {
+        word |= (uint64_t)bytes[i] << (8 * i);
     }
     v[3] ^= word;
     sip_round(v);

@@ -41,9 +41,9 @@ arcp_span arcp_secret_reveal(const arcp_secret *secret)
 static bool equal(const char *secret, size_t secret_size, arcp_span candidate)
 {
     volatile unsigned char difference = secret_size != candidate.size;
-    for (size_t at = 0; at < candidate.size; at++) {
-        unsigned char byte = secret_size == 0 ? 0 : (unsigned char)secret[at % secret_size];
-        difference = (unsigned char)(difference | (byte ^ (unsigned char)candidate.data[at]));
+    for (size_t i = 0; i < candidate.size; i++) {
+        unsigned char byte = secret_size == 0 ? 0 : (unsigned char)secret[i % secret_size];
+        difference = (unsigned char)(difference | (byte ^ (unsigned char)candidate.data[i]));
     }
     return difference == 0;
 }

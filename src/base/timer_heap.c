@@ -6,8 +6,8 @@
 
 void arcp__timer_heap_fini(arcp__timer_heap *heap)
 {
-    for (size_t at = 0; at < heap->count; at++) {
-        heap->slots[at].timer->place = 0;
+    for (size_t i = 0; i < heap->count; i++) {
+        heap->slots[i].timer->place = 0;
     }
     arcp__free(heap->slots);
     *heap = (arcp__timer_heap){0};

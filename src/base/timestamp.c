@@ -124,8 +124,8 @@ int arcp__instant_compare(arcp__instant a, arcp__instant b)
 
 static void write_digits(char *out, int value, int count)
 {
-    for (int at = count - 1; at >= 0; at--) {
-        out[at] = (char)('0' + value % 10);
+    for (int i = count - 1; i >= 0; i--) {
+        out[i] = (char)('0' + value % 10);
         value /= 10;
     }
 }

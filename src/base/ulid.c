@@ -7,18 +7,18 @@ static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 static void format(int64_t ms, const uint8_t tail[10], char out[ARCP__ULID_SIZE])
 {
     uint64_t time = (uint64_t)ms;
-    for (int at = 9; at >= 0; at--) {
-        out[at] = alphabet[time & 31];
+    for (int i = 9; i >= 0; i--) {
+        out[i] = alphabet[time & 31];
         time >>= 5;
     }
     /* 80 bits as two runs of 40: eight characters of five bits each. */
     for (int half = 0; half < 2; half++) {
         uint64_t bits = 0;
-        for (int at = 0; at < 5; at++) {
-            bits = (bits << 8) | tail[half * 5 + at];
+        for (int i = 0; i < 5; i++) {
+            bits = (bits << 8) | tail[half * 5 + i];
         }
-        for (int at = 7; at >= 0; at--) {
-            out[10 + half * 8 + at] = alphabet[bits & 31];
+        for (int i = 7; i >= 0; i--) {
+            out[10 + half * 8 + i] = alphabet[bits & 31];
             bits >>= 5;
         }
     }
@@ -60,8 +60,8 @@ bool arcp__ulid_is_valid(arcp_span text)
     if (text.size != ARCP__ULID_SIZE || digit_value(text.data[0]) > 7) {
         return false;
     }
-    for (size_t at = 0; at < text.size; at++) {
-        if (digit_value(text.data[at]) < 0) {
+    for (size_t i = 0; i < text.size; i++) {
+        if (digit_value(text.data[i]) < 0) {
             return false;
         }
     }

@@ -89,11 +89,11 @@ static void append_grouped(uint64_t value, char room[32])
     char digits[24];
     int size = snprintf(digits, sizeof digits, "%" PRIu64, value);
     size_t to = 0;
-    for (int at = 0; at < size; at++) {
-        if (at != 0 && (size - at) % 3 == 0) {
+    for (int i = 0; i < size; i++) {
+        if (i != 0 && (size - i) % 3 == 0) {
             room[to++] = ' ';
         }
-        room[to++] = digits[at];
+        room[to++] = digits[i];
     }
     room[to] = '\0';
 }
@@ -110,9 +110,9 @@ static void append_rate(arcp_buf *out, const char *name, uint64_t count, int64_t
 static void append_latency(arcp_buf *out, const char *name, const arcp__samples *samples)
 {
     arcp_buf_append_format(out, "\n  %-14s", name);
-    for (size_t at = 0; at < PERCENTILES; at++) {
+    for (size_t i = 0; i < PERCENTILES; i++) {
         arcp_buf_append_format(out, " %11.3f",
-                               milliseconds(arcp__samples_at(samples, percentiles[at].per_mille)));
+                               milliseconds(arcp__samples_at(samples, percentiles[i].per_mille)));
     }
 }
 
@@ -137,8 +137,8 @@ void arcp__bench_table(const arcp__load_options *options, const arcp__load_resul
         append_rate(out, "result bytes", result->result_bytes, result->measured_ns);
     }
     arcp_buf_append_format(out, "\n\n  %-14s", "milliseconds");
-    for (size_t at = 0; at < PERCENTILES; at++) {
-        arcp_buf_append_format(out, " %11s", percentiles[at].name);
+    for (size_t i = 0; i < PERCENTILES; i++) {
+        arcp_buf_append_format(out, " %11s", percentiles[i].name);
     }
     append_latency(out, "accepted", &result->accepted);
     append_latency(out, "result", &result->ended);
@@ -165,9 +165,9 @@ static void write_latency(arcp_json_writer *writer, const char *name, const arcp
 {
     arcp__put_object(writer, name);
     arcp__put_u64(writer, "samples", samples->count);
-    for (size_t at = 0; at < PERCENTILES; at++) {
-        write_double(writer, percentiles[at].name,
-                     milliseconds(arcp__samples_at(samples, percentiles[at].per_mille)));
+    for (size_t i = 0; i < PERCENTILES; i++) {
+        write_double(writer, percentiles[i].name,
+                     milliseconds(arcp__samples_at(samples, percentiles[i].per_mille)));
     }
     arcp_json_end_object(writer);
 }

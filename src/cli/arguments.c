@@ -228,15 +228,15 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
     *out = (arcp__arguments){.command = command};
     arcp_status status = ARCP_OK;
     bool options_end = false;
-    for (int at = 1; at < argc && status == ARCP_OK;) {
-        char *word = argv[at];
+    for (int i = 1; i < argc && status == ARCP_OK;) {
+        char *word = argv[i];
         int used = 1;
         /* A target argument of `arcp lease` may begin with a dash. */
         const bool may_be_target = out->command == ARCP__COMMAND_LEASE && out->word_count != 0;
         if (!options_end && strcmp(word, "--") == 0) {
             options_end = true;
         } else if (!options_end && strncmp(word, "--", 2) == 0) {
-            status = parse_option(out, argv + at, argc - at, &used, err);
+            status = parse_option(out, argv + i, argc - i, &used, err);
         } else if (!options_end && strcmp(word, "-h") == 0 && !may_be_target) {
             status = add_switch(out, ARCP__OPTION_HELP, err);
         } else if (!options_end && strcmp(word, "-V") == 0 && !may_be_target) {
@@ -248,7 +248,7 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
         } else {
             status = push(&out->words, &out->word_count, word, err);
         }
-        at += used;
+        i += used;
     }
     const arcp__command_row *row = &arcp__commands[out->command];
     if (status != ARCP_OK || out->command == ARCP__COMMAND_ANY ||

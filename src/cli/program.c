@@ -210,13 +210,13 @@ void arcp__runtime_name(arcp_client *client, arcp_buf *out)
         arcp_json_scan(&json, arcp_buf_span(&welcome), &limits, NULL) == ARCP_OK) {
         arcp_json_ref runtime =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("runtime"));
-        for (size_t at = 0; at < 2; at++) {
-            arcp_json_ref ref = arcp_json_member(&json, runtime, arcp_span_cstr(names[at][0]));
+        for (size_t i = 0; i < 2; i++) {
+            arcp_json_ref ref = arcp_json_member(&json, runtime, arcp_span_cstr(names[i][0]));
             if (arcp_json_is_missing(&json, ref)) {
-                ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(names[at][1]));
+                ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(names[i][1]));
             }
             arcp_buf_clear(&room);
-            arcp_buf_append_cstr(out, at == 0 ? "" : " ");
+            arcp_buf_append_cstr(out, i == 0 ? "" : " ");
             arcp__append_safe(out, arcp_json_string(&json, ref, &room), 128);
         }
     }

@@ -145,10 +145,10 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
 {
     bool is_cut = text.size > bytes_max;
     size_t size = is_cut ? arcp__utf8_cut(text, bytes_max) : text.size;
-    for (size_t at = 0; at < size; at++) {
-        unsigned char byte = (unsigned char)text.data[at];
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text.data[i];
         uint32_t code_point = 0;
-        size_t control = arcp__control_size(arcp_span_make(text.data + at, size - at), &code_point);
+        size_t control = arcp__control_size(arcp_span_make(text.data + i, size - i), &code_point);
         if (byte == '\n') {
             arcp_buf_append_cstr(out, "\\n");
         } else if (byte == '\t') {
@@ -157,7 +157,7 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
             arcp_buf_append_format(out, "\\x%02x", byte);
         } else if (control != 0) {
             arcp_buf_append_format(out, "\\u%04x", code_point);
-            at += control - 1;
+            i += control - 1;
         } else {
             arcp_buf_append_byte(out, (char)byte);
         }

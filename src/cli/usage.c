@@ -31,8 +31,8 @@ void arcp__usage_synopsis(arcp__command command, arcp_buf *out)
     if (row->arguments[0] != '\0') {
         append_piece(out, &column, indent, row->arguments);
     }
-    for (int at = 0; at < ARCP__OPTION_COUNT; at++) {
-        const arcp__option_row *option = &arcp__options[at];
+    for (int i = 0; i < ARCP__OPTION_COUNT; i++) {
+        const arcp__option_row *option = &arcp__options[i];
         char piece[160];
         if (option->command == command) {
             (void)snprintf(piece, sizeof piece, "[--%s%s%s]%s", option->name,

@@ -109,8 +109,8 @@ static void describe_budget(arcp__client_session *session, arcp_job *job)
          name = arcp_json_next(json, description->budget, name)) {
         set_remaining(session, job, name, name + 1);
     }
-    for (size_t at = 0; at < job->budget_count; at++) {
-        arcp_job_budget *row = &job->budgets[at];
+    for (size_t i = 0; i < job->budget_count; i++) {
+        arcp_job_budget *row = &job->budgets[i];
         if (row->remaining[0] == '\0') {
             memcpy(row->remaining, row->initial, sizeof row->initial);
         }

@@ -221,9 +221,9 @@ static bool keep(arcp_job_page *page, arcp_job_row *row)
     arcp_span *const spans[] = {&row->job_id,     &row->agent,    &row->status_text,
                                 &row->created_at, &row->trace_id, &row->parent_job_id,
                                 &row->json};
-    for (size_t at = 0; at < sizeof spans / sizeof spans[0]; at++) {
-        *spans[at] = arcp__arena_copy(&page->strings, *spans[at]);
-        if (spans[at]->data == NULL) {
+    for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++) {
+        *spans[i] = arcp__arena_copy(&page->strings, *spans[i]);
+        if (spans[i]->data == NULL) {
             return false;
         }
     }

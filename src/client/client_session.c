@@ -480,8 +480,8 @@ int64_t arcp__client_session_deadline(const arcp__client_session *session)
     due = session->wait_until_ns < due ? session->wait_until_ns : due;
     if (session->state == ARCP__SESSION_LIVE && session->action != ARCP__SESSION_ABORT) {
         const int64_t dues[] = {ack_due(session), ping_due(session), lost_due(session)};
-        for (size_t at = 0; at < sizeof dues / sizeof dues[0]; at++) {
-            due = dues[at] < due ? dues[at] : due;
+        for (size_t i = 0; i < sizeof dues / sizeof dues[0]; i++) {
+            due = dues[i] < due ? dues[i] : due;
         }
     }
     return due;

@@ -81,9 +81,9 @@ static void set_features(suite *s)
 #undef ARCP_FEATURE
     };
     arcp_buf list = arcp_buf_init();
-    for (size_t at = 0; at < sizeof features / sizeof features[0]; at++) {
-        if (strncmp(features[at], "x-", 2) != 0) { /* only features of the draft */
-            arcp_buf_append_format(&list, "%s\"%s\"", list.size == 0 ? "[" : ",", features[at]);
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+        if (strncmp(features[i], "x-", 2) != 0) { /* only features of the draft */
+            arcp_buf_append_format(&list, "%s\"%s\"", list.size == 0 ? "[" : ",", features[i]);
         }
     }
     arcp_buf_append_byte(&list, ']');

@@ -538,9 +538,9 @@ static void clean_up(playing *t)
 {
     char lines[] = "?> job.cancel {\"job_id\":$job,\"reason\":\"conformance\"}\n?< job.cancelled";
     bool is_cancelled = false;
-    for (size_t at = 0; at < CLIENTS && !is_cancelled; at++) {
-        lines[0] = strchr(lines, '\n')[1] = (char)('a' + at);
-        is_cancelled = t->clients[at].is_open && arcp__story_play(&t->story, arcp_span_cstr(lines));
+    for (size_t i = 0; i < CLIENTS && !is_cancelled; i++) {
+        lines[0] = strchr(lines, '\n')[1] = (char)('a' + i);
+        is_cancelled = t->clients[i].is_open && arcp__story_play(&t->story, arcp_span_cstr(lines));
     }
 }
 
@@ -552,9 +552,9 @@ void arcp__case_play(const arcp__case *played, arcp__wire *wire, const arcp__var
     own.user = &t;
     arcp__story_init(&t.story, &own);
     *verdict = (arcp__verdict){.section = played->section};
-    for (size_t at = 0; at < given->count; at++) {
-        arcp__variable_set(&t.story.variables, arcp_span_cstr(given->rows[at].name),
-                           arcp_buf_span(&given->rows[at].json));
+    for (size_t i = 0; i < given->count; i++) {
+        arcp__variable_set(&t.story.variables, arcp_span_cstr(given->rows[i].name),
+                           arcp_buf_span(&given->rows[i].json));
     }
     verdict->passed = arcp__story_play(&t.story, played->steps);
     arcp_buf_append(&verdict->why, arcp_buf_span(&t.story.why));
@@ -572,8 +572,8 @@ void arcp__case_play(const arcp__case *played, arcp__wire *wire, const arcp__var
         clean_up(&t);
         arcp__verdict_fini(&ignored);
     }
-    for (size_t at = 0; at < CLIENTS; at++) {
-        drop(&t, (const char[2]){(char)('a' + at)});
+    for (size_t i = 0; i < CLIENTS; i++) {
+        drop(&t, (const char[2]){(char)('a' + i)});
     }
     arcp__story_fini(&t.story);
 }

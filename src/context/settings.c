@@ -62,8 +62,8 @@ static uint32_t word_index(const char *words, arcp_span word)
 
 void arcp__settings_default(arcp_settings *settings)
 {
-    for (size_t at = 0; at < ROW_COUNT; at++) {
-        const setting_row *row = &rows[at];
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        const setting_row *row = &rows[i];
         if (row->words == NULL) {
             *number_of(settings, row) = row->initial;
         } else {

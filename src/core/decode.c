@@ -36,9 +36,8 @@ static bool is_not_negative(arcp_span number)
     if (number.size == 0 || number.data[0] != '-') {
         return true;
     }
-    for (size_t at = 1; at < number.size && number.data[at] != 'e' && number.data[at] != 'E';
-         at++) {
-        if (number.data[at] >= '1' && number.data[at] <= '9') {
+    for (size_t i = 1; i < number.size && number.data[i] != 'e' && number.data[i] != 'E'; i++) {
+        if (number.data[i] >= '1' && number.data[i] <= '9') {
             return false;
         }
     }
@@ -71,14 +70,14 @@ static bool read_hash(arcp_span hex, uint8_t out[32])
 {
     uint8_t bytes[32];
     bool is_hash = hex.size == 2 * sizeof bytes;
-    for (size_t at = 0; is_hash && at < sizeof bytes; at++) {
-        const unsigned char digits[2] = {(unsigned char)hex.data[2 * at],
-                                         (unsigned char)hex.data[2 * at + 1]};
+    for (size_t i = 0; is_hash && i < sizeof bytes; i++) {
+        const unsigned char digits[2] = {(unsigned char)hex.data[2 * i],
+                                         (unsigned char)hex.data[2 * i + 1]};
         const int high = arcp__hex_value(digits[0]);
         const int low = arcp__hex_value(digits[1]);
         /* Digits and lower-case letters have this bit, upper-case letters do not. */
         is_hash = high >= 0 && low >= 0 && (digits[0] & digits[1] & 0x20) != 0;
-        bytes[at] = (uint8_t)(high * 16 + low);
+        bytes[i] = (uint8_t)(high * 16 + low);
     }
     if (is_hash) {
         memcpy(out, bytes, sizeof bytes);
@@ -162,8 +161,8 @@ static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const ch
                           const arcp__members *members, void *out, arcp_error *err)
 {
     arcp_status status = ARCP_OK;
-    for (size_t at = 0; at < members->count; at++) {
-        const arcp__member *row = &members->rows[at];
+    for (size_t i = 0; i < members->count; i++) {
+        const arcp__member *row = &members->rows[i];
         arcp_json_ref ref = arcp_json_member(decoder->json, object, arcp_span_cstr(row->name));
         if (row->older != NULL) {
             const arcp_json_ref older =
@@ -257,8 +256,8 @@ static void write_value(arcp_json_writer *writer, arcp__field kind, const char *
 
 void arcp__encode_row(arcp_json_writer *writer, const arcp__members *members, const void *row)
 {
-    for (size_t at = 0; at < members->count; at++) {
-        const arcp__member *member = &members->rows[at];
+    for (size_t i = 0; i < members->count; i++) {
+        const arcp__member *member = &members->rows[i];
         const char *field = (const char *)row + member->at;
         const bool is_written =
             member->field != ARCP__FIELD_NONE && member->field != ARCP__FIELD_REF;

@@ -37,8 +37,8 @@ static inline bool equal_bytes(const char *a, const unsigned char *label, size_t
         }
         return load_word(a + size - 8) == load_word(b + size - 8);
     }
-    for (size_t at = 0; at < size; at++) {
-        if (a[at] != b[at]) {
+    for (size_t i = 0; i < size; i++) {
+        if (a[i] != b[i]) {
             return false;
         }
     }
@@ -121,8 +121,8 @@ static bool match_machines(matcher *m, const arcp__glob_rest *rest, size_t from,
     const arcp__glob_candidate *candidates = arcp__glob_at(m->set, rest->machines);
     /* The literals that occur. Not worth it for a single machine. */
     uint64_t marks = rest->machine_count > 1 ? 0 : UINT64_MAX;
-    for (size_t at = from; at < to && marks != UINT64_MAX; at++) {
-        marks |= arcp__glob_mark((unsigned char)m->bytes[at]);
+    for (size_t i = from; i < to && marks != UINT64_MAX; i++) {
+        marks |= arcp__glob_mark((unsigned char)m->bytes[i]);
     }
     for (uint32_t i = 0; i < rest->machine_count; i++) {
         if ((candidates[i].literals & ~marks) != 0) {

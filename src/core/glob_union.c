@@ -120,8 +120,8 @@ void arcp__glob_union_start(arcp__glob_union *u, arcp__glob_states_set *out)
 {
     out->count = 0;
     u->work += u->words;
-    for (uint32_t at = 0; at < u->words; at++) {
-        add_word(out, at, u->start[at]);
+    for (uint32_t i = 0; i < u->words; i++) {
+        add_word(out, i, u->start[i]);
     }
 }
 

@@ -22,8 +22,8 @@ static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribut
                              size_t count)
 {
     arcp__put_array(writer, "attributes");
-    for (size_t at = 0; at < count; at++) {
-        const arcp__otlp_attribute *attribute = &attributes[at];
+    for (size_t i = 0; i < count; i++) {
+        const arcp__otlp_attribute *attribute = &attributes[i];
         if (attribute->texts == NULL ? attribute->text.size == 0 : attribute->text_count == 0) {
             continue;
         }
@@ -36,8 +36,8 @@ static void write_attributes(arcp_json_writer *writer, const arcp__otlp_attribut
             arcp_json_begin_object(writer);
             arcp__put_object(writer, "arrayValue");
             arcp__put_array(writer, "values");
-            for (size_t i = 0; i < attribute->text_count; i++) {
-                write_value(writer, attribute->texts[i]);
+            for (size_t j = 0; j < attribute->text_count; j++) {
+                write_value(writer, attribute->texts[j]);
             }
             arcp_json_end_array(writer);
             arcp_json_end_object(writer);

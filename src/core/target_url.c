@@ -241,10 +241,10 @@ static arcp_deny_reason check_segments(const url *parts, bool *has_dots)
     bool has_empty = false;
     bool hides = false;
     *has_dots = false;
-    for (size_t at = 1; at <= parts->path.size;) {
-        const arcp_span segment = take_segment(parts->path, &at);
+    for (size_t next = 1; next <= parts->path.size;) {
+        const arcp_span segment = take_segment(parts->path, &next);
         if (segment.size == 0) {
-            has_empty = has_empty || at <= parts->path.size;
+            has_empty = has_empty || next <= parts->path.size;
         } else if (segment.data[0] == '.' &&
                    (arcp_span_equal_cstr(segment, ".") || arcp_span_equal_cstr(segment, ".."))) {
             *has_dots = true;
@@ -286,8 +286,8 @@ static void put_resolved(writer *out, arcp_span path)
 {
     const size_t root = out->size;
     out->bytes[out->size++] = '/';
-    for (size_t at = 1; at <= path.size;) {
-        const arcp_span segment = take_segment(path, &at);
+    for (size_t next = 1; next <= path.size;) {
+        const arcp_span segment = take_segment(path, &next);
         if (arcp_span_equal_cstr(segment, "..")) {
             if (out->size > root + 1) {
                 do {
@@ -296,7 +296,7 @@ static void put_resolved(writer *out, arcp_span path)
             }
         } else if (!arcp_span_equal_cstr(segment, ".")) {
             put(out, segment);
-            if (at <= path.size) {
+            if (next <= path.size) {
                 out->bytes[out->size++] = '/';
             }
         }

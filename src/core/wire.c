@@ -25,8 +25,8 @@ static bool is_vendor(arcp_span text)
 /* An event's kind is written into its record unescaped, so only name characters are valid. */
 static bool is_vendor_kind(arcp_span text)
 {
-    for (size_t at = 0; at < text.size; at++) {
-        char byte = text.data[at];
+    for (size_t i = 0; i < text.size; i++) {
+        char byte = text.data[i];
         bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
         bool is_digit = byte >= '0' && byte <= '9';
         if (!is_letter && !is_digit && byte != '.' && byte != '_' && byte != '-') {

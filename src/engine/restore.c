@@ -166,8 +166,8 @@ static void take_records(arcp__engine *engine, const restore_read *request, cons
         request->kind == READ_END) {
         return;
     }
-    for (size_t at = 0; at < page->count; at++) {
-        bytes += page->records[at].size;
+    for (size_t i = 0; i < page->count; i++) {
+        bytes += page->records[i].size;
     }
     if (stream->owner != NULL) {
         arcp__job_count_bytes(stream->owner, bytes);

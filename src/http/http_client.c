@@ -223,8 +223,8 @@ static bool set_up(transfer *t)
     CURL *easy = t->easy;
     const arcp_span headers = arcp_buf_span(&message->headers);
     const long own_connection = options->keeps_connections ? 0 : 1;
-    for (size_t at = 0; at < headers.size; at += strlen(headers.data + at) + 1) {
-        struct curl_slist *longer = curl_slist_append(t->headers, headers.data + at);
+    for (size_t offset = 0; offset < headers.size; offset += strlen(headers.data + offset) + 1) {
+        struct curl_slist *longer = curl_slist_append(t->headers, headers.data + offset);
         if (longer == NULL) {
             return false;
         }

@@ -211,14 +211,14 @@ arcp_status arcp__authenticator_set(arcp__authenticator *authenticator,
             return status;
         }
     }
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         entry *added = failed ? NULL : arcp__alloc(sizeof *added);
         if (added == NULL) {
             failed = true;
-            arcp_token_verifier_free(verifiers[at]);
+            arcp_token_verifier_free(verifiers[i]);
             continue;
         }
-        added->verifier = verifiers[at];
+        added->verifier = verifiers[i];
         *end = added;
         end = &added->next;
     }

@@ -39,11 +39,11 @@ static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
     unsigned char hash[SHA256_DIGEST_LENGTH];
     const table_row *found = NULL;
     (void)SHA256((const unsigned char *)token.data, token.size, hash);
-    for (size_t at = 0; at < table->count; at++) {
+    for (size_t i = 0; i < table->count; i++) {
         if (arcp_bytes_equal_constant_time(
                 arcp_span_make((const char *)hash, sizeof hash),
-                arcp_span_make((const char *)table->rows[at].hash, sizeof hash))) {
-            found = &table->rows[at];
+                arcp_span_make((const char *)table->rows[i].hash, sizeof hash))) {
+            found = &table->rows[i];
         }
     }
     if (token.size == 0) {
@@ -60,8 +60,8 @@ static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
 static void free_table(arcp_token_verifier *base)
 {
     table_verifier *table = (table_verifier *)base;
-    for (size_t at = 0; at < table->count; at++) {
-        arcp__free(table->rows[at].principal);
+    for (size_t i = 0; i < table->count; i++) {
+        arcp__free(table->rows[i].principal);
     }
     arcp__free(table->rows);
     arcp__free(table);
@@ -116,8 +116,8 @@ void arcp__token_table_look(const arcp_token_verifier *verifier, arcp__token_fac
     if (table->token_bytes_min < facts->token_bytes_min) {
         facts->token_bytes_min = table->token_bytes_min;
     }
-    for (size_t at = 0; at < table->count; at++) {
-        const char *principal = table->rows[at].principal;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *principal = table->rows[i].principal;
         facts->principal = facts->principal == NULL ? principal : facts->principal;
         facts->has_other_principals =
             facts->has_other_principals || strcmp(principal, facts->principal) != 0;
@@ -142,9 +142,9 @@ arcp_status arcp_token_verifier_new_table(const arcp_token_row *rows, size_t cou
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     arcp_status status = ARCP_OK;
-    for (size_t at = 0; status == ARCP_OK && at < count; at++) {
+    for (size_t i = 0; status == ARCP_OK && i < count; i++) {
         status =
-            add_row(table, arcp_span_cstr(rows[at].token), arcp_span_cstr(rows[at].principal), err);
+            add_row(table, arcp_span_cstr(rows[i].token), arcp_span_cstr(rows[i].principal), err);
     }
     return hand_out(table, status, out);
 }

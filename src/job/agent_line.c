@@ -56,8 +56,8 @@ static bool is_overdrawn(const arcp__job *job)
 {
     const arcp_budget *budget = arcp_authority_budget(job->live->authority);
     for (; budget != NULL; budget = arcp_budget_parent(budget)) {
-        for (size_t at = 0; at < arcp_budget_count(budget); at++) {
-            if (arcp_decimal_compare(arcp_budget_remaining(budget, at),
+        for (size_t i = 0; i < arcp_budget_count(budget); i++) {
+            if (arcp_decimal_compare(arcp_budget_remaining(budget, i),
                                      (arcp_decimal)ARCP_DECIMAL_ZERO) < 0) {
                 return true;
             }
@@ -70,13 +70,13 @@ static bool is_overdrawn(const arcp__job *job)
  * job. */
 static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *reports, size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         arcp__job *counted = job; /* the job or ancestor whose counters these are */
-        while (counted != NULL && counted->budget != reports[at].budget) {
+        while (counted != NULL && counted->budget != reports[i].budget) {
             counted = counted->parent;
         }
         if (counted != NULL && !arcp__job_has_ended(counted)) {
-            arcp__job_emit_remaining(jobs, counted, &reports[at]);
+            arcp__job_emit_remaining(jobs, counted, &reports[i]);
         }
     }
     for (arcp__job *at = job; at != NULL; at = at->parent) {
@@ -357,14 +357,14 @@ const char *arcp__agent_line_type(size_t i, const arcp__members **members)
 /* Unknown types are ignored, both ways. */
 static void dispatch(arcp__jobs *jobs, arcp__job *job, line *in)
 {
-    for (size_t at = 0; at < sizeof lines / sizeof lines[0]; at++) {
-        if (!arcp_span_equal_cstr(in->type, lines[at].type)) {
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (!arcp_span_equal_cstr(in->type, lines[i].type)) {
             continue;
         }
-        if (read_members(jobs, in->payload, &lines[at].members, in)) {
-            lines[at].take(jobs, job, in);
+        if (read_members(jobs, in->payload, &lines[i].members, in)) {
+            lines[i].take(jobs, job, in);
         } else {
-            refuse(jobs, job, in, lines[at].needs);
+            refuse(jobs, job, in, lines[i].needs);
         }
         return;
     }

@@ -132,8 +132,8 @@ int64_t arcp__principal_refused(arcp__jobs *jobs, arcp__principal *principal)
 static void close_holes(arcp__principal *principal)
 {
     size_t to = 0;
-    for (size_t at = principal->job_first; at < principal->job_count; at++) {
-        arcp__job *job = principal->jobs[at];
+    for (size_t i = principal->job_first; i < principal->job_count; i++) {
+        arcp__job *job = principal->jobs[i];
         if (job != NULL) {
             job->place = to;
             principal->jobs[to++] = job;

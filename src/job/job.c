@@ -17,10 +17,10 @@ void arcp__job_format_head(arcp__job *job)
                                 ARCP_SPAN_LITERAL("\",\"payload\":")};
     arcp__job_live *live = job->live;
     live->head_size = 0;
-    for (size_t at = 0; at < sizeof pieces / sizeof pieces[0]; at++) {
-        assert(pieces[at].size <= sizeof live->head - live->head_size);
-        memcpy(live->head + live->head_size, pieces[at].data, pieces[at].size);
-        live->head_size += pieces[at].size;
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        assert(pieces[i].size <= sizeof live->head - live->head_size);
+        memcpy(live->head + live->head_size, pieces[i].data, pieces[i].size);
+        live->head_size += pieces[i].size;
     }
 }
 
@@ -212,11 +212,11 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
     }
     arcp_json_name(writer, "budget");
     arcp_json_begin_object(writer);
-    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+    for (size_t i = 0; i < arcp_budget_count(budget); i++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
-        arcp_span currency = arcp_budget_currency(budget, at);
+        arcp_span currency = arcp_budget_currency(budget, i);
         size_t size = arcp_decimal_format(
-            current ? arcp_budget_remaining(budget, at) : arcp_budget_initial(budget, at), amount);
+            current ? arcp_budget_remaining(budget, i) : arcp_budget_initial(budget, i), amount);
         arcp_json_name_span(writer, currency);
         if (as_text) {
             arcp_buf text = arcp_buf_init();
@@ -332,8 +332,8 @@ uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq)
     if (owner_seq == 0 || job->owner_run_count == 0 || owner_seq < job->owner_runs[0].first_seq) {
         return 0; /* rather too many records than too few */
     }
-    for (size_t at = 0; at < job->owner_run_count; at++) {
-        const arcp__owner_run *run = &job->owner_runs[at];
+    for (size_t i = 0; i < job->owner_run_count; i++) {
+        const arcp__owner_run *run = &job->owner_runs[i];
         if (owner_seq < run->first_seq) {
             return run->first_position;
         }
@@ -347,8 +347,8 @@ uint64_t arcp__job_position_after(const arcp__job *job, uint64_t owner_seq)
 uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
 {
     uint64_t seq = 0;
-    for (size_t at = 0; at < job->owner_run_count; at++) {
-        const arcp__owner_run *run = &job->owner_runs[at];
+    for (size_t i = 0; i < job->owner_run_count; i++) {
+        const arcp__owner_run *run = &job->owner_runs[i];
         if (position <= run->first_position) {
             break;
         }

@@ -30,20 +30,19 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     arcp__put_cstr(&writer, "job_id", child->id);
     static const char *const copied[] = {"final_status", "result", "result_id", "result_size",
                                          "summary"};
-    for (size_t at = 0; at < sizeof copied / sizeof copied[0]; at++) {
-        arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[at]));
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
+        arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[i]));
         if (ref != ARCP_JSON_ABSENT) {
-            arcp__put_raw(&writer, copied[at], arcp_json_raw(&json, ref));
+            arcp__put_raw(&writer, copied[i], arcp_json_raw(&json, ref));
         }
     }
     if (arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("code")) != ARCP_JSON_ABSENT) {
         static const char *const members[] = {"code", "message", "retryable", "details"};
         arcp__put_object(&writer, "error");
-        for (size_t at = 0; at < sizeof members / sizeof members[0]; at++) {
-            arcp_json_ref ref =
-                arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[at]));
+        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+            arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[i]));
             if (ref != ARCP_JSON_ABSENT) {
-                arcp__put_raw(&writer, members[at], arcp_json_raw(&json, ref));
+                arcp__put_raw(&writer, members[i], arcp_json_raw(&json, ref));
             }
         }
         arcp_json_end_object(&writer);

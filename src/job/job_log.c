@@ -14,10 +14,10 @@
 static arcp__agent_metrics *agent_of(arcp__job_metrics *metrics, const char *agent_text)
 {
     size_t size = strcspn(agent_text, "@");
-    for (size_t at = 0; at < metrics->agent_count; at++) {
-        if (strlen(metrics->agents[at].name) == size &&
-            memcmp(metrics->agents[at].name, agent_text, size) == 0) {
-            return &metrics->agents[at];
+    for (size_t i = 0; i < metrics->agent_count; i++) {
+        if (strlen(metrics->agents[i].name) == size &&
+            memcmp(metrics->agents[i].name, agent_text, size) == 0) {
+            return &metrics->agents[i];
         }
     }
     if (size >= sizeof metrics->agents[0].name || metrics->agent_count == ARCP__METRIC_AGENTS_MAX) {

@@ -62,12 +62,12 @@ static bool emit(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_featur
     all[used++] = arcp_span_cstr(type);
     all[used++] = ARCP_SPAN_LITERAL("\"");
     all[used++] = arcp_span_make(job->live->head, job->live->head_size);
-    for (size_t at = 0; at < count; at++) {
-        all[used++] = pieces[at];
+    for (size_t i = 0; i < count; i++) {
+        all[used++] = pieces[i];
     }
     all[used++] = ARCP_SPAN_LITERAL("}");
-    for (size_t at = 0; at < used; at++) {
-        size += all[at].size;
+    for (size_t i = 0; i < used; i++) {
+        size += all[i].size;
     }
     uint64_t position = 0;
     size_t bytes = 0;

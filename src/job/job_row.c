@@ -76,10 +76,10 @@ static void write_spent(const arcp__job *job, arcp_json_writer *writer)
         return;
     }
     arcp__put_object(writer, "spent");
-    for (size_t at = 0; at < arcp_budget_count(budget); at++) {
+    for (size_t i = 0; i < arcp_budget_count(budget); i++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
-        (void)arcp_decimal_format(arcp_budget_spent(budget, at), amount);
-        arcp_json_name_span(writer, arcp_budget_currency(budget, at));
+        (void)arcp_decimal_format(arcp_budget_spent(budget, i), amount);
+        arcp_json_name_span(writer, arcp_budget_currency(budget, i));
         arcp_json_write_cstr(writer, amount);
     }
     arcp_json_end_object(writer);
@@ -89,8 +89,8 @@ static void write_spent(const arcp__job *job, arcp_json_writer *writer)
 static bool is_counted_below(const arcp_budget *from, const arcp_budget *end, arcp_span currency)
 {
     for (const arcp_budget *node = from; node != end; node = arcp_budget_parent(node)) {
-        for (size_t at = 0; at < arcp_budget_count(node); at++) {
-            if (arcp_span_equal(arcp_budget_currency(node, at), currency)) {
+        for (size_t i = 0; i < arcp_budget_count(node); i++) {
+            if (arcp_span_equal(arcp_budget_currency(node, i), currency)) {
                 return true;
             }
         }
@@ -103,8 +103,8 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
     const arcp_budget *budget = arcp_authority_budget(job->live->authority);
     bool any = false;
     for (const arcp_budget *node = budget; node != NULL; node = arcp_budget_parent(node)) {
-        for (size_t at = 0; at < arcp_budget_count(node); at++) {
-            arcp_span currency = arcp_budget_currency(node, at);
+        for (size_t i = 0; i < arcp_budget_count(node); i++) {
+            arcp_span currency = arcp_budget_currency(node, i);
             arcp_decimal left;
             char amount[ARCP_DECIMAL_TEXT_MAX];
             if (is_counted_below(budget, node, currency) ||
@@ -372,13 +372,13 @@ static void restore_spent(arcp__jobs *jobs, const arcp__job *job)
             jobs->context); /* it is valid JSON, so only memory can be missing */
         return;
     }
-    for (size_t at = 0; at < arcp_budget_count(job->budget); at++) {
+    for (size_t i = 0; i < arcp_budget_count(job->budget); i++) {
         arcp_decimal spent;
         const arcp_json_ref amount =
-            arcp_json_member(json, ARCP_JSON_ROOT, arcp_budget_currency(job->budget, at));
+            arcp_json_member(json, ARCP_JSON_ROOT, arcp_budget_currency(job->budget, i));
         if (arcp_decimal_parse_spend(arcp_json_string(json, amount, &jobs->context->scratch),
                                      &spent, NULL) == ARCP_OK) {
-            arcp_budget_restore(job->budget, at, spent);
+            arcp_budget_restore(job->budget, i, spent);
         }
     }
 }

@@ -223,8 +223,8 @@ static void add_lease(draft *out, const arcp_lease *lease)
     }
     size_t count = arcp_lease_capability_count(lease);
     count = count < CAPABILITIES_MAX ? count : CAPABILITIES_MAX;
-    for (size_t at = 0; at < count; at++) {
-        out->capabilities[at] = arcp_span_first(arcp_lease_capability_name(lease, at), TEXT_MAX);
+    for (size_t i = 0; i < count; i++) {
+        out->capabilities[i] = arcp_span_first(arcp_lease_capability_name(lease, i), TEXT_MAX);
     }
     add_list(out, "arcp.lease.capabilities", out->capabilities, count);
     if (arcp_lease_has_expiry(lease)) {
@@ -239,15 +239,15 @@ static void add_budget(draft *out, const arcp_budget *budget)
 {
     size_t count = budget == NULL ? 0 : arcp_budget_count(budget);
     count = count < CURRENCIES_MAX ? count : CURRENCIES_MAX;
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
-        size_t size = arcp_decimal_format(arcp_budget_remaining(budget, at), amount);
+        size_t size = arcp_decimal_format(arcp_budget_remaining(budget, i), amount);
         arcp_span currency =
-            arcp_span_first(arcp_budget_currency(budget, at), ARCP__CURRENCY_BYTES_MAX);
-        char *text = out->budget_texts[at];
-        (void)snprintf(text, sizeof out->budget_texts[at], "%.*s:%.*s", (int)currency.size,
+            arcp_span_first(arcp_budget_currency(budget, i), ARCP__CURRENCY_BYTES_MAX);
+        char *text = out->budget_texts[i];
+        (void)snprintf(text, sizeof out->budget_texts[i], "%.*s:%.*s", (int)currency.size,
                        currency.data, (int)size, amount);
-        out->budgets[at] = arcp_span_cstr(text);
+        out->budgets[i] = arcp_span_cstr(text);
     }
     add_list(out, "arcp.budget.remaining", out->budgets, count);
 }

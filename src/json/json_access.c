@@ -11,8 +11,8 @@
 static uint32_t hex4(const char *digits)
 {
     uint32_t value = 0;
-    for (int at = 0; at < 4; at++) {
-        unsigned char byte = (unsigned char)digits[at];
+    for (int i = 0; i < 4; i++) {
+        unsigned char byte = (unsigned char)digits[i];
         value = value * 16 + (byte <= '9' ? byte - 0x30u : (byte | 0x20u) - 0x57u);
     }
     return value;
@@ -123,9 +123,9 @@ arcp_json_ref arcp_json_member(const arcp_json *json, arcp_json_ref object, arcp
         return ARCP_JSON_ABSENT;
     }
     uint32_t end = json->nodes[object].next;
-    for (uint32_t at = object + 1; at < end; at = json->nodes[at + 1].next) {
-        if (equals(json, at, name)) {
-            return at + 1;
+    for (uint32_t member = object + 1; member < end; member = json->nodes[member + 1].next) {
+        if (equals(json, member, name)) {
+            return member + 1;
         }
     }
     return ARCP_JSON_ABSENT;

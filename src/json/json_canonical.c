@@ -79,8 +79,8 @@ static bool small_exponent(const number_parts *number, int64_t *out)
         return false;
     }
     int64_t value = 0;
-    for (size_t at = 0; at < number->exponent.size; at++) {
-        value = value * 10 + (number->exponent.data[at] - '0');
+    for (size_t i = 0; i < number->exponent.size; i++) {
+        value = value * 10 + (number->exponent.data[i] - '0');
     }
     *out = (number->exponent_negative ? -value : value) + number->shift;
     return true;
@@ -99,15 +99,15 @@ static void append_large_exponent(const number_parts *number, arcp_buf *out)
         return;
     }
     int64_t carry = number->exponent_negative ? -number->shift : number->shift;
-    for (size_t at = out->size; carry != 0 && at > start; at--) {
-        int64_t sum = carry + (out->data[at - 1] - '0');
+    for (size_t i = out->size; carry != 0 && i > start; i--) {
+        int64_t sum = carry + (out->data[i - 1] - '0');
         int64_t digit = sum % 10;
         carry = sum / 10;
         if (digit < 0) {
             digit += 10;
             carry--;
         }
-        out->data[at - 1] = (char)('0' + digit);
+        out->data[i - 1] = (char)('0' + digit);
     }
     if (carry != 0) {
         /* 99...9 became 1 and a row of digits; the carry is 1, as 2^32 has 10 digits. */
@@ -162,8 +162,8 @@ bool arcp_json_u64(const arcp_json *json, arcp_json_ref ref, uint64_t *out)
         return false;
     }
     uint64_t value = 0;
-    for (size_t at = 0; at < number.digits.size; at++) {
-        char digit = number.digits.data[at];
+    for (size_t i = 0; i < number.digits.size; i++) {
+        char digit = number.digits.data[i];
         if (digit != '.' && (__builtin_mul_overflow(value, 10, &value) ||
                              __builtin_add_overflow(value, (uint64_t)(digit - '0'), &value))) {
             return false;
@@ -213,9 +213,9 @@ static void sort_names(form *f, size_t base)
         qsort_r(names, count, sizeof *names, by_name, f);
         return;
     }
-    for (size_t at = 1; at < count; at++) {
-        uint32_t name = names[at];
-        size_t to = at;
+    for (size_t i = 1; i < count; i++) {
+        uint32_t name = names[i];
+        size_t to = i;
         for (; to > 0 && by_name(&names[to - 1], &name, f) > 0; to--) {
             names[to] = names[to - 1];
         }
@@ -269,9 +269,9 @@ static void append_object(form *f, arcp_json_ref ref)
     sort_names(f, base);
     arcp_buf_append_byte(f->out, '{');
     size_t end = f->count;
-    for (size_t at = base; at < end; at++) {
-        uint32_t name = f->names[at];
-        if (at > base) {
+    for (size_t i = base; i < end; i++) {
+        uint32_t name = f->names[i];
+        if (i > base) {
             arcp_buf_append_byte(f->out, ',');
         }
         append_string(f, name);
@@ -286,11 +286,11 @@ static void append_array(form *f, arcp_json_ref ref)
 {
     arcp_buf_append_byte(f->out, '[');
     uint32_t end = f->json->nodes[ref].next;
-    for (uint32_t at = ref + 1; at < end; at = f->json->nodes[at].next) {
-        if (at > ref + 1) {
+    for (uint32_t item = ref + 1; item < end; item = f->json->nodes[item].next) {
+        if (item > ref + 1) {
             arcp_buf_append_byte(f->out, ',');
         }
-        append_value(f, at);
+        append_value(f, item);
     }
     arcp_buf_append_byte(f->out, ']');
 }

@@ -60,8 +60,8 @@ static uint64_t fingerprint(const arcp_json *json, const arcp__json_node *name)
         memcpy(&halves[1], inside + size - 4, 4);
         word = (uint64_t)halves[0] << 32 | halves[1];
     } else {
-        for (size_t at = 0; at < size; at++) {
-            word = word << 8 | (unsigned char)inside[at];
+        for (size_t i = 0; i < size; i++) {
+            word = word << 8 | (unsigned char)inside[i];
         }
     }
     return word ^ size * UINT64_C(0xff51afd7ed558ccd);
@@ -71,13 +71,13 @@ static arcp_status check_small(const arcp_json *json, const uint32_t *names, uin
                                bool any_escaped, arcp_error *err)
 {
     uint64_t seen = 0;
-    for (uint32_t at = 0; at < count; at++) {
-        uint64_t mixed = fingerprint(json, &json->nodes[names[at]]) * UINT64_C(0x9e3779b97f4a7c15);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t mixed = fingerprint(json, &json->nodes[names[i]]) * UINT64_C(0x9e3779b97f4a7c15);
         uint64_t bit = UINT64_C(1) << (mixed >> 58);
         if ((seen & bit) != 0 || any_escaped) {
-            for (uint32_t other = 0; other < at; other++) {
-                if (same_name(json, names[other], names[at])) {
-                    return refuse_duplicate(json, names[at], err);
+            for (uint32_t other = 0; other < i; other++) {
+                if (same_name(json, names[other], names[i])) {
+                    return refuse_duplicate(json, names[i], err);
                 }
             }
         }

@@ -24,15 +24,15 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
 {
     int from[ARCP__LAUNCH_ORDERS_FD + 1];
     bool is_low = false;
-    for (int at = 0; at < files->count; at++) {
-        from[at] = files->from[at];
-        is_low = is_low || from[at] < files->count;
+    for (int i = 0; i < files->count; i++) {
+        from[i] = files->from[i];
+        is_low = is_low || from[i] < files->count;
     }
     /* If the program that we are in has closed a standard descriptor, some of these may have the
      * numbers 0, 1, 2, ...: move them to higher numbers first. */
-    for (int at = 0; is_low && at < files->count; at++) {
-        from[at] = fcntl(from[at], F_DUPFD_CLOEXEC, ARCP__LAUNCH_ORDERS_FD + 1);
-        if (from[at] < 0) {
+    for (int i = 0; is_low && i < files->count; i++) {
+        from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, ARCP__LAUNCH_ORDERS_FD + 1);
+        if (from[i] < 0) {
             return false;
         }
     }
@@ -111,8 +111,8 @@ static bool become_user(const arcp__launch_child *child)
 
 void arcp__launch_child_run(const arcp__launch_child *child)
 {
-    for (size_t at = 0; at < child->limit_count; at++) {
-        const arcp_launch_limit *from = &child->limits[at];
+    for (size_t i = 0; i < child->limit_count; i++) {
+        const arcp_launch_limit *from = &child->limits[i];
         struct rlimit limit = {
             .rlim_cur = from->soft == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)from->soft,
             .rlim_max = from->hard == ARCP_LAUNCH_NO_LIMIT ? RLIM_INFINITY : (rlim_t)from->hard,

@@ -137,9 +137,9 @@ bool arcp__proc_variable(pid_t pid, const char *name, char *out, size_t size)
     }
     arcp__close(fd);
     arcp_buf_append_byte(&text, '\0');
-    for (size_t at = 0; !text.failed && at < text.size && !found;
-         at += strlen(text.data + at) + 1) {
-        const char *pair = text.data + at;
+    for (size_t offset = 0; !text.failed && offset < text.size && !found;
+         offset += strlen(text.data + offset) + 1) {
+        const char *pair = text.data + offset;
         found = strncmp(pair, name, name_size) == 0 && pair[name_size] == '=' &&
                 strlen(pair + name_size + 1) < size;
         if (found) {

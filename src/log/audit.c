@@ -67,9 +67,9 @@ void arcp__audit(arcp__log *log, const arcp__audit_line *line)
     write_text(&writer, "pattern", line->pattern);
     write_lease(log, &writer, "lease_sha256", line->lease);
     write_lease(log, &writer, "parent_lease_sha256", line->parent_lease);
-    for (size_t at = 0; at < sizeof line->more / sizeof line->more[0]; at++) {
-        if (line->more[at].name != NULL) {
-            write_text(&writer, line->more[at].name, line->more[at].value);
+    for (size_t i = 0; i < sizeof line->more / sizeof line->more[0]; i++) {
+        if (line->more[i].name != NULL) {
+            write_text(&writer, line->more[i].name, line->more[i].value);
         }
     }
     if (line->dropped.size != 0) {

@@ -153,8 +153,8 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
         return false; /* the record may be truncated */
     }
     size_t size = 0;
-    for (size_t at = 0; at < count; at++) {
-        size += pieces[at].size;
+    for (size_t i = 0; i < count; i++) {
+        size += pieces[i].size;
     }
     arcp__chunk *chunk = chunk_for(log, stream, size);
     if (chunk == NULL) {
@@ -162,9 +162,9 @@ bool arcp__stream_append(arcp__log *log, arcp__stream *stream, const arcp_span *
     }
     char *start = chunk->bytes + chunk->used;
     char *to = start;
-    for (size_t at = 0; at < count; at++) {
-        memcpy(to, pieces[at].data, pieces[at].size);
-        to += pieces[at].size;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to, pieces[i].data, pieces[i].size);
+        to += pieces[i].size;
     }
     chunk->used += (uint32_t)size;
     memcpy(chunk->bytes + place_of_end(chunk, chunk->count++), &chunk->used, sizeof chunk->used);

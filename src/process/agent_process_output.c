@@ -98,10 +98,10 @@ void arcp__agent_process_finish(arcp__agent_process *process)
         !process->errors.ended) {
         return;
     }
-    for (size_t at = 0; at < 2; at++) {
-        if (streams[at]->line.size != 0) { /* the end of output ends the line */
-            deliver_line(process, streams[at], arcp_buf_span(&streams[at]->line));
-            arcp_buf_clear(&streams[at]->line);
+    for (size_t i = 0; i < 2; i++) {
+        if (streams[i]->line.size != 0) { /* the end of output ends the line */
+            deliver_line(process, streams[i], arcp_buf_span(&streams[i]->line));
+            arcp_buf_clear(&streams[i]->line);
         }
     }
     if (process->is_reported) {
@@ -210,9 +210,9 @@ void arcp__agent_process_read(arcp__agent_process *process)
 void arcp__agent_process_continue(arcp__agent_process *process)
 {
     arcp__agent_stream *const streams[] = {&process->output, &process->errors};
-    for (size_t at = 0; at < 2; at++) {
-        if (streams[at]->left.size != 0 && !is_held_back(process, streams[at])) {
-            deliver(process, streams[at], arcp_buf_span(&streams[at]->left));
+    for (size_t i = 0; i < 2; i++) {
+        if (streams[i]->left.size != 0 && !is_held_back(process, streams[i])) {
+            deliver(process, streams[i], arcp_buf_span(&streams[i]->left));
         }
     }
     arcp__agent_process_read(process);

@@ -74,8 +74,8 @@ void arcp__environment_base(arcp__environment *environment, const char *user)
 
 void arcp__environment_pass(arcp__environment *environment, const char *const *names)
 {
-    for (size_t at = 0; names != NULL && names[at] != NULL; at++) {
-        const char *given = names[at];
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        const char *given = names[i];
         const char *equals = strchr(given, '=');
         if (equals == NULL) {
             set_own(environment, given, NULL);

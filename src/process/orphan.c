@@ -103,8 +103,8 @@ static void on_process(void *user, const arcp__proc_stat *process)
     if (process->pid == getpid() || process->state == 'Z') {
         return;
     }
-    for (size_t at = 0; at < s->count; at++) {
-        const arcp__orphan *orphan = &s->orphans[at];
+    for (size_t i = 0; i < s->count; i++) {
+        const arcp__orphan *orphan = &s->orphans[i];
         if (process->group == orphan->pid && process->pid != orphan->pid &&
             process->started >= orphan->started && strcmp(orphan->boot, s->boot) == 0 &&
             (arcp__proc_is_inside(process->pid, s->directory) ||
@@ -122,9 +122,9 @@ size_t arcp__orphan_kill(const arcp__orphan *orphans, size_t count, arcp_span di
         return 0;
     }
     search s = {.orphans = orphans, .count = count, .boot = boot, .directory = directory};
-    for (size_t at = 0; at < count; at++) {
-        if (strcmp(orphans[at].boot, boot) == 0) {
-            s.killed += kill_exactly(orphans[at].pid, orphans[at].started, true) ? 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(orphans[i].boot, boot) == 0) {
+            s.killed += kill_exactly(orphans[i].pid, orphans[i].started, true) ? 1 : 0;
         }
     }
     arcp__proc_each(on_process, &s);

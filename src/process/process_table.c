@@ -94,8 +94,8 @@ static void on_child(void *user, const arcp__proc_stat *child)
             return; /* another process of the same job still runs */
         }
     }
-    for (size_t at = 0; at < table->ended.size; at += ARCP__PROCESS_JOB_SIZE) {
-        if (strcmp(table->ended.data + at, job) == 0) {
+    for (size_t offset = 0; offset < table->ended.size; offset += ARCP__PROCESS_JOB_SIZE) {
+        if (strcmp(table->ended.data + offset, job) == 0) {
             search->killed += kill(child->pid, SIGKILL) == 0 ? 1 : 0;
             return;
         }

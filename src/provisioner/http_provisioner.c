@@ -130,10 +130,10 @@ static void read_answer(const http_provisioner *provisioner, unsigned kind, cons
     result->scheme = text_at(json, how, ARCP__HTTP_SCHEME, scratch, upstream->scheme);
     result->profile = text_at(json, how, ARCP__HTTP_PROFILE, scratch, upstream->profile);
     arcp_span lifetime = text_at(json, how, ARCP__HTTP_LIFETIME, scratch, NULL);
-    for (size_t at = 0; at < lifetime.size && lifetime.data[at] >= '0' &&
-                        lifetime.data[at] <= '9' && result->lifetime_sec < UINT32_MAX;
-         at++) {
-        result->lifetime_sec = result->lifetime_sec * 10 + (uint64_t)(lifetime.data[at] - '0');
+    for (size_t i = 0; i < lifetime.size && lifetime.data[i] >= '0' && lifetime.data[i] <= '9' &&
+                       result->lifetime_sec < UINT32_MAX;
+         i++) {
+        result->lifetime_sec = result->lifetime_sec * 10 + (uint64_t)(lifetime.data[i] - '0');
     }
 }
 

@@ -94,9 +94,9 @@ static arcp_status read_used(static_provisioner *pool, const char *path, arcp_er
     if (pool->used_fd < 0 || !drop_torn_line(pool->used_fd) || fsync(pool->used_fd) != 0) {
         return arcp_error_set(err, ARCP_E_IO, "%s: %s", path, strerror(errno));
     }
-    for (off_t at = 0;; at += LINE_SIZE) {
+    for (off_t offset = 0;; offset += LINE_SIZE) {
         char line[LINE_SIZE];
-        const ssize_t size = pread(pool->used_fd, line, sizeof line, at);
+        const ssize_t size = pread(pool->used_fd, line, sizeof line, offset);
         if (size < 0) {
             return arcp_error_set(err, ARCP_E_IO, "%s: %s", path, strerror(errno));
         }

@@ -279,7 +279,7 @@ void arcp__agent_threads_end(arcp_runtime *runtime)
     (void)pthread_cond_broadcast(&inbox->changed);
     (void)pthread_cond_broadcast(&inbox->has_work);
     (void)pthread_mutex_unlock(&inbox->mutex);
-    for (size_t at = 0; at < inbox->thread_count; at++) {
-        (void)pthread_join(inbox->threads[at], NULL);
+    for (size_t i = 0; i < inbox->thread_count; i++) {
+        (void)pthread_join(inbox->threads[i], NULL);
     }
 }

@@ -343,14 +343,14 @@ static void take_page(void *user, void *owner, const arcp__page *page)
         }
         return;
     }
-    for (size_t at = 0; at < page->count; at++) {
-        uint64_t position = page->first + at;
+    for (size_t i = 0; i < page->count; i++) {
+        uint64_t position = page->first + i;
         if (position < observation->next_position) {
             continue;
         }
-        if (is_hidden(observation->session, page->records[at])) {
+        if (is_hidden(observation->session, page->records[i])) {
             observation->next_position = position + 1;
-        } else if (!number(sessions, observation, position, 1, page->records[at].size)) {
+        } else if (!number(sessions, observation, position, 1, page->records[i].size)) {
             return;
         }
     }

@@ -42,8 +42,8 @@ static arcp_span address_of(const char *peer)
 
 static arcp__refused *find(arcp__refusals *table, arcp_span address, const char *rule, int code)
 {
-    for (size_t at = 0; at < table->count; at++) {
-        arcp__refused *row = &table->rows[at];
+    for (size_t i = 0; i < table->count; i++) {
+        arcp__refused *row = &table->rows[i];
         if (row->code == code && strcmp(row->rule, rule) == 0 &&
             arcp_span_equal_cstr(address, row->address)) {
             return row;
@@ -112,8 +112,8 @@ void arcp__refusals_report(arcp__sessions *sessions)
 {
     arcp__refusals *table = sessions->refusals;
     arcp__context_disarm(sessions->context, &sessions->refusal_timer);
-    for (size_t at = 0; table != NULL && at < table->count; at++) {
-        const arcp__refused *row = &table->rows[at];
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const arcp__refused *row = &table->rows[i];
         char kind[64];
         if (row->counted == 0) {
             continue;

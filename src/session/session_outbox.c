@@ -293,9 +293,9 @@ void arcp__sessions_durable(arcp__sessions *sessions)
     for (arcp__session *session = sessions->undurable, *next = NULL; session != NULL;
          session = next) {
         next = session->undurable_next;
-        for (size_t at = find_run(session, session->durable_seq + 1);
-             session->durable_seq < session->indexed_seq; at++) {
-            const arcp__run *run = &session->runs[at];
+        for (size_t i = find_run(session, session->durable_seq + 1);
+             session->durable_seq < session->indexed_seq; i++) {
+            const arcp__run *run = &session->runs[i];
             if ((int32_t)(run->batch - (uint32_t)committed_id) > 0) {
                 break;
             }

@@ -244,8 +244,8 @@ arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session 
         session->index_next = first + count;
         arcp_status status = ARCP_OK;
         /* Stop when memory ran out: the next run would seem damaged because it does not follow. */
-        for (size_t at = 0; at < count && status == ARCP_OK && !sessions->context->failed; at++) {
-            status = take_run(sessions, session, records[at], err);
+        for (size_t i = 0; i < count && status == ARCP_OK && !sessions->context->failed; i++) {
+            status = take_run(sessions, session, records[i], err);
         }
         return status;
     }
@@ -279,8 +279,8 @@ arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
      * dropped since. They are the oldest: the newest run is never trimmed. */
     for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
         size_t count = 0;
-        for (size_t at = session->run_first; at < session->run_end; at++) {
-            count = session->runs[at].stream->was_dropped ? at + 1 - session->run_first : count;
+        for (size_t i = session->run_first; i < session->run_end; i++) {
+            count = session->runs[i].stream->was_dropped ? i + 1 - session->run_first : count;
         }
         if (count != 0 && count == session->run_end - session->run_first) {
             const arcp__stream *stream = session->runs[session->run_end - 1].stream;

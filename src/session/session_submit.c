@@ -20,8 +20,8 @@ static void fingerprint(arcp__sessions *sessions, const arcp__submit *submit, ui
     arcp_buf text = arcp__context_take_buf(sessions->context);
     arcp_json_quote(submit->agent, &text);
     arcp_buf_append_byte(&text, '\n');
-    for (size_t at = 0; at < sizeof members / sizeof members[0]; at++) {
-        if (arcp_json_canonical(&sessions->context->json, members[at], &text, NULL) != ARCP_OK) {
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (arcp_json_canonical(&sessions->context->json, members[i], &text, NULL) != ARCP_OK) {
             break;
         }
         arcp_buf_append_byte(&text, '\n');

@@ -130,10 +130,10 @@ static bool take_header(log_file *log, const uint8_t *bytes)
 static bool is_blank(const log_file *log, arcp_error *err)
 {
     uint8_t bytes[4096];
-    for (uint64_t at = 0; at < log->bytes; at += sizeof bytes) {
-        uint64_t left = log->bytes - at;
+    for (uint64_t offset = 0; offset < log->bytes; offset += sizeof bytes) {
+        uint64_t left = log->bytes - offset;
         size_t size = left < sizeof bytes ? (size_t)left : sizeof bytes;
-        if (!read_at(log, at, bytes, size, err)) {
+        if (!read_at(log, offset, bytes, size, err)) {
             return false;
         }
         for (size_t i = 0; i < size; i++) {
@@ -153,8 +153,8 @@ static arcp_status check_frames(const log_file *log, arcp_error *err)
     const uint64_t size = FRAME_HEADER_BYTES + log->page_bytes;
     uint64_t bad_at = 0; /* offset of the first bad frame; 0: none yet */
     frame_header before = {.stored = log->sum};
-    for (uint64_t at = HEADER_BYTES; at + size <= log->bytes; at += size) {
-        if (!read_at(log, at, log->frame, size, err)) {
+    for (uint64_t offset = HEADER_BYTES; offset + size <= log->bytes; offset += size) {
+        if (!read_at(log, offset, log->frame, size, err)) {
             return err->status;
         }
         const bool has_first = word_at(frame, 2) == log->salts[0];
@@ -168,9 +168,9 @@ static arcp_status check_frames(const log_file *log, arcp_error *err)
             header.has_salts && word_at(frame, 0) != 0 && is_same(sum, header.stored);
         if (bad_at == 0 && !follows) {
             if (has_first != has_second) {
-                return damaged(log, at, "the frame", err);
+                return damaged(log, offset, "the frame", err);
             }
-            bad_at = at;
+            bad_at = offset;
         } else if (bad_at != 0 && follows && before.has_salts && before.ends_commit) {
             return damaged(log, bad_at, "the frame", err);
         }

@@ -243,7 +243,7 @@ static bool expect_answers(arcp__story *story, const char *client, char *wanted,
 {
     arcp_buf jobs = arcp_buf_init();
     bool in_order = true;
-    for (size_t at = 0; in_order && wanted[at] != '\0';) {
+    for (size_t i = 0; in_order && wanted[i] != '\0';) {
         in_order = arcp__story_take(story, client, "the response to a submit");
         const bool is_accepted = in_order && arcp__frame_is(&story->json, "job.accepted");
         if (!in_order || is_of_job(story, &jobs) || (!is_accepted && may_be_skipped(story))) {
@@ -254,8 +254,8 @@ static bool expect_answers(arcp__story *story, const char *client, char *wanted,
             arcp_buf_append(&jobs, arcp_json_raw(&story->json, job));
             arcp_buf_append_byte(&jobs, '\n');
         }
-        if (wanted[at++] == '+' ? !is_accepted : !is_refusal(story)) {
-            (void)arcp__story_fail(story, "response %zu of %zu submits: ", at, strlen(wanted));
+        if (wanted[i++] == '+' ? !is_accepted : !is_refusal(story)) {
+            (void)arcp__story_fail(story, "response %zu of %zu submits: ", i, strlen(wanted));
             in_order =
                 arcp__story_unexpected(story, is_refusal(story) ? "job.accepted" : "a refusal");
         }

@@ -25,9 +25,9 @@ void arcp__variables_fini(arcp__variables *variables)
 
 static arcp__variable *find(const arcp__variables *variables, arcp_span name)
 {
-    for (size_t at = 0; at < variables->count; at++) {
-        if (arcp_span_equal_cstr(name, variables->rows[at].name)) {
-            return (arcp__variable *)&variables->rows[at];
+    for (size_t i = 0; i < variables->count; i++) {
+        if (arcp_span_equal_cstr(name, variables->rows[i].name)) {
+            return (arcp__variable *)&variables->rows[i];
         }
     }
     return NULL;

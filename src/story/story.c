@@ -224,9 +224,9 @@ static bool play_macro(arcp__story *story, arcp_span definition, char *rest)
         }
         arcp_span piece = arcp_span_first(body, size == 0 ? 1 : size);
         body = arcp_span_from(body, piece.size);
-        for (size_t at = 0; at < count; at++) {
-            if (arcp_span_equal(piece, parameters[at])) {
-                piece = arcp_span_cstr(values[at]);
+        for (size_t i = 0; i < count; i++) {
+            if (arcp_span_equal(piece, parameters[i])) {
+                piece = arcp_span_cstr(values[i]);
                 break;
             }
         }

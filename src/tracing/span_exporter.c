@@ -106,7 +106,7 @@ static uint64_t pause_ms(const otlp_exporter *exporter, uint64_t retry_after_sec
 {
     uint64_t pause = exporter->options.retry_ms;
     uint32_t random = 0;
-    for (unsigned at = 1; at < exporter->failures && pause < PAUSE_MAX_MS; at++) {
+    for (unsigned i = 1; i < exporter->failures && pause < PAUSE_MAX_MS; i++) {
         pause *= 2;
     }
     pause = pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
@@ -333,8 +333,8 @@ static arcp_status add_header(otlp_exporter *exporter, const char *text, arcp_er
         !arcp__template_expand(&header, &nobody, &names_key, &exporter->headers)) {
         status = arcp_error_set(&why, ARCP_E_NO_MEMORY, "out of memory");
     }
-    for (size_t at = from; status == ARCP_OK && at < exporter->headers.size; at++) {
-        if ((unsigned char)exporter->headers.data[at] < 0x20) {
+    for (size_t i = from; status == ARCP_OK && i < exporter->headers.size; i++) {
+        if ((unsigned char)exporter->headers.data[i] < 0x20) {
             status = arcp_error_set(&why, ARCP_E_USAGE, "a header must be one line");
         }
     }
@@ -355,8 +355,8 @@ static arcp_status set_up(otlp_exporter *exporter, arcp_error *err)
                                               .done = on_answer,
                                               .user = exporter};
     arcp_status status = add_header(exporter, "Content-Type: application/json", err);
-    for (size_t at = 0; status == ARCP_OK && at < exporter->options.header_count; at++) {
-        status = add_header(exporter, exporter->options.headers[at], err);
+    for (size_t i = 0; status == ARCP_OK && i < exporter->options.header_count; i++) {
+        status = add_header(exporter, exporter->options.headers[i], err);
     }
     if (status == ARCP_OK && exporter->headers.failed) {
         status = arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

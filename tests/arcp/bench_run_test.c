@@ -42,11 +42,11 @@ static void bench_holds_idle_sessions_without_a_job(void **state)
 {
     static const char *const durations[] = {"1ms",
                                             "50ms"}; /* the first one is the shortest possible */
-    for (size_t at = 0; at < sizeof durations / sizeof durations[0]; at++) {
+    for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++) {
         process p;
         world_run(*state, &p, 0,
                   WORDS("bench", "--json", "--sessions", "0", "--idle", "5", "--duration",
-                        durations[at], "--warmup", "0"));
+                        durations[i], "--warmup", "0"));
         arcp_buf_append_byte(&p.out, '\0');
         assert_int_equal(number_of(&p, "sessions"), 0);
         assert_int_equal(number_of(&p, "idle_sessions"), 5);

@@ -183,9 +183,9 @@ static void run_edited(const fixture *f, process *p, int exit_status, const char
 {
     editing_proxy proxy;
     const char *words[8] = {"conformance", proxy.tcp.url};
-    for (size_t at = 0; options != NULL && options[at] != NULL; at++) {
-        assert_true(at < 5);
-        words[at + 2] = options[at];
+    for (size_t i = 0; options != NULL && options[i] != NULL; i++) {
+        assert_true(i < 5);
+        words[i + 2] = options[i];
     }
     editing_proxy_start(&proxy, f->port, from, to);
     world_run(NULL, p, exit_status, words);
@@ -207,8 +207,8 @@ static void each_kind_of_fault_is_named_with_its_section(void **state)
         run_edited(f, &p, has_failed ? 1 : 0, fault->from, fault->to,
                    WORDS("--timeout", waits ? "2s" : "30s", needs_long ? "--long-agent" : "--quiet",
                          needs_long ? "wait" : NULL));
-        for (size_t at = 0; at < 3 && fault->says[at] != NULL; at++) {
-            check_has(&p, fault->name, fault->says[at]);
+        for (size_t i = 0; i < 3 && fault->says[i] != NULL; i++) {
+            check_has(&p, fault->name, fault->says[i]);
         }
         process_fini(&p);
     }

@@ -46,9 +46,9 @@ static bool forward_edited(const editing_proxy *proxy, pair *p)
         return false;
     }
     size_t size = p->held_size + (size_t)got;
-    for (size_t at = 0; at + proxy->size <= size; at++) {
-        if (memcmp(bytes + at, proxy->from, proxy->size) == 0) {
-            memcpy(bytes + at, proxy->to, proxy->size);
+    for (size_t i = 0; i + proxy->size <= size; i++) {
+        if (memcmp(bytes + i, proxy->from, proxy->size) == 0) {
+            memcpy(bytes + i, proxy->to, proxy->size);
         }
     }
     p->held_size = may_go_on(proxy, bytes, size);
@@ -59,13 +59,13 @@ static bool forward_edited(const editing_proxy *proxy, pair *p)
 static void take_in(const editing_proxy *proxy, pair *pairs)
 {
     int client = accept(proxy->tcp.listener, NULL, NULL);
-    for (size_t at = 0; at < PAIRS; at++) {
-        if (pairs[at].client < 0) {
+    for (size_t i = 0; i < PAIRS; i++) {
+        if (pairs[i].client < 0) {
             int server = tcp_proxy_dial(&proxy->tcp);
             if (server < 0) {
                 break;
             }
-            pairs[at] = (pair){.client = client, .server = server};
+            pairs[i] = (pair){.client = client, .server = server};
             return;
         }
     }
@@ -77,25 +77,24 @@ static void *run(void *user)
     editing_proxy *proxy = user;
     pair pairs[PAIRS];
     struct pollfd fds[FDS_BEFORE + 2 * PAIRS];
-    for (size_t at = 0; at < PAIRS; at++) {
-        pairs[at] = (pair){.client = -1, .server = -1};
+    for (size_t i = 0; i < PAIRS; i++) {
+        pairs[i] = (pair){.client = -1, .server = -1};
     }
     for (;;) {
         fds[0] = (struct pollfd){.fd = proxy->tcp.stop, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = proxy->tcp.listener, .events = POLLIN};
-        for (size_t at = 0; at < PAIRS; at++) {
-            fds[FDS_BEFORE + 2 * at] = (struct pollfd){.fd = pairs[at].client, .events = POLLIN};
-            fds[FDS_BEFORE + 2 * at + 1] =
-                (struct pollfd){.fd = pairs[at].server, .events = POLLIN};
+        for (size_t i = 0; i < PAIRS; i++) {
+            fds[FDS_BEFORE + 2 * i] = (struct pollfd){.fd = pairs[i].client, .events = POLLIN};
+            fds[FDS_BEFORE + 2 * i + 1] = (struct pollfd){.fd = pairs[i].server, .events = POLLIN};
         }
         if (poll(fds, FDS_BEFORE + 2 * PAIRS, -1) <= 0 || fds[0].revents != 0) {
             break;
         }
-        for (size_t at = 0; at < PAIRS; at++) {
-            pair *p = &pairs[at];
-            if ((fds[FDS_BEFORE + 2 * at].revents != 0 &&
+        for (size_t i = 0; i < PAIRS; i++) {
+            pair *p = &pairs[i];
+            if ((fds[FDS_BEFORE + 2 * i].revents != 0 &&
                  !tcp_proxy_forward(p->client, p->server)) ||
-                (fds[FDS_BEFORE + 2 * at + 1].revents != 0 && !forward_edited(proxy, p))) {
+                (fds[FDS_BEFORE + 2 * i + 1].revents != 0 && !forward_edited(proxy, p))) {
                 hang_up(p);
             }
         }
@@ -103,9 +102,9 @@ static void *run(void *user)
             take_in(proxy, pairs);
         }
     }
-    for (size_t at = 0; at < PAIRS; at++) {
-        if (pairs[at].client >= 0) {
-            hang_up(&pairs[at]);
+    for (size_t i = 0; i < PAIRS; i++) {
+        if (pairs[i].client >= 0) {
+            hang_up(&pairs[i]);
         }
     }
     return NULL;

@@ -126,9 +126,9 @@ static void the_pipe_and_json_output_is_unchanged(void **state)
         const char *words[9] = {NULL};
         process p;
         print_message("  %s\n", goldens[row].name);
-        for (size_t at = 0; at < 8 && goldens[row].words[at] != NULL; at++) {
-            bool is_job = strcmp(goldens[row].words[at], "JOB") == 0;
-            words[at] = is_job ? job : goldens[row].words[at];
+        for (size_t i = 0; i < 8 && goldens[row].words[i] != NULL; i++) {
+            bool is_job = strcmp(goldens[row].words[i], "JOB") == 0;
+            words[i] = is_job ? job : goldens[row].words[i];
         }
         world_run(*state, &p, goldens[row].exit_status, words);
         check_output(&p, goldens[row].out);

@@ -56,10 +56,10 @@ static void check_file(const char *path, size_t size)
     size_t got = fread(bytes, 1, sizeof bytes, file);
     while (got != 0) {
         assert_int_equal(got % RECORD_BYTES, 0);
-        for (size_t at = 0; at < got; at += RECORD_BYTES, offset += RECORD_BYTES) {
+        for (size_t i = 0; i < got; i += RECORD_BYTES, offset += RECORD_BYTES) {
             write_record(offset, record);
-            if (memcmp(record, bytes + at, RECORD_BYTES) != 0) {
-                fail_msg("found at byte %zu: %.32s", offset, bytes + at);
+            if (memcmp(record, bytes + i, RECORD_BYTES) != 0) {
+                fail_msg("found at byte %zu: %.32s", offset, bytes + i);
             }
         }
         got = fread(bytes, 1, sizeof bytes, file);

@@ -26,23 +26,23 @@ static void mask_row(const char *row, size_t size, arcp_buf *out)
     while (indent < size && row[indent] == ' ') {
         indent++;
     }
-    for (size_t at = 0; at < 4 && size >= indent + 2; at++) {
-        spins = spins || memcmp(row + indent, frames[at], 2) == 0;
+    for (size_t i = 0; i < 4 && size >= indent + 2; i++) {
+        spins = spins || memcmp(row + indent, frames[i], 2) == 0;
     }
-    for (size_t at = 0; at < size; at++) {
-        if (spins && at == indent) {
+    for (size_t i = 0; i < size; i++) {
+        if (spins && i == indent) {
             arcp_buf_append_byte(out, '*');
-        } else if (spins && isdigit((unsigned char)row[at]) && row[at - 1] == ' ') {
-            size_t end = at;
+        } else if (spins && isdigit((unsigned char)row[i]) && row[i - 1] == ' ') {
+            size_t end = i;
             while (end < size && isdigit((unsigned char)row[end])) {
                 end++;
             }
             bool is_seconds = end < size && row[end] == 's';
-            arcp_buf_append(out, is_seconds ? ARCP_SPAN_LITERAL("N")
-                                            : arcp_span_make(row + at, end - at));
-            at = end - 1;
+            arcp_buf_append(out,
+                            is_seconds ? ARCP_SPAN_LITERAL("N") : arcp_span_make(row + i, end - i));
+            i = end - 1;
         } else {
-            arcp_buf_append_byte(out, row[at]);
+            arcp_buf_append_byte(out, row[i]);
         }
     }
     arcp_buf_append_byte(out, '\n');

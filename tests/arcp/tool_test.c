@@ -225,8 +225,8 @@ static void options_before_the_command_name_are_passed_on(void **state)
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const char *all[8] = {ARCP_BINARY_DIR "/bin/arcp"};
         process p;
-        for (size_t at = 0; at < 5 && rows[row].words[at] != NULL; at++) {
-            all[at + 1] = rows[row].words[at];
+        for (size_t i = 0; i < 5 && rows[row].words[i] != NULL; i++) {
+            all[i + 1] = rows[row].words[i];
         }
         print_message("  arcp %s %s\n", all[1], all[2] == NULL ? "" : all[2]);
         process_start(&p, all, NULL, NULL);

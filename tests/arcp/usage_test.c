@@ -44,15 +44,15 @@ static void a_command_without_a_runtime_has_no_connection_options(void **state)
 {
     static const char *const options[] = {"--url",    "--token",      "--profile",
                                           "--config", "--timestamps", "--quiet"};
-    for (size_t at = 0; at < sizeof options / sizeof options[0]; at++) {
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         arcp_buf remote = arcp_buf_init();
         arcp_buf local = arcp_buf_init();
         arcp__usage_help(ARCP__COMMAND_PING, &remote);
         arcp__usage_help(ARCP__COMMAND_AUDIT, &local);
-        check_contains(&remote, options[at]);
+        check_contains(&remote, options[i]);
         check_contains(&local, "--json");
         arcp_buf_append_byte(&local, '\0');
-        assert_null(strstr(local.data, options[at]));
+        assert_null(strstr(local.data, options[i]));
         arcp_buf_fini(&remote);
         arcp_buf_fini(&local);
     }
@@ -222,8 +222,8 @@ static void audit_grep_offers_every_event(void **state)
     };
     arcp_buf all = arcp_buf_init();
     (void)state;
-    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
-        arcp_buf_append_format(&all, "%s%s", at == 0 ? "" : "|", names[at]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        arcp_buf_append_format(&all, "%s%s", i == 0 ? "" : "|", names[i]);
     }
     arcp_buf_append_byte(&all, '\0');
     assert_string_equal(arcp__options[ARCP__OPTION_AUDIT_EVENT].completes, all.data);

@@ -104,8 +104,8 @@ void world_run(const world *w, process *p, int exit_status, const char *const *w
 
 static bool is_ulid(const char *text, size_t size)
 {
-    for (size_t at = 0; at < 26; at++) {
-        if (at >= size || !(isupper((unsigned char)text[at]) || isdigit((unsigned char)text[at]))) {
+    for (size_t i = 0; i < 26; i++) {
+        if (i >= size || !(isupper((unsigned char)text[i]) || isdigit((unsigned char)text[i]))) {
             return false;
         }
     }
@@ -116,9 +116,9 @@ static bool is_ulid(const char *text, size_t size)
 static bool is_time(const char *text, size_t size)
 {
     static const char shape[] = "9999-99-99T99:99:99.999Z";
-    for (size_t at = 0; shape[at] != '\0'; at++) {
-        if (at >= size ||
-            (shape[at] == '9' ? !isdigit((unsigned char)text[at]) : text[at] != shape[at])) {
+    for (size_t i = 0; shape[i] != '\0'; i++) {
+        if (i >= size ||
+            (shape[i] == '9' ? !isdigit((unsigned char)text[i]) : text[i] != shape[i])) {
             return false;
         }
     }
@@ -127,8 +127,8 @@ static bool is_time(const char *text, size_t size)
 
 static bool is_hex(const char *text, size_t size, size_t digits)
 {
-    for (size_t at = 0; at < digits; at++) {
-        if (at >= size || !isxdigit((unsigned char)text[at])) {
+    for (size_t i = 0; i < digits; i++) {
+        if (i >= size || !isxdigit((unsigned char)text[i])) {
             return false;
         }
     }
@@ -192,9 +192,9 @@ void check_errors(const process *p, const char *text)
 void check_stream(const char *bytes, size_t size)
 {
     assert_int_equal(size, 300000);
-    for (size_t at = 0; at < size; at++) {
-        if (bytes[at] != 'a' + (char)(at / 1000 % 26)) {
-            fail_msg("byte %zu is %c", at, bytes[at]);
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 'a' + (char)(i / 1000 % 26)) {
+            fail_msg("byte %zu is %c", i, bytes[i]);
         }
     }
 }

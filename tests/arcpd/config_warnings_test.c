@@ -70,9 +70,9 @@ static void a_listener_that_can_be_reached_from_elsewhere_is_reported_with_its_p
          "authentication; listen on 127.0.0.1, or behind a proxy that requires authentication\n"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        check_warnings(rows[at].text, ARCP__CONFIG_START, rows[at].want);
-        check_warnings(rows[at].text, ARCP__CONFIG_CHECK, rows[at].want);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_warnings(rows[i].text, ARCP__CONFIG_START, rows[i].want);
+        check_warnings(rows[i].text, ARCP__CONFIG_CHECK, rows[i].want);
     }
 }
 
@@ -100,10 +100,10 @@ static void tokens_of_a_file_count_too(void **state)
     assert_true(file >= 0);
     (void)close(file);
     (void)snprintf(text, sizeof text, "listen: ['ws://0.0.0.0:1/arcp']\ntoken_file: %s\n", path);
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        write_file(path, rows[at].tokens);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        write_file(path, rows[i].tokens);
         char *got = warnings_of("t.yaml", text, ARCP__CONFIG_START);
-        assert_int_equal(strstr(got, "shorter than 16 bytes") != NULL, rows[at].is_short);
+        assert_int_equal(strstr(got, "shorter than 16 bytes") != NULL, rows[i].is_short);
         arcp_free(got);
     }
     (void)unlink(path);
@@ -132,8 +132,8 @@ static void check_shared(void)
                         " {name: c, command: [sh]}]\n",
          "agents: entries without user: (\"b\" and 1 more)" SHARED},
     };
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        check_warnings(rows[at].text, ARCP__CONFIG_START, rows[at].want);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_warnings(rows[i].text, ARCP__CONFIG_START, rows[i].want);
     }
 }
 
@@ -310,9 +310,9 @@ static void a_check_says_what_a_start_would_miss(void **state)
     };
     (void)state;
     assert_int_equal(setenv("ARCP_TEST_SET", "", 1), 0);
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        check_warnings(rows[at].text, ARCP__CONFIG_START, "");
-        check_warnings(rows[at].text, ARCP__CONFIG_CHECK, rows[at].want);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        check_warnings(rows[i].text, ARCP__CONFIG_START, "");
+        check_warnings(rows[i].text, ARCP__CONFIG_CHECK, rows[i].want);
     }
 }
 

@@ -142,9 +142,9 @@ void crash_store_check(crash_world *world)
     (void)sqlite3_finalize(whole);
     sqlite3_stmt *indexes = prepare(db, sql);
     cursor records = {prepare(db, sql), {NULL, 0}};
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        if (world->clients[at].session.id[0] != '\0') {
-            check_session(world, &world->clients[at], indexes, &records);
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        if (world->clients[i].session.id[0] != '\0') {
+            check_session(world, &world->clients[i], indexes, &records);
         }
     }
     (void)sqlite3_finalize(indexes);

@@ -26,31 +26,31 @@
 static void take_all(crash_world *world, int wait_ms)
 {
     struct pollfd polls[CRASH_CLIENTS];
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        const wire *w = &world->clients[at].wire;
-        polls[at] = (struct pollfd){.fd = w->ended ? -1 : w->fd, .events = POLLIN};
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        const wire *w = &world->clients[i].wire;
+        polls[i] = (struct pollfd){.fd = w->ended ? -1 : w->fd, .events = POLLIN};
     }
     (void)poll(polls, CRASH_CLIENTS, wait_ms);
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        if (polls[at].revents != 0) {
-            (void)wire_fill(&world->clients[at].wire, 0);
-            crash_client_take(world, &world->clients[at]);
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        if (polls[i].revents != 0) {
+            (void)wire_fill(&world->clients[i].wire, 0);
+            crash_client_take(world, &world->clients[i]);
         }
     }
 }
 
 static void connect_all(crash_world *world, bool from_oldest)
 {
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        crash_client_connect(world, &world->clients[at], from_oldest);
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        crash_client_connect(world, &world->clients[i], from_oldest);
     }
 }
 
 /* After the kill: its frames are in the sockets, up to the last complete one. */
 static void take_the_rest(crash_world *world)
 {
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        crash_client *client = &world->clients[at];
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        crash_client *client = &world->clients[i];
         while (wire_fill(&client->wire, WIRE_PATIENCE_MS)) {
             crash_client_take(world, client);
         }
@@ -88,8 +88,8 @@ static void live(crash_world *world)
 
 static bool is_at_rest(const crash_world *world)
 {
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        const crash_client *client = &world->clients[at];
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        const crash_client *client = &world->clients[i];
         if (!client->is_open || client->last_seq < client->seen_count ||
             crash_client_owes(world, client)) {
             return false;
@@ -258,8 +258,8 @@ static void no_event_that_a_client_saw_is_lost_by_kill_9(void **state)
     print_message("ARCP_CRASH_SEED=0x%llx ARCP_CRASH_LIVES=%u\n", (unsigned long long)seed, lives);
     world.random = seed;
     daemon_begin(&world.daemon, &(daemon_options){.config = "jobs: {cancel_grace_ms: 500}\n"});
-    for (unsigned at = 0; at < CRASH_CLIENTS; at++) {
-        crash_client_begin(&world, at);
+    for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
+        crash_client_begin(&world, i);
     }
     for (world.life = 1; world.life <= lives; world.life++) {
         one_life(&world, &longest_start_ns);

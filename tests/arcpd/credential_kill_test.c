@@ -68,10 +68,10 @@ static void on_rows(void *user, uint64_t id, arcp_status status, const arcp_stor
     if (status != ARCP_OK) {
         daemon_fail("the store: %s", err == NULL ? "" : err->message);
     }
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         self->rows++;
         self->stuck +=
-            memmem(rows[at].value.data, rows[at].value.size, "\"stuck\":true", 12) != NULL ? 1 : 0;
+            memmem(rows[i].value.data, rows[i].value.size, "\"stuck\":true", 12) != NULL ? 1 : 0;
     }
     self->done = last;
 }
@@ -128,13 +128,13 @@ static void say_hello(wire *w)
 
 static void submit_some(wire *w, unsigned round)
 {
-    for (unsigned at = 0; at < 6; at++) {
+    for (unsigned i = 0; i < 6; i++) {
         wire_send(w,
                   "{\"arcp\":\"1.1\",\"id\":\"%u\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                   "\"load\",\"idempotency_key\":\"%u-%u\",\"input\":{\"events\":1,\"bytes\":4,"
                   "\"pause_us\":%u,\"end\":\"%s\"},\"lease_request\":{\"cost.budget\":[\"USD:5\"],"
                   "\"model.use\":[\"*\"]}}}",
-                  at, round, at, pick(3000), pick(3) == 0 ? "wait" : "result");
+                  i, round, i, pick(3000), pick(3) == 0 ? "wait" : "result");
     }
 }
 
@@ -159,8 +159,8 @@ static unsigned live_keys(stand_in *upstream)
 {
     unsigned count = 0;
     uv_mutex_lock(&upstream->lock);
-    for (unsigned at = 0; at < upstream->key_count; at++) {
-        count += upstream->keys[at].is_live ? 1 : 0;
+    for (unsigned i = 0; i < upstream->key_count; i++) {
+        count += upstream->keys[i].is_live ? 1 : 0;
     }
     uv_mutex_unlock(&upstream->lock);
     return count;
@@ -178,7 +178,7 @@ static void settle(daemon_state *d, stand_in *upstream)
         daemon_start(d);
         wire_open(&w, d->port);
         say_hello(&w);
-        for (unsigned at = 0; at < 300 && live_keys(upstream) != 0; at++) {
+        for (unsigned i = 0; i < 300 && live_keys(upstream) != 0; i++) {
             (void)listen_for(&w, daemon_now_ns() + 100000000);
         }
         (void)listen_for(&w, daemon_now_ns() + 2500000000); /* credentials.settle_sec */
@@ -198,8 +198,8 @@ static void settle(daemon_state *d, stand_in *upstream)
 static unsigned rotations(const stand_in *upstream)
 {
     unsigned count = 0;
-    for (unsigned at = 0; at < upstream->key_count; at++) {
-        count += strchr(upstream->keys[at].alias, '.') != NULL ? 1 : 0;
+    for (unsigned i = 0; i < upstream->key_count; i++) {
+        count += strchr(upstream->keys[i].alias, '.') != NULL ? 1 : 0;
     }
     return count;
 }
@@ -213,8 +213,8 @@ static int64_t end_of_life(bool is_long)
 
 static void check_upstream(const stand_in *upstream)
 {
-    for (unsigned at = 0; at < upstream->key_count; at++) {
-        const stand_in_key *key = &upstream->keys[at];
+    for (unsigned i = 0; i < upstream->key_count; i++) {
+        const stand_in_key *key = &upstream->keys[i];
         if (key->is_live || key->revoked != 1) {
             daemon_fail("%s is %s and was revoked %u times", key->alias,
                         key->is_live ? "live" : "dead", key->revoked);

@@ -101,9 +101,9 @@ static void run(const daemon_state *d, int out)
     (void)snprintf(config, sizeof config, "%s/arcpd.yaml", d->directory);
     (void)snprintf(errors, sizeof errors, "%s/errors", d->directory);
     agents = agents[0] != NULL ? agents : load;
-    for (size_t at = 0; agents[at] != NULL; at++) {
+    for (size_t i = 0; agents[i] != NULL; i++) {
         words[count++] = "--agent";
-        words[count++] = agents[at];
+        words[count++] = agents[i];
     }
     if (d->options.config != NULL) {
         words[count++] = "--config";

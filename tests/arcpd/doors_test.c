@@ -193,12 +193,12 @@ static void without_configured_tokens_arcpd_listens_on_loopback_only(void **stat
          "is allowed on loopback only"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         door d;
         door_init(&d);
-        door_configure(&d, "%sstore: \"memory:\"\n", rows[at].config);
+        door_configure(&d, "%sstore: \"memory:\"\n", rows[i].config);
         assert_int_equal(door_refused(&d, NULL), 2);
-        assert_int_equal(door_said(&d, rows[at].why), 1);
+        assert_int_equal(door_said(&d, rows[i].why), 1);
         door_fini(&d);
     }
 }
@@ -250,19 +250,19 @@ static void hosts_and_origins_are_checked_on_public_listeners(void **state)
          403},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         door d;
         visitor w;
         door_init(&d);
         door_configure(&d,
                        "listen: [\"ws://0.0.0.0:0/arcp\"]\nstore: \"memory:\"\n"
                        "tokens: [{token: t1, principal: bob}]\n%s",
-                       rows[at].config);
+                       rows[i].config);
         door_start(&d);
         assert_true(visitor_connect(&w, &d, NULL, 0));
-        int status = visitor_upgrade(&w, rows[at].host, rows[at].more);
-        if (status != rows[at].status) {
-            fail_msg("row %zu: %d", at, status);
+        int status = visitor_upgrade(&w, rows[i].host, rows[i].more);
+        if (status != rows[i].status) {
+            fail_msg("row %zu: %d", i, status);
         }
         visitor_close(&w);
         door_fini(&d);
@@ -296,29 +296,29 @@ static void an_invalid_local_token_file_is_refused(void **state)
         {"16 characters", SIXTEEN "\r\n", 0600, NULL, 0, NULL},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         door d;
         char path[96];
         char longest[520];
-        print_message("  %s\n", rows[at].name);
-        memset(longest, 'x', rows[at].size);
-        (void)snprintf(longest + rows[at].size, sizeof longest - rows[at].size, "%s",
-                       rows[at].end == NULL ? "" : rows[at].end);
+        print_message("  %s\n", rows[i].name);
+        memset(longest, 'x', rows[i].size);
+        (void)snprintf(longest + rows[i].size, sizeof longest - rows[i].size, "%s",
+                       rows[i].end == NULL ? "" : rows[i].end);
         door_init(&d);
         (void)snprintf(path, sizeof path, "%s/token", d.directory);
-        write_text(path, rows[at].text == NULL ? longest : rows[at].text, rows[at].mode);
+        write_text(path, rows[i].text == NULL ? longest : rows[i].text, rows[i].mode);
         door_configure(&d, "listen: [\"ws://127.0.0.1:0/arcp\"]\nstore: \"memory:\"\n");
-        if (rows[at].why != NULL) {
+        if (rows[i].why != NULL) {
             assert_int_equal(door_refused(&d, NULL), 2);
             assert_int_equal(door_said(&d, path), 1);
-            assert_int_equal(door_said(&d, rows[at].why), 1);
+            assert_int_equal(door_said(&d, rows[i].why), 1);
         } else {
             visitor w;
             door_start(&d);
             assert_true(visitor_connect(&w, &d, NULL, 0));
             assert_int_equal(visitor_upgrade(&w, "127.0.0.1", ""), 101);
-            longest[rows[at].size] = '\0';
-            const char *token = rows[at].text == NULL ? longest : SIXTEEN;
+            longest[rows[i].size] = '\0';
+            const char *token = rows[i].text == NULL ? longest : SIXTEEN;
             assert_non_null(strstr(visitor_hello(&w, token), WELCOME));
             visitor_close(&w);
         }
@@ -422,10 +422,10 @@ static void a_failed_write_of_the_checked_configuration_is_an_error(void **state
 {
     static const char *const flags[] = {"--help", "--version", "--check-config /dev/null"};
     (void)state;
-    for (size_t at = 0; at < sizeof flags / sizeof flags[0]; at++) {
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         char command[256];
         (void)snprintf(command, sizeof command,
-                       NO_STATE ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1", flags[at]);
+                       NO_STATE ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1", flags[i]);
         int status = system(command); /* NOLINT(cert-env33-c): words of this file */
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 1);

@@ -72,10 +72,10 @@ int main(void)
         (void)usleep(1000);
     }
     (void)setvbuf(stdout, block, _IOFBF, sizeof block);
-    for (uint64_t at = 0; at < todo.events; at++) {
+    for (uint64_t i = 0; i < todo.events; i++) {
         (void)printf("{\"type\":\"job.event\",\"payload\":{\"kind\":\"log\",\"body\":{\"level\":"
                      "\"info\",\"message\":\"%llu %s\"}}}\n",
-                     (unsigned long long)at, filling);
+                     (unsigned long long)i, filling);
         if (todo.pause_us != 0) {
             (void)fflush(stdout);
             (void)usleep((useconds_t)todo.pause_us);

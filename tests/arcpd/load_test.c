@@ -159,19 +159,19 @@ static void watch_all(watcher *watchers, size_t count)
 {
     static struct pollfd polls[SUBSCRIBERS + 1];
     size_t left = count;
-    for (size_t at = 0; at < count; at++) {
-        polls[at] = (struct pollfd){.fd = watchers[at].wire.fd, .events = POLLIN};
+    for (size_t i = 0; i < count; i++) {
+        polls[i] = (struct pollfd){.fd = watchers[i].wire.fd, .events = POLLIN};
     }
     while (left > 0) {
         assert_true(poll(polls, count, WIRE_PATIENCE_MS) > 0);
-        for (size_t at = 0; at < count; at++) {
-            if (polls[at].revents != 0) {
-                (void)wire_fill(&watchers[at].wire, 0);
-                watch(&watchers[at]);
-                assert_false(watchers[at].wire.ended);
+        for (size_t i = 0; i < count; i++) {
+            if (polls[i].revents != 0) {
+                (void)wire_fill(&watchers[i].wire, 0);
+                watch(&watchers[i]);
+                assert_false(watchers[i].wire.ended);
             }
-            if (polls[at].fd >= 0 && watchers[at].ended) {
-                polls[at].fd = -1;
+            if (polls[i].fd >= 0 && watchers[i].ended) {
+                polls[i].fd = -1;
                 left--;
             }
         }
@@ -188,21 +188,21 @@ static void events_of_1000_subscribers_are_stored_once(void **state)
     (void)state;
     daemon_begin(&d, &(daemon_options){.config = "limits: {sessions_per_principal: 2000}\n"});
     daemon_start(&d);
-    for (size_t at = 0; at <= SUBSCRIBERS; at++) {
-        wire_open(&watchers[at].wire, d.port);
-        wire_hello(&watchers[at].wire, "t-alice", &session);
-        if (at == 0) {
-            submit(&watchers[at].wire, "s", events, 500);
-            copy_id(wire_await_type(&watchers[at].wire, "job.accepted"), job);
+    for (size_t i = 0; i <= SUBSCRIBERS; i++) {
+        wire_open(&watchers[i].wire, d.port);
+        wire_hello(&watchers[i].wire, "t-alice", &session);
+        if (i == 0) {
+            submit(&watchers[i].wire, "s", events, 500);
+            copy_id(wire_await_type(&watchers[i].wire, "job.accepted"), job);
         } else {
-            subscribe(&watchers[at].wire, job);
+            subscribe(&watchers[i].wire, job);
         }
     }
     watch_all(watchers, SUBSCRIBERS + 1);
-    for (size_t at = 0; at <= SUBSCRIBERS; at++) {
-        assert_int_equal(watchers[at].messages, events);
-        assert_int_equal(watchers[at].seq, events + MESSAGES_BEHIND);
-        wire_close(&watchers[at].wire);
+    for (size_t i = 0; i <= SUBSCRIBERS; i++) {
+        assert_int_equal(watchers[i].messages, events);
+        assert_int_equal(watchers[i].seq, events + MESSAGES_BEHIND);
+        wire_close(&watchers[i].wire);
     }
     assert_int_equal(daemon_stop(&d), 0);
     assert_int_equal(query(d.store, "SELECT sum(count) FROM stream_runs WHERE stream LIKE 'j:%'"),

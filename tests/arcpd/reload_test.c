@@ -162,9 +162,9 @@ static void what_is_wrong_leaves_agents_and_policies_as_they_were(void **state)
         {"  - {name: Bad Name, command: [\"true\"]}\n", "Bad Name"},
         {"policy: [{max_lease: {made.up: [\"x\"]}}]\n", "made.up"},
     };
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        configure("new", "", rows[at].rest);
-        door_reload(&d, rows[at].says);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        configure("new", "", rows[i].rest);
+        door_reload(&d, rows[i].says);
         assert_non_null(strstr(submit("fine", ""), "AGENT_NOT_AVAILABLE"));
         assert_non_null(strstr(submit("slow", ",\"lease_request\":{\"fs.read\":[\"/etc/a\"]}"),
                                "\"lease\":{\"fs.read\":[]}"));

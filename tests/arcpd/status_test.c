@@ -106,8 +106,8 @@ static void idle_connections_do_not_keep_a_33rd_out(void **state)
     int held[32];
     arcp_buf answer = arcp_buf_init();
     start(h, &port);
-    for (size_t at = 0; at < 32; at++) {
-        held[at] = http_connect(port);
+    for (size_t i = 0; i < 32; i++) {
+        held[i] = http_connect(port);
     }
     assert_int_equal(send(held[0], "GET /hea", 8, MSG_NOSIGNAL), 8);
     expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
@@ -119,8 +119,8 @@ static void idle_connections_do_not_keep_a_33rd_out(void **state)
     http_read_all(held[1], &answer);
     assert_non_null(strstr(answer.data, "200 OK"));
     arcp_buf_fini(&answer);
-    for (size_t at = 2; at < 32; at++) {
-        close(held[at]);
+    for (size_t i = 2; i < 32; i++) {
+        close(held[i]);
     }
     host_stop(h);
 }
@@ -180,17 +180,17 @@ static void the_connection_that_waits_longest_is_closed_for_a_33rd(void **state)
     unsigned short port = 0;
     int held[32];
     start(h, &port);
-    for (size_t at = 0; at < 32; at++) {
-        held[at] = http_connect(port);
-        ask_and_keep(held[at]);
+    for (size_t i = 0; i < 32; i++) {
+        held[i] = http_connect(port);
+        ask_and_keep(held[i]);
     }
     ask_and_keep(held[0]);
     expect(port, "GET /healthz HTTP/1.1\r\n" HOST, "HTTP/1.1 200 ", "ok");
     char byte = 0;
     assert_int_equal(read(held[1], &byte, 1), 0);
     ask_and_keep(held[0]);
-    for (size_t at = 0; at < 32; at++) {
-        close(held[at]);
+    for (size_t i = 0; i < 32; i++) {
+        close(held[i]);
     }
     host_stop(h);
 }
@@ -239,8 +239,8 @@ static void what_happens_is_counted(void **state)
         "arcp_audit_failing 0",
         "arcp_config_last_reload_successful 1",
     };
-    for (size_t at = 0; at < sizeof lines / sizeof lines[0]; at++) {
-        expect_sample(&metrics, lines[at]);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        expect_sample(&metrics, lines[i]);
     }
     arcp_buf_fini(&metrics);
     host_stop(h);
@@ -255,17 +255,17 @@ static void names_beyond_the_table_are_counted_together(void **state)
     arcp_buf metrics = arcp_buf_init();
     arcp_buf_append_cstr(&yaml, "tokens: [{token: ta, principal: alice}]\nstore: 'memory:'\n"
                                 "http: {listen: '127.0.0.1:0'}\nagents:\n");
-    for (int at = 0; at < 66; at++) {
-        arcp_buf_append_format(&yaml, "  - {name: a%d, command: [echo, hi], mode: plain}\n", at);
+    for (int i = 0; i < 66; i++) {
+        arcp_buf_append_format(&yaml, "  - {name: a%d, command: [echo, hi], mode: plain}\n", i);
     }
     arcp_buf_append_byte(&yaml, '\0');
     host_start(h, yaml.data);
     process_await(&h->daemon, true, "/metrics\n");
     port = (unsigned short)strtoul(
         strstr(h->daemon.err.data, "http://127.0.0.1:") + strlen("http://127.0.0.1:"), NULL, 10);
-    for (int at = 0; at < 66; at++) {
+    for (int i = 0; i < 66; i++) {
         char name[16];
-        snprintf(name, sizeof name, "a%d", at);
+        snprintf(name, sizeof name, "a%d", i);
         host_run(h, "ta", &p, 0, WORDS("submit", name, "--quiet"));
         process_fini(&p);
     }

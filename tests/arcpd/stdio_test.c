@@ -62,9 +62,9 @@ static void what_was_asked_for_is_answered_after_the_end_of_the_input(void **sta
                                           "$ARCPD <in >out; cat out"};
     host *place = *state;
     configure(place, "");
-    for (size_t at = 0; at < sizeof scripts / sizeof scripts[0]; at++) {
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
         process p;
-        assert_int_equal(run(place, &p, scripts[at], HELLO SUBMIT("s", "hello")), 0);
+        assert_int_equal(run(place, &p, scripts[i], HELLO SUBMIT("s", "hello")), 0);
         expect(&p, "\"session.welcome\"");
         expect(&p, "\"job.accepted\"");
         expect(&p, "\"result\":\"hi\\n\"");

@@ -24,10 +24,10 @@ static int setup(void **state)
     assert_int_equal(host_setup(&place), 0);
     w->host = place;
     stand_in **const both[] = {&w->upstream, &w->collector};
-    for (size_t at = 0; at < 2; at++) {
-        *both[at] = calloc(1, sizeof(stand_in));
-        assert_non_null(*both[at]);
-        stand_in_start_thread(*both[at]);
+    for (size_t i = 0; i < 2; i++) {
+        *both[i] = calloc(1, sizeof(stand_in));
+        assert_non_null(*both[i]);
+        stand_in_start_thread(*both[i]);
     }
     w->collector_runs = true;
     assert_int_equal(setenv("TRACEPARENT", CONTEXT, 1), 0);
@@ -117,19 +117,19 @@ static void a_submit_is_one_trace_down_to_the_upstream(void **state)
     const collected_span *session = need(&came, "arcp.session", 0);
     const collected_span *child = need(&came, "arcp.job", 0);
     const collected_span *job = need(&came, "arcp.job", 1);
-    for (unsigned at = 0; at < came.count; at++) {
-        assert_string_equal(came.spans[at].trace, TRACE);
+    for (unsigned i = 0; i < came.count; i++) {
+        assert_string_equal(came.spans[i].trace, TRACE);
     }
     assert_string_equal(session->parent, CALLER);
     assert_string_equal(job->parent, session->id);
     assert_string_equal(child->parent, job->id);
     /* Each of the two had a key issued and revoked. */
-    for (unsigned at = 0; at < 2; at++) {
-        const collected_span *below = at == 0 ? job : child;
-        assert_string_equal(need(&came, "arcp.provision.issue", at)->parent, below->id);
+    for (unsigned i = 0; i < 2; i++) {
+        const collected_span *below = i == 0 ? job : child;
+        assert_string_equal(need(&came, "arcp.provision.issue", i)->parent, below->id);
     }
-    for (unsigned at = 0; at < 2; at++) {
-        const char *above = need(&came, "arcp.provision.revoke", at)->parent;
+    for (unsigned i = 0; i < 2; i++) {
+        const char *above = need(&came, "arcp.provision.revoke", i)->parent;
         assert_true(strcmp(above, job->id) == 0 || strcmp(above, child->id) == 0);
     }
     assert_int_equal(came.count, 7);

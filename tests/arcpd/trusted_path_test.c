@@ -71,9 +71,9 @@ static void modes_decide(void **state)
         {0600, ARCP__TRUSTED_DIRECTORY, "is not a directory"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        assert_int_equal(chmod(file, rows[at].mode), 0);
-        check(file, rows[at].kind, rows[at].part);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(chmod(file, rows[i].mode), 0);
+        check(file, rows[i].kind, rows[i].part);
     }
 }
 

@@ -320,9 +320,9 @@ bool wire_is(arcp_span frame, const char *type)
 uint64_t wire_digest(arcp_span frame)
 {
     uint64_t hash = 0x9E3779B97F4A7C15u ^ frame.size;
-    for (size_t at = 0; at < frame.size; at += 8) {
+    for (size_t i = 0; i < frame.size; i += 8) {
         uint64_t word = 0;
-        memcpy(&word, frame.data + at, frame.size - at < 8 ? frame.size - at : 8);
+        memcpy(&word, frame.data + i, frame.size - i < 8 ? frame.size - i : 8);
         hash = (hash ^ word) * 0xFF51AFD7ED558CCDu;
         hash ^= hash >> 32;
     }

@@ -93,8 +93,8 @@ int fdatasync(int fd)
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int other = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(other >= 0);
-    for (off_t at = synced_upto; at < size; at++) {
-        assert_int_equal(pwrite(other, "", 1, at), 1);
+    for (off_t i = synced_upto; i < size; i++) {
+        assert_int_equal(pwrite(other, "", 1, i), 1);
     }
     (void)close(other);
     errno = EIO;
@@ -114,7 +114,7 @@ static void a_sync_that_failed_is_not_believed_before_all_is_written_again(void 
         check_ok(arcp__audit_file_sync(&file, &err), &err);
         write_one(&file, "{\"a\":1}");
         failing_syncs = failures;
-        for (unsigned at = 0; at < failures; at++) {
+        for (unsigned i = 0; i < failures; i++) {
             assert_int_equal(arcp__audit_file_sync(&file, &err), ARCP_E_IO);
             assert_true(file.must_sync);
             write_one(&file, "{\"a\":2}");
@@ -190,7 +190,7 @@ static void what_a_power_failure_left_behind_the_last_line_is_noted(void **state
     arcp__audit_file file;
     arcp_buf whole = arcp_buf_init();
     open_file(&file, p);
-    for (int at = 0; at < 4; at++) {
+    for (int i = 0; i < 4; i++) {
         write_one(&file, "{\"a\":1}");
     }
     arcp__audit_file_close(&file);
@@ -201,8 +201,8 @@ static void what_a_power_failure_left_behind_the_last_line_is_noted(void **state
             int fd = open(p->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
             assert_true(fd >= 0);
             assert_int_equal(write(fd, whole.data, whole.size), whole.size);
-            for (size_t at = from; at < whole.size - (size_t)(keeps_end * (lost > 1)); at++) {
-                assert_int_equal(pwrite(fd, "", 1, (off_t)at), 1);
+            for (size_t i = from; i < whole.size - (size_t)(keeps_end * (lost > 1)); i++) {
+                assert_int_equal(pwrite(fd, "", 1, (off_t)i), 1);
             }
             assert_int_equal(close(fd), 0);
             open_file(&file, p);
@@ -223,7 +223,7 @@ static void a_rotated_file_is_followed_by_one_that_knows_it(void **state)
     arcp__audit_file file;
     arcp_error err = {0};
     open_file(&file, *state);
-    for (int at = 0; at < 12; at++) {
+    for (int i = 0; i < 12; i++) {
         write_one(&file, "{\"a\":1}");
         check_ok(arcp__audit_file_rotate(&file, &err), &err);
     }

@@ -77,9 +77,9 @@ static void records_stand_in_the_file_in_their_order_over_rotations(void **state
     world *w = *state;
     arcp_buf text = arcp_buf_init();
     open_log(w, (arcp__audit_settings){20000, 1000, 1 << 20});
-    for (unsigned at = 0; at < 3000; at++) {
-        assert_true(append_number(w->log, at));
-        if (at % 300 == 0) {
+    for (unsigned i = 0; i < 3000; i++) {
+        assert_true(append_number(w->log, i));
+        if (i % 300 == 0) {
             assert_true(arcp__audit_log_flush(w->log));
         }
     }
@@ -150,8 +150,8 @@ static void a_full_disk_is_reported_waited_for_and_loses_only_counted_lines(void
     open_log(w, (arcp__audit_settings){0, 1000, 8192});
     assert_true(arcp__audit_log_flush(w->log));
     set_room(100);
-    for (unsigned at = 0; at < 1000; at++) {
-        taken += append_number(w->log, at) ? 1 : 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        taken += append_number(w->log, i) ? 1 : 0;
     }
     assert_true(taken < 1000); /* the queue is full at last */
     await(w, &w->failures, 1);
@@ -204,8 +204,8 @@ static void a_moved_file_is_followed_by_a_new_one_when_asked(void **state)
 
 static void *append_many(void *user)
 {
-    for (unsigned at = 0; at < 2000; at++) {
-        if (!append_number(user, at)) {
+    for (unsigned i = 0; i < 2000; i++) {
+        if (!append_number(user, i)) {
             return user;
         }
     }
@@ -217,12 +217,12 @@ static void any_thread_may_append(void **state)
     world *w = *state;
     pthread_t threads[4];
     open_log(w, (arcp__audit_settings){0, 1000, 1 << 20});
-    for (size_t at = 0; at < 4; at++) {
-        assert_int_equal(pthread_create(&threads[at], NULL, append_many, w->log), 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, append_many, w->log), 0);
     }
-    for (size_t at = 0; at < 4; at++) {
+    for (size_t i = 0; i < 4; i++) {
         void *failed = NULL;
-        assert_int_equal(pthread_join(threads[at], &failed), 0);
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
         assert_null(failed);
     }
     arcp__audit_log_close(w->log, NULL);

@@ -35,8 +35,8 @@ uint64_t log_read(const char *path, arcp_buf *text)
     arcp__audit_check_init(&check, on_finding, NULL);
     snprintf(pattern, sizeof pattern, "%s.*", path);
     assert_true(glob(pattern, 0, NULL, &found) == 0 || found.gl_pathc == 0);
-    for (size_t at = 0; at <= found.gl_pathc; at++) {
-        const char *name = at == found.gl_pathc ? path : found.gl_pathv[at];
+    for (size_t i = 0; i <= found.gl_pathc; i++) {
+        const char *name = i == found.gl_pathc ? path : found.gl_pathv[i];
         size_t before = text->size;
         log_read_file(name, text);
         arcp__audit_check_begin(&check, name);

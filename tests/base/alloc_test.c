@@ -12,8 +12,8 @@ static void new_memory_is_zeroed(void **state)
     for (int round = 0; round < 4; round++) {
         unsigned char *memory = arcp__alloc(1000);
         assert_non_null(memory);
-        for (size_t at = 0; at < 1000; at++) {
-            assert_int_equal(memory[at], 0);
+        for (size_t i = 0; i < 1000; i++) {
+            assert_int_equal(memory[i], 0);
         }
         memset(memory, 0xaa, 1000);
         arcp__free(memory);

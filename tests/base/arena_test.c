@@ -21,8 +21,8 @@ static void pieces_are_aligned_and_do_not_overlap(void **state)
         sum += size;
     }
     for (size_t i = 0; i < 400; i++) {
-        for (size_t at = 0; at < i % 67; at++) {
-            assert_int_equal(pieces[i][at], i & 0xff);
+        for (size_t j = 0; j < i % 67; j++) {
+            assert_int_equal(pieces[i][j], i & 0xff);
         }
     }
     assert_int_equal(arena.used, sum);

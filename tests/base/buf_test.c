@@ -17,8 +17,8 @@ static void appended_bytes_follow_each_other(void **state)
     }
     assert_int_equal(arcp_buf_status(&buf), ARCP_OK);
     assert_int_equal(buf.size, 4000);
-    for (size_t at = 0; at < 4000; at++) {
-        assert_int_equal(buf.data[at], "abc-"[at % 4]);
+    for (size_t i = 0; i < 4000; i++) {
+        assert_int_equal(buf.data[i], "abc-"[i % 4]);
     }
     arcp_buf_fini(&buf);
     assert_null(buf.data);

@@ -214,8 +214,8 @@ static void a_long_message_is_cut_between_characters(void **state)
     char text[600];
     for (size_t ascii = 0; ascii < 4; ascii++) {
         memset(text, 'x', ascii);
-        for (size_t at = ascii; at + 3 < sizeof text; at += 3) {
-            memcpy(text + at, "\xe2\x82\xac", 4);
+        for (size_t i = ascii; i + 3 < sizeof text; i += 3) {
+            memcpy(text + i, "\xe2\x82\xac", 4);
         }
         arcp_error err = {0};
         (void)arcp_error_set(&err, ARCP_E_IO, "%s", text);

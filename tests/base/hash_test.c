@@ -34,8 +34,8 @@ static void the_function_is_siphash_1_3(void **state)
 {
     (void)state;
     unsigned char bytes[64];
-    for (size_t at = 0; at < sizeof bytes; at++) {
-        bytes[at] = (unsigned char)at;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (unsigned char)i;
     }
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         print_message("  %zu bytes\n", vectors[i].size);

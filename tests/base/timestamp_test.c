@@ -119,21 +119,21 @@ static void any_changed_byte_but_a_digit_is_refused(void **state)
 {
     (void)state;
     static const char text[] = "2026-05-13T19:42:13Z";
-    for (size_t at = 0; at < sizeof text - 1; at++) {
+    for (size_t i = 0; i < sizeof text - 1; i++) {
         for (unsigned byte = 0; byte < 256; byte++) {
             char changed[sizeof text];
             memcpy(changed, text, sizeof text);
-            changed[at] = (char)byte;
+            changed[i] = (char)byte;
             arcp__instant got;
-            bool digit = byte >= '0' && byte <= '9' && text[at] >= '0' && text[at] <= '9';
-            if (!digit && changed[at] != text[at]) {
+            bool digit = byte >= '0' && byte <= '9' && text[i] >= '0' && text[i] <= '9';
+            if (!digit && changed[i] != text[i]) {
                 assert_int_equal(
                     arcp__timestamp_parse(arcp_span_make(changed, sizeof text - 1), &got, NULL),
                     ARCP_E_INVALID_REQUEST);
             }
         }
         arcp__instant got;
-        assert_int_equal(arcp__timestamp_parse(arcp_span_make(text, at), &got, NULL),
+        assert_int_equal(arcp__timestamp_parse(arcp_span_make(text, i), &got, NULL),
                          ARCP_E_INVALID_REQUEST);
     }
 }

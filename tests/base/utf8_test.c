@@ -86,11 +86,11 @@ static bool decodes(const unsigned char *bytes, size_t size)
         return false;
     }
     uint32_t code = bytes[0] & (unsigned char)~masks[size];
-    for (size_t at = 1; at < size; at++) {
-        if ((bytes[at] & 0xc0) != 0x80) {
+    for (size_t i = 1; i < size; i++) {
+        if ((bytes[i] & 0xc0) != 0x80) {
             return false;
         }
-        code = code << 6 | (bytes[at] & 0x3f);
+        code = code << 6 | (bytes[i] & 0x3f);
     }
     if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
         return false;

@@ -147,8 +147,8 @@ static void chunks_are_assembled_or_the_error_says_why_not(void **state)
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         arcp__client_result_stream stream = {0};
         print_message("  %s\n", rows[row].name);
-        for (size_t at = 0; at < 4 && rows[row].chunks[at] != NULL; at++) {
-            take(&stream, rows[row].chunks[at]);
+        for (size_t i = 0; i < 4 && rows[row].chunks[i] != NULL; i++) {
+            take(&stream, rows[row].chunks[i]);
         }
         arcp__client_result_stream_finish(&stream, arcp_span_cstr(rows[row].result_id),
                                           rows[row].result_size);

@@ -168,8 +168,8 @@ static void queued_frames_are_written_at_once_above_a_size(void **state)
     (void)state;
     static fixture f;
     static const unsigned counts[] = {1, 2, 5};
-    for (size_t at = 0; at < sizeof counts / sizeof counts[0]; at++) {
-        const unsigned count = counts[at];
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const unsigned count = counts[i];
         run(&f, count, count);
         /* All have the same size: together just enough, or one byte less each. */
         const int digits = 1 + (int)((FLUSH_BYTES - f.submit_bytes + count - 1) / count);
@@ -203,8 +203,8 @@ static void no_two_jobs_have_the_same_trace_id(void **state)
     run(&f, MANY, 20 * MANY);
     assert_int_equal(f.trace_count, 20 * MANY);
     qsort(f.traces, f.trace_count, sizeof f.traces[0], compare);
-    for (unsigned at = 1; at < f.trace_count; at++) {
-        assert_memory_not_equal(f.traces[at - 1], f.traces[at], 16); /* and no half of it either */
+    for (unsigned i = 1; i < f.trace_count; i++) {
+        assert_memory_not_equal(f.traces[i - 1], f.traces[i], 16); /* and no half of it either */
     }
 }
 

@@ -17,8 +17,8 @@ void fake_runtime_init(fake_runtime *runtime)
 
 void fake_runtime_fini(fake_runtime *runtime)
 {
-    for (size_t at = 0; at < runtime->seq; at++) {
-        free(runtime->log[at]);
+    for (size_t i = 0; i < runtime->seq; i++) {
+        free(runtime->log[i]);
     }
     free(runtime->log);
     free(runtime->jobs);
@@ -158,10 +158,10 @@ static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 static void run_count(fake_runtime *runtime, const char *job, uint64_t count)
 {
     char payload[128];
-    for (uint64_t at = 0; at < count; at++) {
+    for (uint64_t i = 0; i < count; i++) {
         snprintf(payload, sizeof payload,
                  "{\"kind\":\"log\",\"ts\":\"2026-01-01T00:00:00.000Z\",\"body\":{\"n\":%llu}}",
-                 (unsigned long long)at);
+                 (unsigned long long)i);
         say(runtime, "job.event", job, payload);
     }
     snprintf(payload, sizeof payload, "{\"final_status\":\"success\",\"result\":%llu}",
@@ -173,13 +173,13 @@ static void run_stream(fake_runtime *runtime, const char *job, uint64_t count)
 {
     char data[1001];
     char payload[1300];
-    for (uint64_t at = 0; at < count; at++) {
-        memset(data, 'a' + (int)(at % 26), 1000);
+    for (uint64_t i = 0; i < count; i++) {
+        memset(data, 'a' + (int)(i % 26), 1000);
         data[1000] = '\0';
         snprintf(payload, sizeof payload,
                  "{\"kind\":\"result_chunk\",\"body\":{\"result_id\":\"res_1\",\"chunk_seq\":%llu,"
                  "\"data\":\"%s\",\"encoding\":\"utf8\",\"more\":%s}}",
-                 (unsigned long long)at, data, at + 1 == count ? "false" : "true");
+                 (unsigned long long)i, data, i + 1 == count ? "false" : "true");
         say(runtime, "job.event", job, payload);
     }
     snprintf(payload, sizeof payload,
@@ -278,9 +278,9 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
         return;
     }
     struct fake_job *job = NULL;
-    for (unsigned at = 0; at < runtime->job_count; at++) {
-        if (key.size != 0 && arcp_span_equal_cstr(key, runtime->jobs[at].key)) {
-            job = &runtime->jobs[at];
+    for (unsigned i = 0; i < runtime->job_count; i++) {
+        if (key.size != 0 && arcp_span_equal_cstr(key, runtime->jobs[i].key)) {
+            job = &runtime->jobs[i];
         }
     }
     bool is_new = job == NULL;

@@ -70,11 +70,11 @@ static ending ending_of(unsigned number)
 static void check_stream(arcp_span bytes)
 {
     assert_int_equal(bytes.size, STREAM_BYTES);
-    for (size_t at = 0; at < bytes.size; at += 32) {
+    for (size_t i = 0; i < bytes.size; i += 32) {
         char record[40];
-        size_t size = bytes.size - at < 32 ? bytes.size - at : 32;
-        snprintf(record, sizeof record, "%031zu.", at);
-        assert_memory_equal(bytes.data + at, record, size);
+        size_t size = bytes.size - i < 32 ? bytes.size - i : 32;
+        snprintf(record, sizeof record, "%031zu.", i);
+        assert_memory_equal(bytes.data + i, record, size);
     }
 }
 
@@ -212,8 +212,8 @@ static void on_closed(crew *c, const arcp_client_event *event)
     }
     c->is_closed = true;
     arcp_client_free(c->client);
-    for (size_t at = 0; at < CREWS; at++) {
-        if (!f->crews[at].is_closed) {
+    for (size_t i = 0; i < CREWS; i++) {
+        if (!f->crews[i].is_closed) {
             return;
         }
     }
@@ -280,9 +280,9 @@ static void start_daemon(fixture *f)
 static void on_deadline(uv_timer_t *timer)
 {
     const fixture *f = timer->data;
-    for (size_t at = 0; at < CREWS; at++) {
-        const crew *c = &f->crews[at];
-        print_error("client %zu: %u jobs begun, %u ended, %u resumes\n", at, c->begun, c->ended,
+    for (size_t i = 0; i < CREWS; i++) {
+        const crew *c = &f->crews[i];
+        print_error("client %zu: %u jobs begun, %u ended, %u resumes\n", i, c->begun, c->ended,
                     c->resumes);
         for (unsigned job = 0; job < c->begun; job++) {
             const task *left = &c->tasks[job];
@@ -321,8 +321,8 @@ static int end(void **state)
 static void print_trouble(const fixture *f, uint64_t began_ns)
 {
     unsigned resumes = 0;
-    for (size_t at = 0; at < CREWS; at++) {
-        resumes += f->crews[at].resumes;
+    for (size_t i = 0; i < CREWS; i++) {
+        resumes += f->crews[i].resumes;
     }
     print_message("%.1f s; %u connections, %u resumed sessions, %" PRIu64 " bytes in %lu pieces "
                   "(%lu late)",
@@ -343,13 +343,13 @@ static void a_thousand_jobs_get_all_events_and_results(void **state)
     assert_int_equal(uv_timer_init(&f->loop, &f->deadline), 0);
     f->deadline.data = f;
     assert_int_equal(uv_timer_start(&f->deadline, on_deadline, DEADLINE_MS, 0), 0);
-    for (size_t at = 0; at < CREWS; at++) {
-        begin_crew(f, &f->crews[at]);
+    for (size_t i = 0; i < CREWS; i++) {
+        begin_crew(f, &f->crews[i]);
     }
     assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&f->loop), 0);
-    for (size_t at = 0; at < CREWS; at++) {
-        assert_int_equal(f->crews[at].ended, JOBS_PER_CREW);
+    for (size_t i = 0; i < CREWS; i++) {
+        assert_int_equal(f->crews[i].ended, JOBS_PER_CREW);
     }
     print_trouble(f, began_ns);
 }

@@ -59,7 +59,7 @@ static void run_large(story *s, const char *job, size_t size)
                            "{'arcp':'1.1','id':'r','type':'job.result','job_id':'%s','payload':{"
                            "'final_status':'success','result':'",
                            job);
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         arcp_buf_append_byte(&frame, 'r');
     }
     arcp_buf_append_cstr(&frame, "'}}");

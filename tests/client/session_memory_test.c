@@ -39,9 +39,9 @@ typedef struct run {
 static void seeded(void *user, void *out, size_t size)
 {
     run *r = user;
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         r->random = r->random * 6364136223846793005u + 1442695040888963407u;
-        ((uint8_t *)out)[at] = (uint8_t)(r->random >> 56);
+        ((uint8_t *)out)[i] = (uint8_t)(r->random >> 56);
     }
 }
 
@@ -179,7 +179,7 @@ static arcp_status play(run *r)
         &(const arcp__client_request_args){
             .kind = ARCP__CLIENT_REQUEST_SUBMIT, .submit = &submit, .on_reply = on_reply},
         NULL, &err);
-    for (int at = 0; at < 400 && status == ARCP_OK && r->seen < EVENTS && !r->was_refused; at++) {
+    for (int i = 0; i < 400 && status == ARCP_OK && r->seen < EVENTS && !r->was_refused; i++) {
         turn(r);
     }
     return status;

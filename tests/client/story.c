@@ -10,11 +10,11 @@ static void seeded_random(void *user, void *out, size_t size)
 {
     story *s = user;
     uint8_t *bytes = out;
-    for (size_t at = 0; at < size; at++) {
+    for (size_t i = 0; i < size; i++) {
         s->random ^= s->random << 13;
         s->random ^= s->random >> 7;
         s->random ^= s->random << 17;
-        bytes[at] = (uint8_t)s->random;
+        bytes[i] = (uint8_t)s->random;
     }
 }
 
@@ -66,13 +66,13 @@ void story_live_job(story *s)
 
 void story_end(story *s)
 {
-    for (size_t at = 0; at < s->job_count; at++) {
-        arcp__client_job_drop_handle(s->jobs[at]);
+    for (size_t i = 0; i < s->job_count; i++) {
+        arcp__client_job_drop_handle(s->jobs[i]);
     }
     arcp_job_page_free(s->page);
     arcp__client_session_free(s->session);
-    for (size_t at = 0; at < s->sent_count; at++) {
-        free(s->sent[at]);
+    for (size_t i = 0; i < s->sent_count; i++) {
+        free(s->sent[i]);
     }
     arcp_buf_fini(&s->log);
 }
@@ -232,9 +232,9 @@ static bool is_type(const char *frame, const char *type)
 
 const char *story_sent_nth(const story *s, const char *type, size_t nth)
 {
-    for (size_t at = 0; at < s->sent_count; at++) {
-        if (is_type(s->sent[at], type) && --nth == 0) {
-            return s->sent[at];
+    for (size_t i = 0; i < s->sent_count; i++) {
+        if (is_type(s->sent[i], type) && --nth == 0) {
+            return s->sent[i];
         }
     }
     return NULL;
@@ -243,8 +243,8 @@ const char *story_sent_nth(const story *s, const char *type, size_t nth)
 size_t story_sent_count(const story *s, const char *type)
 {
     size_t count = 0;
-    for (size_t at = 0; at < s->sent_count; at++) {
-        count += is_type(s->sent[at], type);
+    for (size_t i = 0; i < s->sent_count; i++) {
+        count += is_type(s->sent[i], type);
     }
     return count;
 }

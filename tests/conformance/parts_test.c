@@ -120,8 +120,8 @@ static void variables_have_a_limit_on_both_sides(void **state)
 {
     arcp__variables variables = {0};
     char name[8];
-    for (int at = 0; at < ARCP__VARIABLES_MAX; at++) {
-        int size = snprintf(name, sizeof name, "v%d", at);
+    for (int i = 0; i < ARCP__VARIABLES_MAX; i++) {
+        int size = snprintf(name, sizeof name, "v%d", i);
         arcp__variable_set(&variables, arcp_span_make(name, (size_t)size), ARCP_SPAN_LITERAL("1"));
     }
     assert_false(variables.failed);

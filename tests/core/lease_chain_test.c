@@ -246,17 +246,17 @@ static void check_gates(const chain *c)
 {
     const int64_t half_past_ten = INT64_C(1767225610500000000);
     const arcp_time times[] = {{0, 0}, {half_past_ten, 0}};
-    for (int at = 0; at < c->depth; at++) {
-        const request *held = &c->jobs[at].held;
+    for (int i = 0; i < c->depth; i++) {
+        const request *held = &c->jobs[i].held;
         for (size_t t = 0; t < COUNT(times); t++) {
             const bool is_expired = t == 1 && held->expires_at != NONE && held->expires_at <= 4;
-            for (size_t i = 0; i < COUNT(tools); i++) {
-                assert_int_equal(gate_decides(c, at, "tool.call", tools[i], times[t]),
-                                 model_decides(c, at, (held->grants >> i & 1) != 0, is_expired));
+            for (size_t j = 0; j < COUNT(tools); j++) {
+                assert_int_equal(gate_decides(c, i, "tool.call", tools[j], times[t]),
+                                 model_decides(c, i, (held->grants >> j & 1) != 0, is_expired));
             }
             const bool may_use = held->names_models ? held->all_models : !c->models_required;
-            assert_int_equal(gate_decides(c, at, "model.use", "m", times[t]),
-                             model_decides(c, at, may_use, is_expired));
+            assert_int_equal(gate_decides(c, i, "model.use", "m", times[t]),
+                             model_decides(c, i, may_use, is_expired));
         }
     }
 }

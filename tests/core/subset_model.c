@@ -229,12 +229,12 @@ static model_answer run(model *m, arcp_buf *witness)
         arrive(&m->runners[i], 0, start.key);
     }
     (void)visit(m, &start);
-    for (size_t at = 0; at < m->place_count; at++) {
-        if (is_witness(m, &m->places[at])) {
-            write_witness(m, at, witness);
+    for (size_t i = 0; i < m->place_count; i++) {
+        if (is_witness(m, &m->places[i])) {
+            write_witness(m, i, witness);
             return MODEL_NOT_WITHIN;
         }
-        if (!expand(m, at)) {
+        if (!expand(m, i)) {
             return MODEL_UNKNOWN;
         }
     }

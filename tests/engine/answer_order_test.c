@@ -112,9 +112,9 @@ static void assert_all_in_order(const order_row *row, engine_rig *rig, rig_clien
 {
     answers got;
     char wanted[sizeof(((answers *)NULL)->order)] = "";
-    for (int at = 0; at < SUBMITS; at++) {
+    for (int i = 0; i < SUBMITS; i++) {
         char id[8];
-        (void)snprintf(id, sizeof id, "s%d", at);
+        (void)snprintf(id, sizeof id, "s%d", i);
         append(wanted, sizeof wanted, arcp_span_cstr(id));
     }
     read_all(&got, rig, client);
@@ -136,10 +136,10 @@ static void submit(engine_rig *rig, rig_client *client, const char *id, const ch
 /* Each fifth names an agent that does not exist. */
 static void submit_twenty(engine_rig *rig, rig_client *client)
 {
-    for (int at = 0; at < SUBMITS; at++) {
+    for (int i = 0; i < SUBMITS; i++) {
         char id[8];
-        (void)snprintf(id, sizeof id, "s%d", at);
-        submit(rig, client, id, at % 5 == 3 ? "{\"agent\":\"nobody\"}" : "{\"agent\":\"echo\"}");
+        (void)snprintf(id, sizeof id, "s%d", i);
+        submit(rig, client, id, i % 5 == 3 ? "{\"agent\":\"nobody\"}" : "{\"agent\":\"echo\"}");
     }
 }
 
@@ -151,7 +151,7 @@ static void fill_link(engine_rig *rig, rig_client *client)
     submit(rig, client, "filler", "{\"agent\":\"echo\"}");
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
-    for (int at = 0; at < 12; at++) {
+    for (int i = 0; i < 12; i++) {
         rig_agent_writes(rig, rig_agent_last(rig), line);
     }
     assert_true(client->unsent > 60000);
@@ -469,11 +469,11 @@ int main(void)
         cmocka_unit_test(answers_that_wait_for_a_refusal_are_bounded),
     };
     size_t count = 9;
-    for (size_t at = 0; at < PROFILES; at++) {
+    for (size_t i = 0; i < PROFILES; i++) {
         for (size_t pace = 0; pace < PACES; pace++, count++) {
-            order_row *row = &rows[at * PACES + pace];
-            *row = (order_row){.profile = profiles[at], .pace = (pace_kind)pace};
-            (void)snprintf(row->name, sizeof row->name, "%s, %s", profiles[at], pace_names[pace]);
+            order_row *row = &rows[i * PACES + pace];
+            *row = (order_row){.profile = profiles[i], .pace = (pace_kind)pace};
+            (void)snprintf(row->name, sizeof row->name, "%s, %s", profiles[i], pace_names[pace]);
             tests[count] =
                 (struct CMUnitTest){.name = row->name,
                                     .test_func = twenty_submits_with_refusals_between_them,

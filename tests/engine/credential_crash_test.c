@@ -77,7 +77,7 @@ static void rotations(world *w)
 {
     greet(w);
     send(w, SUBMIT("1", "echo", "k"));
-    for (unsigned at = 0; at < 3 && !w->rig.is_dead; at++) {
+    for (unsigned i = 0; i < 3 && !w->rig.is_dead; i++) {
         rig_clock(&w->rig, 61 * ARCP_NS_PER_SEC);
     }
     finish(w, 0);
@@ -191,9 +191,9 @@ static void no_value_survives_a_crash_at_any_step(void **state)
     (void)state;
     unsigned stride = (unsigned)test_stride();
     unsigned deaths = 0;
-    for (size_t at = 0; at < LIVES; at++) {
+    for (size_t i = 0; i < LIVES; i++) {
         for (int what = 0; what < ORPHANS_COUNT; what++) {
-            for (unsigned step = 1; die_at(&lives[at], step, 0, (orphans)what); step += stride) {
+            for (unsigned step = 1; die_at(&lives[i], step, 0, (orphans)what); step += stride) {
                 deaths++;
             }
         }
@@ -208,9 +208,9 @@ static void no_value_survives_a_second_crash_while_starting_again(void **state)
     static const unsigned again[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20};
     unsigned stride = (unsigned)test_stride();
     unsigned deaths = 0;
-    for (size_t at = 0; at < LIVES; at++) {
+    for (size_t i = 0; i < LIVES; i++) {
         for (size_t second = 0; second < sizeof again / sizeof again[0]; second++) {
-            for (unsigned step = 1; die_at(&lives[at], step, again[second], ORPHANS_AT_ONCE);
+            for (unsigned step = 1; die_at(&lives[i], step, again[second], ORPHANS_AT_ONCE);
                  step += stride) {
                 deaths++;
             }
@@ -223,13 +223,13 @@ static void no_value_survives_a_second_crash_while_starting_again(void **state)
 static void without_a_crash_every_life_ends_clean(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < LIVES; at++) {
+    for (size_t i = 0; i < LIVES; i++) {
         world *w = arcp__alloc(sizeof *w);
         assert_non_null(w);
-        start(w, &lives[at]);
-        lives[at].live(w);
+        start(w, &lives[i]);
+        lives[i].live(w);
         settle(w, ORPHANS_NEVER);
-        check(w, lives[at].name);
+        check(w, lives[i].name);
         rig_stop(&w->rig);
         arcp__free(w);
     }

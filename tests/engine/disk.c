@@ -11,8 +11,8 @@ static disk *disk_of(arcp_store *store)
 
 const disk_known *disk_find(const disk *self, arcp_span id)
 {
-    for (size_t at = self->known_count; at > 0; at--) {
-        const disk_known *known = &self->known[at - 1];
+    for (size_t i = self->known_count; i > 0; i--) {
+        const disk_known *known = &self->known[i - 1];
         if (strncmp(known->id, id.data, id.size) == 0 && known->id[id.size] == '\0') {
             return known;
         }
@@ -132,8 +132,8 @@ bool disk_write(disk *self)
         (void)disk_fail(self);
         return false;
     }
-    for (size_t at = 0; at < next->batch.count; at++) {
-        learn(self, &next->batch.ops[at]);
+    for (size_t i = 0; i < next->batch.count; i++) {
+        learn(self, &next->batch.ops[i]);
     }
     next->written = true;
     self->written++;
@@ -167,7 +167,7 @@ bool disk_fail(disk *self)
     while (disk_report(self)) {
     }
     size_t count = self->queued;
-    for (size_t at = 0; at < count; at++) {
+    for (size_t i = 0; i < count; i++) {
         disk_batch first = take_first(self);
         self->failures++;
         self->callbacks.done(self->callbacks.user, first.batch.id, ARCP_E_IO, &error);
@@ -179,9 +179,9 @@ bool disk_answer(disk *self, unsigned choice)
 {
     size_t eligible[sizeof self->reads / sizeof self->reads[0]];
     size_t count = 0;
-    for (size_t at = 0; at < self->read_count; at++) {
-        if (self->reads[at].after <= self->reported) {
-            eligible[count++] = at;
+    for (size_t i = 0; i < self->read_count; i++) {
+        if (self->reads[i].after <= self->reported) {
+            eligible[count++] = i;
         }
     }
     if (count == 0) {

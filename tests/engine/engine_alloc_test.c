@@ -66,7 +66,7 @@ static void a_job_and_its_watchers(play *self)
     agent_writes(self, "{\"type\":\"job.event\",\"payload\":{\"kind\":\"tool_call\",\"body\":{"
                        "\"tool\":\"mail.send\",\"args\":{},\"call_id\":\"c\"}}}");
     rig_drop(&self->rig, play_client(self, 0));
-    for (unsigned at = 0; at < LOG_LINES; at++) {
+    for (unsigned i = 0; i < LOG_LINES; i++) {
         agent_writes(self, "one more");
     }
     ask(self, 0, FRAME("3", "session.list_jobs", "{}"));
@@ -121,7 +121,7 @@ static void slow_and_stalled(play *self)
     ask(self, 0, SUBMIT("14", ""));
     client->slow = client->link != NULL;
     self->disk.is_held = true;
-    for (unsigned at = 0; at < 8; at++) {
+    for (unsigned i = 0; i < 8; i++) {
         agent_writes(self, "not sent to a client yet");
     }
     self->disk.is_held = false;
@@ -170,8 +170,8 @@ static void forgotten_jobs_and_their_keys(play *self)
     static const char *const keys[] = {"f1", "f2", "f3", "f4"};
     static const char *const ids[] = {"20", "21", "22", "23"};
     keep(self, 1, 2);
-    for (size_t at = 0; at < 4; at++) {
-        submit_keyed(self, at % 2, ids[at], keys[at]);
+    for (size_t i = 0; i < 4; i++) {
+        submit_keyed(self, i % 2, ids[i], keys[i]);
         ends_well(self);
         rig_clock(&self->rig, 2 * ARCP_NS_PER_SEC);
     }
@@ -221,18 +221,18 @@ static bool run(size_t failing, size_t nth)
                    failing, nth);
     self->watch.again[0] = '\0';
     bool failed = false;
-    for (size_t at = 0; at < SCENES; at++) {
-        if (at == failing) {
+    for (size_t i = 0; i < SCENES; i++) {
+        if (i == failing) {
             failing_alloc_arm(nth, FAILING_ALLOC_ONE);
         }
-        scenes[at](self);
-        if (at == failing) {
+        scenes[i](self);
+        if (i == failing) {
             failed = failing_alloc_disarm();
         }
         look(self);
     }
-    for (size_t at = 0; at < 2; at++) {
-        ask(self, at, FRAME("16", "session.ping", "{}"));
+    for (size_t i = 0; i < 2; i++) {
+        ask(self, i, FRAME("16", "session.ping", "{}"));
     }
     play_settle(self);
     play_end(self);
@@ -245,9 +245,9 @@ static void an_input_that_runs_out_of_memory_harms_no_other_client(void **state)
     (void)state;
     size_t stride = test_stride();
     size_t sum = 0;
-    for (size_t at = 0; at < SCENES; at++) {
+    for (size_t i = 0; i < SCENES; i++) {
         size_t nth = 1;
-        while (run(at, nth)) {
+        while (run(i, nth)) {
             nth += stride;
             sum++;
             assert_true(nth < 10000);

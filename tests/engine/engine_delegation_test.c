@@ -168,9 +168,9 @@ static void a_chain_of_five_never_spends_more_than_its_root_has(void **state)
         play *self = begin(seed, "5");
         spender spenders[RIG_AGENTS_MAX] = {0};
         /* Every second one requests its own budget, which those of its ancestors still limit. */
-        for (size_t at = 0; at < DEPTH; at++) {
+        for (size_t i = 0; i < DEPTH; i++) {
             assert_int_equal(
-                delegate_from(self, at, at % 2 == 0 ? "" : ",\"cost.budget\":[\"USD:4\"]"), at + 1);
+                delegate_from(self, i, i % 2 == 0 ? "" : ",\"cost.budget\":[\"USD:4\"]"), i + 1);
         }
         assert_int_equal(delegate_from(self, DEPTH, ""), 0);
         size_t total = spend_all(self, spenders, "0.1");
@@ -186,8 +186,8 @@ static void a_hundred_siblings_together_never_spend_more_than_their_parent_has(v
         play *self = begin(seed, "30");
         spender spenders[RIG_AGENTS_MAX] = {0};
         /* Each is granted all of it: together a hundred times the amount. */
-        for (size_t at = 0; at < SIBLINGS; at++) {
-            assert_int_equal(delegate_from(self, 0, ",\"cost.budget\":[\"USD:30\"]"), at + 1);
+        for (size_t i = 0; i < SIBLINGS; i++) {
+            assert_int_equal(delegate_from(self, 0, ",\"cost.budget\":[\"USD:30\"]"), i + 1);
         }
         assert_int_equal(delegate_from(self, 0, ""), 0);
         size_t total = spend_all(self, spenders, "0.1");
@@ -201,21 +201,21 @@ static void the_worst_order_costs_one_metric_for_each_running_job(void **state)
 {
     (void)state;
     play *self = begin(1, "10");
-    for (size_t at = 0; at < SIBLINGS; at++) {
-        assert_int_equal(delegate_from(self, 0, ""), at + 1);
+    for (size_t i = 0; i < SIBLINGS; i++) {
+        assert_int_equal(delegate_from(self, 0, ""), i + 1);
     }
     spends(self, 1, "9.9");
-    for (size_t at = 1; at <= SIBLINGS; at++) {
-        assert_true(asks(self, at));
+    for (size_t i = 1; i <= SIBLINGS; i++) {
+        assert_true(asks(self, i));
     }
-    for (size_t at = 1; at <= SIBLINGS; at++) {
-        spends(self, at, "1");
+    for (size_t i = 1; i <= SIBLINGS; i++) {
+        spends(self, i, "1");
     }
     const arcp_budget *root = arcp_authority_budget(authority(self, 0));
     assert_int_equal(arcp_decimal_compare(arcp_budget_spent(root, 0), amount("109.9")), 0);
-    for (size_t at = 0; at <= SIBLINGS; at++) {
-        assert_false(asks(self, at));
-        assert_false(process_asks(self, at));
+    for (size_t i = 0; i <= SIBLINGS; i++) {
+        assert_false(asks(self, i));
+        assert_false(process_asks(self, i));
     }
     end(self);
 }
@@ -240,14 +240,14 @@ static void a_used_up_root_closes_the_whole_tree(void **state)
 {
     (void)state;
     play *self = begin(1, "5");
-    for (size_t at = 0; at < DEPTH; at++) {
-        assert_int_equal(delegate_from(self, at, ",\"cost.budget\":[\"USD:1\"]"), at + 1);
+    for (size_t i = 0; i < DEPTH; i++) {
+        assert_int_equal(delegate_from(self, i, ",\"cost.budget\":[\"USD:1\"]"), i + 1);
     }
     assert_true(asks(self, DEPTH));
     spends(self, 0, "5");
-    for (size_t at = 0; at <= DEPTH; at++) {
-        assert_false(asks(self, at));
-        assert_false(process_asks(self, at));
+    for (size_t i = 0; i <= DEPTH; i++) {
+        assert_false(asks(self, i));
+        assert_false(process_asks(self, i));
     }
     assert_int_equal(delegate_from(self, 0, ""), 0);
     end(self);

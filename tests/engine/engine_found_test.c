@@ -173,7 +173,7 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
         rig_agent *agent = rig_agent_last(&self->rig);
         assert_non_null(agent);
         memcpy(first, job == 0 ? agent->job_id : first, sizeof first);
-        for (unsigned at = 0; at < LINES; at++) {
+        for (unsigned i = 0; i < LINES; i++) {
             rig_agent_writes(&self->rig, agent, line);
         }
         rig_agent_exits(&self->rig, agent, false, 0);
@@ -190,7 +190,7 @@ static void quiet_jobs_do_not_keep_their_records_in_memory(void **state)
                    FRAME("o", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), first);
     rig_send(&self->rig, self->client, frame);
     expect(self, "job.subscribed");
-    for (unsigned at = 0; at <= LINES; at++) {
+    for (unsigned i = 0; i <= LINES; i++) {
         expect(self, "job.event");
     }
     expect(self, "job.result");

@@ -59,7 +59,7 @@ static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
 {
     static unsigned requests;
     char frame[160];
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         unsigned number = requests++;
         (void)snprintf(
             frame, sizeof frame,
@@ -75,7 +75,7 @@ static void run_large(engine_rig *rig, rig_client *client, unsigned count)
 {
     static unsigned requests;
     char frame[1200];
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         unsigned number = requests++;
         (void)snprintf(frame, sizeof frame,
                        FRAME("b%05u", "job.submit",
@@ -285,16 +285,16 @@ static void jobs_that_expired_while_stopped_are_removed_in_portions(void **state
 static void end_while_away(engine_rig *rig, unsigned count, uint64_t *one)
 {
     rig_client *client = begin(rig);
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         char frame[160];
-        (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"), at);
+        (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"), i);
         rig_send(rig, client, frame);
     }
     take_all(client);
     rig_drop(rig, client);
-    for (unsigned at = 0; at < count; at++) {
-        rig_agent_writes(rig, &rig->agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
-        rig_agent_exits(rig, &rig->agents[at], false, 0);
+    for (unsigned i = 0; i < count; i++) {
+        rig_agent_writes(rig, &rig->agents[i], "{\"type\":\"job.result\",\"payload\":{}}");
+        rig_agent_exits(rig, &rig->agents[i], false, 0);
     }
     assert_int_equal(kept(rig, ARCP__KEPT_JOBS), count);
     *one = kept(rig, ARCP__KEPT_BYTES) / (count - 1);

@@ -139,8 +139,8 @@ static void let_end(play *self)
 
 static void check_agents(play *self, figures *sum)
 {
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        const rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < self->rig.agent_count; i++) {
+        const rig_agent *agent = &self->rig.agents[i];
         if (agent->forgets != 1 || agent->cancels > 1 || agent->kills > 1) {
             watch_fail(&self->watch, "its agent is left, or was told twice", agent->job_id);
         }
@@ -164,9 +164,9 @@ static void count_end(const char *frame, figures *sum)
         {"\"code\":\"LEASE_EXPIRED\"", &sum->expired}, {"is stopping", &sum->stopped},
         {"\"type\":\"job.result\"", &sum->success},    {"", &sum->failed},
     };
-    for (size_t at = 0; at < sizeof ends / sizeof ends[0]; at++) {
-        if (strstr(frame, ends[at].text) != NULL) {
-            ++*ends[at].count;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (strstr(frame, ends[i].text) != NULL) {
+            ++*ends[i].count;
             return;
         }
     }
@@ -179,8 +179,8 @@ static void check_ends(play *self, figures *sum)
         rig_restart(&self->rig);
     }
     assert_true(play_client_begins(self, 1));
-    for (size_t at = 0; at < self->watch.job_count; at++) {
-        const char *job_id = self->watch.jobs[at].id;
+    for (size_t i = 0; i < self->watch.job_count; i++) {
+        const char *job_id = self->watch.jobs[i].id;
         rig_client *client = play_client(self, 1);
         client->slow = true; /* so that its frames wait */
         play_client_subscribes(self, 1, job_id);
@@ -221,8 +221,8 @@ static void a_job_ends_once_whatever_ends_it(void **state)
 {
     (void)state;
     figures sum = {0};
-    for (uint64_t at = 0; at < races.count; at++) {
-        one_race(races.first + at, &sum);
+    for (uint64_t i = 0; i < races.count; i++) {
+        one_race(races.first + i, &sum);
     }
     print_message("%llu races: %zu success, %zu failed, %zu cancelled, %zu timed out, %zu expired, "
                   "%zu stopped; %zu agents killed\n",
@@ -230,8 +230,8 @@ static void a_job_ends_once_whatever_ends_it(void **state)
                   sum.timed_out, sum.expired, sum.stopped, sum.kills);
     const size_t counts[] = {sum.success, sum.failed,  sum.cancelled, sum.timed_out,
                              sum.expired, sum.stopped, sum.kills};
-    for (size_t at = 0; at < sizeof counts / sizeof counts[0] && races.count >= 1000; at++) {
-        assert_true(counts[at] > races.count / 200);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0] && races.count >= 1000; i++) {
+        assert_true(counts[i] > races.count / 200);
     }
 }
 

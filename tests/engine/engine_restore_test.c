@@ -482,10 +482,10 @@ static void a_job_is_kept_while_an_observer_reads_its_history(void **state)
     rig_run(&self->rig);
     const char *const wanted[] = {"job.subscribed", "job.event", "job.event",
                                   "job.event",      "job.event", "job.result"};
-    for (size_t at = 0; at < sizeof wanted / sizeof wanted[0]; at++) {
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         char *got = rig_take(other);
         assert_non_null(got);
-        assert_non_null(strstr(got, wanted[at]));
+        assert_non_null(strstr(got, wanted[i]));
         arcp__free(got);
     }
     end(self);

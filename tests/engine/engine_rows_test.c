@@ -49,7 +49,7 @@ static void begin(engine_rig *rig, bool is_volatile)
 
 static void pass_over(rig_client *client, unsigned frames)
 {
-    for (unsigned at = 0; at < frames; at++) {
+    for (unsigned i = 0; i < frames; i++) {
         char *frame = rig_take(client);
         assert_non_null(frame);
         arcp__free(frame);
@@ -159,13 +159,13 @@ static void acknowledged_records_do_not_stay_in_memory(void **state)
     size_t of_one = stats.tail_bytes;
     assert_true(of_one > 0); /* a session's newest run stays */
     rig_client *client = rig_find(&rig, "a");
-    for (unsigned at = 0; at < 5; at++) {
+    for (unsigned i = 0; i < 5; i++) {
         char frame[160];
-        (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"), at);
+        (void)snprintf(frame, sizeof frame, FRAME("s%u", "job.submit", "{\"agent\":\"echo\"}"), i);
         rig_send(&rig, client, frame);
         rig_agent_writes(&rig, rig_agent_last(&rig), "{\"type\":\"job.result\",\"payload\":{}}");
         (void)snprintf(frame, sizeof frame,
-                       FRAME("k%u", "session.ack", "{\"last_processed_seq\":%u}"), at, 4 + 2 * at);
+                       FRAME("k%u", "session.ack", "{\"last_processed_seq\":%u}"), i, 4 + 2 * i);
         rig_send(&rig, client, frame);
         arcp__engine_get_stats(rig.engine, &stats);
         assert_int_equal(stats.tail_bytes, of_one);
@@ -224,8 +224,8 @@ static void removed_jobs_leave_the_others_in_order(void **state)
     rig_client *client = rig_connect(&rig, "a");
     rig_send(&rig, client, HELLO);
     submit_numbered(&rig, client, 0); /* it goes on */
-    for (unsigned at = 1; at < 200; at++) {
-        submit_numbered(&rig, client, at);
+    for (unsigned i = 1; i < 200; i++) {
+        submit_numbered(&rig, client, i);
         rig_agent *agent = rig_agent_last(&rig);
         rig_agent_writes(&rig, agent, "{\"type\":\"job.result\",\"payload\":{}}");
         rig_agent_exits(&rig, agent, false, 0);
@@ -262,9 +262,9 @@ static void a_grant_of_a_removed_job_is_ignored(void **state)
     arcp__engine_set_settings(rig.engine, &rig.settings);
     rig_client *client = rig_connect(&rig, "a");
     rig_send(&rig, client, HELLO);
-    for (unsigned at = 0; at < 2; at++) {
-        submit_numbered(&rig, client, at);
-        rig_agent_writes(&rig, &rig.agents[at], "{\"type\":\"job.result\",\"payload\":{}}");
+    for (unsigned i = 0; i < 2; i++) {
+        submit_numbered(&rig, client, i);
+        rig_agent_writes(&rig, &rig.agents[i], "{\"type\":\"job.result\",\"payload\":{}}");
     }
     arcp__job *first = rig.agents[0].job;
     arcp__engine_agent_exited(rig.engine, rig.now, first, &clean);

@@ -117,15 +117,15 @@ static void the_principal_with_most_jobs_loses_its_oldest(void **state)
     begin();
     rig.settings.jobs_keep_terminal_max = 10;
     use_settings();
-    for (unsigned at = 0; at < 4; at++) {
+    for (unsigned i = 0; i < 4; i++) {
         run(bob, 0, 10, 0);
     }
-    for (unsigned at = 0; at < 30; at++) {
+    for (unsigned i = 0; i < 30; i++) {
         run(alice, 0, 10, 0);
     }
     assert_int_equal(count_kept(bob), 4);
     assert_int_equal(count_kept(alice), 6);
-    for (unsigned at = 0; at < 30; at++) {
+    for (unsigned i = 0; i < 30; i++) {
         run(bob, 0, 10, 0);
     }
     assert_int_equal(count_kept(bob), 5); /* now each has half */
@@ -139,10 +139,10 @@ static void the_principal_with_most_bytes_loses_its_oldest(void **state)
     begin();
     rig.settings.jobs_keep_terminal_bytes = 100000;
     use_settings();
-    for (unsigned at = 0; at < 20; at++) {
+    for (unsigned i = 0; i < 20; i++) {
         run(bob, 0, 10, 1000); /* many, and less bytes */
     }
-    for (unsigned at = 0; at < 20; at++) {
+    for (unsigned i = 0; i < 20; i++) {
         run(alice, 0, 10, 20000);
     }
     run(bob, 0, 10, 0); /* the newest is not alice's */
@@ -159,7 +159,7 @@ static void the_principal_with_most_leases_loses_its_oldest(void **state)
     use_settings();
     rig.engine->jobs.ended_leases_max = 40000;
     run(bob, 0, 3000, 0);
-    for (unsigned at = 0; at < 40; at++) {
+    for (unsigned i = 0; i < 40; i++) {
         run(alice, 0, 4000, 0);
     }
     run(bob, 0, 10, 0);
@@ -176,7 +176,7 @@ static void the_newest_job_does_not_count(void **state)
     begin();
     rig.settings.jobs_keep_terminal_bytes = 20000;
     use_settings();
-    for (unsigned at = 0; at < 10; at++) {
+    for (unsigned i = 0; i < 10; i++) {
         run(bob, 0, 10, 1000);
     }
     run(alice, 0, 10, 60000);
@@ -194,11 +194,11 @@ static void shares_are_the_same_after_a_restart(void **state)
     begin();
     rig.settings.jobs_keep_terminal_max = 10;
     use_settings();
-    for (unsigned at = 0; at < 3; at++) {
+    for (unsigned i = 0; i < 3; i++) {
         run(bob, 0, 10, 500);
         rig_clock(&rig, ARCP_NS_PER_SEC);
     }
-    for (unsigned at = 0; at < 7; at++) {
+    for (unsigned i = 0; i < 7; i++) {
         run(alice, 0, 10, 500);
     }
     const uint64_t bytes = rig.engine->jobs.kept[ARCP__KEPT_BYTES].total;
@@ -207,7 +207,7 @@ static void shares_are_the_same_after_a_restart(void **state)
     assert_int_equal(rig.engine->jobs.kept[ARCP__KEPT_BYTES].total, bytes);
     assert_int_equal(rig.engine->jobs.kept[ARCP__KEPT_LEASES].total, leases);
     say_hello();
-    for (unsigned at = 0; at < 5; at++) {
+    for (unsigned i = 0; i < 5; i++) {
         run(alice, 0, 10, 500);
     }
     assert_int_equal(count_kept(bob), 3);

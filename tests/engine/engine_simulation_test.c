@@ -80,8 +80,8 @@ static void check_figures(const figures *sum, uint64_t seeds)
                              sum->spends,   sum->children, sum->silences, sum->restarts,
                              sum->failures, sum->lost,     sum->leaves,   sum->values,
                              sum->answers,  sum->overs};
-    for (size_t at = 0; at < sizeof counts / sizeof counts[0]; at++) {
-        assert_true(counts[at] > seeds / 20);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        assert_true(counts[i] > seeds / 20);
     }
     assert_true(sum->unsent_max > 60000);
     assert_true(sum->queue_max > 65536);

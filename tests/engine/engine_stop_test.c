@@ -71,7 +71,7 @@ static void say_too_much(scene *self)
     memset(line, 'x', LINE_BYTES);
     assert_false(scene_takes(self, "nothing"));
     self->client->slow = true;
-    for (unsigned at = 0; at < LINES; at++) {
+    for (unsigned i = 0; i < LINES; i++) {
         rig_agent_writes(&self->rig, agent_of(self), line);
     }
 }

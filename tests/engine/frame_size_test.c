@@ -139,9 +139,9 @@ static void a_page_ends_at_a_mebibyte(void **state)
 {
     (void)state;
     rig_client *client = begin(4194304);
-    for (unsigned at = 0; at < 120; at++) {
+    for (unsigned i = 0; i < 120; i++) {
         char id[16];
-        (void)snprintf(id, sizeof id, "s%u", at);
+        (void)snprintf(id, sizeof id, "s%u", i);
         submit(client, id, 20000);
     }
     assert_int_equal(read_pages(client, 120, PAGE_BYTES + 1024), 3);
@@ -152,9 +152,9 @@ static void a_page_fits_a_small_frame(void **state)
 {
     (void)state;
     rig_client *client = begin(SMALL);
-    for (unsigned at = 0; at < 20; at++) {
+    for (unsigned i = 0; i < 20; i++) {
         char id[16];
-        (void)snprintf(id, sizeof id, "s%u", at);
+        (void)snprintf(id, sizeof id, "s%u", i);
         submit(client, id, 20000);
     }
     assert_int_equal(read_pages(client, 20, SMALL), 4); /* six on each */
@@ -168,8 +168,8 @@ static void responses_are_cached_up_to_a_size(void **state)
     char id[16];
     (void)state;
     rig_client *client = begin(4194304);
-    for (unsigned at = 0; at < JOBS; at++) {
-        (void)snprintf(id, sizeof id, "s%u", at);
+    for (unsigned i = 0; i < JOBS; i++) {
+        (void)snprintf(id, sizeof id, "s%u", i);
         submit(client, id, 20000);
     }
     const arcp__session *session = client->link->session;
@@ -359,7 +359,7 @@ static void ids_that_need_many_bytes_fit(void **state)
     (void)state;
     rig_client *client = begin(SMALL);
     begin_text("{\"arcp\":\"1.1\",\"id\":\"");
-    for (unsigned at = 0; at < ARCP__ENVELOPE_ID_MAX; at++) {
+    for (unsigned i = 0; i < ARCP__ENVELOPE_ID_MAX; i++) {
         add("\\u0001");
     }
     add("\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"none\"}}");
@@ -373,9 +373,9 @@ static void a_list_of_agents_that_fits_no_frame_refuses_the_hello(void **state)
     arcp_error error = {0};
     (void)state;
     (void)begin(SMALL);
-    for (unsigned at = 0; at < 1500; at++) {
+    for (unsigned i = 0; i < 1500; i++) {
         char name[128];
-        (void)snprintf(name, sizeof name, "agent-%0100u", at);
+        (void)snprintf(name, sizeof name, "agent-%0100u", i);
         arcp__agent_registration agent = {.name = arcp_span_cstr(name)};
         check_ok(arcp__engine_register_agent(rig.engine, &agent, &error), &error);
     }

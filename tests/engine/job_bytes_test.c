@@ -80,8 +80,8 @@ static uint64_t bytes_of(const char *payload, const char *const *lines, size_t c
 {
     begin();
     rig_agent *agent = submit_with(payload);
-    for (size_t at = 0; at < count; at++) {
-        rig_agent_writes(&rig, agent, lines[at]);
+    for (size_t i = 0; i < count; i++) {
+        rig_agent_writes(&rig, agent, lines[i]);
     }
     const uint64_t bytes = agent->job->stream->bytes;
     rig_stop(&rig);

@@ -76,12 +76,12 @@ static void an_end_names_its_code_and_what_the_agent_spent(void **state)
     rig_agent *agent = rig_agent_last(&self->rig);
     static const char *const spends[] = {"0.25,\"unit\":\"USD\"", "1,\"unit\":\"credits\"",
                                          "0.05,\"unit\":\"USD\""};
-    for (size_t at = 0; at < 3; at++) {
+    for (size_t i = 0; i < 3; i++) {
         char line[256];
         (void)snprintf(line, sizeof line,
                        "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                        "\"name\":\"cost.x\",\"value\":%s}}}",
-                       spends[at]);
+                       spends[i]);
         rig_agent_writes(&self->rig, agent, line);
     }
     rig_agent_exits(&self->rig, agent, true, 9);
@@ -98,12 +98,12 @@ static void costs_in_the_line_are_bounded(void **state)
     (void)state;
     scene *self = begin();
     rig_agent *agent = rig_agent_last(&self->rig);
-    for (int at = 1; at <= 9; at++) {
+    for (int i = 1; i <= 9; i++) {
         char line[256];
         (void)snprintf(line, sizeof line,
                        "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{"
                        "\"name\":\"cost.x\",\"value\":1,\"unit\":\"c%d\"}}}",
-                       at);
+                       i);
         rig_agent_writes(&self->rig, agent, line);
     }
     rig_agent_exits(&self->rig, agent, false, 0);
@@ -146,12 +146,12 @@ static void costs_in_the_audit_line_are_whole_json(void **state)
     (void)state;
     scene *self = begin();
     rig_agent *agent = rig_agent_last(&self->rig);
-    for (int at = 1; at <= 8; at++) {
+    for (int i = 1; i <= 8; i++) {
         char name[160] = "";
-        for (int i = 0; i < 62; i++) {
+        for (int j = 0; j < 62; j++) {
             strcat(name, "\\\"");
         }
-        (void)snprintf(name + strlen(name), 4, "c%d", at);
+        (void)snprintf(name + strlen(name), 4, "c%d", i);
         spend_one(self, agent, name);
     }
     rig_agent_exits(&self->rig, agent, false, 0);

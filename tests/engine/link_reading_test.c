@@ -25,9 +25,9 @@ static rig_client *begin(void)
 static unsigned pipeline(rig_client *client, const char *type, const char *payload)
 {
     unsigned taken = 0;
-    for (unsigned at = 0; at < REQUESTS; at++) {
+    for (unsigned i = 0; i < REQUESTS; i++) {
         static char frame[16384];
-        (void)snprintf(frame, sizeof frame, FRAME("r%u", "%s", "%s"), at, type, payload);
+        (void)snprintf(frame, sizeof frame, FRAME("r%u", "%s", "%s"), i, type, payload);
         taken += client->paused ? 0 : 1;
         rig_receive(&rig, client, frame);
     }

@@ -139,8 +139,8 @@ static void hand_read(void *user, uint64_t id, arcp_status status, uint64_t firs
     check_ok(status, err);
     assert_true(count == 0 || first == 0);
     assert_true(count < PATIENT_RECORDS_MAX);
-    for (size_t at = 0; at < count; at++) {
-        stream->records[stream->count++] = arcp__copy_cstr(records[at].data, records[at].size);
+    for (size_t i = 0; i < count; i++) {
+        stream->records[stream->count++] = arcp__copy_cstr(records[i].data, records[i].size);
     }
 }
 
@@ -183,11 +183,11 @@ void patient_write(patient_store *self, const char *key, const patient_stream *s
     arcp_store_op changes[1 + PATIENT_RECORDS_MAX] = {
         {.kind = ARCP_STORE_DROP, .key = arcp_span_cstr(key)}};
     assert_true(count <= stream->count);
-    for (size_t at = 0; at < count; at++) {
-        changes[1 + at] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
-                                          .position = at,
-                                          .key = arcp_span_cstr(key),
-                                          .value = arcp_span_cstr(stream->records[at])};
+    for (size_t i = 0; i < count; i++) {
+        changes[1 + i] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
+                                         .position = i,
+                                         .key = arcp_span_cstr(key),
+                                         .value = arcp_span_cstr(stream->records[i])};
     }
     change(self, changes, 1 + count);
 }

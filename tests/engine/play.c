@@ -59,13 +59,13 @@ static void begin(play *self, const arcp_settings *settings)
     self->rig.recover = recover;
     self->rig.batches_max = 4;
     self->rig.feeds_at = self->temper.feeds ? 1 + play_pick(self, 5) : 0;
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        bool is_bobs = at >= PLAY_BOB;
-        (void)snprintf(self->slots[at], sizeof self->slots[at], "%c%zu", is_bobs ? 'b' : 'a',
-                       is_bobs ? at - PLAY_BOB + 1 : at + 1);
-        (void)rig_find(&self->rig, self->slots[at]);
-        self->clients[at].session = WATCH_NONE;
-        self->away[at] = WATCH_NONE;
+    for (size_t i = 0; i < PLAY_CLIENTS; i++) {
+        bool is_bobs = i >= PLAY_BOB;
+        (void)snprintf(self->slots[i], sizeof self->slots[i], "%c%zu", is_bobs ? 'b' : 'a',
+                       is_bobs ? i - PLAY_BOB + 1 : i + 1);
+        (void)rig_find(&self->rig, self->slots[i]);
+        self->clients[i].session = WATCH_NONE;
+        self->away[i] = WATCH_NONE;
     }
 }
 
@@ -76,8 +76,8 @@ static void choose_temper(play *self, arcp_settings *settings)
                             &self->temper.bulky,    &self->temper.jumps,     &self->temper.stops,
                             &self->temper.starting, &self->temper.forgets,   &self->temper.leaves,
                             &self->temper.feeds,    &self->temper.provisions};
-    for (size_t at = 0; at < sizeof traits / sizeof traits[0]; at++) {
-        *traits[at] = play_one_in(self, 3);
+    for (size_t i = 0; i < sizeof traits / sizeof traits[0]; i++) {
+        *traits[i] = play_one_in(self, 3);
     }
     if (play_one_in(self, 4)) {
         settings->limits_replay_bytes = 65536;
@@ -202,8 +202,8 @@ void play_mutate(play *self, char *text)
 void play_literal(play *self, char *text, size_t size)
 {
     size_t length = play_pick(self, 256) % size;
-    for (size_t at = 0; at < length; at++) {
-        text[at] = (char)(play_pick(self, 255) + 1);
+    for (size_t i = 0; i < length; i++) {
+        text[i] = (char)(play_pick(self, 255) + 1);
     }
     text[length] = '\0';
 }
@@ -281,8 +281,8 @@ void play_recover(play *self)
         return;
     }
     rig_run(&self->rig); /* it may have failed after the last step */
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        if (self->rig.clients[at].link != NULL) {
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        if (self->rig.clients[i].link != NULL) {
             watch_fail(&self->watch, "a failed engine left a link open", "");
         }
     }
@@ -380,13 +380,13 @@ static void calm_down(play *self)
     self->rig.fail_store = self->rig.fail_start = self->rig.hold_start = false;
     self->rig.is_stepping = false;
     play_upstream_calms(self);
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        if (self->rig.clients[at].slow) {
-            rig_drop(&self->rig, &self->rig.clients[at]);
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        if (self->rig.clients[i].slow) {
+            rig_drop(&self->rig, &self->rig.clients[i]);
         }
     }
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        rig_agent_started(&self->rig, &self->rig.agents[at]);
+    for (size_t i = 0; i < self->rig.agent_count; i++) {
+        rig_agent_started(&self->rig, &self->rig.agents[i]);
     }
     play_clock(self, 120 * ARCP_NS_PER_SEC);
     play_look(self);
@@ -410,8 +410,8 @@ static void check_job(play *self, size_t observer, const watch_job *job)
 void play_settle(play *self)
 {
     calm_down(self);
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        rig_agent_exits(&self->rig, &self->rig.agents[at], false, 0);
+    for (size_t i = 0; i < self->rig.agent_count; i++) {
+        rig_agent_exits(&self->rig, &self->rig.agents[i], false, 0);
         play_look(self);
     }
     play_check_stopped(self);
@@ -420,19 +420,19 @@ void play_settle(play *self)
     }
     static const size_t observers[] = {0, PLAY_BOB};
     size_t job_count = self->watch.job_count;
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        rig_drop(&self->rig, play_client(self, at));
+    for (size_t i = 0; i < PLAY_CLIENTS; i++) {
+        rig_drop(&self->rig, play_client(self, i));
     }
     /* Closed sessions free their places for new ones. */
     play_clock(self, 601 * ARCP_NS_PER_SEC);
     play_upstream_settle(self);
-    for (size_t at = 0; at < 2; at++) {
-        if (!play_client_begins(self, observers[at])) {
+    for (size_t i = 0; i < 2; i++) {
+        if (!play_client_begins(self, observers[i])) {
             watch_fail(&self->watch, "no session can be opened any more", "");
         }
     }
-    for (size_t at = 0; at < job_count; at++) {
-        const watch_job *job = &self->watch.jobs[at];
+    for (size_t i = 0; i < job_count; i++) {
+        const watch_job *job = &self->watch.jobs[i];
         check_job(self, job->is_bobs ? PLAY_BOB : 0, job);
     }
 }

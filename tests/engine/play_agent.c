@@ -82,12 +82,12 @@ static void join(play *self, const rig_agent *agent)
     joined->is_callback =
         self->data == NULL && self->prepare == NULL && (agent - self->rig.agents) % 3 == 2;
     unsigned count = 0;
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        count += budget_of(&self->rig.agents[at]) != NULL && self->agents[at].root == root ? 1 : 0;
+    for (size_t i = 0; i < self->rig.agent_count; i++) {
+        count += budget_of(&self->rig.agents[i]) != NULL && self->agents[i].root == root ? 1 : 0;
     }
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        if (self->agents[at].root == root && self->agents[at].tree_max < count) {
-            self->agents[at].tree_max = count;
+    for (size_t i = 0; i < self->rig.agent_count; i++) {
+        if (self->agents[i].root == root && self->agents[i].tree_max < count) {
+            self->agents[i].tree_max = count;
         }
     }
 }
@@ -118,8 +118,8 @@ static void check_budget(play *self, const rig_agent *agent)
 
 static const rig_agent *live_agent(const play *self, arcp_span job_id)
 {
-    for (size_t at = self->rig.agent_count; at > 0; at--) {
-        const rig_agent *agent = &self->rig.agents[at - 1];
+    for (size_t i = self->rig.agent_count; i > 0; i--) {
+        const rig_agent *agent = &self->rig.agents[i - 1];
         if (!agent->forgotten && arcp_span_equal_cstr(job_id, agent->job_id)) {
             return agent;
         }
@@ -159,9 +159,9 @@ void play_agent_check_start(play *self, const arcp__effect *effect)
     }
     const arcp_authority *above = parent->job->live->authority;
     const arcp_authority *below = effect->job->live->authority;
-    for (size_t at = 0; at < sizeof samples / sizeof samples[0]; at++) {
-        if (allows(below, self->rig.now, at) && !allows(above, self->rig.now, at)) {
-            watch_fail(&self->watch, "a child may do what its parent may not", samples[at].target);
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        if (allows(below, self->rig.now, i) && !allows(above, self->rig.now, i)) {
+            watch_fail(&self->watch, "a child may do what its parent may not", samples[i].target);
         }
     }
     arcp_subset_violation violation = arcp_subset_violation_init();
@@ -291,12 +291,12 @@ void play_agent_acts(play *self)
 
 void play_agents_look(play *self)
 {
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < self->rig.agent_count; i++) {
+        rig_agent *agent = &self->rig.agents[i];
         for (char *line = rig_agent_take(agent); line != NULL; line = rig_agent_take(agent)) {
             play_trace(self, agent->job_id, line);
             if (strstr(line, "\"re\":\"spend\"") != NULL) {
-                self->agents[at].may_spend = strstr(line, "\"allow\":true") != NULL;
+                self->agents[i].may_spend = strstr(line, "\"allow\":true") != NULL;
             } else if (strstr(line, "\"type\":\"job.start\"") != NULL) {
                 join(self, agent);
             }
@@ -310,8 +310,8 @@ void play_agents_look(play *self)
 
 void play_agents_reap(play *self)
 {
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < self->rig.agent_count; i++) {
+        rig_agent *agent = &self->rig.agents[i];
         if (agent->killed && !agent->forgotten && !agent->starting) {
             rig_agent_exits(&self->rig, agent, true, 9);
         }

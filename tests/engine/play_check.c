@@ -194,12 +194,12 @@ static void check_job_bytes(play *self)
  * peers delay no others. */
 static void check_delivered(play *self)
 {
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        rig_client *client = play_client(self, at);
-        if (client->link == NULL || client->slow || self->clients[at].session == WATCH_NONE) {
+    for (size_t i = 0; i < PLAY_CLIENTS; i++) {
+        rig_client *client = play_client(self, i);
+        if (client->link == NULL || client->slow || self->clients[i].session == WATCH_NONE) {
             continue;
         }
-        const watch_session *session = &self->watch.sessions[self->clients[at].session];
+        const watch_session *session = &self->watch.sessions[self->clients[i].session];
         const disk_known *known = disk_find(&self->disk, arcp_span_cstr(session->id));
         if (known != NULL && known->tip != session->last_seq) {
             char what[96];
@@ -215,12 +215,12 @@ static void check_delivered(play *self)
 static void check_paused(play *self)
 {
     bool somebody_is_slow = false;
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        const rig_client *client = &self->rig.clients[at];
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        const rig_client *client = &self->rig.clients[i];
         somebody_is_slow = somebody_is_slow || (client->link != NULL && client->slow);
     }
-    for (size_t at = 0; at < self->rig.agent_count && !somebody_is_slow; at++) {
-        const rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < self->rig.agent_count && !somebody_is_slow; i++) {
+        const rig_agent *agent = &self->rig.agents[i];
         if (agent->paused && !agent->forgotten) {
             watch_fail(&self->watch, "an agent is paused although no client is slow",
                        agent->job_id);
@@ -257,8 +257,8 @@ void play_check(play *self)
 
 static void check_stopped(play *self)
 {
-    for (size_t at = 0; at < self->rig.agent_count; at++) {
-        const rig_agent *agent = &self->rig.agents[at];
+    for (size_t i = 0; i < self->rig.agent_count; i++) {
+        const rig_agent *agent = &self->rig.agents[i];
         if (!agent->forgotten) {
             watch_fail(&self->watch, "an agent is left", agent->job_id);
         }
@@ -276,10 +276,10 @@ static void check_stopped(play *self)
 /* A client that has ended its input got all frames. */
 static void check_left(play *self)
 {
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        if (self->is_over[at] && play_client(self, at)->link != NULL) {
+    for (size_t i = 0; i < PLAY_CLIENTS; i++) {
+        if (self->is_over[i] && play_client(self, i)->link != NULL) {
             watch_fail(&self->watch, "a client that sends nothing more is not let go",
-                       self->slots[at]);
+                       self->slots[i]);
         }
     }
 }

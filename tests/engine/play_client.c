@@ -338,15 +338,15 @@ static void clear(rig_client *client)
 
 void play_client_gets(play *self, const rig_client *client, arcp_span frame)
 {
-    for (size_t at = 0; at < PLAY_CLIENTS && !client->slow; at++) {
-        if (play_client(self, at) == client) {
+    for (size_t i = 0; i < PLAY_CLIENTS && !client->slow; i++) {
+        if (play_client(self, i) == client) {
             char *text = arcp__copy_cstr(frame.data, frame.size);
             if (text == NULL) {
                 text = arcp__copy_cstr(frame.data, frame.size);
             }
             assert_non_null(text);
-            play_trace(self, self->slots[at], text);
-            watch_frame(&self->watch, &self->clients[at], text);
+            play_trace(self, self->slots[i], text);
+            watch_frame(&self->watch, &self->clients[i], text);
             arcp__free(text);
         }
     }
@@ -354,19 +354,19 @@ void play_client_gets(play *self, const rig_client *client, arcp_span frame)
 
 void play_clients_look(play *self)
 {
-    for (size_t at = 0; at < PLAY_CLIENTS; at++) {
-        if (self->clients[at].session != WATCH_NONE) {
-            self->away[at] = self->clients[at].session;
+    for (size_t i = 0; i < PLAY_CLIENTS; i++) {
+        if (self->clients[i].session != WATCH_NONE) {
+            self->away[i] = self->clients[i].session;
         }
-        if (play_client(self, at)->link == NULL) {
-            self->clients[at].session = WATCH_NONE;
-            self->clients[at].resuming = false;
+        if (play_client(self, i)->link == NULL) {
+            self->clients[i].session = WATCH_NONE;
+            self->clients[i].resuming = false;
         }
     }
     /* Frames that waited for a slow peer are lost with its connection; those of the others were
      * checked when they were sent; those of a silent one are never read. */
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        rig_client *client = &self->rig.clients[at];
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        rig_client *client = &self->rig.clients[i];
         if (client->link == NULL || !client->slow || client->name[0] == 'g') {
             clear(client);
         }

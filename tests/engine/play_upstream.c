@@ -79,8 +79,8 @@ static void check_is_named(const play *self, const upstream_key *key)
 void play_upstream_look(play *self)
 {
     const upstream *up = &self->upstream;
-    for (size_t at = 0; at < up->key_count; at++) {
-        check_is_named(self, &up->keys[at]);
+    for (size_t i = 0; i < up->key_count; i++) {
+        check_is_named(self, &up->keys[i]);
     }
     for (const arcp__credential *at = self->rig.engine->credentials.all; at != NULL;
          at = at->hh.next) {

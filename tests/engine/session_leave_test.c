@@ -187,7 +187,7 @@ static void history_that_is_read_from_the_store_is_waited_for(void **state)
         HELLO_WITH("\"subscribe\""),
         HELLO_WITH("\"subscribe\",\"progress\",\"result_chunk\",\"cost.budget\"")};
     (void)state;
-    for (size_t at = 0; at < sizeof features / sizeof features[0]; at++) {
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
         scene *self = scene_begin(NULL);
         rig_send(&self->rig, self->client, HELLO_PLAIN);
         rig_send(&self->rig, self->client, SUBMIT);
@@ -199,7 +199,7 @@ static void history_that_is_read_from_the_store_is_waited_for(void **state)
                        self->rig.agents[0].job_id);
         rig_restart(&self->rig);
         self->client = rig_connect(&self->rig, "a2");
-        rig_send(&self->rig, self->client, features[at]);
+        rig_send(&self->rig, self->client, features[i]);
         rig_receive(&self->rig, self->client, frame);
         rig_input_over(&self->rig, self->client);
         assert_left(self);

@@ -180,8 +180,8 @@ static void an_error_is_marked_without_the_agents_text(void **state)
     rig_agent_writes(&f->rig, rig_agent_last(&f->rig),
                      "{\"type\":\"job.error\",\"payload\":{\"code\":\"PERMISSION_DENIED\","
                      "\"message\":\"the key was hush-hush\"}}");
-    for (unsigned at = 0; at < 2; at++) {
-        ids span = find(f, at == 0 ? "arcp.job" : "arcp.session", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        ids span = find(f, i == 0 ? "arcp.job" : "arcp.session", 0);
         check_has(span.text, "\"status\":{\"code\":2,\"message\":\"PERMISSION_DENIED\"}");
         check_has(span.text, "\"error.type\",\"value\":{\"stringValue\":\"PERMISSION_DENIED\"}");
         check_has_not(span.text, "hush");

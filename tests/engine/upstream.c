@@ -9,8 +9,8 @@ static bool fake_seal(void *user, arcp_span alias, arcp_span value, arcp_buf *ou
     (void)user;
     arcp_buf_append(out, alias);
     arcp_buf_append_byte(out, ':');
-    for (size_t at = 0; at < value.size; at++) {
-        arcp_buf_append_format(out, "%02x", (unsigned char)value.data[at] ^ 0x5au);
+    for (size_t i = 0; i < value.size; i++) {
+        arcp_buf_append_format(out, "%02x", (unsigned char)value.data[i] ^ 0x5au);
     }
     return !out->failed;
 }
@@ -22,8 +22,8 @@ static bool fake_unseal(void *user, arcp_span alias, arcp_span sealed, arcp_buf 
         sealed.data[alias.size] != ':') {
         return false;
     }
-    for (size_t at = alias.size + 1; at + 1 < sealed.size; at += 2) {
-        const char digits[3] = {sealed.data[at], sealed.data[at + 1], '\0'};
+    for (size_t i = alias.size + 1; i + 1 < sealed.size; i += 2) {
+        const char digits[3] = {sealed.data[i], sealed.data[i + 1], '\0'};
         arcp_buf_append_byte(out, (char)(strtoul(digits, NULL, 16) ^ 0x5au));
     }
     return !out->failed;
@@ -76,8 +76,8 @@ static void copy(char *to, size_t size, arcp_span from)
 /* A value is requested under an alias only once, whatever happened to the request. */
 static void note_alias(upstream *self, const char *alias)
 {
-    for (size_t at = 0; at < self->alias_count; at++) {
-        if (strcmp(self->aliases[at], alias) == 0) {
+    for (size_t i = 0; i < self->alias_count; i++) {
+        if (strcmp(self->aliases[i], alias) == 0) {
             fail_msg("a value was asked for twice under the alias %s", alias);
         }
     }
@@ -112,8 +112,8 @@ static void take_request(engine_rig *rig, uint64_t call_id)
 
 static upstream_key *find(upstream *self, const upstream_call *call)
 {
-    for (size_t at = 0; at < self->key_count; at++) {
-        upstream_key *key = &self->keys[at];
+    for (size_t i = 0; i < self->key_count; i++) {
+        upstream_key *key = &self->keys[i];
         if (call->id[0] != '\0' ? strcmp(key->id, call->id) == 0
                                 : strcmp(key->alias, call->alias) == 0) {
             return key;
@@ -237,8 +237,8 @@ static void time_out(engine_rig *rig, size_t at)
 static bool answer_one(engine_rig *rig)
 {
     upstream *self = rig->upstream;
-    for (size_t at = 0; at < self->call_count; at++) {
-        upstream_call *call = &self->calls[at];
+    for (size_t i = 0; i < self->call_count; i++) {
+        upstream_call *call = &self->calls[i];
         upstream_mood mood = call->verb == ARCP__PROVISION_REVOKE ? self->revoking : self->issuing;
         if (call->is_orphan || mood == UPSTREAM_STALLS) {
             continue;
@@ -247,12 +247,12 @@ static bool answer_one(engine_rig *rig)
             continue;
         }
         if (!call->is_processed && mood == UPSTREAM_TIMES_OUT) {
-            time_out(rig, at);
+            time_out(rig, i);
         } else if (!call->is_processed) {
             process(self, call);
         } else {
             upstream_call done = *call;
-            remove_call(self, at);
+            remove_call(self, i);
             tell(rig, &done);
         }
         return true;
@@ -279,24 +279,24 @@ void upstream_attach(upstream *self, engine_rig *rig)
 
 void upstream_orphan_calls(upstream *self)
 {
-    for (size_t at = 0; at < self->call_count; at++) {
-        self->calls[at].is_orphan = true;
+    for (size_t i = 0; i < self->call_count; i++) {
+        self->calls[i].is_orphan = true;
     }
 }
 
 void upstream_deliver_late_orphans(upstream *self, int64_t mono_ns)
 {
-    for (size_t at = 0; at < self->call_count;) {
-        upstream_call *call = &self->calls[at];
+    for (size_t i = 0; i < self->call_count;) {
+        upstream_call *call = &self->calls[i];
         if (!call->is_orphan || mono_ns - call->asked_mono_ns < UPSTREAM_ARRIVES_NS) {
-            at++;
+            i++;
             continue;
         }
         bool is_lost = self->rig->now.mono_ns - call->asked_mono_ns > UPSTREAM_ARRIVES_NS;
         if (!call->is_processed && !is_lost) {
             process(self, call);
         }
-        remove_call(self, at);
+        remove_call(self, i);
     }
 }
 
@@ -307,18 +307,18 @@ void upstream_deliver_orphans(upstream *self)
 
 void upstream_drop_orphans(upstream *self)
 {
-    for (size_t at = self->call_count; at > 0; at--) {
-        if (self->calls[at - 1].is_orphan) {
-            remove_call(self, at - 1);
+    for (size_t i = self->call_count; i > 0; i--) {
+        if (self->calls[i - 1].is_orphan) {
+            remove_call(self, i - 1);
         }
     }
 }
 
 const upstream_key *upstream_find(const upstream *self, const char *alias)
 {
-    for (size_t at = 0; at < self->key_count; at++) {
-        if (strcmp(self->keys[at].alias, alias) == 0) {
-            return &self->keys[at];
+    for (size_t i = 0; i < self->key_count; i++) {
+        if (strcmp(self->keys[i].alias, alias) == 0) {
+            return &self->keys[i];
         }
     }
     return NULL;
@@ -327,16 +327,16 @@ const upstream_key *upstream_find(const upstream *self, const char *alias)
 size_t upstream_live_count(const upstream *self)
 {
     size_t count = 0;
-    for (size_t at = 0; at < self->key_count; at++) {
-        count += self->keys[at].is_live ? 1 : 0;
+    for (size_t i = 0; i < self->key_count; i++) {
+        count += self->keys[i].is_live ? 1 : 0;
     }
     return count;
 }
 
 void upstream_check_all_revoked(const upstream *self, const char *label)
 {
-    for (size_t at = 0; at < self->key_count; at++) {
-        const upstream_key *key = &self->keys[at];
+    for (size_t i = 0; i < self->key_count; i++) {
+        const upstream_key *key = &self->keys[i];
         if (key->is_live || key->revoked != 1) {
             fail_msg("%s: %s is %s and was revoked %u times", label, key->alias,
                      key->is_live ? "live" : "dead", key->revoked);

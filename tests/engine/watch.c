@@ -12,8 +12,8 @@ void watch_init(watch *self)
 
 void watch_fini(watch *self)
 {
-    for (size_t at = 0; at < self->session_count; at++) {
-        watch_session *session = &self->sessions[at];
+    for (size_t i = 0; i < self->session_count; i++) {
+        watch_session *session = &self->sessions[i];
         for (watch_end *end = session->ends, *next = NULL; end != NULL; end = next) {
             next = end->next;
             arcp__free(end);
@@ -47,8 +47,8 @@ static void copy_string(watch *self, arcp_json_ref ref, char *out, size_t size)
 
 static uint64_t hash_of(uint64_t hash, arcp_span text)
 {
-    for (size_t at = 0; at < text.size; at++) {
-        hash = (hash ^ (unsigned char)text.data[at]) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < text.size; i++) {
+        hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(1099511628211);
     }
     return hash;
 }
@@ -218,8 +218,8 @@ void watch_sent(watch *self, watch_client *client, const char *frame)
 /* Whether a request that was sent after it was answered. */
 static bool is_overtaken(const watch *self, const watch_request *request)
 {
-    for (size_t at = 0; at < WATCH_REQUESTS_MAX; at++) {
-        const watch_request *other = &self->requests[at];
+    for (size_t i = 0; i < WATCH_REQUESTS_MAX; i++) {
+        const watch_request *other = &self->requests[i];
         if (other->is_answered && other->connection == request->connection &&
             other->number > request->number) {
             return true;
@@ -234,8 +234,8 @@ static bool find_submit(watch *self, size_t session, const char *id, watch_reque
 {
     bool is_submit = false;
     *found = NULL;
-    for (size_t at = 0; at < WATCH_REQUESTS_MAX; at++) {
-        watch_request *request = &self->requests[at];
+    for (size_t i = 0; i < WATCH_REQUESTS_MAX; i++) {
+        watch_request *request = &self->requests[i];
         if (request->number == 0 || request->session != session || strcmp(request->id, id) != 0) {
             continue;
         }
@@ -332,8 +332,8 @@ static void note_accepted(watch *self, const watch_client *client, const char *f
         watch_fail(self, "accepted without a job_id", frame);
     }
     note_key(self, client, id, frame);
-    for (size_t at = 0; at < self->job_count; at++) {
-        if (strcmp(self->jobs[at].id, id) == 0) {
+    for (size_t i = 0; i < self->job_count; i++) {
+        if (strcmp(self->jobs[i].id, id) == 0) {
             return; /* the same answer again, or the same idempotency key */
         }
     }
@@ -359,8 +359,8 @@ static void check_owner(watch *self, const watch_session *session, const char *t
                         const char *frame)
 {
     bool is_refusal = is_answer(self, type);
-    for (size_t at = 0; at < self->job_count; at++) {
-        const watch_job *job = &self->jobs[at];
+    for (size_t i = 0; i < self->job_count; i++) {
+        const watch_job *job = &self->jobs[i];
         if (!is_refusal && job->is_bobs != session->is_bobs && strstr(frame, job->id) != NULL) {
             watch_fail(self, "it is about another principal's job", frame);
         }

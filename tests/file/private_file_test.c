@@ -199,13 +199,13 @@ static void a_file_that_others_may_use_is_refused(void **state)
         {0666, 0, NULL},
     };
     write_text("x");
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        assert_int_equal(chmod(file.path, rows[at].mode), 0);
-        file.closed_to = rows[at].closed_to;
-        if (rows[at].words == NULL) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(chmod(file.path, rows[i].mode), 0);
+        file.closed_to = rows[i].closed_to;
+        if (rows[i].words == NULL) {
             check_read("x");
         } else {
-            check_refused(ARCP_E_USAGE, rows[at].words);
+            check_refused(ARCP_E_USAGE, rows[i].words);
         }
     }
 }

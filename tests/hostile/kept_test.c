@@ -216,14 +216,14 @@ static void agents_that_write_too_much_end_without_a_client(void **state)
                                               "load=" ARCP_BINARY_DIR "/tests/arcp-load-agent"}});
     daemon_start(&arcpd);
     open_as(&alice, "t-alice");
-    for (int at = 0; at < FLOODS; at++) {
+    for (int i = 0; i < FLOODS; i++) {
         wire_send(&alice,
                   "{\"arcp\":\"1.1\",\"id\":\"f%d\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                   "\"flood\"}}",
-                  at);
+                  i);
     }
-    for (int at = 0; at < FLOODS; at++) {
-        copy_text(wire_text(wire_await_type(&alice, "job.accepted"), "job_id"), jobs[at]);
+    for (int i = 0; i < FLOODS; i++) {
+        copy_text(wire_text(wire_await_type(&alice, "job.accepted"), "job_id"), jobs[i]);
     }
     wire_close(&alice);
     open_as(&bob, "t-bob");
@@ -233,8 +233,8 @@ static void agents_that_write_too_much_end_without_a_client(void **state)
     wire_close(&bob);
     open_as(&alice, "t-alice");
     int found = 0;
-    for (int at = 0; at < FLOODS; at++) {
-        found += await_over(&alice, jobs[at]) ? 1 : 0;
+    for (int i = 0; i < FLOODS; i++) {
+        found += await_over(&alice, jobs[i]) ? 1 : 0;
     }
     assert_in_range(found, 1, FLOODS);
     wire_close(&alice);

@@ -92,22 +92,22 @@ static void files_that_others_can_change_are_refused_at_the_start(void **state)
          "0123456789abcdef0123456789abcdef", 0602, 2, "jwt[0].key_file: /"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         daemon_state d;
         char config[512];
-        print_message("%s\n", rows[at].name);
+        print_message("%s\n", rows[i].name);
         daemon_begin(&d, NULL);
-        if (rows[at].config != NULL) {
-            put_directory(rows[at].config, d.directory, config, sizeof config);
+        if (rows[i].config != NULL) {
+            put_directory(rows[i].config, d.directory, config, sizeof config);
             d.options.config = config;
         }
-        if (rows[at].file[0] == '\0') {
-            assert_int_equal(chmod(d.directory, rows[at].mode), 0);
+        if (rows[i].file[0] == '\0') {
+            assert_int_equal(chmod(d.directory, rows[i].mode), 0);
         } else {
-            make_file(&d, rows[at].file, rows[at].text, rows[at].mode);
+            make_file(&d, rows[i].file, rows[i].text, rows[i].mode);
         }
-        check_refused(&d, rows[at].exit_status, rows[at].why);
-        check_config_refused(&d, rows[at].why);
+        check_refused(&d, rows[i].exit_status, rows[i].why);
+        check_config_refused(&d, rows[i].why);
         daemon_end(&d);
     }
 }

@@ -17,19 +17,19 @@ static bool is_refused(int at)
 /* A few jobs are new ones; the others are known by their keys, and start no process. */
 static void ask(wire *w, int round)
 {
-    for (int at = 0; at < SUBMITS; at++) {
-        const char *agent = is_refused(at) ? "nobody" : "load";
-        if (at == 0 || is_refused(at)) {
+    for (int i = 0; i < SUBMITS; i++) {
+        const char *agent = is_refused(i) ? "nobody" : "load";
+        if (i == 0 || is_refused(i)) {
             wire_send(w,
                       "{\"arcp\":\"1.1\",\"id\":\"%d-%d\",\"type\":\"job.submit\",\"payload\":{"
                       "\"agent\":\"%s\",\"input\":{\"events\":2,\"bytes\":10,\"end\":\"result\"}}}",
-                      round, at, agent);
+                      round, i, agent);
         } else {
             wire_send(w,
                       "{\"arcp\":\"1.1\",\"id\":\"%d-%d\",\"type\":\"job.submit\",\"payload\":{"
                       "\"agent\":\"%s\",\"idempotency_key\":\"k%d\",\"input\":{\"end\":\"result\"}}"
                       "}",
-                      round, at, agent, at);
+                      round, i, agent, i);
         }
     }
 }

@@ -33,30 +33,30 @@ static int connect_to(const daemon_state *d)
 
 static void be_silent(const daemon_state *d, int fds[], size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        fds[at] = connect_to(d);
+    for (size_t i = 0; i < count; i++) {
+        fds[i] = connect_to(d);
     }
 }
 
 static void close_all(const int fds[], size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        (void)close(fds[at]);
+    for (size_t i = 0; i < count; i++) {
+        (void)close(fds[i]);
     }
 }
 
 static void be_upgraded(const daemon_state *d, wire wires[], size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        wires[at] = (wire){.fd = -1};
-        wire_open(&wires[at], d->port);
+    for (size_t i = 0; i < count; i++) {
+        wires[i] = (wire){.fd = -1};
+        wire_open(&wires[i], d->port);
     }
 }
 
 static void leave_all(wire wires[], size_t count)
 {
-    for (size_t at = 0; at < count; at++) {
-        wire_close(&wires[at]);
+    for (size_t i = 0; i < count; i++) {
+        wire_close(&wires[i]);
     }
 }
 
@@ -64,10 +64,10 @@ static void leave_all(wire wires[], size_t count)
 static size_t count_ended(wire wires[], size_t count)
 {
     size_t ended = 0;
-    for (size_t at = 0; at < count; at++) {
-        while (wire_fill(&wires[at], 0)) {
+    for (size_t i = 0; i < count; i++) {
+        while (wire_fill(&wires[i], 0)) {
         }
-        ended += wires[at].ended;
+        ended += wires[i].ended;
     }
     return ended;
 }
@@ -159,8 +159,8 @@ static void partial_first_frames_are_bounded_together(void **state)
     run_job(&alice);
     uint64_t before = daemon_resident_bytes(&d);
     be_upgraded(&d, wires, PARTIAL);
-    for (size_t at = 0; at < PARTIAL; at++) {
-        wire_send_bytes(&wires[at], part, sizeof part);
+    for (size_t i = 0; i < PARTIAL; i++) {
+        wire_send_bytes(&wires[i], part, sizeof part);
     }
     run_job(&alice);
     while ((PARTIAL - count_ended(wires, PARTIAL)) * PART > bytes_max) {
@@ -204,8 +204,8 @@ static void a_new_connection_gets_503_when_sessions_use_all_places(void **state)
     char answer[16] = "";
     daemon_state d;
     begin(&d, "limits: {reserved_files: 56}\n", 64);
-    for (size_t at = 0; at < PLACES; at++) {
-        enter(&d, &sessions[at]);
+    for (size_t i = 0; i < PLACES; i++) {
+        enter(&d, &sessions[i]);
     }
     int late = connect_to(&d);
     struct pollfd one = {.fd = late, .events = POLLIN};
@@ -213,8 +213,8 @@ static void a_new_connection_gets_503_when_sessions_use_all_places(void **state)
     assert_true(recv(late, answer, sizeof answer - 1, 0) > 12);
     assert_memory_equal(answer, "HTTP/1.1 503", 12);
     (void)close(late);
-    for (size_t at = 0; at < PLACES; at++) {
-        run_job(&sessions[at]);
+    for (size_t i = 0; i < PLACES; i++) {
+        run_job(&sessions[i]);
     }
     leave_all(sessions, PLACES);
     daemon_end(&d);
@@ -249,11 +249,11 @@ static void refused_peers_are_counted_in_the_logs(void **state)
     daemon_state d;
     begin(&d, NULL, 0);
     be_upgraded(&d, wires, STRANGERS);
-    for (int at = 0; at < STRANGERS; at++) {
-        wire_send_hello(&wires[at], "wrong");
+    for (int i = 0; i < STRANGERS; i++) {
+        wire_send_hello(&wires[i], "wrong");
     }
-    for (int at = 0; at < STRANGERS; at++) {
-        assert_int_equal(wire_await_close(&wires[at]), 1008);
+    for (int i = 0; i < STRANGERS; i++) {
+        assert_int_equal(wire_await_close(&wires[i]), 1008);
     }
     leave_all(wires, STRANGERS);
     assert_int_equal(daemon_stop(&d), 0);

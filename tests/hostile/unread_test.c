@@ -59,9 +59,9 @@ static void run_jobs(void)
 
 static void ping(wire *w)
 {
-    for (int at = 0; at < PINGS; at++) {
+    for (int i = 0; i < PINGS; i++) {
         wire_send(w, "{\"arcp\":\"1.1\",\"id\":\"p%d\",\"type\":\"session.ping\",\"payload\":{}}",
-                  at);
+                  i);
         (void)wire_await_type(w, "session.pong");
     }
 }
@@ -77,21 +77,21 @@ static void a_client_that_does_not_read_uses_little_memory(void **state)
     open_as(&greedy, "t-alice");
     ping(&bob);
     uint64_t before = daemon_resident_bytes(&arcpd);
-    for (int at = 0; at < LISTINGS; at++) {
+    for (int i = 0; i < LISTINGS; i++) {
         wire_send(&greedy,
                   "{\"arcp\":\"1.1\",\"id\":\"l%d\",\"type\":\"session.list_jobs\",\"payload\":{"
                   "\"limit\":1000}}",
-                  at);
+                  i);
     }
     ping(&bob);
     ping(&alice);
     uint64_t after = daemon_resident_bytes(&arcpd);
     assert_true(after < before + MEMORY_MAX);
     /* A client that reads in the end gets every response, in order. */
-    for (int at = 0; at < LISTINGS; at++) {
+    for (int i = 0; i < LISTINGS; i++) {
         char id[16];
         arcp_span page = wire_await_type(&greedy, "session.jobs");
-        (void)snprintf(id, sizeof id, "l%d", at);
+        (void)snprintf(id, sizeof id, "l%d", i);
         assert_true(arcp_span_equal_cstr(wire_text(page, "id"), id));
         assert_in_range(page.size, 1048576 / 2, PAGE_MAX);
         assert_int_equal(wire_text(page, "next_cursor").size, 30);
@@ -125,13 +125,13 @@ static void a_client_that_is_always_refused_makes_the_logs_grow_slowly(void **st
     daemon_start(&arcpd);
     open_as(&alice, "t-alice");
     open_as(&bob, "t-bob");
-    for (int at = 0; at < REFUSED; at++) {
+    for (int i = 0; i < REFUSED; i++) {
         wire_send(&alice,
                   "{\"arcp\":\"1.1\",\"id\":\"r%d\",\"type\":\"job.submit\",\"payload\":{"
                   "\"agent\":\"nobody\"}}",
-                  at);
+                  i);
     }
-    for (int at = 0; at < BURST; at++) {
+    for (int i = 0; i < BURST; i++) {
         (void)wire_await_type(&alice, "job.error");
     }
     ping(&bob);

@@ -139,8 +139,8 @@ static void check_cut_and_prolonged(const arcp_jwt_options *options, char *token
     static const char *const tails[] = {"A", "AA", "AAA", "AAAA", "=", ".", " ", "\n", ".A"};
     char *longer = malloc(strlen(token) + 8);
     assert_non_null(longer);
-    for (size_t at = 0; at < sizeof tails / sizeof tails[0]; at++) {
-        (void)snprintf(longer, strlen(token) + 8, "%s%s", token, tails[at]);
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        (void)snprintf(longer, strlen(token) + 8, "%s%s", token, tails[i]);
         assert_int_equal(check_at(options, arcp_span_cstr(longer), NOW)[0], '!');
     }
     free(longer);
@@ -202,13 +202,13 @@ static void a_token_does_not_choose_its_algorithm(void **state)
         "{\"alg\":\"RS512\"}", "{\"alg\":\"ES256\"}"};
     arcp_jwt_options options = pem_options(ARCP_JWT_RS256, pem);
     (void)state;
-    for (size_t at = 0; at < sizeof headers / sizeof headers[0]; at++) {
-        char *text = jwt_text(headers[at], good);
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        char *text = jwt_text(headers[i], good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_hs256(text, pem, strlen(pem)))),
                             "! its alg is not RS256");
-        text = jwt_text(headers[at], good);
+        text = jwt_text(headers[i], good);
         assert_string_equal(check(&options, jwt_join(text, strdup(""))), "! its alg is not RS256");
-        text = jwt_text(headers[at], good);
+        text = jwt_text(headers[i], good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_rs256(text, rsa))),
                             "! its alg is not RS256");
     }
@@ -231,9 +231,9 @@ static void es256_signatures_have_one_form(void **state)
     /* r = s = 0, which a broken verifier accepts for every key. */
     unsigned char zeros[128] = {0};
     static const size_t sizes[] = {0, 1, 32, 63, 64, 65, 128};
-    for (size_t at = 0; at < sizeof sizes / sizeof sizes[0]; at++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         text = jwt_text("{\"alg\":\"ES256\"}", good);
-        assert_string_equal(check(&options, jwt_join(text, jwt_base64url(zeros, sizes[at]))),
+        assert_string_equal(check(&options, jwt_join(text, jwt_base64url(zeros, sizes[i]))),
                             "! its signature is wrong");
     }
     memset(zeros, 0xff, sizeof zeros);
@@ -268,10 +268,10 @@ static void headers_with_unsupported_requirements_are_refused(void **state)
     };
     arcp_jwt_options options = secret_options();
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        char *text = jwt_text(rows[at].header, good);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = jwt_text(rows[i].header, good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_hs256(text, JWT_SECRET, 32))),
-                            rows[at].said);
+                            rows[i].said);
     }
 }
 
@@ -287,10 +287,10 @@ static void a_key_with_an_id_is_for_tokens_that_name_it(void **state)
     arcp_jwt_options options = secret_options();
     (void)state;
     options.key_id = "k1";
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        char *text = jwt_text(rows[at].header, good);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = jwt_text(rows[i].header, good);
         assert_string_equal(check(&options, jwt_join(text, jwt_sign_hs256(text, JWT_SECRET, 32))),
-                            rows[at].said);
+                            rows[i].said);
     }
 }
 
@@ -335,10 +335,10 @@ static void a_token_is_valid_within_its_time_and_the_leeway(void **state)
          "! its claims are not a JSON object in base64url"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_jwt_options options = secret_options();
-        options.leeway_sec = rows[at].leeway_sec;
-        assert_string_equal(check_claims(&options, rows[at].claims), rows[at].said);
+        options.leeway_sec = rows[i].leeway_sec;
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
     }
 }
 
@@ -382,11 +382,11 @@ static void issuer_and_audience_must_be_ours(void **state)
     };
 #undef TIME
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_jwt_options options = secret_options();
-        options.issuer = rows[at].issuer;
-        options.audience = rows[at].audience;
-        assert_string_equal(check_claims(&options, rows[at].claims), rows[at].said);
+        options.issuer = rows[i].issuer;
+        options.audience = rows[i].audience;
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
     }
 }
 
@@ -406,10 +406,10 @@ static void the_principal_is_the_text_of_one_claim(void **state)
         {NULL, "{\"exp\":1700000100,\"sub\":null}", "! its claim sub is missing or not a string"},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_jwt_options options = secret_options();
-        options.principal_claim = rows[at].claim;
-        assert_string_equal(check_claims(&options, rows[at].claims), rows[at].said);
+        options.principal_claim = rows[i].claim;
+        assert_string_equal(check_claims(&options, rows[i].claims), rows[i].said);
     }
 }
 
@@ -448,8 +448,8 @@ static void text_that_is_not_a_token_is_refused(void **state)
                                         "t-1", "a.b.c.d.e", "a.b.c", "\x01.\x02.\x03"};
     arcp_jwt_options options = secret_options();
     (void)state;
-    for (size_t at = 0; at < sizeof texts / sizeof texts[0]; at++) {
-        assert_int_equal(check_at(&options, arcp_span_cstr(texts[at]), NOW)[0], '!');
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        assert_int_equal(check_at(&options, arcp_span_cstr(texts[i]), NOW)[0], '!');
     }
     assert_string_equal(check_at(&options, arcp_span_make(NULL, 0), NOW), "! it is not a JWT");
 }
@@ -460,8 +460,8 @@ static void signed_nonsense_is_refused(void **state)
     static const char *const claims[] = {"", "null", "[]", "{", "{\"sub\":\"a\xff\"}", "alice"};
     arcp_jwt_options options = secret_options();
     (void)state;
-    for (size_t at = 0; at < sizeof claims / sizeof claims[0]; at++) {
-        assert_int_equal(check_claims(&options, claims[at])[0], '!');
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        assert_int_equal(check_claims(&options, claims[i])[0], '!');
     }
 }
 

@@ -131,8 +131,8 @@ static void a_file_that_is_wrong_is_named_with_its_line(void **state)
     arcp_token_verifier *table = NULL;
     arcp_error error = {0};
     (void)state;
-    for (size_t at = 0; at < sizeof texts / sizeof texts[0]; at++) {
-        write_file(path, texts[at], 0600);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        write_file(path, texts[i], 0600);
         assert_int_equal(arcp_token_verifier_new_file(path, &table, &error), ARCP_E_USAGE);
         (void)snprintf(want, sizeof want, "%s:2: a line must be TOKEN=PRINCIPAL", path);
         assert_string_equal(error.message, want);
@@ -212,18 +212,18 @@ static void key_files_have_a_size_limit(void **state)
     static const size_t sizes[] = {65536, 65537};
     char path[64];
     (void)state;
-    for (size_t at = 0; at < 2; at++) {
+    for (size_t i = 0; i < 2; i++) {
         arcp_jwt_options options = arcp_jwt_options_init();
         arcp_token_verifier *verifier = NULL;
         arcp_error error = {0};
-        char *text = malloc(sizes[at] + 1);
+        char *text = malloc(sizes[i] + 1);
         assert_non_null(text);
-        memset(text, 'k', sizes[at]);
-        text[sizes[at]] = '\0';
+        memset(text, 'k', sizes[i]);
+        text[sizes[i]] = '\0';
         write_file(path, text, 0600);
         options.key_file = path;
         assert_int_equal(arcp_token_verifier_new_jwt(&options, &verifier, &error),
-                         at == 0 ? ARCP_OK : ARCP_E_USAGE);
+                         i == 0 ? ARCP_OK : ARCP_E_USAGE);
         arcp_token_verifier_free(verifier);
         free(text);
         assert_int_equal(unlink(path), 0);

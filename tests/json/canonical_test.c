@@ -185,10 +185,10 @@ static void large_objects_are_sorted_too(void **state)
         arcp_buf shuffled = arcp_buf_init();
         arcp_buf_append_byte(&up, '{');
         arcp_buf_append_byte(&shuffled, '{');
-        for (unsigned at = 0; at < sizes[i]; at++) {
-            unsigned other = (at * 7 + 3) % sizes[i];
-            arcp_buf_append_format(&up, "%s\"%04u\":[%u]", at == 0 ? "" : ",", at, at + 1);
-            arcp_buf_append_format(&shuffled, "%s \"%04u\": [%u.0]", at == 0 ? "" : ",", other,
+        for (unsigned j = 0; j < sizes[i]; j++) {
+            unsigned other = (j * 7 + 3) % sizes[i];
+            arcp_buf_append_format(&up, "%s\"%04u\":[%u]", j == 0 ? "" : ",", j, j + 1);
+            arcp_buf_append_format(&shuffled, "%s \"%04u\": [%u.0]", j == 0 ? "" : ",", other,
                                    other + 1);
         }
         arcp_buf_append_byte(&up, '}');
@@ -211,9 +211,9 @@ static void large_objects_are_sorted_too(void **state)
 static arcp_buf object_of(unsigned members, bool sorted, arcp_span first)
 {
     arcp_buf text = arcp_buf_init();
-    for (unsigned at = 0; at < members; at++) {
-        const unsigned name = sorted ? at : members - 1 - at;
-        arcp_buf_append_format(&text, "%c\"%02u\":", at == 0 ? '{' : ',', name);
+    for (unsigned i = 0; i < members; i++) {
+        const unsigned name = sorted ? i : members - 1 - i;
+        arcp_buf_append_format(&text, "%c\"%02u\":", i == 0 ? '{' : ',', name);
         arcp_buf_append(&text, name == 0 ? first : ARCP_SPAN_LITERAL("2"));
     }
     arcp_buf_append_cstr(&text, "}");

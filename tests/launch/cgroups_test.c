@@ -161,19 +161,19 @@ static void several_runtimes_may_clean_up_the_same_cgroup(void **state)
     for (unsigned round = 0; round < ROUNDS; round++) {
         pid_t others[OTHERS];
         int watched = watch_process(leave_behind());
-        for (size_t at = 0; at < OTHERS; at++) {
-            others[at] = fork();
-            assert_true(others[at] >= 0);
-            if (others[at] == 0) {
+        for (size_t i = 0; i < OTHERS; i++) {
+            others[i] = fork();
+            assert_true(others[i] >= 0);
+            if (others[i] == 0) {
                 (void)alarm(PATIENCE_SEC);
                 arcp__cgroups *own = arcp__cgroups_open();
                 arcp__cgroups_close(own);
                 _exit(own == NULL ? 1 : 0);
             }
         }
-        for (size_t at = 0; at < OTHERS; at++) {
+        for (size_t i = 0; i < OTHERS; i++) {
             int status = -1;
-            assert_int_equal(waitpid(others[at], &status, 0), others[at]);
+            assert_int_equal(waitpid(others[i], &status, 0), others[i]);
             assert_int_equal(status, 0);
         }
         wait_for_watched(watched);

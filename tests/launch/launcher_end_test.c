@@ -27,11 +27,11 @@ static void the_exit_status_of_a_process_is_reported(void **state)
         {"kill -TERM $$", true, SIGTERM},
         {"kill -KILL $$", true, SIGKILL},
     };
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        fixture_run_shell(f, rows[at].script);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture_run_shell(f, rows[i].script);
         assert_true(f->end.is_known);
-        assert_int_equal(f->end.by_signal, rows[at].by_signal);
-        assert_int_equal(f->end.code, rows[at].code);
+        assert_int_equal(f->end.by_signal, rows[i].by_signal);
+        assert_int_equal(f->end.code, rows[i].code);
     }
 }
 
@@ -133,7 +133,7 @@ static void a_thousand_starts_leave_no_descriptors_or_children(void **state)
     fixture *f = *state;
     static const char *const argv[] = {"/bin/true", NULL};
     f->spec.argv = argv;
-    for (int at = 0; at < 1000; at++) {
+    for (int i = 0; i < 1000; i++) {
         fixture_run(f);
         arcp_buf_clear(&f->output);
     }

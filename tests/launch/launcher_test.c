@@ -257,16 +257,16 @@ static void a_failed_start_names_the_program_and_the_reason(void **state)
         {"no user", "/bin/true", NULL, "no-such-user", NULL, ARCP_E_USAGE,
          "there is no user \"no-such-user\""},
     };
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        const char *const argv[] = {rows[at].program, NULL};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const argv[] = {rows[i].program, NULL};
         f->spec.argv = argv;
-        f->spec.cwd = rows[at].cwd;
-        f->spec.user = rows[at].user;
-        f->spec.limits = rows[at].limit;
-        f->spec.limit_count = rows[at].limit == NULL ? 0 : 1;
+        f->spec.cwd = rows[i].cwd;
+        f->spec.user = rows[i].user;
+        f->spec.limits = rows[i].limit;
+        f->spec.limit_count = rows[i].limit == NULL ? 0 : 1;
         arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
-        if (status != rows[at].status || strstr(f->error.message, rows[at].message) == NULL) {
-            fail_msg("%s: %s: \"%s\"", rows[at].name, arcp_status_name(status), f->error.message);
+        if (status != rows[i].status || strstr(f->error.message, rows[i].message) == NULL) {
+            fail_msg("%s: %s: \"%s\"", rows[i].name, arcp_status_name(status), f->error.message);
         }
         assert_false(has_children());
     }
@@ -492,11 +492,11 @@ static void the_helper_refuses_what_it_cannot_read(void **state)
         {"one variable more", offsetof(arcp__launch_orders, env_count), 2, 8},
         {"variables without end", offsetof(arcp__launch_orders, env_count), UINT64_MAX, 8},
     };
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         orders_file bad = good;
-        memcpy((char *)&bad + rows[at].offset, &rows[at].value, rows[at].width);
+        memcpy((char *)&bad + rows[i].offset, &rows[i].value, rows[i].width);
         if (run_helper(&bad, size, &failure) != 127 || failure.stage != ARCP__LAUNCH_HELPER) {
-            fail_msg("%s: stage %d", rows[at].name, failure.stage);
+            fail_msg("%s: stage %d", rows[i].name, failure.stage);
         }
     }
     f->spec.argv = alone; /* started by hand it has no such descriptors */

@@ -57,11 +57,11 @@ static void put(shelf *self, size_t size)
 static void check_all(shelf *self)
 {
     arcp_span record;
-    for (uint64_t at = 0; at < self->count; at++) {
-        assert_true(arcp__stream_find_record(self->stream, at, &record));
-        assert_int_equal(record.size, self->sizes[at]);
-        for (size_t i = 0; i < record.size; i++) {
-            assert_int_equal(record.data[i], letter(at));
+    for (uint64_t i = 0; i < self->count; i++) {
+        assert_true(arcp__stream_find_record(self->stream, i, &record));
+        assert_int_equal(record.size, self->sizes[i]);
+        for (size_t j = 0; j < record.size; j++) {
+            assert_int_equal(record.data[j], letter(i));
         }
     }
     assert_false(arcp__stream_find_record(self->stream, self->count, &record));
@@ -88,8 +88,8 @@ static void a_chunk_is_filled_to_its_last_byte_and_not_beyond(void **state)
     (void)state;
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
         shelf *self = shelf_new();
-        for (size_t at = 0; at < rows[row].count; at++) {
-            put(self, rows[row].sizes[at]);
+        for (size_t i = 0; i < rows[row].count; i++) {
+            put(self, rows[row].sizes[i]);
         }
         if (self->log->tail_bytes != rows[row].bytes) {
             fail_msg("%s: %zu bytes", rows[row].name, self->log->tail_bytes);
@@ -103,7 +103,7 @@ static void a_chunk_of_empty_records_is_full_too(void **state)
 {
     (void)state;
     shelf *self = shelf_new();
-    for (unsigned at = 0; at < 1024 / sizeof(uint32_t); at++) {
+    for (unsigned i = 0; i < 1024 / sizeof(uint32_t); i++) {
         put(self, 0);
         assert_int_equal(self->log->tail_bytes, 1024);
     }
@@ -118,9 +118,9 @@ static void records_of_all_sizes_are_read_as_they_were_put(void **state)
     (void)state;
     shelf *self = shelf_new();
     uint32_t size = 1;
-    for (unsigned at = 0; at < 2000; at++) {
+    for (unsigned i = 0; i < 2000; i++) {
         size = (size * 75 + 74) % 65537;
-        put(self, at % 7 == 0 ? 0 : size % 400);
+        put(self, i % 7 == 0 ? 0 : size % 400);
     }
     check_all(self);
     shelf_free(self);

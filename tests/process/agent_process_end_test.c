@@ -23,11 +23,11 @@ static void exited_is_called_once_and_last(void **state)
                 {"echo out; echo err >&2; exit 3", false, 3},
                 {"kill -9 $$", true, 9},
                 {"exec >&- 2>&-; exit 4", false, 4}};
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        run_to_end(rows[at].script);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run_to_end(rows[i].script);
         assert_true(owner.end.is_known);
-        assert_int_equal(owner.end.by_signal, rows[at].by_signal);
-        assert_int_equal(owner.end.code, rows[at].code);
+        assert_int_equal(owner.end.by_signal, rows[i].by_signal);
+        assert_int_equal(owner.end.code, rows[i].code);
         (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
         assert_int_equal(owner.exits, 1);
         process_owner_fini(&owner);
@@ -426,13 +426,13 @@ static void a_thousand_processes_leave_no_resources(void **state)
     rig.spec.makes_cwd = true;
     rig.spec.cwd = cwd;
     for (int round = 0; round < 50; round++) {
-        for (int at = 0; at < 20; at++) {
-            (void)snprintf(cwd, sizeof cwd, "%s/job-%d-%d", rig.run, round, at);
-            process_rig_run(&rig, &owners[at], (const char *const[]){"/bin/true", NULL});
+        for (int i = 0; i < 20; i++) {
+            (void)snprintf(cwd, sizeof cwd, "%s/job-%d-%d", rig.run, round, i);
+            process_rig_run(&rig, &owners[i], (const char *const[]){"/bin/true", NULL});
         }
-        for (int at = 0; at < 20; at++) {
-            run_until(&rig, owners[at].exits != 0);
-            process_owner_fini(&owners[at]);
+        for (int i = 0; i < 20; i++) {
+            run_until(&rig, owners[i].exits != 0);
+            process_owner_fini(&owners[i]);
         }
         run_until(&rig, entries_of(rig.run) == 0);
         /* libuv opens something of its own with the first pipe. */

@@ -78,10 +78,10 @@ static void a_file_that_is_not_a_note_is_refused(void **state)
         {"", false},
     };
 #undef BOOT
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__orphan orphan;
-        if (arcp__orphan_parse(arcp_span_cstr(rows[at].text), &orphan) != rows[at].is_note) {
-            fail_msg("%s", rows[at].text);
+        if (arcp__orphan_parse(arcp_span_cstr(rows[i].text), &orphan) != rows[i].is_note) {
+            fail_msg("%s", rows[i].text);
         }
     }
 }
@@ -177,19 +177,19 @@ static void members_of_a_group_without_its_first_are_killed_when_they_are_marked
         {"another variable", NULL, "ARCP_JOB_IDX=job_1", 0, false},
         {"older than the noted", base, "ARCP_JOB_ID=job_1", 1000000, false},
     };
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__orphan orphan;
-        couple made = start_couple(rows[at].cwd, rows[at].variable);
+        couple made = start_couple(rows[i].cwd, rows[i].variable);
         assert_true(arcp__orphan_identify(made.leader, &orphan));
-        orphan.started += (uint64_t)rows[at].started;
+        orphan.started += (uint64_t)rows[i].started;
         assert_int_equal(kill(made.leader, SIGKILL), 0);
         assert_int_equal(waitpid(made.leader, NULL, 0), made.leader);
         int watched = watch_process(made.member);
         size_t killed = arcp__orphan_kill(&orphan, 1, arcp_span_cstr(base));
-        if (killed != (rows[at].is_killed ? 1 : 0)) {
-            fail_msg("%s: %zu", rows[at].name, killed);
+        if (killed != (rows[i].is_killed ? 1 : 0)) {
+            fail_msg("%s: %zu", rows[i].name, killed);
         }
-        if (!rows[at].is_killed) {
+        if (!rows[i].is_killed) {
             assert_true(runs(made.member));
             assert_int_equal(kill(made.member, SIGKILL), 0);
         }
@@ -337,13 +337,13 @@ static void a_tree_is_removed_with_any_content(void **state)
     char outside[128];
     (void)snprintf(tree, sizeof tree, "%s/t", base);
     (void)snprintf(outside, sizeof outside, "%s/outside/f", base);
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char command[512];
-        (void)snprintf(command, sizeof command, "cd %s && %s", base, rows[at]);
+        (void)snprintf(command, sizeof command, "cd %s && %s", base, rows[i]);
         run_shell(command);
         arcp__directory_remove(tree);
         if (access(tree, F_OK) == 0) {
-            fail_msg("is still there: %s", rows[at]);
+            fail_msg("is still there: %s", rows[i]);
         }
     }
     assert_int_equal(access(outside, F_OK), 0);

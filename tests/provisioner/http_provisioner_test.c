@@ -160,11 +160,11 @@ static void what_came_of_an_issue_is_never_said_too_surely(void **state)
     fixture *f = *state;
     f->options.timeout_ms = 300;
     start(f);
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        f->upstream.mood = rows[at].mood;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        f->upstream.mood = rows[i].mood;
         const provision_answer *answer = ask(f, PROVISION_ISSUE);
-        if (answer->outcome != rows[at].outcome || answer->status != rows[at].status) {
-            fail_msg("mood %d: outcome %d, status %d", (int)rows[at].mood, (int)answer->outcome,
+        if (answer->outcome != rows[i].outcome || answer->status != rows[i].status) {
+            fail_msg("mood %d: outcome %d, status %d", (int)rows[i].mood, (int)answer->outcome,
                      (int)answer->status);
         }
         assert_null(strstr(answer->message, STAND_IN_PREFIX));
@@ -177,20 +177,20 @@ static void an_answer_that_comes_twice_is_not_taken_for_another_request(void **s
     char aliases[8][16];
     start(f);
     f->upstream.mood = STAND_IN_TWICE;
-    for (int at = 0; at < 8; at++) {
-        (void)snprintf(aliases[at], sizeof aliases[at], "cred_%d", at + 10);
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(aliases[i], sizeof aliases[i], "cred_%d", i + 10);
         const provision_answer *answer =
             provision_rig_call(&f->rig, PROVISION_ISSUE,
-                               (arcp_provision_request){.alias = arcp_span_cstr(aliases[at])});
-        assert_string_equal(answer->value, f->upstream.keys[at].value);
+                               (arcp_provision_request){.alias = arcp_span_cstr(aliases[i])});
+        assert_string_equal(answer->value, f->upstream.keys[i].value);
     }
-    for (int at = 0; at < 8; at++) {
+    for (int i = 0; i < 8; i++) {
         assert_int_equal(
             provision_rig_call(&f->rig, PROVISION_REVOKE,
-                               (arcp_provision_request){.alias = arcp_span_cstr(aliases[at])})
+                               (arcp_provision_request){.alias = arcp_span_cstr(aliases[i])})
                 ->outcome,
             ARCP_PROVISION_DONE);
-        assert_false(f->upstream.keys[at].is_live);
+        assert_false(f->upstream.keys[i].is_live);
     }
     assert_int_equal(f->upstream.generate_calls, 8);
 }
@@ -230,8 +230,8 @@ static void revoking_says_done_absent_or_unknown(void **state)
     assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_ABSENT);
     const stand_in_mood bad[] = {STAND_IN_FAILS, STAND_IN_REFUSES, STAND_IN_STALLS,
                                  STAND_IN_DIES_BEFORE};
-    for (size_t at = 0; at < 4; at++) {
-        f->upstream.mood = bad[at];
+    for (size_t i = 0; i < 4; i++) {
+        f->upstream.mood = bad[i];
         assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_UNKNOWN);
     }
 }
@@ -270,10 +270,10 @@ static void requests_under_way_are_given_up_with_the_provisioner(void **state)
     fixture *f = *state;
     start(f);
     f->upstream.mood = STAND_IN_STALLS;
-    for (int at = 0; at < 8; at++) {
+    for (int i = 0; i < 8; i++) {
         (void)provision_rig_ask(&f->rig, PROVISION_ISSUE, (arcp_provision_request){0});
     }
-    for (int at = 0; at < 20; at++) {
+    for (int i = 0; i < 20; i++) {
         (void)uv_run(&f->rig.loop, UV_RUN_NOWAIT);
     }
     /* teardown frees it, closes the loop and unloads the module */
@@ -378,18 +378,18 @@ static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
     };
     fixture *f = *state;
     char url[256];
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         unsigned before = f->upstream.delete_calls;
-        (void)snprintf(url, sizeof url, "%s%s", f->remove, rows[at].url_rest);
+        (void)snprintf(url, sizeof url, "%s%s", f->remove, rows[i].url_rest);
         f->options.requests[ARCP__HTTP_REVOKE].url = url;
-        f->options.requests[ARCP__HTTP_REVOKE].body = rows[at].body;
+        f->options.requests[ARCP__HTTP_REVOKE].body = rows[i].body;
         start(f);
         arcp_error error = {0};
         arcp_provision_request request = {.struct_size = sizeof request,
-                                          .call_id = 50 + at,
+                                          .call_id = 50 + i,
                                           .alias = ARCP_SPAN_LITERAL("cred_1"),
                                           .job_id = ARCP_SPAN_LITERAL("job_1")};
-        if (rows[at].is_sent) {
+        if (rows[i].is_sent) {
             assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_ABSENT);
         } else {
             arcp_status status =
@@ -397,7 +397,7 @@ static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
             assert_int_equal(status, ARCP_E_IO);
             assert_non_null(strstr(error.message, "revoke"));
         }
-        assert_int_equal(f->upstream.delete_calls - before, rows[at].is_sent ? 1 : 0);
+        assert_int_equal(f->upstream.delete_calls - before, rows[i].is_sent ? 1 : 0);
         f->rig.provisioner->ops->free(f->rig.provisioner);
         f->rig.provisioner = NULL;
     }
@@ -411,13 +411,13 @@ static void no_name_is_a_step_upwards_in_a_url(void **state)
     f->options.requests[ARCP__HTTP_ISSUE].url = url;
     start(f);
     static const char *const names[] = {".", ".."};
-    for (size_t at = 0; at < 2; at++) {
+    for (size_t i = 0; i < 2; i++) {
         arcp_error error = {0};
         arcp_provision_request request = {.struct_size = sizeof request,
                                           .call_id = 60,
                                           .alias = ARCP_SPAN_LITERAL("cred_1"),
                                           .job_id = ARCP_SPAN_LITERAL("job_1"),
-                                          .principal = arcp_span_cstr(names[at])};
+                                          .principal = arcp_span_cstr(names[i])};
         assert_int_equal(f->rig.provisioner->ops->issue(f->rig.provisioner, &request, &error),
                          ARCP_E_IO);
     }

@@ -51,8 +51,8 @@ void provision_rig_end(provision_rig *rig)
     }
     (void)uv_run(&rig->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&rig->loop), 0);
-    for (uint64_t at = 1; at < rig->next_call; at++) {
-        assert_true(rig->answers[at].count <= 1);
+    for (uint64_t i = 1; i < rig->next_call; i++) {
+        assert_true(rig->answers[i].count <= 1);
     }
 }
 

@@ -28,9 +28,9 @@ typedef struct reply {
 
 static stand_in_key *find_alias(stand_in *self, const char *alias)
 {
-    for (unsigned at = 0; at < self->key_count; at++) {
-        if (strcmp(self->keys[at].alias, alias) == 0) {
-            return &self->keys[at];
+    for (unsigned i = 0; i < self->key_count; i++) {
+        if (strcmp(self->keys[i].alias, alias) == 0) {
+            return &self->keys[i];
         }
     }
     return NULL;

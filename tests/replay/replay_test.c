@@ -183,9 +183,9 @@ static void each_record(arcp_span bytes, bool (*each)(void *user, size_t at, arc
     arcp_span record;
     arcp_error error = {0};
     check_ok(arcp__recording_open(bytes, &trace, &identity, &error), &error);
-    for (size_t at = trace.at; arcp__recording_next(&trace, &record) == ARCP__RECORDING_RECORD;
-         at = trace.at) {
-        if (!each(user, at, record)) {
+    for (size_t offset = trace.at; arcp__recording_next(&trace, &record) == ARCP__RECORDING_RECORD;
+         offset = trace.at) {
+        if (!each(user, offset, record)) {
             return;
         }
     }

@@ -188,9 +188,9 @@ static void an_invalid_provisioner_result_fails_the_job(void **state)
         {.struct_size = sizeof(arcp_provision_result) + 8, .outcome = ARCP_PROVISION_DONE},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         seen got = {.first = ""};
-        (void)start_with(0, &rows[at]);
+        (void)start_with(0, &rows[i]);
         runtime_rig_add(&rig, "keen", ARCP_AGENT_BLOCKING, look_once, &got);
         runtime_rig_submit(&rig, "keen", "");
         const char *frame = runtime_rig_wait(&rig, "\"job.error\"");

@@ -196,11 +196,11 @@ static void stop(rig *r)
     arcp_runtime_stop(r->runtime, on_stopped, r);
     until(r, r->stopped);
     arcp_runtime_free(r->runtime);
-    for (unsigned at = 0; at < PEERS_MAX; at++) {
-        if (r->peers[at].connection != NULL) {
-            r->peers[at].connection->ops->free(r->peers[at].connection);
+    for (unsigned i = 0; i < PEERS_MAX; i++) {
+        if (r->peers[i].connection != NULL) {
+            r->peers[i].connection->ops->free(r->peers[i].connection);
         }
-        arcp_buf_fini(&r->peers[at].frames);
+        arcp_buf_fini(&r->peers[i].frames);
     }
     uv_close((uv_handle_t *)&r->patience, NULL);
     (void)uv_run(&r->loop, UV_RUN_DEFAULT);
@@ -291,16 +291,16 @@ static void a_verifier_may_answer_on_another_thread(void **state)
     (void)state;
     start(&r, 0);
     verify_with(&r, keeper_new(&k), NULL);
-    for (unsigned at = 0; at < 4; at++) {
-        (void)say_hello(&r, at, "t");
+    for (unsigned i = 0; i < 4; i++) {
+        (void)say_hello(&r, i, "t");
     }
     until(&r, k.count == 4);
-    for (unsigned at = 0; at < 4; at++) {
-        assert_int_equal(pthread_create(&threads[at], NULL, answer_ok, k.questions[at]), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, answer_ok, k.questions[i]), 0);
     }
-    for (unsigned at = 0; at < 4; at++) {
-        until(&r, has(&r.peers[at], "session.welcome"));
-        assert_int_equal(pthread_join(threads[at], NULL), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        until(&r, has(&r.peers[i], "session.welcome"));
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     stop(&r);
 }
@@ -384,14 +384,14 @@ static void verifiers_are_called_one_after_the_other(void **state)
         {refuse_all, cannot_tell, "\"code\":\"INTERNAL_ERROR\""},
     };
     (void)state;
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         rig r;
         start(&r, 0);
-        verify_with(&r, callback(rows[at].first, "alice"), callback(rows[at].second, "bob"));
+        verify_with(&r, callback(rows[i].first, "alice"), callback(rows[i].second, "bob"));
         const peer *p = say_hello(&r, 0, "t");
         until(&r, p->frames.size != 0);
-        if (!has(p, rows[at].want)) {
-            fail_msg("row %zu: %.*s", at, (int)p->frames.size, p->frames.data);
+        if (!has(p, rows[i].want)) {
+            fail_msg("row %zu: %.*s", i, (int)p->frames.size, p->frames.data);
         }
         stop(&r);
     }
@@ -403,10 +403,10 @@ static void an_invalid_principal_name_is_refused(void **state)
     memset(longest, 'x', ARCP_PRINCIPAL_BYTES_MAX + 1);
     const char *const names[] = {"", "a\nb", "a\x7f", "\x01", "a\xff", "\xc3", longest};
     (void)state;
-    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         rig r;
         start(&r, 0);
-        verify_with(&r, callback(accept_all, names[at]), NULL);
+        verify_with(&r, callback(accept_all, names[i]), NULL);
         const peer *p = say_hello(&r, 0, "t");
         until(&r, p->closed);
         assert_true(has(p, "\"code\":\"UNAUTHENTICATED\""));

@@ -85,7 +85,7 @@ static bool so_many_run(void *user)
 
 static void submit_all(void)
 {
-    for (size_t at = 0; at < JOBS; at++) {
+    for (size_t i = 0; i < JOBS; i++) {
         runtime_rig_submit(&rig, "stays", "");
     }
     runtime_rig_until(&rig, all_are_accepted, NULL);
@@ -95,7 +95,7 @@ static void one_program_is_started_at_a_time(void **state)
 {
     (void)state;
     size_t want = JOBS;
-    for (size_t at = 0; at < JOBS; at++) {
+    for (size_t i = 0; i < JOBS; i++) {
         runtime_rig_submit(&rig, "stays", "");
     }
     while (started() < JOBS) {

@@ -113,7 +113,7 @@ static void agents_are_freed_in_each_turn_while_a_store_is_busy(void **state)
     runtime_rig_add(&rig, "finish", ARCP_AGENT_NON_BLOCKING, finish, NULL);
     most_over = 0;
     rounds_left = UINT_MAX;
-    for (unsigned at = 0; at < 20; at++) {
+    for (unsigned i = 0; i < 20; i++) {
         runtime_rig_submit(&rig, "finish", "");
         (void)runtime_rig_wait(&rig, "\"job.result\"");
     }
@@ -150,8 +150,8 @@ static arcp_status (*submit_memory)(arcp_store *store, const arcp_store_batch *b
 static arcp_status watch_submit(arcp_store *store, const arcp_store_batch *batch, arcp_error *err)
 {
     unsigned denials = 0;
-    for (size_t at = 0; at < batch->count; at++) {
-        arcp_span value = batch->ops[at].value;
+    for (size_t i = 0; i < batch->count; i++) {
+        arcp_span value = batch->ops[i].value;
         bool is_denial =
             value.size != 0 && memmem(value.data, value.size, "PERMISSION_DENIED", 17) != NULL;
         denials += is_denial ? 1 : 0;
@@ -180,7 +180,7 @@ static void grab(arcp_agent_call *call, void *user)
 {
     (void)user;
     seen.runs++;
-    for (unsigned at = 0; at < DENIALS; at++) {
+    for (unsigned i = 0; i < DENIALS; i++) {
         assert_int_equal(arcp_agent_event(call, "tool_call",
                                           ARCP_SPAN_LITERAL("{\"tool\":\"rm\",\"call_id\":\"c\"}"),
                                           NULL),
@@ -261,7 +261,7 @@ static void changes_by_a_client_in_one_turn_are_stored_in_parts(void **state)
     char last[32];
     (void)state;
     open_watched(&rig);
-    for (unsigned at = 0; at < MANY; at++) {
+    for (unsigned i = 0; i < MANY; i++) {
         runtime_rig_submit(&rig, "nobody", "");
     }
     (void)snprintf(last, sizeof last, "\"m%u\"", rig.next_id - 1);
@@ -306,7 +306,7 @@ static unsigned waits, most_waits; /* for the log, in this turn of the loop; in 
 static void talk(arcp_agent_call *call, void *user)
 {
     (void)user;
-    for (unsigned at = 0; at < LINES; at++) {
+    for (unsigned i = 0; i < LINES; i++) {
         assert_int_equal(arcp_agent_log(call, "info", "x", NULL), ARCP_OK);
     }
     talkers++;
@@ -345,7 +345,7 @@ static void a_turn_waits_for_the_log_a_few_times_however_much_is_logged_in_it(vo
     assert_int_equal(uv_check_init(&rig.loop, &turn), 0);
     assert_int_equal(uv_check_start(&turn, on_turn_with_waits), 0);
     talkers = waits = most_waits = 0;
-    for (unsigned at = 0; at < TALKERS; at++) {
+    for (unsigned i = 0; i < TALKERS; i++) {
         runtime_rig_submit(&rig, "talk", "");
     }
     runtime_rig_until(&rig, all_have_talked, NULL);

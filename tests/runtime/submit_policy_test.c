@@ -170,8 +170,8 @@ static void a_wider_answer_is_refused(void **state)
         "{\"fs.read\":[\"/srv/a\"],\"cost.budget\":[\"EUR:1\"]}",
     };
     (void)state;
-    for (size_t at = 0; at < sizeof wider / sizeof wider[0]; at++) {
-        rules.lease = wider[at];
+    for (size_t i = 0; i < sizeof wider / sizeof wider[0]; i++) {
+        rules.lease = wider[i];
         runtime_rig_submit(&rig, "mirror", SRV_AND_BUDGET);
         const char *frame = runtime_rig_wait(&rig, "\"job.error\"");
         assert_non_null(strstr(frame, "\"code\":\"INTERNAL_ERROR\""));

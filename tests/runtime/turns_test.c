@@ -87,8 +87,8 @@ static bool has_all(void *user)
 {
     const unsigned *count = user;
     unsigned pongs = 0;
-    for (unsigned at = 0; at < *count; at++) {
-        pongs += floods[at].pongs;
+    for (unsigned i = 0; i < *count; i++) {
+        pongs += floods[i].pongs;
     }
     return bob.pongs == ROUNDS && pongs == *count * FLOOD;
 }
@@ -98,19 +98,19 @@ static void flood_with(unsigned count)
 {
     runtime_rig_start(&rig, NULL);
     flood_pongs = most_between = 0;
-    for (unsigned at = 0; at < count; at++) {
-        join(&floods[at], "alice", on_flood_message);
+    for (unsigned i = 0; i < count; i++) {
+        join(&floods[i], "alice", on_flood_message);
     }
     join(&bob, "bob", on_bob_message);
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         for (unsigned sent = 0; sent < FLOOD; sent++) {
-            send_ping(&floods[at]);
+            send_ping(&floods[i]);
         }
     }
     send_ping(&bob);
     runtime_rig_until(&rig, has_all, &count); /* no response is lost */
-    for (unsigned at = 0; at < count; at++) {
-        leave(&floods[at]);
+    for (unsigned i = 0; i < count; i++) {
+        leave(&floods[i]);
     }
     leave(&bob);
     runtime_rig_stop(&rig);
@@ -187,7 +187,7 @@ static struct {
 
 static void say_events(arcp_agent_call *call, const char *text, unsigned count)
 {
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         assert_int_equal(arcp_agent_log(call, "info", text, NULL), ARCP_OK);
     }
     arcp_agent_succeed(call, ARCP_SPAN_LITERAL("1"));

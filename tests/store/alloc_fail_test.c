@@ -99,32 +99,32 @@ typedef struct batch {
  * in the next one has the right position only if all of that was done, and only once. */
 static void begin_anew(batch *out, size_t step)
 {
-    for (size_t at = 0; at < STREAMS && step >= 1; at++) {
-        snprintf(out->last[at], sizeof out->last[at], "%zu-%zu", step - 1, at);
-        out->ops[out->count++] = op_drop(out->last[at]);
-        if (at % 2 == 0) {
-            out->ops[out->count++] = op_append(out->last[at], 0, "b");
-            out->ops[out->count++] = op_append(out->last[at], 1, "c");
+    for (size_t i = 0; i < STREAMS && step >= 1; i++) {
+        snprintf(out->last[i], sizeof out->last[i], "%zu-%zu", step - 1, i);
+        out->ops[out->count++] = op_drop(out->last[i]);
+        if (i % 2 == 0) {
+            out->ops[out->count++] = op_append(out->last[i], 0, "b");
+            out->ops[out->count++] = op_append(out->last[i], 1, "c");
         }
     }
-    for (size_t at = 0; at < STREAMS && step >= 2; at++) {
-        snprintf(out->earlier[at], sizeof out->earlier[at], "%zu-%zu", step - 2, at);
-        out->ops[out->count++] = op_append(out->earlier[at], at % 2 == 0 ? 2 : 0, "d");
-        out->ops[out->count++] = op_trim(out->earlier[at], 1);
+    for (size_t i = 0; i < STREAMS && step >= 2; i++) {
+        snprintf(out->earlier[i], sizeof out->earlier[i], "%zu-%zu", step - 2, i);
+        out->ops[out->count++] = op_append(out->earlier[i], i % 2 == 0 ? 2 : 0, "d");
+        out->ops[out->count++] = op_trim(out->earlier[i], 1);
     }
 }
 
 static void make_batch(batch *out, size_t step)
 {
     out->count = 0;
-    for (size_t at = 0; at < APPENDS; at++) {
-        out->ops[out->count++] = op_append("s", step * APPENDS + at, "record");
+    for (size_t i = 0; i < APPENDS; i++) {
+        out->ops[out->count++] = op_append("s", step * APPENDS + i, "record");
     }
-    for (size_t at = 0; at < STREAMS; at++) {
-        snprintf(out->names[at], sizeof out->names[at], "%zu-%zu", step, at);
-        out->ops[out->count++] = op_append(out->names[at], 0, "a");
-        out->ops[out->count++] = op_put(ARCP_STORE_JOBS, out->names[at], "v");
-        out->ops[out->count++] = op_put(ARCP_STORE_SESSIONS, "tip", out->names[at]);
+    for (size_t i = 0; i < STREAMS; i++) {
+        snprintf(out->names[i], sizeof out->names[i], "%zu-%zu", step, i);
+        out->ops[out->count++] = op_append(out->names[i], 0, "a");
+        out->ops[out->count++] = op_put(ARCP_STORE_JOBS, out->names[i], "v");
+        out->ops[out->count++] = op_put(ARCP_STORE_SESSIONS, "tip", out->names[i]);
     }
     begin_anew(out, step);
 }

@@ -41,9 +41,9 @@ static int run_backend(const backend *which)
     context contexts[TESTS_MAX];
     size_t count = 0;
     for (size_t part = 0; part < COUNT_OF(parts); part++) {
-        for (size_t at = 0; at < *parts[part].count && count < TESTS_MAX; at++, count++) {
-            contexts[count] = (context){which, &parts[part].tests[at]};
-            tests[count].name = parts[part].tests[at].name;
+        for (size_t i = 0; i < *parts[part].count && count < TESTS_MAX; i++, count++) {
+            contexts[count] = (context){which, &parts[part].tests[i]};
+            tests[count].name = parts[part].tests[i].name;
             tests[count].test_func = run_one;
             tests[count].initial_state = &contexts[count];
         }
@@ -56,8 +56,8 @@ int main(void)
 {
     static const backend backends[] = {{"memory", false}, {"sqlite", true}};
     int failures = 0;
-    for (size_t at = 0; at < COUNT_OF(backends); at++) {
-        failures += run_backend(&backends[at]);
+    for (size_t i = 0; i < COUNT_OF(backends); i++) {
+        failures += run_backend(&backends[i]);
     }
     return failures == 0 ? 0 : 1;
 }

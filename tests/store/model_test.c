@@ -78,11 +78,11 @@ static arcp_status model_apply_stream(model *to, const arcp_store_op *op, uint32
 static arcp_status model_apply(model *to, const random_batch *batch)
 {
     model before = *to;
-    for (size_t at = 0; at < batch->count; at++) {
-        const arcp_store_op *op = &batch->ops[at];
+    for (size_t i = 0; i < batch->count; i++) {
+        const arcp_store_op *op = &batch->ops[i];
         if (op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_DELETE) {
-            model_apply_row(to, op, batch->values[at]);
-        } else if (model_apply_stream(to, op, batch->values[at]) != ARCP_OK) {
+            model_apply_row(to, op, batch->values[i]);
+        } else if (model_apply_stream(to, op, batch->values[i]) != ARCP_OK) {
             *to = before;
             return ARCP_E_CORRUPT;
         }
@@ -139,17 +139,16 @@ static void check_stream(store_rig *rig, const model_stream *stream, const char 
 
 static void check_state(store_rig *rig, const model *want)
 {
-    for (size_t at = 0; at < STREAMS; at++) {
-        check_stream(rig, &want->streams[at], stream_names[at]);
+    for (size_t i = 0; i < STREAMS; i++) {
+        check_stream(rig, &want->streams[i], stream_names[i]);
     }
     for (size_t table = 0; table < 2; table++) {
         char rows[KEYS * 32] = "";
         size_t size = 0;
-        for (size_t at = 0; at < KEYS; at++) {
-            if (want->rows[table][at] != 0) {
-                size +=
-                    (size_t)snprintf(rows + size, sizeof rows - size, "%s%s=v%u",
-                                     size == 0 ? "" : "|", key_names[at], want->rows[table][at]);
+        for (size_t i = 0; i < KEYS; i++) {
+            if (want->rows[table][i] != 0) {
+                size += (size_t)snprintf(rows + size, sizeof rows - size, "%s%s=v%u",
+                                         size == 0 ? "" : "|", key_names[i], want->rows[table][i]);
             }
         }
         check_scan(rig, tables[table], "", rows);
@@ -164,8 +163,8 @@ static void run_round(store_rig *rig, uint64_t *state, model *truth)
     size_t count = 1 + draw(state, BATCHES_MAX);
     model ahead = *truth;
     arcp_status failed = ARCP_OK;
-    for (size_t at = 0; at < count; at++) {
-        random_batch *batch = &batches[at];
+    for (size_t i = 0; i < count; i++) {
+        random_batch *batch = &batches[i];
         batch->count = 0;
         uint32_t most = draw(state, 20) == 0 ? OPS_MAX : OPS_FEW;
         for (size_t ops = 1 + draw(state, most); ops != 0; ops--) {
@@ -175,12 +174,12 @@ static void run_round(store_rig *rig, uint64_t *state, model *truth)
         failed = batch->want == ARCP_E_CORRUPT ? ARCP_E_CORRUPT : failed;
         ahead = *truth;
     }
-    for (size_t at = 0; at < count; at++) {
-        batches[at].id = rig_submit(rig, batches[at].ops, batches[at].count);
+    for (size_t i = 0; i < count; i++) {
+        batches[i].id = rig_submit(rig, batches[i].ops, batches[i].count);
     }
-    for (size_t at = 0; at < count; at++) {
-        arcp_status got = rig_wait(rig, batches[at].id)->status;
-        assert_string_equal(arcp_status_name(got), arcp_status_name(batches[at].want));
+    for (size_t i = 0; i < count; i++) {
+        arcp_status got = rig_wait(rig, batches[i].id)->status;
+        assert_string_equal(arcp_status_name(got), arcp_status_name(batches[i].want));
     }
 }
 

@@ -292,8 +292,8 @@ static void leave_damaged_log(fixture *self)
     assert_true(child >= 0);
     if (child == 0) {
         store_rig *rig = make_store(self);
-        for (uint64_t at = 2; at < 12; at++) {
-            arcp_store_op op = op_append("t", at, "more");
+        for (uint64_t i = 2; i < 12; i++) {
+            arcp_store_op op = op_append("t", i, "more");
             if (rig_commit(rig, &op, 1) != ARCP_OK) {
                 _exit(1);
             }

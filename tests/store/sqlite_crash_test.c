@@ -108,8 +108,8 @@ static void run_child(uint64_t random)
     }
     arcp_store_callbacks callbacks = {.done = child_done, .read = child_read, .user = tips};
     store->ops->set_callbacks(store, &callbacks);
-    for (uint32_t at = 0; at < STREAMS; at++) {
-        if (store->ops->read(store, at, arcp_span_cstr(names[at]), UINT64_MAX, 1, 1, NULL) !=
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        if (store->ops->read(store, i, arcp_span_cstr(names[i]), UINT64_MAX, 1, 1, NULL) !=
             ARCP_OK) {
             _exit(1);
         }
@@ -222,21 +222,21 @@ static void no_reported_commit_is_lost_by_kill_9(void **state)
     uint64_t told[STREAMS] = {0};
     uint64_t random = 20260513;
     snprintf(url, sizeof url, "%s", temp_dir_join(dir, "sqlite:", "s.db"));
-    for (uint32_t at = 0; at < STREAMS; at++) {
-        snprintf(names[at], sizeof names[at], "stream-%u", at);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        snprintf(names[i], sizeof names[i], "stream-%u", i);
     }
     for (int round = 0; round < KILLS; round++) {
         kill_one(&random, told);
         store_rig *rig = rig_open(url);
-        for (uint32_t at = 0; at < STREAMS; at++) {
-            check_stream(rig, at, told[at]);
+        for (uint32_t i = 0; i < STREAMS; i++) {
+            check_stream(rig, i, told[i]);
         }
         rig_close(rig);
     }
     uint64_t total = 0;
-    for (uint32_t at = 0; at < STREAMS; at++) {
-        assert_true(told[at] > 0);
-        total += told[at];
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        assert_true(told[i] > 0);
+        total += told[i];
     }
     print_message("%d kills, %llu records\n", KILLS, (unsigned long long)total);
     temp_dir_free(dir);
@@ -250,7 +250,7 @@ static void copy_file(const char *from, const char *to, off_t size)
     FILE *out = fopen(to, "w");
     assert_non_null(in);
     assert_non_null(out);
-    for (off_t at = 0; at < size; at++) {
+    for (off_t i = 0; i < size; i++) {
         int byte = fgetc(in);
         if (byte == EOF) {
             break;
@@ -268,10 +268,10 @@ static void a_torn_log_loses_only_its_end(void **state)
     enum { COUNT = 40 };
     temp_dir *dir = temp_dir_new();
     store_rig *rig = rig_open(temp_dir_join(dir, "sqlite:", "s.db"));
-    for (uint64_t at = 0; at < COUNT; at++) {
+    for (uint64_t i = 0; i < COUNT; i++) {
         char text[64];
-        make_text(0, at, text);
-        check_commit(rig, ARCP_OK, op_append("s", at, text));
+        make_text(0, i, text);
+        check_commit(rig, ARCP_OK, op_append("s", i, text));
     }
     struct stat log;
     struct stat database;

@@ -37,8 +37,8 @@ static void a_completion_comes_after_the_log_is_on_disk(void **state)
 {
     fixture self;
     open_fixture(&self);
-    for (uint64_t at = 0; at < 200; at++) {
-        arcp_store_op op = op_append("s", at, "record");
+    for (uint64_t i = 0; i < 200; i++) {
+        arcp_store_op op = op_append("s", i, "record");
         uint64_t id = rig_submit(self.rig, &op, 1);
         assert_int_equal(rig_wait(self.rig, id)->status, ARCP_OK);
         /* Nothing else is under way: all that was written for this batch was synced. */
@@ -214,14 +214,14 @@ static void a_commit_that_fails_once_is_tried_again_batch_by_batch(void **state)
     arcp_store_op ops[20];
     uint64_t last = 0;
     fault_vfs_arm(FAULT_LOG, FAULT_SYNC, 0, 1);
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        ops[at] = op_append("s", at, "r");
-        last = rig_submit(self.rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        ops[i] = op_append("s", i, "r");
+        last = rig_submit(self.rig, &ops[i], 1);
     }
     (void)rig_wait(self.rig, last);
     assert_int_equal(fault_vfs_heal(), 1);
-    for (size_t at = 0; at < self.rig->count; at++) {
-        assert_int_equal(self.rig->answers[at].status, ARCP_OK);
+    for (size_t i = 0; i < self.rig->count; i++) {
+        assert_int_equal(self.rig->answers[i].status, ARCP_OK);
     }
     assert_int_equal(rig_read(self.rig, "s", 0)->count, COUNT_OF(ops));
     close_fixture(&self);
@@ -234,23 +234,23 @@ static void a_full_disk_fails_waiting_batches_and_they_succeed_later(void **stat
     arcp_store_op ops[50];
     uint64_t ids[50];
     fault_vfs_arm(FAULT_LOG, FAULT_WRITE_FULL, 0, ALWAYS);
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        ops[at] = op_append("s", at, "r");
-        ids[at] = rig_submit(self.rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        ops[i] = op_append("s", i, "r");
+        ids[i] = rig_submit(self.rig, &ops[i], 1);
     }
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        const answer *got = rig_wait(self.rig, ids[at]);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        const answer *got = rig_wait(self.rig, ids[i]);
         assert_int_equal(got->status, ARCP_E_IO);
         assert_non_null(strstr(got->message, "s.db"));
         assert_non_null(strstr(got->message, "full"));
     }
     assert_int_equal(rig_read(self.rig, "s", 0)->count, 0);
     (void)fault_vfs_heal();
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        ids[at] = rig_submit(self.rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        ids[i] = rig_submit(self.rig, &ops[i], 1);
     }
-    for (size_t at = 0; at < COUNT_OF(ops); at++) {
-        assert_int_equal(rig_wait(self.rig, ids[at])->status, ARCP_OK);
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        assert_int_equal(rig_wait(self.rig, ids[i])->status, ARCP_OK);
     }
     assert_int_equal(rig_read(self.rig, "s", 0)->count, COUNT_OF(ops));
     close_fixture(&self);
@@ -304,8 +304,8 @@ static void commits_continue_while_checkpoints_fail(void **state)
     }
     assert_int_equal(stat(temp_dir_join(self.dir, "", "s.db-wal"), &log), 0);
     assert_true(log.st_size <= 20000000);
-    for (uint64_t at = 0; at < next; at += 100) {
-        const answer *got = rig_wait(self.rig, rig_ask_read(self.rig, "s", at, 1, 1));
+    for (uint64_t i = 0; i < next; i += 100) {
+        const answer *got = rig_wait(self.rig, rig_ask_read(self.rig, "s", i, 1, 1));
         assert_int_equal(strlen(got->text), 60000);
     }
     close_fixture(&self);
@@ -449,9 +449,9 @@ static void fill_up(const char *url, void (*make_room)(void *), void *user)
     check_commit(rig, ARCP_OK, op_append("s", next, big));
     rig_close(rig);
     rig = rig_open(url);
-    for (uint64_t at = 0; at <= next; at++) {
-        const answer *got = rig_wait(rig, rig_ask_read(rig, "s", at, 1, 1));
-        assert_int_equal(got->first, at);
+    for (uint64_t i = 0; i <= next; i++) {
+        const answer *got = rig_wait(rig, rig_ask_read(rig, "s", i, 1, 1));
+        assert_int_equal(got->first, i);
         assert_int_equal(strlen(got->text), 50000);
         rig_forget(rig);
     }

@@ -122,9 +122,9 @@ static void batches_that_waited_together_share_a_commit_and_a_row(void **state)
     arcp_store_stats after = arcp_store_stats_init();
     self->rig->store->ops->stats(self->rig->store, &before);
     sql_run(self->db, "BEGIN IMMEDIATE");
-    for (size_t at = 0; at < COUNT; at++) {
-        ops[at] = op_append("s", at, "r");
-        last = rig_submit(self->rig, &ops[at], 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        ops[i] = op_append("s", i, "r");
+        last = rig_submit(self->rig, &ops[i], 1);
     }
     sql_run(self->db, "COMMIT");
     assert_int_equal(rig_wait(self->rig, last)->status, ARCP_OK);
@@ -152,16 +152,16 @@ static void a_row_holds_at_most_64_kib_unless_one_record_is_bigger(void **state)
         {"a bigger one between small ones", {10, 70000, 10}, 3},
         {"a bigger one first", {70000, 10, 10}, 2},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         arcp_store_op ops[3];
         size_t count = 0;
-        for (; count < 3 && cases[at].sizes[count] != 0; count++) {
+        for (; count < 3 && cases[i].sizes[count] != 0; count++) {
             ops[count] = op_append("s", count, "");
-            ops[count].value = arcp_span_make(text, cases[at].sizes[count]);
+            ops[count].value = arcp_span_make(text, cases[i].sizes[count]);
         }
         assert_int_equal(rig_commit(self->rig, ops, count), ARCP_OK);
-        if (sql_number(self->db, RUNS_OF_S) != cases[at].rows) {
-            fail_msg("%s: %lld rows", cases[at].name, (long long)sql_number(self->db, RUNS_OF_S));
+        if (sql_number(self->db, RUNS_OF_S) != cases[i].rows) {
+            fail_msg("%s: %lld rows", cases[i].name, (long long)sql_number(self->db, RUNS_OF_S));
         }
         assert_int_equal(rig_read(self->rig, "s", 0)->count, count);
         check_commit(self->rig, ARCP_OK, op_drop("s"));
@@ -172,8 +172,8 @@ static void a_row_holds_at_most_64_kib_unless_one_record_is_bigger(void **state)
 
 static void append_one_by_one(fixture *self, const char *stream, uint64_t count)
 {
-    for (uint64_t at = 0; at < count; at++) {
-        arcp_store_op op = op_append(stream, at, "record");
+    for (uint64_t i = 0; i < count; i++) {
+        arcp_store_op op = op_append(stream, i, "record");
         assert_int_equal(rig_commit(self->rig, &op, 1), ARCP_OK);
         rig_forget(self->rig);
     }
@@ -182,7 +182,7 @@ static void append_one_by_one(fixture *self, const char *stream, uint64_t count)
 /* Deleting continues between commits; commits without appends drive it. */
 static void commit_some(fixture *self, int count)
 {
-    for (int at = 0; at < count; at++) {
+    for (int i = 0; i < count; i++) {
         check_commit(self->rig, ARCP_OK, op_put(ARCP_STORE_META, "k", "v"));
         rig_forget(self->rig);
     }
@@ -198,9 +198,9 @@ static void trimming_deletes_only_rows_that_lie_entirely_below(void **state)
         uint64_t trim;
         int64_t rows;
     } cases[] = {{0, 3}, {1, 3}, {2, 2}, {3, 2}, {4, 1}, {5, 1}, {1000, 1}};
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
-        check_commit(self->rig, ARCP_OK, op_trim("s", cases[at].trim));
-        assert_int_equal(sql_number(self->db, RUNS_OF_S), cases[at].rows);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        check_commit(self->rig, ARCP_OK, op_trim("s", cases[i].trim));
+        assert_int_equal(sql_number(self->db, RUNS_OF_S), cases[i].rows);
     }
     assert_int_equal(rig_read(self->rig, "s", 5)->first, 5);
     /* The last one meant what there was then; the next one means what there is now. */
@@ -307,22 +307,22 @@ static void damaged_runs_are_reported_and_do_not_spread(void **state)
         {"a run that overlaps the next", "UPDATE runs SET data = 'x', count = 9 WHERE count = 2",
          ARCP_OK},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         check_commit(self->rig, ARCP_OK, op_append("s", 0, "0"), op_append("fine", 0, "f"));
         check_commit(self->rig, ARCP_OK, op_append("s", 1, "1"), op_append("s", 2, "2"));
         check_commit(self->rig, ARCP_OK, op_append("s", 3, "3"), op_append("s", 4, "4"),
                      op_append("s", 5, "5"));
-        change(self, cases[at].sql);
+        change(self, cases[i].sql);
         const answer *got = rig_read(self->rig, "s", 0);
         if (got->status != ARCP_E_CORRUPT || got->count != 0 ||
             strstr(got->message, "s.db") == NULL) {
-            fail_msg("%s: read says %s, %s", cases[at].name, arcp_status_name(got->status),
+            fail_msg("%s: read says %s, %s", cases[i].name, arcp_status_name(got->status),
                      got->message);
         }
         arcp_store_op op = op_append("s", 6, "6");
         arcp_status status = rig_commit(self->rig, &op, 1);
-        if (status != cases[at].append) {
-            fail_msg("%s: append says %s", cases[at].name, arcp_status_name(status));
+        if (status != cases[i].append) {
+            fail_msg("%s: append says %s", cases[i].name, arcp_status_name(status));
         }
         check_read(self->rig, "fine", 0, 0, "f");
         check_commit(self->rig, ARCP_OK, op_drop("fine"), op_append("fine", 0, "g"));
@@ -349,16 +349,16 @@ static void damaged_ids_of_streams_refuse_the_start(void **state)
 {
     fixture *self = *state;
     static const char *const ids[] = {"0", "-1", "33554432"};
-    for (size_t at = 0; at < COUNT_OF(ids); at++) {
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
         char sql[128];
         const char *path = temp_dir_join(self->dir, "", "s.db");
         arcp_error err = {0};
         arcp_store *store = NULL;
-        snprintf(sql, sizeof sql, "INSERT INTO streams VALUES(%s, 's', 0, 0, 0)", ids[at]);
+        snprintf(sql, sizeof sql, "INSERT INTO streams VALUES(%s, 's', 0, 0, 0)", ids[i]);
         close_all(self);
         sql_change_sealed(path, sql);
         assert_int_equal(arcp_store_open_sqlite(path, &store, &err), ARCP_E_CORRUPT);
-        assert_non_null(strstr(err.message, ids[at]));
+        assert_non_null(strstr(err.message, ids[i]));
         sql_change_sealed(path, "DELETE FROM streams");
         open_all(self);
     }
@@ -383,15 +383,15 @@ static void the_log_stays_small_however_much_is_written_and_read(void **state)
     arcp_store_op ops[IN_FLIGHT];
     uint64_t ids[IN_FLIGHT] = {0};
     off_t largest = 0;
-    for (uint64_t at = 0; at < COUNT; at++) {
-        size_t slot = at % IN_FLIGHT;
+    for (uint64_t i = 0; i < COUNT; i++) {
+        size_t slot = i % IN_FLIGHT;
         if (ids[slot] != 0) {
             assert_int_equal(rig_wait(self->rig, ids[slot])->status, ARCP_OK);
         }
-        ops[slot] = op_append("s", at, text);
+        ops[slot] = op_append("s", i, text);
         ids[slot] = rig_submit(self->rig, &ops[slot], 1);
-        (void)rig_ask_read(self->rig, "s", at / 2, 4, SIZE_MAX);
-        if (at % 100 == 99) {
+        (void)rig_ask_read(self->rig, "s", i / 2, 4, SIZE_MAX);
+        if (i % 100 == 99) {
             rig_drain(self->rig);
             memset(ids, 0, sizeof ids);
             rig_forget(self->rig);

@@ -113,10 +113,10 @@ static void an_intact_log_is_recovered(void **state)
 static void each_byte_of_the_header_matters(void **state)
 {
     fixture *self = *state;
-    for (off_t at = 0; at < 32; at++) {
-        flip(self->log, at);
+    for (off_t i = 0; i < 32; i++) {
+        flip(self->log, i);
         check_refused(self, "the header at offset 0");
-        flip(self->log, at);
+        flip(self->log, i);
     }
     check_records(self, COMMITS);
 }
@@ -127,23 +127,23 @@ static void damage_in_the_middle_is_refused_by_its_offset(void **state)
     fixture *self = *state;
     static const off_t within[] = {0, 5, 9, 13, 17, 21, 24, 2000, FRAME_BYTES - 1};
     size_t frames = 0;
-    for (off_t at = 32; at < self->ends[COMMITS - 3]; at += FRAME_BYTES, frames++) {
+    for (off_t offset = 32; offset < self->ends[COMMITS - 3]; offset += FRAME_BYTES, frames++) {
         char want[64];
-        snprintf(want, sizeof want, "the frame at offset %lld;", (long long)at);
+        snprintf(want, sizeof want, "the frame at offset %lld;", (long long)offset);
         for (size_t i = 0; i < COUNT_OF(within); i++) {
-            flip(self->log, at + within[i]);
+            flip(self->log, offset + within[i]);
             check_refused(self, want);
-            flip(self->log, at + within[i]);
+            flip(self->log, offset + within[i]);
         }
         static const char zeros[512];
         char before[512];
         int fd = open(self->log, O_RDONLY | O_CLOEXEC);
         assert_true(fd >= 0);
-        assert_int_equal(pread(fd, before, sizeof before, at), sizeof before);
+        assert_int_equal(pread(fd, before, sizeof before, offset), sizeof before);
         close(fd);
-        write_at(self->log, at, zeros, sizeof zeros);
+        write_at(self->log, offset, zeros, sizeof zeros);
         check_refused(self, want);
-        write_at(self->log, at, before, sizeof before);
+        write_at(self->log, offset, before, sizeof before);
     }
     assert_true(frames >= 10);
     check_records(self, COMMITS);
@@ -161,9 +161,9 @@ static void a_torn_last_commit_is_cut(void **state)
     assert_true(fd >= 0 && size <= sizeof before);
     assert_int_equal(pread(fd, before, size, begin), size);
     close(fd);
-    for (off_t at = begin; at < self->ends[COMMITS - 1]; at += 512) {
-        size_t left = (size_t)(self->ends[COMMITS - 1] - at);
-        write_at(self->log, at, zeros, left < 512 ? left : 512);
+    for (off_t i = begin; i < self->ends[COMMITS - 1]; i += 512) {
+        size_t left = (size_t)(self->ends[COMMITS - 1] - i);
+        write_at(self->log, i, zeros, left < 512 ? left : 512);
         /* A look that changes nothing: the store that opens it would write. */
         char copy[700];
         (void)snprintf(copy, sizeof copy, "cp %s/s.db %s/c.db && cp %s/s.db-wal %s/c.db-wal",

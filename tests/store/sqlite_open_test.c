@@ -60,8 +60,8 @@ static void a_url_selects_the_store(void **state)
         {"postgres://h/d", "postgres"},
         {"sqlite:", "sqlite:PATH"},
     };
-    for (size_t at = 0; at < COUNT_OF(refused); at++) {
-        check_refused(refused[at].url, ARCP_E_USAGE, refused[at].text);
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        check_refused(refused[i].url, ARCP_E_USAGE, refused[i].text);
     }
     check_refused(NULL, ARCP_E_USAGE, "must be sqlite:PATH or memory:");
     store_rig *rig = rig_open("memory:");
@@ -255,10 +255,10 @@ static void another_programs_database_is_refused_and_left_alone(void **state)
         {"id.db", "PRAGMA application_id = 77"},
         {"both.db", "PRAGMA application_id = 77; CREATE TABLE t(x); PRAGMA user_version = 1"},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
-        const char *path = temp_dir_join(dir, "", cases[at].name);
-        sql_change(path, cases[at].sql);
-        check_refused(temp_dir_join(dir, "sqlite:", cases[at].name), ARCP_E_USAGE,
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *path = temp_dir_join(dir, "", cases[i].name);
+        sql_change(path, cases[i].sql);
+        check_refused(temp_dir_join(dir, "sqlite:", cases[i].name), ARCP_E_USAGE,
                       "another program");
         assert_int_not_equal(access(temp_dir_join(dir, "", "both.db-wal"), F_OK), 0);
         sql_change(path, "BEGIN EXCLUSIVE; ROLLBACK");
@@ -316,11 +316,11 @@ static void special_names_are_files(void **state)
     char before[4096];
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(dir->path), 0);
-    for (size_t at = 0; at < COUNT_OF(names); at++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         char url[64];
-        snprintf(url, sizeof url, "sqlite:%s", names[at]);
+        snprintf(url, sizeof url, "sqlite:%s", names[i]);
         rig_close(rig_open(url));
-        assert_int_equal(access(names[at], F_OK), 0);
+        assert_int_equal(access(names[i], F_OK), 0);
         store_rig *rig = rig_open(url);
         assert_int_equal(chdir("/"), 0); /* an open store does not care where we are */
         check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
@@ -397,9 +397,9 @@ static void opening_a_store_with_10000_rows_in_each_table_reads_little_of_it(voi
     static char keys[ROWS][32];
     static arcp_store_op ops[ROWS];
     for (int table = 0; table < ARCP_STORE_TABLE_COUNT; table++) {
-        for (size_t at = 0; at < ROWS; at++) {
-            snprintf(keys[at], sizeof keys[at], "row-%08zu", at);
-            ops[at] = op_put((arcp_store_table)table, keys[at], "{\"some\":\"json\"}");
+        for (size_t i = 0; i < ROWS; i++) {
+            snprintf(keys[i], sizeof keys[i], "row-%08zu", i);
+            ops[i] = op_put((arcp_store_table)table, keys[i], "{\"some\":\"json\"}");
         }
         assert_int_equal(rig_commit(rig, ops, ROWS), ARCP_OK);
     }

@@ -24,9 +24,9 @@ static int set_up(void **state)
     arcp__sqlite *sqlite = &self->writer.sqlite;
     check_ok(arcp__sqlite_run_insert(sqlite, 1, 7, 1, arcp_span_make(text, 1), &err), &err);
     check_ok(arcp__sqlite_run_insert(sqlite, 3, 0, 1, arcp_span_make(text, 1), &err), &err);
-    for (uint64_t at = 0; at < 5; at++) {
-        arcp_span data = arcp_span_make(text, (at + 1) * 100);
-        check_ok(arcp__sqlite_run_insert(sqlite, 2, at, 1, data, &err), &err);
+    for (uint64_t i = 0; i < 5; i++) {
+        arcp_span data = arcp_span_make(text, (i + 1) * 100);
+        check_ok(arcp__sqlite_run_insert(sqlite, 2, i, 1, data, &err), &err);
     }
     *state = self;
     return 0;
@@ -84,19 +84,19 @@ static void runs_are_deleted_as_far_as_the_budget_reaches(void **state)
         {"no budget of runs", 3, {0, 10000}, 5, false, {0, 10000}},
         {"no budget of bytes", 3, {9, 0}, 5, false, {9, 0}},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         arcp_error err = {0};
         bool is_all = false;
         void *fresh = NULL;
         assert_int_equal(set_up(&fresh), 0);
         fixture *self = fresh;
-        arcp__sqlite_budget budget = cases[at].budget;
-        check_ok(arcp__sqlite_run_delete(&self->writer.sqlite, 2, cases[at].below, no_key, &budget,
+        arcp__sqlite_budget budget = cases[i].budget;
+        check_ok(arcp__sqlite_run_delete(&self->writer.sqlite, 2, cases[i].below, no_key, &budget,
                                          &is_all, &err),
                  &err);
-        if (count_runs(self) != cases[at].left || is_all != cases[at].is_all ||
-            budget.runs != cases[at].rest.runs || budget.bytes != cases[at].rest.bytes) {
-            fail_msg("%s: %lld left, all %d, budget %zu runs %llu bytes", cases[at].name,
+        if (count_runs(self) != cases[i].left || is_all != cases[i].is_all ||
+            budget.runs != cases[i].rest.runs || budget.bytes != cases[i].rest.bytes) {
+            fail_msg("%s: %lld left, all %d, budget %zu runs %llu bytes", cases[i].name,
                      (long long)count_runs(self), is_all, budget.runs,
                      (unsigned long long)budget.bytes);
         }

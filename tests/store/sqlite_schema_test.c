@@ -125,15 +125,15 @@ static void version_2_is_what_it_was(void **state)
         {"sessions", "CREATE TABLE \"sessions\"(key TEXT NOT NULL UNIQUE, value TEXT NOT NULL, "
                      "crc INTEGER NOT NULL)"},
     };
-    for (size_t at = 0; at < COUNT_OF(objects); at++) {
+    for (size_t i = 0; i < COUNT_OF(objects); i++) {
         sqlite3_stmt *statement = NULL;
         assert_int_equal(sqlite3_prepare_v2(self->sqlite.db,
                                             "SELECT sql FROM sqlite_schema WHERE name = ?1", -1,
                                             &statement, NULL),
                          SQLITE_OK);
-        sqlite3_bind_text(statement, 1, objects[at].name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 1, objects[i].name, -1, SQLITE_STATIC);
         assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-        assert_string_equal((const char *)sqlite3_column_text(statement, 0), objects[at].sql);
+        assert_string_equal((const char *)sqlite3_column_text(statement, 0), objects[i].sql);
         sqlite3_finalize(statement);
     }
     assert_int_equal(number(self, "PRAGMA user_version"), 2);

@@ -54,17 +54,17 @@ static void on_read(void *user, uint64_t id, arcp_status status, uint64_t first,
 {
     answer *noted = note(user, ANSWER_READ, id, status, err);
     size_t size = 1;
-    for (size_t at = 0; at < count; at++) {
-        size += records[at].size + 1;
+    for (size_t i = 0; i < count; i++) {
+        size += records[i].size + 1;
     }
     noted->first = first;
     noted->count = count;
     noted->text = malloc(size);
     assert_non_null(noted->text);
     char *end = noted->text;
-    for (size_t at = 0; at < count; at++) {
-        end = at == 0 ? end : put(end, ARCP_SPAN_LITERAL("|"));
-        end = put(end, records[at]);
+    for (size_t i = 0; i < count; i++) {
+        end = i == 0 ? end : put(end, ARCP_SPAN_LITERAL("|"));
+        end = put(end, records[i]);
     }
     *end = '\0';
 }
@@ -75,19 +75,19 @@ static void on_scan(void *user, uint64_t id, arcp_status status, const arcp_stor
     answer *noted = note(user, ANSWER_SCAN, id, status, err);
     assert_true(count <= ARCP_STORE_SCAN_ROWS_MAX);
     size_t size = 1;
-    for (size_t at = 0; at < count; at++) {
-        size += rows[at].key.size + rows[at].value.size + 2;
+    for (size_t i = 0; i < count; i++) {
+        size += rows[i].key.size + rows[i].value.size + 2;
     }
     noted->count = count;
     noted->is_last = last;
     noted->text = malloc(size);
     assert_non_null(noted->text);
     char *end = noted->text;
-    for (size_t at = 0; at < count; at++) {
-        end = at == 0 ? end : put(end, ARCP_SPAN_LITERAL("|"));
-        end = put(end, rows[at].key);
+    for (size_t i = 0; i < count; i++) {
+        end = i == 0 ? end : put(end, ARCP_SPAN_LITERAL("|"));
+        end = put(end, rows[i].key);
         end = put(end, ARCP_SPAN_LITERAL("="));
-        end = put(end, rows[at].value);
+        end = put(end, rows[i].value);
     }
     *end = '\0';
 }
@@ -118,8 +118,8 @@ store_rig *rig_open(const char *url)
 
 void rig_forget(store_rig *self)
 {
-    for (size_t at = 0; at < self->count; at++) {
-        free(self->answers[at].text);
+    for (size_t i = 0; i < self->count; i++) {
+        free(self->answers[i].text);
     }
     self->count = 0;
 }
@@ -227,9 +227,9 @@ void rig_poll(store_rig *self)
 
 static const answer *find(const store_rig *self, uint64_t id)
 {
-    for (size_t at = self->count; at > 0; at--) {
-        if (self->answers[at - 1].id == id && self->answers[at - 1].is_last) {
-            return &self->answers[at - 1];
+    for (size_t i = self->count; i > 0; i--) {
+        if (self->answers[i - 1].id == id && self->answers[i - 1].is_last) {
+            return &self->answers[i - 1];
         }
     }
     return NULL;
@@ -268,14 +268,14 @@ char *rig_scan(store_rig *self, arcp_store_table table, const char *prefix)
     uint64_t id = rig_ask_scan(self, table, prefix);
     (void)rig_wait(self, id);
     size_t size = 1;
-    for (size_t at = 0; at < self->count; at++) {
-        size += self->answers[at].id == id ? strlen(self->answers[at].text) + 1 : 0;
+    for (size_t i = 0; i < self->count; i++) {
+        size += self->answers[i].id == id ? strlen(self->answers[i].text) + 1 : 0;
     }
     char *all = calloc(1, size);
     assert_non_null(all);
     char *end = all;
-    for (size_t at = 0; at < self->count; at++) {
-        const answer *page = &self->answers[at];
+    for (size_t i = 0; i < self->count; i++) {
+        const answer *page = &self->answers[i];
         if (page->id != id) {
             continue;
         }

@@ -72,10 +72,10 @@ static void operations_are_checked(store_rig *rig)
          {ARCP_STORE_TRIM, 0, ARCP_STORE_POSITION_MAX + 1, k, empty},
          ARCP_OK},
     };
-    for (size_t at = 0; at < COUNT_OF(cases); at++) {
-        arcp_status got = submit_one(rig, cases[at].op);
-        if (got != cases[at].want) {
-            fail_msg("%s: got %s", cases[at].name, arcp_status_name(got));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        arcp_status got = submit_one(rig, cases[i].op);
+        if (got != cases[i].want) {
+            fail_msg("%s: got %s", cases[i].name, arcp_status_name(got));
         }
     }
 }
@@ -88,8 +88,8 @@ static void a_refused_batch_has_no_completion_and_no_effect(store_rig *rig)
     arcp_store_batch batch = {1000, ops, 2};
     assert_int_equal(rig->store->ops->submit(rig->store, &batch, &err), ARCP_E_USAGE);
     rig_drain(rig);
-    for (size_t at = 0; at < rig->count; at++) {
-        assert_int_not_equal(rig->answers[at].id, 1000);
+    for (size_t i = 0; i < rig->count; i++) {
+        assert_int_not_equal(rig->answers[i].id, 1000);
     }
     check_scan(rig, ARCP_STORE_JOBS, "", "");
 }
@@ -121,17 +121,17 @@ static void big_records_and_values_come_back_whole(store_rig *rig)
                                    65537, 1000000, 300,  4194304, ARCP_STORE_VALUE_BYTES_MAX};
     char *text = malloc((size_t)ARCP_STORE_VALUE_BYTES_MAX + 1);
     assert_non_null(text);
-    for (size_t at = 0; at < ARCP_STORE_VALUE_BYTES_MAX; at++) {
-        text[at] = (char)('a' + at % 23);
+    for (size_t i = 0; i < ARCP_STORE_VALUE_BYTES_MAX; i++) {
+        text[i] = (char)('a' + i % 23);
     }
-    for (size_t at = 0; at < COUNT_OF(sizes); at++) {
-        arcp_store_op ops[2] = {op_append("big", at, ""), op_put(ARCP_STORE_JOBS, "big", "")};
-        ops[0].value = arcp_span_make(text, sizes[at]);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        arcp_store_op ops[2] = {op_append("big", i, ""), op_put(ARCP_STORE_JOBS, "big", "")};
+        ops[0].value = arcp_span_make(text, sizes[i]);
         ops[1].value = ops[0].value;
         assert_int_equal(rig_commit(rig, ops, 2), ARCP_OK);
-        const answer *got = rig_wait(rig, rig_ask_read(rig, "big", at, 1, 1));
-        assert_int_equal(strlen(got->text), sizes[at]);
-        assert_memory_equal(got->text, text, sizes[at]);
+        const answer *got = rig_wait(rig, rig_ask_read(rig, "big", i, 1, 1));
+        assert_int_equal(strlen(got->text), sizes[i]);
+        assert_memory_equal(got->text, text, sizes[i]);
         rig_forget(rig);
     }
     char *row = rig_scan(rig, ARCP_STORE_JOBS, "big");

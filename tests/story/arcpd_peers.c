@@ -20,15 +20,15 @@ void arcpd_peers_begin(arcpd_peers *all, const char *path)
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     assert_int_equal(bind(all->listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(all->listener, 64), 0);
-    for (int at = 0; at < PEERS_MAX; at++) {
-        all->peers[at].wire.fd = -1;
+    for (int i = 0; i < PEERS_MAX; i++) {
+        all->peers[i].wire.fd = -1;
     }
 }
 
 void arcpd_peers_drop(arcpd_peers *all)
 {
-    for (int at = 0; at < PEERS_MAX; at++) {
-        peer_drop(&all->peers[at]);
+    for (int i = 0; i < PEERS_MAX; i++) {
+        peer_drop(&all->peers[i]);
     }
 }
 
@@ -40,8 +40,8 @@ void arcpd_peers_end(arcpd_peers *all)
 
 peer *peer_of(arcpd_peers *all, const char *name)
 {
-    for (int at = 0; at < PEERS_MAX; at++) {
-        peer *p = &all->peers[at];
+    for (int i = 0; i < PEERS_MAX; i++) {
+        peer *p = &all->peers[i];
         if (p->name[0] == '\0') { /* the first unused one */
             (void)snprintf(p->name, sizeof p->name, "%s", name);
         }

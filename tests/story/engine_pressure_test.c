@@ -89,7 +89,7 @@ static unsigned write_until_paused(rig_agent *agent)
 
 static void write_lines(rig_agent *agent, unsigned count)
 {
-    for (unsigned at = 0; at < count; at++) {
+    for (unsigned i = 0; i < count; i++) {
         write_line(agent);
     }
 }

@@ -12,9 +12,9 @@ static rig_client *client_of(engine_rig *rig, const void *user)
 
 static rig_agent *agent_by_job(engine_rig *rig, const arcp__job *job)
 {
-    for (size_t at = rig->agent_count; at > 0; at--) {
-        if (rig->agents[at - 1].job == job && !rig->agents[at - 1].forgotten) {
-            return &rig->agents[at - 1];
+    for (size_t i = rig->agent_count; i > 0; i--) {
+        if (rig->agents[i - 1].job == job && !rig->agents[i - 1].forgotten) {
+            return &rig->agents[i - 1];
         }
     }
     return NULL;
@@ -198,8 +198,8 @@ static bool submit_batches(engine_rig *rig)
             arcp__engine_committed(rig->engine, rig->now, batch->id, ARCP_E_IO);
             break;
         }
-        for (size_t at = 0; rig->stored != NULL && at < batch->count; at++) {
-            rig->stored(rig, &batch->ops[at]);
+        for (size_t i = 0; rig->stored != NULL && i < batch->count; i++) {
+            rig->stored(rig, &batch->ops[i]);
         }
         rig->batches_under_way++;
     }

@@ -8,8 +8,8 @@
 
 rig_client *rig_find(engine_rig *rig, const char *name)
 {
-    for (size_t at = 0; at < RIG_CLIENTS_MAX; at++) {
-        rig_client *client = &rig->clients[at];
+    for (size_t i = 0; i < RIG_CLIENTS_MAX; i++) {
+        rig_client *client = &rig->clients[i];
         if (client->name[0] == '\0') {
             (void)snprintf(client->name, sizeof client->name, "%s", name);
         }
@@ -115,9 +115,9 @@ char *rig_read(engine_rig *rig, rig_client *client)
 
 rig_agent *rig_agent_of(engine_rig *rig, const char *job_id)
 {
-    for (size_t at = rig->agent_count; at > 0; at--) {
-        if (strcmp(rig->agents[at - 1].job_id, job_id) == 0) {
-            return &rig->agents[at - 1];
+    for (size_t i = rig->agent_count; i > 0; i--) {
+        if (strcmp(rig->agents[i - 1].job_id, job_id) == 0) {
+            return &rig->agents[i - 1];
         }
     }
     return NULL;
@@ -125,9 +125,9 @@ rig_agent *rig_agent_of(engine_rig *rig, const char *job_id)
 
 rig_agent *rig_agent_last(engine_rig *rig)
 {
-    for (size_t at = rig->agent_count; at > 0; at--) {
-        if (!rig->agents[at - 1].forgotten) {
-            return &rig->agents[at - 1];
+    for (size_t i = rig->agent_count; i > 0; i--) {
+        if (!rig->agents[i - 1].forgotten) {
+            return &rig->agents[i - 1];
         }
     }
     return NULL;

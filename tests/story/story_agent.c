@@ -12,12 +12,12 @@ static int copy(int from, int to)
 {
     char bytes[65536];
     ssize_t size = read(from, bytes, sizeof bytes);
-    for (ssize_t at = 0; at < size;) {
-        ssize_t written = write(to, bytes + at, (size_t)(size - at));
+    for (ssize_t offset = 0; offset < size;) {
+        ssize_t written = write(to, bytes + offset, (size_t)(size - offset));
         if (written <= 0) {
             return 0;
         }
-        at += written;
+        offset += written;
     }
     return size > 0;
 }

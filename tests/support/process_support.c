@@ -103,7 +103,7 @@ void wait_for_watched(int fd)
     assert_int_equal(fstat(fd, &about), 0);
     int ready = 0;
     if (S_ISDIR(about.st_mode)) {
-        for (int at = 0; at < PATIENCE_MS / 10 && still_runs(fd); at++) {
+        for (int i = 0; i < PATIENCE_MS / 10 && still_runs(fd); i++) {
             (void)poll(NULL, 0, 10);
         }
         ready = still_runs(fd) ? 0 : 1;

@@ -56,11 +56,11 @@ void collected_read(stand_in *from, collected *out)
     *out = (collected){.spans = calloc(COLLECTED_MAX, sizeof *out->spans)};
     assert_non_null(out->spans);
     uv_mutex_lock(&from->lock);
-    for (size_t at = 0; at < from->traces_size;) {
-        const char *feed = memchr(from->traces + at, '\n', from->traces_size - at);
-        size_t size = (size_t)(feed - from->traces) - at;
-        read_request(out, arcp_span_make(from->traces + at, size));
-        at += size + 1;
+    for (size_t offset = 0; offset < from->traces_size;) {
+        const char *feed = memchr(from->traces + offset, '\n', from->traces_size - offset);
+        size_t size = (size_t)(feed - from->traces) - offset;
+        read_request(out, arcp_span_make(from->traces + offset, size));
+        offset += size + 1;
     }
     uv_mutex_unlock(&from->lock);
 }
@@ -73,9 +73,9 @@ void collected_free(collected *self)
 
 const collected_span *collected_find(const collected *self, const char *name, unsigned index)
 {
-    for (unsigned at = 0; at < self->count; at++) {
-        if (strcmp(self->spans[at].name, name) == 0 && index-- == 0) {
-            return &self->spans[at];
+    for (unsigned i = 0; i < self->count; i++) {
+        if (strcmp(self->spans[i].name, name) == 0 && index-- == 0) {
+            return &self->spans[i];
         }
     }
     return NULL;
@@ -83,9 +83,9 @@ const collected_span *collected_find(const collected *self, const char *name, un
 
 const collected_span *collected_by_id(const collected *self, const char *id)
 {
-    for (unsigned at = 0; at < self->count; at++) {
-        if (strcmp(self->spans[at].id, id) == 0) {
-            return &self->spans[at];
+    for (unsigned i = 0; i < self->count; i++) {
+        if (strcmp(self->spans[i].id, id) == 0) {
+            return &self->spans[i];
         }
     }
     return NULL;

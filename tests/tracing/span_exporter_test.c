@@ -140,10 +140,10 @@ static void check_all_came(fixture *f)
     collected came;
     collected_read(f->collector, &came);
     assert_int_equal(came.count, f->sent);
-    for (unsigned at = 0; at < came.count; at++) {
+    for (unsigned i = 0; i < came.count; i++) {
         char id[20];
-        (void)snprintf(id, sizeof id, "%016x", at + 1);
-        assert_string_equal(came.spans[at].id, id);
+        (void)snprintf(id, sizeof id, "%016x", i + 1);
+        assert_string_equal(came.spans[i].id, id);
     }
     collected_free(&came);
 }
@@ -152,7 +152,7 @@ static void spans_come_once_and_in_order_in_batches(void **state)
 {
     fixture *f = *state;
     start(f);
-    for (unsigned at = 0; at < 200; at++) {
+    for (unsigned i = 0; i < 200; i++) {
         assert_true(add(f));
     }
     arcp__span_exporter_stats last = stop(f, LONG);
@@ -186,7 +186,7 @@ static void a_full_batch_does_not_wait_for_company(void **state)
     f->options.batch_bytes = 512;
     start(f);
     stand_in_set_mood(f->collector, STAND_IN_FAILS);
-    for (unsigned at = 0; at < 4; at++) {
+    for (unsigned i = 0; i < 4; i++) {
         assert_true(add(f));
     }
     wait_for_failure(f); /* it was sent */
@@ -235,7 +235,7 @@ static void a_busy_collector_gets_the_same_batch_again(void **state)
     fixture *f = *state;
     start(f);
     stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
-    for (unsigned at = 0; at < 10; at++) {
+    for (unsigned i = 0; i < 10; i++) {
         assert_true(add(f));
     }
     wait_for_failure(f);
@@ -297,7 +297,7 @@ static void spans_that_are_refused_out_of_a_batch_are_counted(void **state)
     f->options.delay_ms = LONG;
     stand_in_set_mood(f->collector, STAND_IN_PARTLY);
     start(f);
-    for (unsigned at = 0; at < 3; at++) {
+    for (unsigned i = 0; i < 3; i++) {
         assert_true(add(f));
     }
     arcp__span_exporter_stats last = stop(f, LONG);
@@ -313,7 +313,7 @@ static void a_collector_that_stalls_blocks_no_job_and_the_queue_is_bounded(void 
     unsigned refused = 0;
     stand_in_set_mood(f->collector, STAND_IN_STALLS);
     start(f);
-    for (unsigned at = 0; at < 5000; at++) {
+    for (unsigned i = 0; i < 5000; i++) {
         refused += add(f) ? 0 : 1;
         f->exporter->ops->get_stats(f->exporter, &stats);
         assert_true(stats.queued_bytes <= f->options.queue_bytes);
@@ -332,7 +332,7 @@ static void a_collector_that_is_late_gets_everything(void **state)
     f->collector->late_ms = 20;
     stand_in_set_mood(f->collector, STAND_IN_IS_LATE);
     start(f);
-    for (unsigned at = 0; at < 50; at++) {
+    for (unsigned i = 0; i < 50; i++) {
         assert_true(add(f));
     }
     assert_int_equal(stop(f, LONG).exported, 50);

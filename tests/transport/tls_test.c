@@ -184,10 +184,10 @@ static void tls_1_2_has_modern_cipher_suites_only(void **state)
     char version[32];
     server_open(&s, "wss://127.0.0.1:0/arcp",
                 serving(test_tls_files.certificate, test_tls_files.key));
-    for (size_t at = 0; at < sizeof rows / sizeof rows[0]; at++) {
-        int result = handshake_as(&s, TLS1_2_VERSION, rows[at].ciphers, version, sizeof version);
-        if ((result == 1) != rows[at].is_taken) {
-            fail_msg("%s: %d", rows[at].ciphers, result);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int result = handshake_as(&s, TLS1_2_VERSION, rows[i].ciphers, version, sizeof version);
+        if ((result == 1) != rows[i].is_taken) {
+            fail_msg("%s: %d", rows[i].ciphers, result);
         }
     }
     server_fini(&s);

@@ -13,8 +13,8 @@ static void a_body_may_arrive_in_pieces_and_the_connection_is_kept(void **state)
         web_fixture_send(&f, echo_requests[i]);
         raw_peer_expect(&f.peer, "Connection: keep-alive\r\n\r\nhello");
         raw_peer_forget(&f.peer);
-        for (size_t at = 0; echo_requests[i][at] != '\0'; at++) {
-            raw_peer_send(&f.peer, arcp_span_make(&echo_requests[i][at], 1));
+        for (size_t j = 0; echo_requests[i][j] != '\0'; j++) {
+            raw_peer_send(&f.peer, arcp_span_make(&echo_requests[i][j], 1));
             test_loop_settle(&f.test);
         }
         raw_peer_expect(&f.peer, "\r\n\r\nhello");
@@ -36,8 +36,8 @@ static void requests_with_bodies_may_be_pipelined(void **state)
     raw_peer_expect(&f.peer, "Connection: close\r\n\r\nlast");
     raw_peer_expect_end(&f.peer);
     size_t answers = 0;
-    for (size_t at = 0; at + 5 <= f.peer.received.size; at++) {
-        answers += memcmp(f.peer.received.data + at, "hello", 5) == 0;
+    for (size_t i = 0; i + 5 <= f.peer.received.size; i++) {
+        answers += memcmp(f.peer.received.data + i, "hello", 5) == 0;
     }
     assert_int_equal(answers, 2);
     web_fixture_close(&f);

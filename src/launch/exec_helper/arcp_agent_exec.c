@@ -34,8 +34,8 @@ static int read_orders(arcp__launch_child *child)
     const arcp__launch_orders *orders = (const arcp__launch_orders *)(const void *)bytes;
     char *text = bytes + sizeof *orders;
     size_t count = 0;
-    for (size_t at = sizeof *orders; at < size; at++) {
-        count += bytes[at] == '\0' ? 1 : 0;
+    for (size_t i = sizeof *orders; i < size; i++) {
+        count += bytes[i] == '\0' ? 1 : 0;
     }
     if (orders->struct_size != sizeof *orders || orders->parent <= 0 ||
         orders->group_count > ARCP__LAUNCH_GROUPS_MAX ||

@@ -3,7 +3,7 @@
 static bool list(world *w)
 {
     arcp_client *client = world_join(w);
-    for (int at = 0; at < 3; at++) {
+    for (int i = 0; i < 3; i++) {
         if (world_outcome(w, world_start(w, client, "echo", "{}")) == NULL) {
             return false;
         }
@@ -20,8 +20,8 @@ static bool list(world *w)
             arcp_buf_fini(&cursor);
             return false;
         }
-        for (size_t at = 0; at < arcp_job_page_count(page); at++) {
-            arcp_job_row row = arcp_job_page_row(page, at);
+        for (size_t i = 0; i < arcp_job_page_count(page); i++) {
+            arcp_job_row row = arcp_job_page_row(page, i);
             for (size_t job = 0; job < 3; job++) {
                 seen[job] += row.status == ARCP_JOB_SUCCESS &&
                              arcp_span_equal(row.job_id, arcp_job_id(w->jobs[job]));

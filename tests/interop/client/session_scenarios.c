@@ -75,8 +75,8 @@ static bool comes_to_be_listed(world *w, arcp_client *client, arcp_span job_id)
         if (page == NULL) {
             return false;
         }
-        for (size_t at = 0; at < arcp_job_page_count(page); at++) {
-            is_listed = is_listed || arcp_span_equal(arcp_job_page_row(page, at).job_id, job_id);
+        for (size_t i = 0; i < arcp_job_page_count(page); i++) {
+            is_listed = is_listed || arcp_span_equal(arcp_job_page_row(page, i).job_id, job_id);
         }
         arcp_job_page_free(page);
         if (!is_listed) {

@@ -19,12 +19,12 @@ void world_begin(world *w, const char *url, const char *token, const char *scena
 void world_end(world *w)
 {
     world_open_gate(w); /* lets waiting agents end */
-    for (size_t at = 0; at < w->job_count; at++) {
-        arcp_job_unref(w->jobs[at]);
+    for (size_t i = 0; i < w->job_count; i++) {
+        arcp_job_unref(w->jobs[i]);
     }
-    for (size_t at = 0; at < w->client_count; at++) {
-        arcp_client_close(w->clients[at]);
-        arcp_client_free(w->clients[at]);
+    for (size_t i = 0; i < w->client_count; i++) {
+        arcp_client_close(w->clients[i]);
+        arcp_client_free(w->clients[i]);
     }
     usleep(100000); /* an agent checks for the gate every 10 ms */
     (void)unlink(w->gate);
@@ -83,9 +83,9 @@ arcp_client *world_join(world *w)
 
 void world_cut(world *w, arcp_client *client)
 {
-    for (size_t at = 0; at < w->client_count; at++) {
-        if (w->clients[at] == client) {
-            w->clients[at] = w->clients[--w->client_count];
+    for (size_t i = 0; i < w->client_count; i++) {
+        if (w->clients[i] == client) {
+            w->clients[i] = w->clients[--w->client_count];
         }
     }
     arcp_client_free(client);

@@ -42,8 +42,8 @@ static void say_user(void)
     (void)getresuid(&real, &effective, &saved);
     (void)printf("uids %d %d %d\n", (int)real, (int)effective, (int)saved);
     (void)printf("gid %d groups", (int)getgid());
-    for (int at = 0; at < count; at++) {
-        (void)printf(" %d", (int)groups[at]);
+    for (int i = 0; i < count; i++) {
+        (void)printf(" %d", (int)groups[i]);
     }
     (void)printf("\nback %s\n", setuid(0) == 0 ? "open" : "closed");
 }
@@ -111,8 +111,8 @@ static int escape(bool floods)
 
 static int lines(unsigned long count)
 {
-    for (unsigned long at = 0; at < count; at++) {
-        (void)printf("line %lu\n", at);
+    for (unsigned long i = 0; i < count; i++) {
+        (void)printf("line %lu\n", i);
     }
     return 0;
 }
