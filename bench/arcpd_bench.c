@@ -485,8 +485,8 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
 
 static bool has_flag(char **argv, const char *flag)
 {
-    for (char **at = argv; *at != NULL; at++) {
-        if (strcmp(*at, flag) == 0) {
+    for (char **word = argv; *word != NULL; word++) {
+        if (strcmp(*word, flag) == 0) {
             return true;
         }
     }

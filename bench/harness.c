@@ -197,13 +197,13 @@ static void format_value(const bench_case *one, double value, char *text, size_t
 static void print_json_string(const char *text)
 {
     putchar('"');
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        if (*at == '"' || *at == '\\') {
-            printf("\\%c", *at);
-        } else if (*at < 0x20) {
-            printf("\\u%04x", *at);
+    for (const unsigned char *byte = (const unsigned char *)text; *byte != '\0'; byte++) {
+        if (*byte == '"' || *byte == '\\') {
+            printf("\\%c", *byte);
+        } else if (*byte < 0x20) {
+            printf("\\u%04x", *byte);
         } else {
-            putchar(*at);
+            putchar(*byte);
         }
     }
     putchar('"');

@@ -148,10 +148,10 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
         die(error.message);
     }
     arcp_json_ref targets = member(json, row, "targets");
-    for (arcp_json_ref at = arcp_json_first(json, targets);
-         at != ARCP_JSON_ABSENT && q.target_count < TARGETS_MAX;
-         at = arcp_json_next(json, targets, at)) {
-        q.targets[q.target_count] = arcp_json_string(json, at, &rooms[q.target_count]);
+    for (arcp_json_ref item = arcp_json_first(json, targets);
+         item != ARCP_JSON_ABSENT && q.target_count < TARGETS_MAX;
+         item = arcp_json_next(json, targets, item)) {
+        q.targets[q.target_count] = arcp_json_string(json, item, &rooms[q.target_count]);
         q.target_count++;
     }
     if (q.target_count == 0) {
@@ -194,14 +194,14 @@ int main(int argc, char **argv)
         die(error.message);
     }
     arcp_json_ref rows = member(&json, ARCP_JSON_ROOT, "leases");
-    for (arcp_json_ref at = arcp_json_first(&json, rows); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(&json, rows, at)) {
-        measure_lease(&json, at);
+    for (arcp_json_ref item = arcp_json_first(&json, rows); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&json, rows, item)) {
+        measure_lease(&json, item);
     }
     rows = member(&json, ARCP_JSON_ROOT, "subsets");
-    for (arcp_json_ref at = arcp_json_first(&json, rows); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(&json, rows, at)) {
-        measure_subset(&json, at);
+    for (arcp_json_ref item = arcp_json_first(&json, rows); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&json, rows, item)) {
+        measure_subset(&json, item);
     }
     arcp__json_fini(&json);
     arcp_buf_fini(&text);

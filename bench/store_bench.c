@@ -446,9 +446,9 @@ static const bench_case cases[] = {
 /* Returns the argument after the option, "" if there is none; NULL without the option. */
 static const char *find_flag(char **argv, const char *flag)
 {
-    for (char **at = argv; *at != NULL; at++) {
-        if (strcmp(*at, flag) == 0) {
-            return at[1] != NULL ? at[1] : "";
+    for (char **word = argv; *word != NULL; word++) {
+        if (strcmp(*word, flag) == 0) {
+            return word[1] != NULL ? word[1] : "";
         }
     }
     return NULL;

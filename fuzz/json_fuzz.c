@@ -129,17 +129,17 @@ static size_t check_tree(const arcp_json *json, arcp_json_ref ref)
         check_number(json, ref);
     }
     size_t count = 0;
-    for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, ref, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, ref); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, ref, item)) {
         count++;
         if (is_object) {
-            check_string(json, at);
+            check_string(json, item);
             arcp_buf scratch = arcp_buf_init();
-            arcp_span name = arcp_json_string(json, at, &scratch);
-            require(arcp_json_member(json, ref, name) == at + 1);
+            arcp_span name = arcp_json_string(json, item, &scratch);
+            require(arcp_json_member(json, ref, name) == item + 1);
             arcp_buf_fini(&scratch);
         }
-        nodes += is_object ? 1 + check_tree(json, at + 1) : check_tree(json, at);
+        nodes += is_object ? 1 + check_tree(json, item + 1) : check_tree(json, item);
     }
     require(count == arcp_json_count(json, ref));
     return nodes;

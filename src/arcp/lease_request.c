@@ -69,18 +69,18 @@ static void write_lease(const arcp__arguments *arguments, const arcp_json *given
 {
     arcp_buf name = arcp_buf_init();
     arcp_json_writer writer = arcp__put_begin(out);
-    for (arcp_json_ref at = arcp_json_first(given, root); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(given, root, at)) {
+    for (arcp_json_ref member = arcp_json_first(given, root); member != ARCP_JSON_ABSENT;
+         member = arcp_json_next(given, root, member)) {
         arcp_buf_clear(&name);
-        arcp_span capability = arcp_json_string(given, at, &name);
+        arcp_span capability = arcp_json_string(given, member, &name);
         arcp_json_name_span(&writer, capability);
-        if (!arcp_json_is(given, at + 1, ARCP_JSON_ARRAY)) {
-            arcp_json_write_raw(&writer, arcp_json_raw(given, at + 1)); /* refused later */
+        if (!arcp_json_is(given, member + 1, ARCP_JSON_ARRAY)) {
+            arcp_json_write_raw(&writer, arcp_json_raw(given, member + 1)); /* refused later */
             continue;
         }
         arcp_json_begin_array(&writer);
-        for (arcp_json_ref item = arcp_json_first(given, at + 1); item != ARCP_JSON_ABSENT;
-             item = arcp_json_next(given, at + 1, item)) {
+        for (arcp_json_ref item = arcp_json_first(given, member + 1); item != ARCP_JSON_ABSENT;
+             item = arcp_json_next(given, member + 1, item)) {
             arcp_json_write_raw(&writer, arcp_json_raw(given, item));
         }
         write_grants(arguments, capability, &writer);

@@ -59,11 +59,11 @@ static char *sessions_directory(arcp_span state)
     arcp_buf_append_format(&path, "%.*s/sessions/", (int)state.size, state.data);
     char *text = arcp_buf_take_cstr(&path);
     /* Every folder of the path, as mkdir -p does; private, because the files are secret. */
-    for (char *at = text == NULL ? NULL : strchr(text + 1, '/'); at != NULL;
-         at = strchr(at + 1, '/')) {
-        *at = '\0';
+    for (char *slash = text == NULL ? NULL : strchr(text + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
         (void)mkdir(text, 0700);
-        *at = '/';
+        *slash = '/';
     }
     return text;
 }

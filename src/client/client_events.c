@@ -100,9 +100,9 @@ static void describe_budget(arcp__client_session *session, arcp_job *job)
     const arcp_json *json = &session->json;
     const arcp__client_description *description = &session->in.description;
     if (job->budget_count == 0) {
-        for (arcp_json_ref at = arcp_json_first(json, description->patterns);
-             at != ARCP_JSON_ABSENT; at = arcp_json_next(json, description->patterns, at)) {
-            add_initial(session, job, arcp_json_string(json, at, &session->scratch));
+        for (arcp_json_ref item = arcp_json_first(json, description->patterns);
+             item != ARCP_JSON_ABSENT; item = arcp_json_next(json, description->patterns, item)) {
+            add_initial(session, job, arcp_json_string(json, item, &session->scratch));
         }
     }
     for (arcp_json_ref name = arcp_json_first(json, description->budget); name != ARCP_JSON_ABSENT;

@@ -79,10 +79,10 @@ static void show_agents(const arcp_json *json, arcp_buf *scratch, arcp_buf *text
     if (!arcp_json_is(json, list, ARCP_JSON_ARRAY)) {
         return;
     }
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
-        agent in = {.row = {.name = arcp_json_string(json, at, scratch), .versions = versions}};
-        (void)!arcp__decode_row(json, scratch, at, &agent_members, &in);
+    for (arcp_json_ref item = arcp_json_first(json, list); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, list, item)) {
+        agent in = {.row = {.name = arcp_json_string(json, item, scratch), .versions = versions}};
+        (void)!arcp__decode_row(json, scratch, item, &agent_members, &in);
         for (arcp_json_ref version = arcp_json_first(json, in.versions);
              version != ARCP_JSON_ABSENT; version = arcp_json_next(json, in.versions, version)) {
             if (arcp_json_is(json, version, ARCP_JSON_STRING)) {

@@ -43,10 +43,10 @@ static bool take_terms(arcp__client_session *session)
     session->has_session = secret != NULL;
 
     session->features = 0;
-    for (arcp_json_ref at = arcp_json_first(json, in->welcome.features); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, in->welcome.features, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, in->welcome.features); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, in->welcome.features, item)) {
         arcp_feature feature =
-            arcp_feature_from_wire(arcp_json_string(json, at, &session->scratch));
+            arcp_feature_from_wire(arcp_json_string(json, item, &session->scratch));
         if (feature != ARCP_FEATURE_NONE) {
             session->features |= ARCP_FEATURE_BIT(feature) & session->given.features;
         }

@@ -242,15 +242,15 @@ arcp_job_page *arcp__client_job_page_new(arcp__client_session *session)
     page->rows = arcp__alloc_array(arcp_json_count(json, jobs) + 1, sizeof *page->rows);
     page->next_cursor = arcp__arena_copy(&page->strings, session->in.jobs.next_cursor);
     bool is_whole = page->rows != NULL && page->next_cursor.data != NULL;
-    for (arcp_json_ref at = arcp_json_first(json, jobs); is_whole && at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, jobs, at)) {
-        if (!arcp_json_is(json, at, ARCP_JSON_OBJECT)) {
+    for (arcp_json_ref item = arcp_json_first(json, jobs); is_whole && item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, jobs, item)) {
+        if (!arcp_json_is(json, item, ARCP_JSON_OBJECT)) {
             continue;
         }
         arcp_job_row *row = &page->rows[page->count++];
         arcp_buf text = arcp_buf_init();
-        (void)!arcp__decode_row(json, &session->scratch, at, &row_table, row);
-        arcp__client_credentials_redact(json, at, &text);
+        (void)!arcp__decode_row(json, &session->scratch, item, &row_table, row);
+        arcp__client_credentials_redact(json, item, &text);
         row->status = arcp_job_status_from_wire(row->status_text);
         row->json = arcp_buf_span(&text);
         is_whole = !text.failed && keep(page, row);

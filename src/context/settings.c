@@ -48,15 +48,15 @@ static uint32_t *choice_of(arcp_settings *settings, const setting_row *row)
 static uint32_t word_index(const char *words, arcp_span word)
 {
     uint32_t index = 0;
-    for (const char *at = words;; index++) {
-        size_t size = strcspn(at, "|");
-        if (arcp_span_equal(arcp_span_make(at, size), word)) {
+    for (const char *rest = words;; index++) {
+        size_t size = strcspn(rest, "|");
+        if (arcp_span_equal(arcp_span_make(rest, size), word)) {
             return index;
         }
-        if (at[size] == '\0') {
+        if (rest[size] == '\0') {
             return UINT32_MAX;
         }
-        at += size + 1;
+        rest += size + 1;
     }
 }
 

@@ -70,9 +70,9 @@ static void fill_alphabet(search *s)
     for (uint32_t i = 0; i < s->child->last; i++) {
         is_literal[s->child->literals[i]] = true;
     }
-    for (const char *at = "/.?"; *at != '\0'; at++) {
-        if (arcp__glob_class_of(s->kind, (unsigned char)*at) != ARCP__GLOB_ORDINARY) {
-            to->special[to->special_count++] = (unsigned char)*at;
+    for (const char *byte = "/.?"; *byte != '\0'; byte++) {
+        if (arcp__glob_class_of(s->kind, (unsigned char)*byte) != ARCP__GLOB_ORDINARY) {
+            to->special[to->special_count++] = (unsigned char)*byte;
         }
     }
     for (size_t i = 0; i < sizeof printable - 1; i++) {

@@ -118,9 +118,10 @@ void arcp__credential_free(arcp__credentials *credentials, arcp__credential *cre
 
 void arcp__credentials_fini(arcp__credentials *credentials)
 {
-    for (arcp__credential *at = credentials->all, *next = NULL; at != NULL; at = next) {
-        next = at->hh.next;
-        arcp__credential_free(credentials, at);
+    for (arcp__credential *credential = credentials->all, *next = NULL; credential != NULL;
+         credential = next) {
+        next = credential->hh.next;
+        arcp__credential_free(credentials, credential);
     }
     arcp_buf_fini(&credentials->request_value);
 }

@@ -52,8 +52,8 @@ static void transfer_free(transfer *t)
         (void)curl_multi_remove_handle(t->client->multi, t->easy);
         curl_easy_cleanup(t->easy);
     }
-    for (struct curl_slist *at = t->headers; at != NULL; at = at->next) {
-        arcp_wipe(at->data, strlen(at->data));
+    for (struct curl_slist *header = t->headers; header != NULL; header = header->next) {
+        arcp_wipe(header->data, strlen(header->data));
     }
     curl_slist_free_all(t->headers);
     arcp__http_message_fini(&t->message);

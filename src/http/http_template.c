@@ -360,14 +360,14 @@ static void write_body(body_writer *writer, arcp_json_ref ref)
         } else {
             arcp_json_begin_array(&writer->writer);
         }
-        for (arcp_json_ref at = arcp_json_first(json, ref); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(json, ref, at)) {
-            const arcp_json_ref value = is_object ? at + 1 : at;
+        for (arcp_json_ref name = arcp_json_first(json, ref); name != ARCP_JSON_ABSENT;
+             name = arcp_json_next(json, ref, name)) {
+            const arcp_json_ref value = is_object ? name + 1 : name;
             if (is_omitted(writer, value)) {
                 continue;
             }
             if (is_object) {
-                arcp_json_name_span(&writer->writer, string_at(writer, at));
+                arcp_json_name_span(&writer->writer, string_at(writer, name));
             }
             write_body(writer, value);
         }

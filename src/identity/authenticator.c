@@ -336,10 +336,10 @@ void arcp__authenticator_close(arcp__authenticator *authenticator)
     (void)pthread_mutex_lock(&authenticator->mutex);
     authenticator->is_closed = true;
     (void)pthread_mutex_unlock(&authenticator->mutex);
-    for (arcp_token_question *at = take_answered(authenticator), *next = NULL; at != NULL;
-         at = next) {
-        next = at->next;
-        question_free(at);
+    for (arcp_token_question *question = take_answered(authenticator), *next = NULL;
+         question != NULL; question = next) {
+        next = question->next;
+        question_free(question);
     }
     free_entries(&authenticator->entries);
     free_entries(&authenticator->retired);

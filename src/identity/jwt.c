@@ -204,9 +204,9 @@ static bool has_audience(const arcp_json *json, arcp_json_ref audience, arcp_spa
     if (!arcp_json_is(json, audience, ARCP_JSON_ARRAY)) {
         return false;
     }
-    for (arcp_json_ref at = arcp_json_first(json, audience); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, audience, at)) {
-        if (arcp_json_string_equals(json, at, ours)) {
+    for (arcp_json_ref item = arcp_json_first(json, audience); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, audience, item)) {
+        if (arcp_json_string_equals(json, item, ours)) {
             return true;
         }
     }

@@ -207,10 +207,11 @@ void arcp__admission_drop_children(arcp__jobs *jobs, const arcp__job *parent)
 
 void arcp__admissions_refuse(arcp__jobs *jobs, const char *why)
 {
-    for (arcp__admission *at = jobs->admissions; at != NULL; at = at->next) {
-        if (!at->is_ready) {
-            (void)arcp_error_set(&at->error, ARCP_E_INTERNAL_ERROR, "%s", why);
-            arcp__admission_provisioned(jobs, at, NULL);
+    for (arcp__admission *admission = jobs->admissions; admission != NULL;
+         admission = admission->next) {
+        if (!admission->is_ready) {
+            (void)arcp_error_set(&admission->error, ARCP_E_INTERNAL_ERROR, "%s", why);
+            arcp__admission_provisioned(jobs, admission, NULL);
         }
     }
 }

@@ -79,9 +79,9 @@ static void spent(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *re
             arcp__job_emit_remaining(jobs, counted, &reports[i]);
         }
     }
-    for (arcp__job *at = job; at != NULL; at = at->parent) {
-        if (!arcp__job_has_ended(at) && at->budget != NULL) {
-            arcp__job_store_with_batch(jobs, at, ARCP__ROW_SPENT);
+    for (arcp__job *ancestor = job; ancestor != NULL; ancestor = ancestor->parent) {
+        if (!arcp__job_has_ended(ancestor) && ancestor->budget != NULL) {
+            arcp__job_store_with_batch(jobs, ancestor, ARCP__ROW_SPENT);
         }
     }
     /* Reports are debounced, so the counters are checked instead. */

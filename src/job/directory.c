@@ -89,9 +89,10 @@ void arcp__principal_maybe_free(arcp__jobs *jobs, arcp__principal *principal)
 
 void arcp__principals_sweep(arcp__jobs *jobs)
 {
-    for (arcp__principal *at = jobs->idle, *next = NULL; at != NULL; at = next) {
-        next = at->idle_next;
-        arcp__principal_maybe_free(jobs, at);
+    for (arcp__principal *principal = jobs->idle, *next = NULL; principal != NULL;
+         principal = next) {
+        next = principal->idle_next;
+        arcp__principal_maybe_free(jobs, principal);
     }
 }
 
@@ -208,12 +209,12 @@ static arcp__agent_version *find_version(const arcp__jobs *jobs, arcp_span name,
 static arcp__agent_version *find_default(const arcp__jobs *jobs, arcp_span name)
 {
     arcp__agent_version *first = NULL;
-    for (arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
-        if (arcp_span_equal_cstr(name, at->name)) {
-            if (at->is_default) {
-                return at;
+    for (arcp__agent_version *version = jobs->agents; version != NULL; version = version->next) {
+        if (arcp_span_equal_cstr(name, version->name)) {
+            if (version->is_default) {
+                return version;
             }
-            first = first == NULL ? at : first;
+            first = first == NULL ? version : first;
         }
     }
     return first;
@@ -246,10 +247,10 @@ static arcp__agent_version *version_new(arcp__jobs *jobs, const arcp__agent_regi
         return NULL;
     }
     arcp__agent_version *last = NULL; /* of its name, else of all */
-    for (arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
-        if (last == NULL || strcmp(at->name, version->name) == 0 ||
+    for (arcp__agent_version *entry = jobs->agents; entry != NULL; entry = entry->next) {
+        if (last == NULL || strcmp(entry->name, version->name) == 0 ||
             strcmp(last->name, version->name) != 0) {
-            last = at;
+            last = entry;
         }
     }
     arcp__agent_version **place = last == NULL ? &jobs->agents : &last->next;
@@ -324,8 +325,9 @@ static void each_host(const arcp__job *job, void (*each)(void *user, void *host)
 void arcp__agents_for_each_host(const arcp__jobs *jobs, void (*each)(void *user, void *host),
                                 void *user)
 {
-    for (const arcp__agent_version *at = jobs->agents; at != NULL; at = at->next) {
-        each(user, at->host);
+    for (const arcp__agent_version *version = jobs->agents; version != NULL;
+         version = version->next) {
+        each(user, version->host);
     }
     for (const arcp__job *job = jobs->all; job != NULL; job = job->hh.next) {
         each_host(job, each, user);

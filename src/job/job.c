@@ -417,14 +417,14 @@ void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes)
 void arcp__jobs_committed(arcp__jobs *jobs)
 {
     const uint64_t enough = jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART / 2;
-    for (arcp__job **at = &jobs->ahead; *at != NULL;) {
-        arcp__job *job = *at;
+    for (arcp__job **next = &jobs->ahead; *next != NULL;) {
+        arcp__job *job = *next;
         if (job->principal != NULL && !jobs->context->closing &&
             arcp__queued_bytes(jobs->log, &job->principal->queued) > enough) {
-            at = &job->next_ahead;
+            next = &job->next_ahead;
             continue;
         }
-        *at = job->next_ahead;
+        *next = job->next_ahead;
         job->is_ahead = false;
         if (job->principal != NULL) { /* else it was forgotten meanwhile */
             arcp__job_update_pressure(jobs, job);

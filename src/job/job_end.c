@@ -96,8 +96,8 @@ static void finish(arcp__jobs *jobs, arcp__job *job, arcp_job_status status, con
     arcp__credential_release(jobs->credentials, &live->credential);
     arcp__job_store_with_batch(jobs, job, ARCP__ROW_WHOLE); /* written when its end is numbered */
     arcp__budget_delete_row(jobs, job);
-    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
-        at->ops->ended(jobs->user, at);
+    for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
+        observer->ops->ended(jobs->user, observer);
     }
     if (job->parent != NULL) {
         job->parent->live_children--;

@@ -78,9 +78,9 @@ static bool emit(arcp__jobs *jobs, arcp__job *job, const char *type, arcp_featur
     job->principal->stored_bytes += bytes;
     arcp__job_recorded(jobs, job, bytes);
     jobs->metrics.event_count++;
-    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
-        if (at->is_live) {
-            at->ops->record(jobs->user, at, position, bytes, feature);
+    for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
+        if (observer->is_live) {
+            observer->ops->record(jobs->user, observer, position, bytes, feature);
         }
     }
     return true;

@@ -157,8 +157,8 @@ arcp_json_ref arcp_json_next(const arcp_json *json, arcp_json_ref container, arc
 size_t arcp_json_count(const arcp_json *json, arcp_json_ref container)
 {
     size_t count = 0;
-    for (arcp_json_ref at = arcp_json_first(json, container); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, container, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, container); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, container, item)) {
         count++;
     }
     return count;

@@ -46,7 +46,8 @@ void arcp__log_dump(const arcp__log *log, arcp__dump *dump)
         arcp__put_object(&writer, "effects");
         for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) {
             uint64_t count = 0;
-            for (const arcp__pending_effect *at = queues[i].first; at != NULL; at = at->next) {
+            for (const arcp__pending_effect *pending = queues[i].first; pending != NULL;
+                 pending = pending->next) {
                 count++;
             }
             arcp__put_u64(&writer, queues[i].name, count);

@@ -80,13 +80,13 @@ void arcp__stream_unref(arcp__log *log, arcp__stream *stream)
 
 void arcp__streams_committed(arcp__log *log)
 {
-    for (arcp__stream **at = &log->dying; *at != NULL;) {
-        arcp__stream *stream = *at;
+    for (arcp__stream **next = &log->dying; *next != NULL;) {
+        arcp__stream *stream = *next;
         if (log->context->closing || stream->newest->batch_id <= log->committed_id) {
-            *at = stream->next_dying;
+            *next = stream->next_dying;
             stream_free(log, stream);
         } else {
-            at = &stream->next_dying;
+            next = &stream->next_dying;
         }
     }
     /* The least recently appended stream is durable before all others. */

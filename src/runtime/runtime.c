@@ -373,14 +373,14 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
     /* Free process agents that no job uses. Callback agents are kept, because a thread may still
      * use one when its job has been forgotten. */
     arcp__engine_for_each_host(runtime->engine, mark_used, NULL);
-    for (arcp__agent_entry **at = &runtime->agents; *at != NULL;) {
-        arcp__agent_entry *entry = *at;
+    for (arcp__agent_entry **next = &runtime->agents; *next != NULL;) {
+        arcp__agent_entry *entry = *next;
         if (entry->ops == &arcp__agent_process_host && !entry->is_used) {
-            *at = entry->next;
+            *next = entry->next;
             free_entry(entry);
         } else {
             entry->is_used = false;
-            at = &entry->next;
+            next = &entry->next;
         }
     }
 }

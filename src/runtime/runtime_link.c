@@ -278,8 +278,9 @@ arcp_status arcp_runtime_listen(arcp_runtime *runtime, const char *url,
 arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime, arcp_error *err)
 {
     arcp_status result = ARCP_OK;
-    for (arcp__runtime_listener *at = runtime->listeners; at != NULL; at = at->next) {
-        arcp_status status = at->listener->ops->reload(at->listener, err);
+    for (arcp__runtime_listener *listener = runtime->listeners; listener != NULL;
+         listener = listener->next) {
+        arcp_status status = listener->listener->ops->reload(listener->listener, err);
         result = result == ARCP_OK ? status : result;
     }
     return result;

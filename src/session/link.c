@@ -177,12 +177,14 @@ bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t t
     }
     const arcp__principal *principal = link->session->principal;
     bool has_others = sessions->jobs->running > principal->running_jobs;
-    for (const arcp__link *at = sessions->links; at != NULL && !has_others; at = at->next) {
-        has_others = at->session != NULL && at->session->principal != principal;
+    for (const arcp__link *other = sessions->links; other != NULL && !has_others;
+         other = other->next) {
+        has_others = other->session != NULL && other->session->principal != principal;
     }
-    for (arcp__link *at = has_others ? sessions->links : NULL; at != NULL; at = at->next) {
-        if (at->session != NULL && at->session->principal == principal) {
-            arcp__link_throttle(sessions, at, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);
+    for (arcp__link *other = has_others ? sessions->links : NULL; other != NULL;
+         other = other->next) {
+        if (other->session != NULL && other->session->principal == principal) {
+            arcp__link_throttle(sessions, other, (took_ns - SLOW_FRAME_NS) * SLOW_FRAME_FEE);
         }
     }
     return has_others;

@@ -16,8 +16,8 @@
 arcp__observation *arcp__observation_find(const arcp__session *session, const arcp__job *job)
 {
     /* A job usually has few observers, while a session may have many jobs. */
-    for (arcp__observer *at = job->observers; at != NULL; at = at->next) {
-        arcp__observation *observation = arcp__observation_of(at);
+    for (arcp__observer *observer = job->observers; observer != NULL; observer = observer->next) {
+        arcp__observation *observation = arcp__observation_of(observer);
         if (observation->session == session) {
             return observation;
         }

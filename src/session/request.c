@@ -265,8 +265,9 @@ static bool waits_for_more(const arcp__request *request)
     if (session->submitter.admissions != NULL || session->sent_seq + 1 < session->next_seq) {
         return true;
     }
-    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (!arcp__job_has_ended(at->observer.job) || !at->observer.is_live) {
+    for (const arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
+        if (!arcp__job_has_ended(observation->observer.job) || !observation->observer.is_live) {
             return true;
         }
     }

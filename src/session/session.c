@@ -79,8 +79,9 @@ bool arcp__session_has_live_jobs(const arcp__session *session)
     if (session->held_submits != 0 || session->submitter.admissions != NULL) {
         return true;
     }
-    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (at->may_cancel && !arcp__job_has_ended(at->observer.job)) {
+    for (const arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
+        if (observation->may_cancel && !arcp__job_has_ended(observation->observer.job)) {
             return true;
         }
     }
@@ -324,10 +325,11 @@ void arcp__session_end(arcp__sessions *sessions, arcp__session *session, const c
     DL_DELETE2(session->principal->oldest_session, session, own_previous, own_next);
     arcp__principal_maybe_free(sessions->jobs, session->principal);
     HASH_CLEAR(hh, session->cached_requests);
-    for (arcp__cached_request *at = session->cache_oldest, *next = NULL; at != NULL; at = next) {
-        next = at->newer;
-        arcp_buf_fini(&at->answer);
-        arcp__free(at);
+    for (arcp__cached_request *cached = session->cache_oldest, *next = NULL; cached != NULL;
+         cached = next) {
+        next = cached->newer;
+        arcp_buf_fini(&cached->answer);
+        arcp__free(cached);
     }
     arcp__free(session->client_name);
     arcp__free(session->client_version);

@@ -111,13 +111,13 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
         }
         /* {"USD": 5} as {"USD": "USD:5"} */
         arcp_json_begin_object(&writer);
-        for (arcp_json_ref at = arcp_json_first(&json, name + 1); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(&json, name + 1, at)) {
-            arcp_span currency = arcp_json_string(&json, at, &sessions->context->scratch);
+        for (arcp_json_ref item = arcp_json_first(&json, name + 1); item != ARCP_JSON_ABSENT;
+             item = arcp_json_next(&json, name + 1, item)) {
+            arcp_span currency = arcp_json_string(&json, item, &sessions->context->scratch);
             arcp_buf value = arcp_buf_init();
             arcp_buf_append(&value, currency);
             arcp_buf_append_byte(&value, ':');
-            arcp_buf_append(&value, arcp_json_raw(&json, at + 1));
+            arcp_buf_append(&value, arcp_json_raw(&json, item + 1));
             arcp_json_name_span(&writer, currency);
             arcp_json_write_string(&writer, arcp_buf_span(&value));
             out->failed = out->failed || value.failed;

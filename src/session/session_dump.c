@@ -99,7 +99,8 @@ static void dump_session(const arcp__sessions *sessions, const arcp__session *se
     if (!arcp__dump_begin(dump, ARCP__DUMP_SESSION, &writer)) {
         return;
     }
-    for (const arcp__observation *at = session->observations; at != NULL; at = at->next) {
+    for (const arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
         subscriptions++;
     }
     arcp__put_cstr(&writer, "id", session->id);
@@ -179,12 +180,14 @@ void arcp__sessions_dump(const arcp__sessions *sessions, arcp__dump *dump)
     for (const arcp__link *link = sessions->links; link != NULL; link = link->next) {
         dump_link(link, dump);
     }
-    for (const arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        dump_session(sessions, at, dump);
-        for (const arcp__request *request = at->submits; request != NULL; request = request->next) {
+    for (const arcp__session *session = sessions->all; session != NULL;
+         session = session->hh.next) {
+        dump_session(sessions, session, dump);
+        for (const arcp__request *request = session->submits; request != NULL;
+             request = request->next) {
             dump_request(request, dump);
         }
-        for (const arcp__observation *of = at->observations; of != NULL; of = of->next) {
+        for (const arcp__observation *of = session->observations; of != NULL; of = of->next) {
             dump_subscription(of, dump);
         }
     }

@@ -181,10 +181,10 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
         return;
     }
     session->is_anonymous = is_anonymous;
-    for (arcp_json_ref at = arcp_json_first(json, hello->features); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, hello->features, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, hello->features); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, hello->features, item)) {
         const arcp_feature feature =
-            arcp_feature_from_wire(arcp_json_string(json, at, &sessions->context->scratch));
+            arcp_feature_from_wire(arcp_json_string(json, item, &sessions->context->scratch));
         session->features |= feature == ARCP_FEATURE_NONE ? 0 : ARCP_FEATURE_BIT(feature);
     }
     session->features &= ARCP_FEATURES_ALL;
@@ -219,9 +219,9 @@ static arcp__session *find_resumed(arcp__sessions *sessions, const arcp__resume_
         arcp__session *session = arcp__session_find(sessions, resume->session_id);
         return session != NULL && token_matches(session, hash) ? session : NULL;
     }
-    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        if (token_matches(at, hash)) {
-            return at;
+    for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
+        if (token_matches(session, hash)) {
+            return session;
         }
     }
     return NULL;
@@ -297,11 +297,12 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     /* Submits of which the client may have got nothing get their job.accepted again. */
     const bool repeats = arcp__session_has_feature(session, ARCP_FEATURE_ACCEPTED_AGAIN);
     arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
-    for (arcp__observation *at = newest == NULL || !repeats ? NULL : newest->previous; at != NULL;
-         at = at == newest ? NULL : at->previous) {
-        const arcp__job *job = at->observer.job;
-        const bool is_unseen = at->first_seq == 0 || at->first_seq > resume->last_event_seq;
-        if (at->may_cancel && is_unseen && job->parent_id[0] == '\0') {
+    for (arcp__observation *observation = newest == NULL || !repeats ? NULL : newest->previous;
+         observation != NULL; observation = observation == newest ? NULL : observation->previous) {
+        const arcp__job *job = observation->observer.job;
+        const bool is_unseen =
+            observation->first_seq == 0 || observation->first_seq > resume->last_event_seq;
+        if (observation->may_cancel && is_unseen && job->parent_id[0] == '\0') {
             arcp_buf frame = arcp_buf_init();
             arcp__session_format_accepted(sessions, session, job, &frame);
             arcp__session_send_revealed(sessions, session, arcp_span_cstr(job->id), &frame);
@@ -328,9 +329,10 @@ static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span
     const arcp_json *json = &sessions->context->json;
     const arcp_json_ref encodings = in.hello.encodings; /* optional */
     bool accepts_json = arcp_json_is_missing(json, encodings);
-    for (arcp_json_ref at = arcp_json_first(json, encodings); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, encodings, at)) {
-        accepts_json = accepts_json || arcp_json_string_equals(json, at, ARCP_SPAN_LITERAL("json"));
+    for (arcp_json_ref item = arcp_json_first(json, encodings); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, encodings, item)) {
+        accepts_json =
+            accepts_json || arcp_json_string_equals(json, item, ARCP_SPAN_LITERAL("json"));
     }
     if (!accepts_json) {
         refuse(sessions, link, ARCP_E_INVALID_REQUEST,

@@ -38,9 +38,9 @@ static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *
     *out = (list_filter){.agent = requested->agent,
                          .limit = requested->limit == 0 ? LIMIT_DEFAULT : requested->limit,
                          .cursor = requested->cursor};
-    for (arcp_json_ref at = arcp_json_first(json, requested->statuses); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, requested->statuses, at)) {
-        arcp_span word = arcp_json_string(json, at, &sessions->context->scratch);
+    for (arcp_json_ref item = arcp_json_first(json, requested->statuses); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, requested->statuses, item)) {
+        arcp_span word = arcp_json_string(json, item, &sessions->context->scratch);
         arcp_job_status status = arcp_job_status_from_wire(word);
         if (status == ARCP_JOB_STATUS_COUNT) {
             word = arcp_span_first(word, 32);

@@ -83,9 +83,10 @@ void arcp__session_check_backlog(arcp__sessions *sessions, arcp__session *sessio
         return;
     }
     session->pauses_agents = holds;
-    for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        if (arcp__observation_is_owner(at)) {
-            arcp__job_set_owner_behind(sessions->jobs, at->observer.job, holds);
+    for (arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
+        if (arcp__observation_is_owner(observation)) {
+            arcp__job_set_owner_behind(sessions->jobs, observation->observer.job, holds);
         }
     }
 }

@@ -69,8 +69,8 @@ arcp_status arcp__sessions_restore_observers(arcp__sessions *sessions, arcp_erro
 {
     arcp__context *context = sessions->context;
     const arcp_json_limits limits = {8, 64, 4096};
-    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        arcp__session_enter(at, ARCP__SESSION_LOADING);
+    for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
+        arcp__session_enter(session, ARCP__SESSION_LOADING);
     }
     for (arcp__job *job = sessions->jobs->all; job != NULL; job = job->hh.next) {
         arcp__session *session = arcp__session_find(sessions, arcp_span_cstr(job->session_id));
@@ -149,15 +149,15 @@ void arcp__sessions_for_each_stream(arcp__sessions *sessions,
                                     void (*each)(void *user, arcp__stream *stream, bool is_own),
                                     void *user)
 {
-    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
+    for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
         arcp__stream *own =
-            own_stream(sessions, at); /* also when the index has none of its records */
+            own_stream(sessions, session); /* also when the index has none of its records */
         if (own != NULL) {
             each(user, own, true);
         }
     }
-    for (struct arcp__lost_stream *at = sessions->lost; at != NULL; at = at->hh.next) {
-        each(user, at->stream, false);
+    for (struct arcp__lost_stream *lost = sessions->lost; lost != NULL; lost = lost->hh.next) {
+        each(user, lost->stream, false);
     }
 }
 
@@ -252,12 +252,13 @@ arcp_status arcp__session_restore_index(arcp__sessions *sessions, arcp__session 
     /* The index ends here. Of a job that ended, the session has all records that the job's row
      * counts, even when the index was trimmed; a row that counts more than the index ever had is
      * from an interrupted write. */
-    for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
-        const arcp__job *job = at->observer.job;
-        if (arcp__observation_is_owner(at) && arcp__job_has_ended(job) && job->last_seq != 0 &&
-            job->last_seq <= last_seq) {
-            at->next_position = job->stream->next;
-            at->first_seq = job->first_seq;
+    for (arcp__observation *observation = session->observations; observation != NULL;
+         observation = observation->next) {
+        const arcp__job *job = observation->observer.job;
+        if (arcp__observation_is_owner(observation) && arcp__job_has_ended(job) &&
+            job->last_seq != 0 && job->last_seq <= last_seq) {
+            observation->next_position = job->stream->next;
+            observation->first_seq = job->first_seq;
         }
     }
     arcp__session_enter(session, ARCP__SESSION_AWAY);
@@ -289,9 +290,10 @@ arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
         arcp__session_discard_oldest(sessions, session, count);
     }
     for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
-        for (arcp__observation *at = session->observations; at != NULL; at = at->next) {
-            arcp__notification_queue(
-                sessions, &(arcp__notification){.kind = ARCP__NOTIFY_CATCH_UP, .observation = at});
+        for (arcp__observation *observation = session->observations; observation != NULL;
+             observation = observation->next) {
+            arcp__notification_queue(sessions, &(arcp__notification){.kind = ARCP__NOTIFY_CATCH_UP,
+                                                                     .observation = observation});
         }
     }
     return ARCP_OK;
@@ -299,8 +301,8 @@ arcp_status arcp__sessions_catch_up(arcp__sessions *sessions, arcp_error *err)
 
 void arcp__sessions_start_windows(arcp__sessions *sessions)
 {
-    for (arcp__session *at = sessions->all; at != NULL; at = at->hh.next) {
-        arcp__session_start_window(sessions, at);
+    for (arcp__session *session = sessions->all; session != NULL; session = session->hh.next) {
+        arcp__session_start_window(sessions, session);
     }
 }
 

@@ -32,14 +32,14 @@ static arcp_status make_directories(const char *path, arcp_error *err)
     char directory[PATH_MAX];
     size_t size = strlen(path);
     memcpy(directory, path, size + 1);
-    for (char *at = directory + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = '\0';
+    for (char *slash = directory + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
         if (mkdir(directory, 0700) == 0) {
             (void)arcp__directory_sync(directory);
         } else if (errno != EEXIST) {
             return io_error(directory, "the directory cannot be created", errno, err);
         }
-        *at = '/';
+        *slash = '/';
     }
     return ARCP_OK;
 }

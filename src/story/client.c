@@ -212,12 +212,12 @@ static bool expect_refusal(arcp__story *story, const char *client, char *codes, 
         return arcp__story_unexpected(story, wanted);
     }
     arcp_json_ref code = arcp__payload_member(&story->json, "code");
-    for (const char *at = codes; *at != '\0';) {
-        const size_t size = strcspn(at, "|");
-        if (arcp_json_string_equals(&story->json, code, arcp_span_make(at, size))) {
+    for (const char *rest = codes; *rest != '\0';) {
+        const size_t size = strcspn(rest, "|");
+        if (arcp_json_string_equals(&story->json, code, arcp_span_make(rest, size))) {
             return true;
         }
-        at += size + (at[size] == '|');
+        rest += size + (rest[size] == '|');
     }
     arcp_buf_append_cstr(&story->why, "payload.code is ");
     arcp__append_value(&story->why, &story->json, code);

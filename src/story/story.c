@@ -66,12 +66,12 @@ const arcp_buf *arcp__story_value(arcp__story *story, const char *word)
 /* Sets $now, $in_2s, $ago_1h and the like when they are used for the first time. */
 static bool bind_instants(arcp__story *story, const char *text)
 {
-    for (const char *at = strchr(text, '$'); at != NULL; at = strchr(at + 1, '$')) {
+    for (const char *found = strchr(text, '$'); found != NULL; found = strchr(found + 1, '$')) {
         char name[ARCP__VARIABLE_NAME_MAX] = {0};
         char instant[ARCP__TIMESTAMP_SIZE];
         arcp_error err = {0};
         int64_t ns = 0;
-        (void)sscanf(at, "$%23[a-z0-9_]", name);
+        (void)sscanf(found, "$%23[a-z0-9_]", name);
         const bool is_ahead = strncmp(name, "in_", 3) == 0;
         const bool is_past = strncmp(name, "ago_", 4) == 0;
         if ((!is_ahead && !is_past && strcmp(name, "now") != 0) ||

@@ -13,15 +13,15 @@ static const char prompt[] = "$ arcp lease ";
 static int split(char *line, char *words[WORDS_MAX])
 {
     int count = 0;
-    for (char *at = line; *at != '\0' && count < WORDS_MAX - 1;) {
-        const bool quoted = *at == '\'';
-        at += quoted;
-        words[count++] = at;
-        at += strcspn(at, quoted ? "'" : " ");
-        if (*at != '\0') {
-            *at++ = '\0';
+    for (char *rest = line; *rest != '\0' && count < WORDS_MAX - 1;) {
+        const bool quoted = *rest == '\'';
+        rest += quoted;
+        words[count++] = rest;
+        rest += strcspn(rest, quoted ? "'" : " ");
+        if (*rest != '\0') {
+            *rest++ = '\0';
         }
-        at += strspn(at, " ");
+        rest += strspn(rest, " ");
     }
     words[count] = NULL;
     return count;

@@ -103,7 +103,7 @@ size_t door_said(const door *d, const char *word)
     text[size] = '\0';
     (void)fclose(file);
     size_t count = 0;
-    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+    for (const char *found = strstr(text, word); found != NULL; found = strstr(found + 1, word)) {
         count++;
     }
     return count;

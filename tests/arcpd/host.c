@@ -30,14 +30,14 @@ void host_configure(const host *place, const char *yaml)
     snprintf(path, sizeof path, "%s/arcpd.yaml", place->directory);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
-    for (const char *at = yaml; *at != '\0';) {
-        const char *mark = strstr(at, "@agents/");
-        size_t size = mark == NULL ? strlen(at) : (size_t)(mark - at);
-        assert_int_equal(fwrite(at, 1, size, file), size);
-        at += size;
+    for (const char *rest = yaml; *rest != '\0';) {
+        const char *mark = strstr(rest, "@agents/");
+        size_t size = mark == NULL ? strlen(rest) : (size_t)(mark - rest);
+        assert_int_equal(fwrite(rest, 1, size, file), size);
+        rest += size;
         if (mark != NULL) {
             assert_true(fprintf(file, "%s/tests/arcpd/agents/", ARCP_SOURCE_DIR) > 0);
-            at += strlen("@agents/");
+            rest += strlen("@agents/");
         }
     }
     assert_int_equal(fclose(file), 0);

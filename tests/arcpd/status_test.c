@@ -128,7 +128,7 @@ static void idle_connections_do_not_keep_a_33rd_out(void **state)
 static size_t count_of(const char *text, const char *part)
 {
     size_t count = 0;
-    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+    for (const char *found = strstr(text, part); found != NULL; found = strstr(found + 1, part)) {
         count++;
     }
     return count;
@@ -335,15 +335,17 @@ static size_t check_names(const arcp_buf *text, const arcp_buf *metrics)
 {
     static const char *const suffixes[] = {"_bucket", "_sum", "_count"};
     size_t count = 0;
-    for (const char *at = strstr(text->data, "arcp_"); at != NULL; at = strstr(at, "arcp_")) {
+    for (const char *found = strstr(text->data, "arcp_"); found != NULL;
+         found = strstr(found, "arcp_")) {
         char name[80] = "";
         char family[100];
         size_t size = 0;
-        while (size < sizeof name - 1 && (islower((unsigned char)at[size]) || at[size] == '_')) {
-            name[size] = at[size];
+        while (size < sizeof name - 1 &&
+               (islower((unsigned char)found[size]) || found[size] == '_')) {
+            name[size] = found[size];
             size++;
         }
-        at += size;
+        found += size;
         for (size_t suffix = 0; suffix < 3; suffix++) {
             size_t length = strlen(suffixes[suffix]);
             if (size > length && strcmp(name + size - length, suffixes[suffix]) == 0) {

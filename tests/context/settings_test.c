@@ -77,15 +77,15 @@ static void a_choice_is_one_of_its_words(void **state)
         arcp_settings settings;
         arcp_error err = {0};
         uint32_t index = 0;
-        for (const char *at = choices[row].words; at != NULL; index++) {
+        for (const char *rest = choices[row].words; rest != NULL; index++) {
             char word[64] = "";
             uint32_t now = UINT32_MAX;
-            (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(at, "|"), at);
+            (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(rest, "|"), rest);
             arcp__settings_default(&settings);
             check_ok(set(&settings, choices[row].group, choices[row].key, word, &err), &err);
             memcpy(&now, (char *)&settings + choices[row].offset, sizeof now);
             assert_int_equal(now, index);
-            at = strchr(at, '|') == NULL ? NULL : strchr(at, '|') + 1;
+            rest = strchr(rest, '|') == NULL ? NULL : strchr(rest, '|') + 1;
         }
         assert_true(index > 1);
         assert_int_equal(set(&settings, choices[row].group, choices[row].key, "", &err),

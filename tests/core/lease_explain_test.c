@@ -235,8 +235,8 @@ static void odd_leases_are_found(void **state)
         const size_t count = arcp_lease_lint(lease, now, false, &text);
         check_span(arcp_buf_span(&text), lints[i].text);
         size_t lines = 0;
-        for (const char *at = lints[i].text; *at != '\0'; at++) {
-            lines += *at == '\n';
+        for (const char *byte = lints[i].text; *byte != '\0'; byte++) {
+            lines += *byte == '\n';
         }
         assert_int_equal(count, lines);
         arcp_buf_fini(&text);

@@ -32,12 +32,12 @@ static arcp_lease *many_of(const char *capability, const char *const *formats, s
     size_t size = (size_t)snprintf(text, sizeof text, "{\"%s\":[", capability);
     for (size_t i = 0; i < count; i++) {
         size += (size_t)snprintf(text + size, sizeof text - size, "%s\"", i == 0 ? "" : ",");
-        for (const char *at = formats[i % format_count]; *at != '\0'; at++) {
+        for (const char *byte = formats[i % format_count]; *byte != '\0'; byte++) {
             assert_true(size < sizeof text - 32);
-            if (*at == '#') {
+            if (*byte == '#') {
                 size += (size_t)snprintf(text + size, sizeof text - size, "%zu", i);
             } else {
-                text[size++] = *at;
+                text[size++] = *byte;
             }
         }
         text[size++] = '"';

@@ -142,8 +142,8 @@ static arcp_deny_reason model_name(const char *target, arcp_buf *out)
     if (!is_utf8(target)) {
         return ARCP_DENY_BAD_UTF8;
     }
-    for (const char *at = target; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
+    for (const char *byte = target; *byte != '\0'; byte++) {
+        if ((unsigned char)*byte < 0x20 || *byte == 0x7f) {
             return ARCP_DENY_CONTROL_BYTE;
         }
     }
@@ -211,18 +211,18 @@ static char *decode(const char *text)
 {
     char *made = copy(text, strlen(text));
     char *to = made;
-    for (const char *at = text; *at != '\0'; to++) {
-        if (is_escape(at)) {
-            const char digits[3] = {at[1], at[2], '\0'};
+    for (const char *rest = text; *rest != '\0'; to++) {
+        if (is_escape(rest)) {
+            const char digits[3] = {rest[1], rest[2], '\0'};
             const long value = strtol(digits, NULL, 16);
             *to = value == 0 ? '\1' : (char)value;
             /* Not the same as an escaped 0x01, which is harmless. */
             if (value == 1) {
                 *to = '\2';
             }
-            at += 3;
+            rest += 3;
         } else {
-            *to = *at++;
+            *to = *rest++;
         }
     }
     *to = '\0';
@@ -253,17 +253,18 @@ static bool has_dot_component(const char *text)
 static bool has_overlong(const char *text)
 {
     static const unsigned least[] = {0x80, 0x800, 0x10000};
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        const int more = *at >= 0xf0 && *at < 0xf8 ? 3 : *at >= 0xe0 && *at < 0xf0 ? 2 : 1;
-        if (*at == 0xc0 || *at == 0xc1) { /* whatever follows */
+    for (const unsigned char *byte = (const unsigned char *)text; *byte != '\0'; byte++) {
+        const int more = *byte >= 0xf0 && *byte < 0xf8 ? 3 : *byte >= 0xe0 && *byte < 0xf0 ? 2 : 1;
+        if (*byte == 0xc0 || *byte == 0xc1) { /* whatever follows */
             return true;
         }
-        if (*at < 0xe0 || *at >= 0xf8 || (at[1] & 0xc0) != 0x80) {
+        if (*byte < 0xe0 || *byte >= 0xf8 || (byte[1] & 0xc0) != 0x80) {
             continue;
         }
         /* The second byte decides: the others cannot correct it. */
-        const unsigned most = (*at & (0x3fu >> more)) << (6 * more) |
-                              (at[1] & 0x3fu) << (6 * (more - 1)) | ((1u << (6 * (more - 1))) - 1);
+        const unsigned most = (*byte & (0x3fu >> more)) << (6 * more) |
+                              (byte[1] & 0x3fu) << (6 * (more - 1)) |
+                              ((1u << (6 * (more - 1))) - 1);
         if (most < least[more - 1]) {
             return true;
         }
@@ -338,8 +339,8 @@ static arcp_deny_reason model_url_rest(char *scheme, char *rest, arcp_buf *out)
     } else if (!is_authority(authority)) {
         reason = ARCP_DENY_BAD_AUTHORITY;
     }
-    for (const char *at = rest + authority_size; *at != '\0'; at++) {
-        if (*at == '%' && !is_escape(at) && reason == ARCP_DENY_NONE) {
+    for (const char *byte = rest + authority_size; *byte != '\0'; byte++) {
+        if (*byte == '%' && !is_escape(byte) && reason == ARCP_DENY_NONE) {
             reason = ARCP_DENY_BAD_PERCENT;
         }
     }
@@ -360,8 +361,8 @@ static arcp_deny_reason model_url_rest(char *scheme, char *rest, arcp_buf *out)
 
 static arcp_deny_reason model_url(const char *target, arcp_buf *out)
 {
-    for (const unsigned char *at = (const unsigned char *)target; *at != 0; at++) {
-        if (*at <= 0x20 || *at >= 0x7f || *at == '\\') {
+    for (const unsigned char *byte = (const unsigned char *)target; *byte != 0; byte++) {
+        if (*byte <= 0x20 || *byte >= 0x7f || *byte == '\\') {
             return ARCP_DENY_BAD_BYTE;
         }
     }

@@ -25,8 +25,8 @@ static void expect_line(const char *text, const char *const *parts)
     bool is_found = false;
     arcp_json json = ARCP__JSON_INIT;
     const arcp_json_limits limits = {16, 100, 1u << 20};
-    for (const char *at = text; *at != '\0'; at = strchr(at, '\n') + 1) {
-        const arcp_span line = arcp_span_make(at, strcspn(at, "\n"));
+    for (const char *rest = text; *rest != '\0'; rest = strchr(rest, '\n') + 1) {
+        const arcp_span line = arcp_span_make(rest, strcspn(rest, "\n"));
         char copy[2048];
         bool has_all = true;
         assert_int_equal(arcp_json_scan(&json, line, &limits, NULL), ARCP_OK);
@@ -241,8 +241,8 @@ static void what_is_too_much_is_counted(void **state)
     }
     char *text = state_of(&self->rig, 3);
     size_t lines = 0;
-    for (const char *at = strstr(text, "{\"kind\":\"job\""); at != NULL;
-         at = strstr(at + 1, "{\"kind\":\"job\"")) {
+    for (const char *found = strstr(text, "{\"kind\":\"job\""); found != NULL;
+         found = strstr(found + 1, "{\"kind\":\"job\"")) {
         lines++;
     }
     assert_int_equal(lines, 3);

@@ -98,7 +98,7 @@ static unsigned count_kept(engine_rig *rig, rig_client *client)
     char *listed = rig_take(client);
     assert_non_null(listed);
     assert_non_null(strstr(listed, "\"next_cursor\":null"));
-    for (const char *at = listed; (at = strstr(at, "{\"job_id\"")) != NULL; at++) {
+    for (const char *match = listed; (match = strstr(match, "{\"job_id\"")) != NULL; match++) {
         found++;
     }
     arcp__free(listed);

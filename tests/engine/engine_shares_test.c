@@ -102,7 +102,7 @@ static unsigned count_kept(rig_client *client)
                    requests++);
     rig_send(&rig, client, frame);
     char *listed = last_frame(client);
-    for (const char *at = listed; (at = strstr(at, "{\"job_id\"")) != NULL; at++) {
+    for (const char *match = listed; (match = strstr(match, "{\"job_id\"")) != NULL; match++) {
         found++;
     }
     arcp__free(listed);

@@ -96,7 +96,8 @@ static void submit(rig_client *client, const char *id, size_t bytes)
 static unsigned count_of(const char *haystack, const char *word)
 {
     unsigned count = 0;
-    for (const char *at = strstr(haystack, word); at != NULL; at = strstr(at + 1, word)) {
+    for (const char *found = strstr(haystack, word); found != NULL;
+         found = strstr(found + 1, word)) {
         count++;
     }
     return count;
@@ -120,10 +121,10 @@ static unsigned read_pages(rig_client *client, unsigned jobs, size_t bytes_max)
         rig_send(&rig, client, ask);
         char *page = last_frame(client);
         assert_true(strlen(page) <= bytes_max);
-        for (const char *at = strstr(page, "{\"job_id\":\""); at != NULL;
-             at = strstr(at + 1, "{\"job_id\":\"")) {
-            assert_true(strncmp(at + 11, newest, 30) > 0);
-            memcpy(newest, at + 11, 30);
+        for (const char *found = strstr(page, "{\"job_id\":\""); found != NULL;
+             found = strstr(found + 1, "{\"job_id\":\"")) {
+            assert_true(strncmp(found + 11, newest, 30) > 0);
+            memcpy(newest, found + 11, 30);
             seen++;
         }
         const char *next = strstr(page, "\"next_cursor\":\"");

@@ -102,11 +102,12 @@ static void check_budget(play *self, const rig_agent *agent)
     (void)snprintf(text, sizeof text, "%u.%u", spenders * SPEND_TENTHS / 10,
                    spenders * SPEND_TENTHS % 10);
     assert_int_equal(arcp_decimal_parse(arcp_span_cstr(text), &least, NULL), ARCP_OK);
-    for (const arcp_budget *at = budget_of(agent); at != NULL; at = arcp_budget_parent(at)) {
-        for (size_t index = 0; index < arcp_budget_count(at); index++) {
+    for (const arcp_budget *budget = budget_of(agent); budget != NULL;
+         budget = arcp_budget_parent(budget)) {
+        for (size_t index = 0; index < arcp_budget_count(budget); index++) {
             arcp_decimal bound = ARCP_DECIMAL_ZERO;
-            if (!arcp_decimal_add(arcp_budget_initial(at, index), least, &bound) ||
-                arcp_decimal_compare(arcp_budget_spent(at, index), bound) > 0) {
+            if (!arcp_decimal_add(arcp_budget_initial(budget, index), least, &bound) ||
+                arcp_decimal_compare(arcp_budget_spent(budget, index), bound) > 0) {
                 watch_fail(&self->watch, "more was spent than the lease and one metric per job",
                            agent->job_id);
             }

@@ -156,17 +156,18 @@ static void check_kept(play *self)
     for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
         is_right = is_right && sum.kept[what] == engine->jobs.kept[what].total;
     }
-    for (const arcp__principal *at = engine->jobs.principals; at != NULL; at = at->hh.next) {
-        sum = count_all(engine, at);
-        is_right =
-            is_right && sum.stored_bytes == at->stored_bytes &&
-            is_counted(&sum, at->evicted_count, at->evicted_bytes, at->key_count, at->key_bytes);
+    for (const arcp__principal *principal = engine->jobs.principals; principal != NULL;
+         principal = principal->hh.next) {
+        sum = count_all(engine, principal);
+        is_right = is_right && sum.stored_bytes == principal->stored_bytes &&
+                   is_counted(&sum, principal->evicted_count, principal->evicted_bytes,
+                              principal->key_count, principal->key_bytes);
         if (sum.running_bytes > self->rig.settings.limits_principal_bytes) {
-            watch_fail(&self->watch, "a principal's jobs have said too much", at->name);
+            watch_fail(&self->watch, "a principal's jobs have said too much", principal->name);
         }
         for (size_t what = 0; what < ARCP__KEPT_COUNT; what++) {
             is_right =
-                is_right && sum.kept[what] == arcp__share_of(&at->parts[what]) &&
+                is_right && sum.kept[what] == arcp__share_of(&principal->parts[what]) &&
                 (sum.kept[what] == 0 ||
                  sum.kept[what] <= arcp__share_of(arcp__share_most(&engine->jobs.kept[what])));
         }

@@ -82,12 +82,12 @@ void play_upstream_look(play *self)
     for (size_t i = 0; i < up->key_count; i++) {
         check_is_named(self, &up->keys[i]);
     }
-    for (const arcp__credential *at = self->rig.engine->credentials.all; at != NULL;
-         at = at->hh.next) {
-        const upstream_key *key = upstream_find(up, at->alias);
-        if (at->state == ARCP__CREDENTIAL_LIVE && at->slot != NULL &&
+    for (const arcp__credential *credential = self->rig.engine->credentials.all; credential != NULL;
+         credential = credential->hh.next) {
+        const upstream_key *key = upstream_find(up, credential->alias);
+        if (credential->state == ARCP__CREDENTIAL_LIVE && credential->slot != NULL &&
             (key == NULL || !key->is_live)) {
-            watch_fail(&self->watch, "the job's credential is dead upstream", at->alias);
+            watch_fail(&self->watch, "the job's credential is dead upstream", credential->alias);
         }
     }
 }

@@ -29,17 +29,17 @@ static bool look_for(fixture *f, const char *name, unsigned index, ids *out)
     static char texts[4][4096];
     static unsigned turn;
     const arcp_json_limits limits = arcp_json_limits_init();
-    for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
+    for (const rig_text *span = f->rig.spans; span != NULL; span = span->next) {
         arcp_json json = ARCP__JSON_INIT;
         arcp_error error = {0};
         char named[64];
-        check_ok(arcp_json_scan(&json, arcp_span_make(at->text, at->size), &limits, &error),
+        check_ok(arcp_json_scan(&json, arcp_span_make(span->text, span->size), &limits, &error),
                  &error);
         copy_member(&json, "name", named, sizeof named);
         bool found = strcmp(named, name) == 0 && index-- == 0;
         if (found) {
             turn = (turn + 1) % 4;
-            (void)snprintf(texts[turn], sizeof texts[turn], "%.*s", (int)at->size, at->text);
+            (void)snprintf(texts[turn], sizeof texts[turn], "%.*s", (int)span->size, span->text);
             out->text = texts[turn];
             copy_member(&json, "traceId", out->trace, sizeof out->trace);
             copy_member(&json, "spanId", out->id, sizeof out->id);
@@ -78,7 +78,7 @@ static void check_below_the_caller(const ids *span)
 static unsigned count(const fixture *f)
 {
     unsigned all = 0;
-    for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
+    for (const rig_text *span = f->rig.spans; span != NULL; span = span->next) {
         all++;
     }
     return all;
@@ -298,9 +298,9 @@ static void calls_to_the_provisioner_are_children_of_the_job(void **state)
     check_has(issue.text, "\"kind\":3");
     check_has(issue.text, "\"arcp.provision.outcome\",\"value\":{\"stringValue\":\"done\"}");
     check_has(issue.text, "{\"key\":\"arcp.session_id\",\"value\":{\"stringValue\":\"sess_");
-    for (const rig_text *at = f->rig.spans; at != NULL; at = at->next) {
+    for (const rig_text *span = f->rig.spans; span != NULL; span = span->next) {
         char text[4096];
-        (void)snprintf(text, sizeof text, "%.*s", (int)at->size, at->text);
+        (void)snprintf(text, sizeof text, "%.*s", (int)span->size, span->text);
         check_has_not(text, "sk-live");
     }
 }

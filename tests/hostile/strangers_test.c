@@ -223,7 +223,7 @@ static void a_new_connection_gets_503_when_sessions_use_all_places(void **state)
 static size_t count_in(const char *text, const char *word)
 {
     size_t count = 0;
-    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+    for (const char *found = strstr(text, word); found != NULL; found = strstr(found + 1, word)) {
         count++;
     }
     return count;
@@ -261,8 +261,9 @@ static void refused_peers_are_counted_in_the_logs(void **state)
     const char *alone = "\"rule\":\"token\",\"peer\":\"127.0.0.1:";
     const char *together = "\"peer\":\"127.0.0.1\",\"count\":";
     unsigned long counted = 0;
-    for (const char *at = strstr(records, together); at != NULL; at = strstr(at + 1, together)) {
-        counted += strtoul(at + strlen(together), NULL, 10);
+    for (const char *found = strstr(records, together); found != NULL;
+         found = strstr(found + 1, together)) {
+        counted += strtoul(found + strlen(together), NULL, 10);
     }
     assert_true(counted > 0); /* how many depends on how many minutes it took */
     assert_int_equal(count_in(records, alone) + counted, STRANGERS);

@@ -99,19 +99,19 @@ static void a_token_of_each_algorithm_names_its_principal(void **state)
 static void check_tampered(const arcp_jwt_options *options, char *token)
 {
     assert_string_equal(check_at(options, arcp_span_cstr(token), NOW), "alice");
-    for (char *at = token; *at != '\0'; at++) {
-        char was = *at;
+    for (char *byte = token; *byte != '\0'; byte++) {
+        char was = *byte;
         for (const char *other = "AQgw0-_."; *other != '\0'; other++) {
             if (*other == was) {
                 continue;
             }
-            *at = *other;
+            *byte = *other;
             const char *said = check_at(options, arcp_span_cstr(token), NOW);
             if (said[0] != '!') {
-                fail_msg("byte %td as '%c' was let in as %s", at - token, *other, said);
+                fail_msg("byte %td as '%c' was let in as %s", byte - token, *other, said);
             }
         }
-        *at = was;
+        *byte = was;
     }
     free(token);
 }

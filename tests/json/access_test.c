@@ -125,11 +125,11 @@ static void walking_visits_each_child_once_and_in_order(void **state)
         print_message("  %s\n", walks[i].name);
         scan(&json, arcp_span_cstr(walks[i].text));
         arcp_buf seen = arcp_buf_init();
-        for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;
-             at = arcp_json_next(&json, ARCP_JSON_ROOT, at)) {
-            arcp_buf_append(&seen, arcp_json_raw(&json, at));
+        for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
+             name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
+            arcp_buf_append(&seen, arcp_json_raw(&json, name));
             if (arcp_json_is(&json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT)) {
-                arcp_buf_append(&seen, arcp_json_raw(&json, at + 1));
+                arcp_buf_append(&seen, arcp_json_raw(&json, name + 1));
             }
             arcp_buf_append_byte(&seen, '|');
         }
@@ -214,9 +214,9 @@ static void strings_stay_where_they_are_while_more_are_read(void **state)
     arcp_buf scratch = arcp_buf_init();
     arcp_span got[COUNT];
     size_t count = 0;
-    for (arcp_json_ref at = arcp_json_first(&json, ARCP_JSON_ROOT); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(&json, ARCP_JSON_ROOT, at)) {
-        got[count++] = arcp_json_string(&json, at, &scratch);
+    for (arcp_json_ref item = arcp_json_first(&json, ARCP_JSON_ROOT); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&json, ARCP_JSON_ROOT, item)) {
+        got[count++] = arcp_json_string(&json, item, &scratch);
     }
     assert_int_equal(count, COUNT);
     for (size_t i = 0; i < COUNT; i++) {

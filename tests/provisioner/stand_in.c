@@ -72,11 +72,11 @@ static int delete_keys(stand_in *self, const arcp_json *json, char *out, size_t 
     int status = 404;
     arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_aliases"));
     self->delete_calls++;
-    for (arcp_json_ref at = arcp_json_first(json, list); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(json, list, at)) {
+    for (arcp_json_ref item = arcp_json_first(json, list); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(json, list, item)) {
         char alias[64];
         arcp_buf scratch = arcp_buf_init();
-        copy_text(alias, sizeof alias, arcp_json_string(json, at, &scratch));
+        copy_text(alias, sizeof alias, arcp_json_string(json, item, &scratch));
         arcp_buf_fini(&scratch);
         stand_in_key *key = find_alias(self, alias);
         if (key != NULL && key->is_live) {

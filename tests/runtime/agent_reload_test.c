@@ -37,7 +37,7 @@ static void reload(void)
 static unsigned count_registrations(void)
 {
     unsigned count = 0;
-    for (const arcp__agent_entry *at = rig.runtime->agents; at != NULL; at = at->next) {
+    for (const arcp__agent_entry *entry = rig.runtime->agents; entry != NULL; entry = entry->next) {
         count++;
     }
     return count;

@@ -18,11 +18,11 @@ char *jwt_base64url(const void *bytes, size_t size)
         length--;
     }
     text[length] = '\0';
-    for (char *at = text; *at != '\0'; at++) {
-        if (*at == '+') {
-            *at = '-';
-        } else if (*at == '/') {
-            *at = '_';
+    for (char *byte = text; *byte != '\0'; byte++) {
+        if (*byte == '+') {
+            *byte = '-';
+        } else if (*byte == '/') {
+            *byte = '_';
         }
     }
     return text;

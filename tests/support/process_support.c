@@ -182,13 +182,13 @@ const char *line_after(const arcp_buf *text, const char *prefix)
 {
     static char found[4096];
     size_t size = strlen(prefix);
-    for (const char *at = text->data; at != NULL && *at != '\0';) {
-        size_t line = strcspn(at, "\n");
-        if (strncmp(at, prefix, size) == 0) {
-            (void)snprintf(found, sizeof found, "%.*s", (int)(line - size), at + size);
+    for (const char *rest = text->data; rest != NULL && *rest != '\0';) {
+        size_t line = strcspn(rest, "\n");
+        if (strncmp(rest, prefix, size) == 0) {
+            (void)snprintf(found, sizeof found, "%.*s", (int)(line - size), rest + size);
             return found;
         }
-        at += line + (at[line] == '\n');
+        rest += line + (rest[line] == '\n');
     }
     return NULL;
 }

@@ -44,9 +44,9 @@ static void read_request(collected *out, arcp_span text)
     assert_int_equal(arcp_json_count(&json, scopes), 1);
     arcp_json_ref spans = member(&json, arcp_json_first(&json, scopes), "spans");
     assert_true(arcp_json_count(&json, spans) != 0);
-    for (arcp_json_ref at = arcp_json_first(&json, spans); at != ARCP_JSON_ABSENT;
-         at = arcp_json_next(&json, spans, at)) {
-        read_span(out, &json, at);
+    for (arcp_json_ref item = arcp_json_first(&json, spans); item != ARCP_JSON_ABSENT;
+         item = arcp_json_next(&json, spans, item)) {
+        read_span(out, &json, item);
     }
     arcp__json_fini(&json);
 }

@@ -66,8 +66,8 @@ static int describe(void)
                  (unsigned long long)fsize.rlim_max);
     (void)printf("sigpending %llu\n", (unsigned long long)pending.rlim_cur);
     say_user();
-    for (char **at = environ; *at != NULL; at++) {
-        (void)printf("env %s\n", *at);
+    for (char **word = environ; *word != NULL; word++) {
+        (void)printf("env %s\n", *word);
     }
     return 0;
 }
