@@ -395,18 +395,22 @@ void arcp__jobs_update_pressure(arcp__jobs *jobs)
     }
 }
 
-/* Where there are several principals, the jobs of one are paused when it has filled this part of
- * limits.store_queue_bytes, so that records of the others never wait for more than that. One that
- * is alone may fill the queue: that is a tenth faster. */
+/* Where there are several principals, the jobs of one are paused and its links are not read when
+ * its records and rows fill this part of limits.store_queue_bytes, so that those of the others
+ * never wait for more than that. One that is alone may fill the queue: that is a tenth faster. */
 #define PRINCIPAL_PART 64u
+
+bool arcp__principal_is_ahead(const arcp__jobs *jobs, const arcp__principal *principal, bool was)
+{
+    const uint64_t part = jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART;
+    return HASH_COUNT(jobs->principals) > 1 &&
+           arcp__queued_bytes(jobs->log, &principal->queued) > (was ? part / 2 : part);
+}
 
 void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes)
 {
-    arcp__queued *queued = &job->principal->queued;
-    arcp__queued_add(jobs->log, queued, bytes);
-    if (!job->is_ahead && HASH_COUNT(jobs->principals) > 1 &&
-        arcp__queued_bytes(jobs->log, queued) >
-            jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART) {
+    arcp__queued_add(jobs->log, &job->principal->queued, bytes);
+    if (!job->is_ahead && arcp__principal_is_ahead(jobs, job->principal, false)) {
         job->is_ahead = true;
         LL_PREPEND2(jobs->ahead, job, next_ahead);
         arcp__job_pin(job);
@@ -416,11 +420,10 @@ void arcp__job_recorded(arcp__jobs *jobs, arcp__job *job, size_t bytes)
 
 void arcp__jobs_committed(arcp__jobs *jobs)
 {
-    const uint64_t enough = jobs->context->settings.limits_store_queue_bytes / PRINCIPAL_PART / 2;
     for (arcp__job **next = &jobs->ahead; *next != NULL;) {
         arcp__job *job = *next;
         if (job->principal != NULL && !jobs->context->closing &&
-            arcp__queued_bytes(jobs->log, &job->principal->queued) > enough) {
+            arcp__principal_is_ahead(jobs, job->principal, true)) {
             next = &job->next_ahead;
             continue;
         }

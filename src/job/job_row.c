@@ -173,6 +173,7 @@ void arcp__job_store(arcp__jobs *jobs, arcp__job *job)
     arcp__idempotency_write_row(job, &writer);
     arcp_json_end_object(&writer);
     arcp__batch_put(jobs->log, ARCP_STORE_JOBS, arcp_span_cstr(job->id), arcp_buf_span(&text));
+    arcp__queued_add(jobs->log, &job->principal->queued, text.size);
     arcp__context_give_buf(jobs->context, &text);
 }
 

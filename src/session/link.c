@@ -130,18 +130,35 @@ bool arcp__links_next_close(arcp__sessions *sessions, arcp__effect *out)
 /* Whether the link takes frames. is_full counts the memory that the peer's requests take: responses
  * as soon as they are made, wherever they wait, and submits that wait for their turn. It does not
  * count events of jobs, whose frames are made only when the link can take them. */
-static bool takes_frames(arcp__link *link)
+static bool takes_frames(arcp__sessions *sessions, arcp__link *link)
 {
     const arcp__session *session = link->session;
     const uint64_t unsent = (uint64_t)link->port.queued + link->port.unsent +
                             (session == NULL ? 0 : session->refusal_bytes + session->held_bytes);
     link->is_full = unsent > (link->is_full ? UNSENT_PAUSE_BYTES / 2 : UNSENT_PAUSE_BYTES);
-    return !link->is_full && !link->has_next_frame && !link->is_throttled;
+    const bool is_ahead =
+        session != NULL &&
+        arcp__principal_is_ahead(sessions->jobs, session->principal, link->is_ahead);
+    if (is_ahead && !link->is_ahead) {
+        LL_PREPEND2(sessions->ahead, link, next_ahead);
+    } else if (!is_ahead && link->is_ahead) {
+        LL_DELETE2(sessions->ahead, link, next_ahead);
+    }
+    link->is_ahead = is_ahead;
+    return !link->is_full && !link->has_next_frame && !link->is_throttled && !is_ahead;
+}
+
+void arcp__links_committed(arcp__sessions *sessions)
+{
+    for (arcp__link *link = sessions->ahead, *next = NULL; link != NULL; link = next) {
+        next = link->next_ahead;
+        arcp__link_resume(sessions, link);
+    }
 }
 
 void arcp__link_resume(arcp__sessions *sessions, arcp__link *link)
 {
-    if (!link->paused || link->port.is_closed || !takes_frames(link)) {
+    if (!link->paused || link->port.is_closed || !takes_frames(sessions, link)) {
         return;
     }
     link->paused = false;
@@ -164,10 +181,11 @@ void arcp__link_throttle(arcp__sessions *sessions, arcp__link *link, int64_t for
     }
 }
 
-/* Most frames take microseconds; frames with leases that are hard to compare take milliseconds and
- * delay all principals. The links of the principal pause for four times what a frame takes beyond
- * SLOW_FRAME_NS, so that such frames get at most a fifth of the loop's time. */
-#define SLOW_FRAME_NS  ARCP_NS_PER_MS
+/* Most frames take microseconds; frames with large leases, or leases that are hard to compare, take
+ * up to milliseconds and delay all principals. The links of the principal pause for four times what
+ * a frame takes beyond SLOW_FRAME_NS, so that such frames get at most a fifth of the loop's time.
+ */
+#define SLOW_FRAME_NS  (ARCP_NS_PER_MS / 4)
 #define SLOW_FRAME_FEE 4
 
 bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t took_ns)
@@ -190,9 +208,9 @@ bool arcp__link_took(arcp__sessions *sessions, const arcp__link *link, int64_t t
     return has_others;
 }
 
-bool arcp__link_takes_more(arcp__link *link)
+bool arcp__link_takes_more(arcp__sessions *sessions, arcp__link *link)
 {
-    link->paused = !takes_frames(link);
+    link->paused = !takes_frames(sessions, link);
     return !link->paused;
 }
 
@@ -369,6 +387,9 @@ void arcp__link_disconnect(arcp__sessions *sessions, arcp__link *link)
     arcp__port_drop(sessions->log, &link->port);
     arcp__context_disarm(sessions->context, &link->hello_timer);
     arcp__context_disarm(sessions->context, &link->throttle_timer);
+    if (link->is_ahead) {
+        LL_DELETE2(sessions->ahead, link, next_ahead);
+    }
     DL_DELETE2(sessions->links, link, previous, next);
     arcp_buf_fini(&link->hello);
     arcp_buf_fini(&link->next_frame);

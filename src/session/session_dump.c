@@ -41,6 +41,9 @@ static void dump_link(const arcp__link *link, arcp__dump *dump)
     if (link->is_full) {
         arcp__dump_wait(&writer, "room for responses: no frame of it is taken");
     }
+    if (link->is_ahead) {
+        arcp__dump_wait(&writer, "the store: too many bytes of its principal are queued");
+    }
     if (link->is_throttled) {
         arcp__dump_wait(&writer, "the end of its pause: too many frames of its principal were "
                                  "refused or took long");

@@ -307,6 +307,7 @@ void arcp__sessions_durable(arcp__sessions *sessions)
             arcp__session_unmark(sessions, session);
         }
     }
+    arcp__links_committed(sessions);
 }
 
 /* ---- sending ---- */
