@@ -21,13 +21,13 @@ static void fail(const char *what)
 
 void bench_write_all(int fd, const void *data, size_t size)
 {
-    const char *at = data;
+    const char *rest = data;
     while (size > 0) {
-        ssize_t done = write(fd, at, size);
+        ssize_t done = write(fd, rest, size);
         if (done < 0) {
             fail("write");
         }
-        at += done;
+        rest += done;
         size -= (size_t)done;
     }
 }

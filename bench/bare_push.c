@@ -187,14 +187,14 @@ static void push_more(peer *p)
  */
 static void text_member(const char *frame, const char *name, char out[ID_BYTES])
 {
-    const char *at = strstr(frame, name);
+    const char *found = strstr(frame, name);
     size_t size = 0;
-    if (at != NULL) {
-        at += strlen(name);
-        size = strcspn(at, "\"");
+    if (found != NULL) {
+        found += strlen(name);
+        size = strcspn(found, "\"");
     }
-    must(at != NULL && size > 0 && size < ID_BYTES, "a frame without an id");
-    memcpy(out, at, size);
+    must(found != NULL && size > 0 && size < ID_BYTES, "a frame without an id");
+    memcpy(out, found, size);
     out[size] = '\0';
 }
 
@@ -299,11 +299,11 @@ static void answer_upgrade(peer *p)
     unsigned char digest[SHA_DIGEST_LENGTH];
     unsigned char accept[64];
     char text[256];
-    const char *at = strcasestr(p->head, name);
-    must(at != NULL, "no WebSocket key");
-    at += strlen(name);
+    const char *found = strcasestr(p->head, name);
+    must(found != NULL, "no WebSocket key");
+    found += strlen(name);
     (void)snprintf(key, sizeof key, "%.*s258EAFA5-E914-47DA-95CA-C5AB0DC85B11",
-                   (int)strcspn(at, "\r\n"), at);
+                   (int)strcspn(found, "\r\n"), found);
     (void)SHA1((const unsigned char *)key, strlen(key), digest);
     (void)EVP_EncodeBlock(accept, digest, sizeof digest);
     int size = snprintf(text, sizeof text,

@@ -37,22 +37,22 @@ arcp_span client_next_frame(client *c)
 {
     for (;;) {
         size_t have = c->end - c->start;
-        const unsigned char *at = c->bytes + c->start;
+        const unsigned char *bytes = c->bytes + c->start;
         size_t head = 2;
-        size_t size = have >= 2 ? at[1] & 127u : 0;
+        size_t size = have >= 2 ? bytes[1] & 127u : 0;
         if (size == 126) {
             head = 4;
-            size = have >= 4 ? ((size_t)at[2] << 8) | at[3] : SIZE_MAX / 2;
+            size = have >= 4 ? ((size_t)bytes[2] << 8) | bytes[3] : SIZE_MAX / 2;
         } else if (size == 127) {
             head = 10;
             size = 0;
             for (size_t byte = 2; byte < 10 && have >= 10; byte++) {
-                size = (size << 8) | at[byte];
+                size = (size << 8) | bytes[byte];
             }
         }
         if (have >= head && have - head >= size) {
             c->start += head + size;
-            return arcp_span_make((const char *)at + head, size);
+            return arcp_span_make((const char *)bytes + head, size);
         }
         fill(c);
     }

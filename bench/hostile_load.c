@@ -327,10 +327,10 @@ static void print_head(void)
                  "p99", "max", "echo", "p99", "max", "job", "p99", "start", "p99", "MiB", "CPU");
 }
 
-static bool is_wanted(unsigned at)
+static bool is_wanted(unsigned index)
 {
-    return at == 0 || options.filter == NULL ||
-           strstr(hostile_attacks[at].name, options.filter) != NULL;
+    return index == 0 || options.filter == NULL ||
+           strstr(hostile_attacks[index].name, options.filter) != NULL;
 }
 
 static bool read_options(int argc, char **argv)

@@ -51,12 +51,12 @@ static arcp_time now(void)
 static uint64_t ask_gate(const question *q, uint64_t count)
 {
     uint64_t yes = 0;
-    size_t at = 0;
+    size_t next = 0;
     for (uint64_t n = 0; n < count; n++) {
         arcp_decision decision;
-        yes += arcp_authorize(q->authority, now(), ARCP_SPAN_LITERAL("fs.read"), q->targets[at],
+        yes += arcp_authorize(q->authority, now(), ARCP_SPAN_LITERAL("fs.read"), q->targets[next],
                               &scratch, &decision);
-        at = at + 1 == q->target_count ? 0 : at + 1;
+        next = next + 1 == q->target_count ? 0 : next + 1;
     }
     return yes;
 }

@@ -228,7 +228,7 @@ static void run_write(void *state, uint64_t iterations)
 {
     bench_file *file = state;
     size_t size = file->per_batch * (RECORD_BYTES + 1);
-    size_t at = 0;
+    size_t offset = 0;
     if (file->fd < 0) {
         open_file(file, size);
     }
@@ -236,11 +236,11 @@ static void run_write(void *state, uint64_t iterations)
         die(strerror(errno));
     }
     for (uint64_t done = 0; done < iterations; done++) {
-        if (pwrite(file->fd, file->bytes, size, (off_t)at) != (ssize_t)size ||
+        if (pwrite(file->fd, file->bytes, size, (off_t)offset) != (ssize_t)size ||
             fdatasync(file->fd) != 0) {
             die(strerror(errno));
         }
-        at = file->is_log && at + 2 * size > LOG_BYTES ? 0 : at + size;
+        offset = file->is_log && offset + 2 * size > LOG_BYTES ? 0 : offset + size;
     }
 }
 

@@ -99,22 +99,22 @@ static void check_base64(arcp_span text, arcp__base64_form form)
 
 /* ---- UTF-8 ---- */
 
-/* The size of the character at `at`, by decoding it and encoding the result. */
-static size_t plain_character(const unsigned char *at, size_t left)
+/* The size of the first character of `bytes`, by decoding it and encoding the result. */
+static size_t plain_character(const unsigned char *bytes, size_t left)
 {
-    if (at[0] < 0x80) {
+    if (bytes[0] < 0x80) {
         return 1;
     }
     for (size_t size = 2; size <= 4 && size <= left; size++) {
-        uint32_t code = at[0] & (0x7fu >> size);
+        uint32_t code = bytes[0] & (0x7fu >> size);
         bool good = true;
         for (size_t next = 1; next < size; next++) {
-            good = good && (at[next] & 0xc0) == 0x80;
-            code = code << 6 | (at[next] & 0x3f);
+            good = good && (bytes[next] & 0xc0) == 0x80;
+            code = code << 6 | (bytes[next] & 0x3f);
         }
         char again[4];
         if (good && code >= 0x80 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) &&
-            arcp__utf8_encode(code, again) == size && memcmp(again, at, size) == 0) {
+            arcp__utf8_encode(code, again) == size && memcmp(again, bytes, size) == 0) {
             return size;
         }
     }
@@ -124,16 +124,16 @@ static size_t plain_character(const unsigned char *at, size_t left)
 static void check_utf8(arcp_span text)
 {
     const unsigned char *bytes = (const unsigned char *)text.data;
-    size_t at = 0;
-    while (at < text.size) {
-        size_t size = plain_character(bytes + at, text.size - at);
+    size_t offset = 0;
+    while (offset < text.size) {
+        size_t size = plain_character(bytes + offset, text.size - offset);
         if (size == 0) {
             break;
         }
-        at += size;
+        offset += size;
     }
-    require(arcp__utf8_valid_prefix(text) == at);
-    arcp_span valid = arcp_span_first(text, at);
+    require(arcp__utf8_valid_prefix(text) == offset);
+    arcp_span valid = arcp_span_first(text, offset);
     for (size_t size = 0; size <= valid.size && size < 64; size++) {
         size_t cut = arcp__utf8_cut(valid, size);
         require(cut <= size && size - cut < 4);

@@ -105,10 +105,10 @@ static bool print_row(arcp__program *program, arcp_span alias, arcp_span value)
     return printed;
 }
 
-static arcp_span column(sqlite3_stmt *rows, int at)
+static arcp_span column(sqlite3_stmt *rows, int index)
 {
-    const char *text = (const char *)sqlite3_column_text(rows, at);
-    return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, at));
+    const char *text = (const char *)sqlite3_column_text(rows, index);
+    return arcp_span_make(text, (size_t)sqlite3_column_bytes(rows, index));
 }
 
 /* Reports SQLite's error. ARCP_E_IO, which a retry may cure, or ARCP_E_CORRUPT. */

@@ -82,18 +82,18 @@ void arcp__progress_note(arcp__progress *progress, arcp_span job, const arcp_eve
     if (body->kind != ARCP_EVENT_PROGRESS) {
         return;
     }
-    const arcp_progress_body *at = &body->progress;
+    const arcp_progress_body *reported = &body->progress;
     arcp_buf amount = arcp_buf_init();
     row->has_progress = true;
-    row->current = number_of(at->current);
-    row->total = number_of(at->total);
-    arcp_buf_append(&amount, at->current);
-    arcp_buf_append_cstr(&amount, at->total.size != 0 ? "/" : "");
-    arcp_buf_append(&amount, at->total);
-    arcp_buf_append_cstr(&amount, at->units.size != 0 ? " " : "");
-    arcp_buf_append(&amount, at->units);
+    row->current = number_of(reported->current);
+    row->total = number_of(reported->total);
+    arcp_buf_append(&amount, reported->current);
+    arcp_buf_append_cstr(&amount, reported->total.size != 0 ? "/" : "");
+    arcp_buf_append(&amount, reported->total);
+    arcp_buf_append_cstr(&amount, reported->units.size != 0 ? " " : "");
+    arcp_buf_append(&amount, reported->units);
     set_text(row->amount, sizeof row->amount, arcp_buf_span(&amount));
-    set_text(row->message, sizeof row->message, at->message);
+    set_text(row->message, sizeof row->message, reported->message);
     arcp_buf_fini(&amount);
 }
 

@@ -272,11 +272,11 @@ arcp_session_state arcp__session_file_state(const arcp__session_file *file)
 
 static bool names_job(const arcp_json *json, arcp_json_ref jobs, arcp_span job)
 {
-    arcp_json_ref at = arcp_json_first(json, jobs);
-    while (at != ARCP_JSON_ABSENT && !arcp_json_string_equals(json, at, job)) {
-        at = arcp_json_next(json, jobs, at);
+    arcp_json_ref item = arcp_json_first(json, jobs);
+    while (item != ARCP_JSON_ABSENT && !arcp_json_string_equals(json, item, job)) {
+        item = arcp_json_next(json, jobs, item);
     }
-    return at != ARCP_JSON_ABSENT;
+    return item != ARCP_JSON_ABSENT;
 }
 
 /* Reads the file; if `job` is not empty, the file must list the job and have the same URL. False

@@ -147,10 +147,10 @@ typedef struct file_end {
 
 static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error *err)
 {
-    uint64_t at = size > WINDOW_BYTES ? size - WINDOW_BYTES : 0;
+    uint64_t offset = size > WINDOW_BYTES ? size - WINDOW_BYTES : 0;
     char chunk[16384];
-    while (at < size) {
-        ssize_t got = pread(fd, chunk, sizeof chunk, (off_t)at);
+    while (offset < size) {
+        ssize_t got = pread(fd, chunk, sizeof chunk, (off_t)offset);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -159,7 +159,7 @@ static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error 
                                   got == 0 ? "it has become shorter" : strerror(errno));
         }
         arcp_buf_append(out, arcp_span_make(chunk, (size_t)got));
-        at += (uint64_t)got;
+        offset += (uint64_t)got;
     }
     return out->failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }

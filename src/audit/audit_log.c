@@ -79,17 +79,17 @@ static void wait_for_work(arcp__audit_log *log)
         if (until == ARCP_TIME_NEVER) {
             (void)pthread_cond_wait(&log->wake, &log->lock);
         } else {
-            struct timespec at = instant(until);
-            (void)pthread_cond_timedwait(&log->wake, &log->lock, &at);
+            struct timespec deadline = instant(until);
+            (void)pthread_cond_timedwait(&log->wake, &log->lock, &deadline);
         }
         log->is_asleep = false;
     }
     until = now_ns() + LINGER_NS;
-    struct timespec at = instant(until);
+    struct timespec deadline = instant(until);
     while (log->queue.size != 0 && log->hurried_upto <= log->written_upto &&
            log->syncs_requested == log->syncs_done && !log->must_stop && !log->is_failing &&
            now_ns() < until) {
-        (void)pthread_cond_timedwait(&log->wake, &log->lock, &at);
+        (void)pthread_cond_timedwait(&log->wake, &log->lock, &deadline);
     }
 }
 
@@ -299,9 +299,9 @@ bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max)
     uint64_t upto = log->hurried_upto;
     if (log->written_upto < upto && !log->is_failing) {
         int64_t until = now_ns() + (int64_t)wait_ms_max * ARCP_NS_PER_MS;
-        struct timespec at = instant(until);
+        struct timespec deadline = instant(until);
         while (log->written_upto < upto && !log->is_failing && now_ns() < until) {
-            (void)pthread_cond_timedwait(&log->done, &log->lock, &at);
+            (void)pthread_cond_timedwait(&log->done, &log->lock, &deadline);
         }
     }
     bool written = log->written_upto >= upto;

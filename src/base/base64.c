@@ -16,18 +16,18 @@ void arcp__base64_encode(arcp_span bytes, arcp__base64_form form, arcp_buf *out)
         return;
     }
     char *text = out->data + out->size;
-    size_t at = 0;
-    for (; bytes.size - at >= 3; at += 3) {
+    size_t i = 0;
+    for (; bytes.size - i >= 3; i += 3) {
         uint32_t group =
-            (uint32_t)data[at] << 16 | (uint32_t)data[at + 1] << 8 | (uint32_t)data[at + 2];
+            (uint32_t)data[i] << 16 | (uint32_t)data[i + 1] << 8 | (uint32_t)data[i + 2];
         *text++ = alphabet[group >> 18];
         *text++ = alphabet[(group >> 12) & 63];
         *text++ = alphabet[(group >> 6) & 63];
         *text++ = alphabet[group & 63];
     }
-    size_t left = bytes.size - at;
+    size_t left = bytes.size - i;
     if (left > 0) {
-        uint32_t group = (uint32_t)data[at] << 16 | (left == 2 ? (uint32_t)data[at + 1] << 8 : 0);
+        uint32_t group = (uint32_t)data[i] << 16 | (left == 2 ? (uint32_t)data[i + 1] << 8 : 0);
         *text++ = alphabet[group >> 18];
         *text++ = alphabet[(group >> 12) & 63];
         if (left == 2) {

@@ -153,12 +153,12 @@ void arcp_buf_append_format(arcp_buf *buf, const char *format, ...)
 void arcp_buf_append_u64(arcp_buf *buf, uint64_t value)
 {
     char digits[20];
-    size_t at = sizeof digits;
+    size_t first = sizeof digits;
     do {
-        digits[--at] = (char)('0' + value % 10);
+        digits[--first] = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    arcp_buf_append(buf, arcp_span_make(digits + at, sizeof digits - at));
+    arcp_buf_append(buf, arcp_span_make(digits + first, sizeof digits - first));
 }
 
 void arcp_buf_append_i64(arcp_buf *buf, int64_t value)

@@ -24,8 +24,8 @@ static const status_row rows[ARCP_STATUS_COUNT] = {
 
 static const status_row *row_of(arcp_status status)
 {
-    size_t at = (size_t)status;
-    return at < ARCP_STATUS_COUNT ? &rows[at] : &rows[ARCP_E_INTERNAL_ERROR];
+    size_t index = (size_t)status;
+    return index < ARCP_STATUS_COUNT ? &rows[index] : &rows[ARCP_E_INTERNAL_ERROR];
 }
 
 /* Makes the message one line of printable UTF-8: control bytes, line feeds among them, would let a
@@ -155,8 +155,8 @@ static size_t wire_row(arcp_span code)
 
 arcp_status arcp_status_from_wire(arcp_span code)
 {
-    size_t at = wire_row(code);
-    return at == 0 ? ARCP_E_INTERNAL_ERROR : (arcp_status)at;
+    size_t index = wire_row(code);
+    return index == 0 ? ARCP_E_INTERNAL_ERROR : (arcp_status)index;
 }
 
 bool arcp_status_is_wire_code(arcp_span code)

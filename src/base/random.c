@@ -9,13 +9,13 @@
 
 void arcp__random(void *out, size_t size)
 {
-    char *at = out;
+    char *next = out;
     while (size != 0) {
-        ssize_t got = getrandom(at, size, 0);
+        ssize_t got = getrandom(next, size, 0);
         if (got < 0 && errno != EINTR) {
             abort();
         }
-        at += got < 0 ? 0 : got;
+        next += got < 0 ? 0 : got;
         size -= got < 0 ? 0 : (size_t)got;
     }
 }

@@ -15,10 +15,10 @@ static int64_t days_before(int year, int month)
 }
 
 /* Reads `count` characters that are known to be digits. */
-static int read_digits(arcp_span text, size_t at, size_t count)
+static int read_digits(arcp_span text, size_t from, size_t count)
 {
     int value = 0;
-    for (size_t digit = at; digit < at + count; digit++) {
+    for (size_t digit = from; digit < from + count; digit++) {
         value = value * 10 + (text.data[digit] - '0');
     }
     return value;
@@ -66,27 +66,27 @@ arcp_status arcp__timestamp_parse(arcp_span text, arcp__instant *out, arcp_error
     if (second > 59 && !is_leap_second) {
         return refuse(text, 17, "there is no such second", err);
     }
-    size_t at = 19;
+    size_t i = 19;
     int64_t fraction_ns = 0;
     arcp_span rest = {NULL, 0};
-    if (at < text.size && text.data[at] == '.') {
-        size_t first = ++at;
+    if (i < text.size && text.data[i] == '.') {
+        size_t first = ++i;
         int64_t unit = ARCP_NS_PER_SEC / 10;
-        for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++, unit /= 10) {
-            fraction_ns += unit * (text.data[at] - '0');
+        for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++, unit /= 10) {
+            fraction_ns += unit * (text.data[i] - '0');
         }
-        if (at == first) {
-            return refuse(text, at, "a fraction needs digits", err);
+        if (i == first) {
+            return refuse(text, i, "a fraction needs digits", err);
         }
-        if (at - first > 9) {
-            rest = arcp_span_make(text.data + first + 9, at - first - 9);
+        if (i - first > 9) {
+            rest = arcp_span_make(text.data + first + 9, i - first - 9);
             while (rest.size > 0 && rest.data[rest.size - 1] == '0') {
                 rest.size--;
             }
         }
     }
-    if (at + 1 != text.size || text.data[at] != 'Z') {
-        return refuse(text, at, "it must end with Z", err);
+    if (i + 1 != text.size || text.data[i] != 'Z') {
+        return refuse(text, i, "it must end with Z", err);
     }
     int64_t seconds = (days_before(year, month) + day - 1) * 86400 + INT64_C(3600) * hour +
                       INT64_C(60) * minute + second;

@@ -34,11 +34,11 @@ void arcp__ulid_next(arcp__ulid_source *source, int64_t wall_ms, char out[ARCP__
         source->random(source->user, source->tail, sizeof source->tail);
         source->tail[0] &= 0x7f; /* room to grow within the millisecond */
     } else {
-        int at = 9;
-        while (at >= 0 && ++source->tail[at] == 0) {
-            at--;
+        int i = 9;
+        while (i >= 0 && ++source->tail[i] == 0) {
+            i--;
         }
-        if (at < 0) { /* the random part has wrapped around */
+        if (i < 0) { /* the random part has wrapped around */
             source->last_ms++;
             source->random(source->user, source->tail, sizeof source->tail);
         }
@@ -51,8 +51,8 @@ static int digit_value(char digit)
     if (digit >= 'a' && digit <= 'z') {
         digit = (char)(digit - 'a' + 'A');
     }
-    const char *at = digit == '\0' ? NULL : strchr(alphabet, digit);
-    return at == NULL ? -1 : (int)(at - alphabet);
+    const char *found = digit == '\0' ? NULL : strchr(alphabet, digit);
+    return found == NULL ? -1 : (int)(found - alphabet);
 }
 
 bool arcp__ulid_is_valid(arcp_span text)

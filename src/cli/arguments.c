@@ -189,18 +189,18 @@ static int option_words(const char *word)
 
 int arcp__arguments_command_at(int argc, char *const *argv)
 {
-    int at = 1;
-    while (at < argc && argv[at][0] == '-' && argv[at][1] != '\0' && strcmp(argv[at], "--") != 0) {
-        const int used = option_words(argv[at]);
+    int i = 1;
+    while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0' && strcmp(argv[i], "--") != 0) {
+        const int used = option_words(argv[i]);
         if (used == 0) {
             return 0;
         }
-        at += used;
+        i += used;
     }
-    if (at < argc && strcmp(argv[at], "--") == 0) {
-        at++;
+    if (i < argc && strcmp(argv[i], "--") == 0) {
+        i++;
     }
-    return at < argc && strcmp(argv[at], "help") != 0 ? at : 0;
+    return i < argc && strcmp(argv[i], "help") != 0 ? i : 0;
 }
 
 /* Parses the word that names the command. */

@@ -89,17 +89,17 @@ void arcp__screen_format(arcp__screen *screen, const char *format, ...)
 /* Appends at most `columns` columns of a line; escape sequences take no columns. */
 static void append_cut(arcp_buf *out, arcp_span line, size_t columns)
 {
-    size_t at = 0;
-    while (at < line.size) {
-        unsigned char byte = (unsigned char)line.data[at];
+    size_t i = 0;
+    while (i < line.size) {
+        unsigned char byte = (unsigned char)line.data[i];
         if (byte == 033) {
-            size_t end = at;
+            size_t end = i;
             while (end < line.size && line.data[end] != 'm') {
                 end++;
             }
             end = end < line.size ? end + 1 : end;
-            arcp_buf_append(out, arcp_span_make(line.data + at, end - at));
-            at = end;
+            arcp_buf_append(out, arcp_span_make(line.data + i, end - i));
+            i = end;
             continue;
         }
         if ((byte & 0xc0) != 0x80) {
@@ -109,7 +109,7 @@ static void append_cut(arcp_buf *out, arcp_span line, size_t columns)
             }
             columns--;
         }
-        arcp_buf_append_byte(out, line.data[at++]);
+        arcp_buf_append_byte(out, line.data[i++]);
     }
 }
 
@@ -167,27 +167,27 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
     }
 }
 
-/* Appends the character at `at`, escaped if necessary, and returns its size; 0 when the rest of it
- * may still follow. */
-static size_t append_shown(arcp_buf *out, const unsigned char *at, size_t left, bool is_last)
+/* Appends the character at `bytes`, escaped if necessary, and returns its size; 0 when the rest of
+ * it may still follow. */
+static size_t append_shown(arcp_buf *out, const unsigned char *bytes, size_t left, bool is_last)
 {
-    size_t size = arcp__utf8_character_size(at, left);
+    size_t size = arcp__utf8_character_size(bytes, left);
     uint32_t code_point = 0;
-    size_t control = arcp__control_size(arcp_span_make((const char *)at, left), &code_point);
-    bool is_line_end = at[0] == '\n' || (at[0] == '\r' && left > 1 && at[1] == '\n');
-    bool may_grow = (at[0] == '\r' || (at[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
-    if (may_grow && (at[0] != '\r' || left == 1)) {
+    size_t control = arcp__control_size(arcp_span_make((const char *)bytes, left), &code_point);
+    bool is_line_end = bytes[0] == '\n' || (bytes[0] == '\r' && left > 1 && bytes[1] == '\n');
+    bool may_grow = (bytes[0] == '\r' || (bytes[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
+    if (may_grow && (bytes[0] != '\r' || left == 1)) {
         return 0;
     }
-    if (size == 0 || (control == 1 && !is_line_end && at[0] != '\t')) {
-        arcp_buf_append_format(out, "\\x%02x", at[0]);
+    if (size == 0 || (control == 1 && !is_line_end && bytes[0] != '\t')) {
+        arcp_buf_append_format(out, "\\x%02x", bytes[0]);
         return 1;
     }
     if (control > 1) {
         arcp_buf_append_format(out, "\\u%04x", code_point);
         return control;
     }
-    arcp_buf_append(out, arcp_span_make((const char *)at, size));
+    arcp_buf_append(out, arcp_span_make((const char *)bytes, size));
     return size;
 }
 

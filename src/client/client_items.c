@@ -92,17 +92,17 @@ arcp__client_item *arcp__client_item_new(arcp_client_event_type type, arcp_job *
 
 arcp_span arcp__client_item_join(arcp__client_item *item, arcp_span first, arcp_span second)
 {
-    char *at = item->bytes + item->size;
+    char *copy = item->bytes + item->size;
     const size_t size = first.size + second.size;
     if (first.size != 0) {
-        memcpy(at, first.data, first.size);
+        memcpy(copy, first.data, first.size);
     }
     if (second.size != 0) {
-        memcpy(at + first.size, second.data, second.size);
+        memcpy(copy + first.size, second.data, second.size);
     }
-    at[size] = '\0';
+    copy[size] = '\0';
     item->size += size + 1;
-    return arcp_span_make(at, size);
+    return arcp_span_make(copy, size);
 }
 
 void arcp__client_item_queue(arcp__client_session *session, arcp__client_item *item)

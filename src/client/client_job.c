@@ -177,11 +177,11 @@ void arcp__removed_jobs_add(arcp__removed_jobs *removed, arcp_span id)
     uint64_t hash = arcp__hash_bytes(id.data, id.size);
     size_t place = removed->added % ARCP__REMOVED_JOBS_MAX;
     if (removed->added >= ARCP__REMOVED_JOBS_MAX) { /* remove the oldest from its bucket */
-        uint16_t *at = bucket_of(removed, removed->hashes[place]);
-        while (*at != place + 1) {
-            at = &removed->next[*at - 1];
+        uint16_t *next = bucket_of(removed, removed->hashes[place]);
+        while (*next != place + 1) {
+            next = &removed->next[*next - 1];
         }
-        *at = removed->next[place];
+        *next = removed->next[place];
     }
     uint16_t *bucket = bucket_of(removed, hash);
     removed->hashes[place] = hash;
@@ -196,11 +196,11 @@ bool arcp__removed_jobs_has(const arcp__removed_jobs *removed, arcp_span id)
     if (removed == NULL) {
         return false;
     }
-    uint16_t at = removed->buckets[hash % ARCP__REMOVED_JOBS_MAX];
-    while (at != 0 && removed->hashes[at - 1] != hash) {
-        at = removed->next[at - 1];
+    uint16_t next = removed->buckets[hash % ARCP__REMOVED_JOBS_MAX];
+    while (next != 0 && removed->hashes[next - 1] != hash) {
+        next = removed->next[next - 1];
     }
-    return at != 0;
+    return next != 0;
 }
 
 /* ---- keeping and removing ---- */

@@ -128,17 +128,17 @@ static arcp_status not_yaml(const arcp__yaml_reader *r, const yaml_parser_t *par
 {
     const yaml_mark_t mark = parser->problem_mark;
     const char *problem = parser->problem == NULL ? "not valid YAML" : parser->problem;
-    size_t at = 0;
-    for (size_t line = 0; line < mark.line && at < r->text.size; at++) {
-        line += r->text.data[at] == '\n';
+    size_t i = 0;
+    for (size_t line = 0; line < mark.line && i < r->text.size; i++) {
+        line += r->text.data[i] == '\n';
     }
     /* Columns count characters of UTF-8. */
-    for (size_t column = 0; column < mark.column && at < r->text.size; column++) {
+    for (size_t column = 0; column < mark.column && i < r->text.size; column++) {
         do {
-            at++;
-        } while (at < r->text.size && ((unsigned char)r->text.data[at] & 0xc0u) == 0x80u);
+            i++;
+        } while (i < r->text.size && ((unsigned char)r->text.data[i] & 0xc0u) == 0x80u);
     }
-    if (at < r->text.size && r->text.data[at] == '\t') {
+    if (i < r->text.size && r->text.data[i] == '\t') {
         problem = "YAML must be indented by blanks, not tabs";
     }
     return arcp_error_set(r->err, ARCP_E_USAGE, "%s:%zu: %s", r->name, mark.line + 1, problem);

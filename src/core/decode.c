@@ -57,11 +57,11 @@ static bool has_shape(const arcp_json *json, arcp_json_ref ref, arcp__shape shap
         return arcp_json_u64(json, ref, number) && (*number > 0 || shape == ARCP__SHAPE_COUNT);
     }
     if (shape == ARCP__SHAPE_STRINGS) {
-        arcp_json_ref at = arcp_json_first(json, ref);
-        while (arcp_json_is(json, at, ARCP_JSON_STRING)) {
-            at = arcp_json_next(json, ref, at);
+        arcp_json_ref item = arcp_json_first(json, ref);
+        while (arcp_json_is(json, item, ARCP_JSON_STRING)) {
+            item = arcp_json_next(json, ref, item);
         }
-        return at == ARCP_JSON_ABSENT;
+        return item == ARCP_JSON_ABSENT;
     }
     return shape != ARCP__SHAPE_NOT_NEGATIVE || is_not_negative(arcp_json_raw(json, ref));
 }

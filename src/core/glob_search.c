@@ -293,12 +293,12 @@ static arcp_status write_witness(const search *s, arcp_buf *witness)
     if (!arcp_buf_reserve(witness, size)) {
         return ARCP_E_NO_MEMORY;
     }
-    size_t at = size;
+    size_t first = size;
     for (int32_t i = s->found; i != NO_NODE; i = s->nodes[i].parent) {
         if (s->nodes[i].parent == NO_NODE) {
-            memcpy(witness->data, s->child->literals, at);
+            memcpy(witness->data, s->child->literals, first);
         } else {
-            witness->data[--at] = (char)s->nodes[i].byte;
+            witness->data[--first] = (char)s->nodes[i].byte;
         }
     }
     witness->size = size;

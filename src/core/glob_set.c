@@ -257,12 +257,12 @@ static void sort(glob_entry *entries, size_t count, int (*compare)(const void *,
     }
     for (size_t i = 1; i < count; i++) {
         const glob_entry moved = entries[i];
-        size_t at = i;
-        while (at > 0 && compare(&moved, &entries[at - 1]) < 0) {
-            entries[at] = entries[at - 1];
-            at--;
+        size_t place = i;
+        while (place > 0 && compare(&moved, &entries[place - 1]) < 0) {
+            entries[place] = entries[place - 1];
+            place--;
         }
-        entries[at] = moved;
+        entries[place] = moved;
     }
 }
 

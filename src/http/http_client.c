@@ -137,51 +137,52 @@ static void release_handle(arcp__http_client *client)
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    watch *at = poll->data;
-    arcp__http_client *client = at->client;
+    watch *watched = poll->data;
+    arcp__http_client *client = watched->client;
     int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
                 (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) | (status < 0 ? CURL_CSELECT_ERR : 0);
     int running = 0;
-    (void)curl_multi_socket_action(client->multi, at->socket, flags, &running);
+    (void)curl_multi_socket_action(client->multi, watched->socket, flags, &running);
     take_finished(client);
 }
 
 static void on_poll_closed(uv_handle_t *handle)
 {
-    watch *at = handle->data;
-    arcp__http_client *client = at->client;
-    arcp__free(at);
+    watch *watched = handle->data;
+    arcp__http_client *client = watched->client;
+    arcp__free(watched);
     release_handle(client);
 }
 
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *socket_user)
 {
     arcp__http_client *client = user;
-    watch *at = socket_user;
+    watch *watched = socket_user;
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
-        if (at != NULL) {
-            (void)uv_poll_stop(&at->poll);
-            uv_close((uv_handle_t *)&at->poll, on_poll_closed);
+        if (watched != NULL) {
+            (void)uv_poll_stop(&watched->poll);
+            uv_close((uv_handle_t *)&watched->poll, on_poll_closed);
             (void)curl_multi_assign(client->multi, socket, NULL);
         }
         return 0;
     }
-    if (at == NULL) {
-        at = arcp__alloc(sizeof *at);
-        if (at == NULL || uv_poll_init_socket(client->options.loop, &at->poll, socket) != 0) {
-            arcp__free(at);
+    if (watched == NULL) {
+        watched = arcp__alloc(sizeof *watched);
+        if (watched == NULL ||
+            uv_poll_init_socket(client->options.loop, &watched->poll, socket) != 0) {
+            arcp__free(watched);
             return -1;
         }
-        at->client = client;
-        at->socket = socket;
-        at->poll.data = at;
+        watched->client = client;
+        watched->socket = socket;
+        watched->poll.data = watched;
         client->open_handles++;
-        (void)curl_multi_assign(client->multi, socket, at);
+        (void)curl_multi_assign(client->multi, socket, watched);
     }
     const int events =
         (what != CURL_POLL_OUT ? UV_READABLE : 0) | (what != CURL_POLL_IN ? UV_WRITABLE : 0);
-    return uv_poll_start(&at->poll, events, on_poll) == 0 ? 0 : -1;
+    return uv_poll_start(&watched->poll, events, on_poll) == 0 ? 0 : -1;
 }
 
 static void on_time(uv_timer_t *timer)

@@ -159,21 +159,22 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
     principal->jobs = grown;
     /* Ids grow with time; only a job that is restored after a restart, or that waited for a
      * credential, is added later than its id says. */
-    size_t at = principal->job_count++;
+    size_t place = principal->job_count++;
     bool is_newest = strcmp(principal->newest_job, job->id) < 0;
     if (is_newest) {
         memcpy(principal->newest_job, job->id, sizeof job->id);
     }
-    while (!is_newest && at > principal->job_first &&
-           (principal->jobs[at - 1] == NULL || strcmp(principal->jobs[at - 1]->id, job->id) > 0)) {
-        principal->jobs[at] = principal->jobs[at - 1];
-        if (principal->jobs[at] != NULL) {
-            principal->jobs[at]->place = at;
+    while (!is_newest && place > principal->job_first &&
+           (principal->jobs[place - 1] == NULL ||
+            strcmp(principal->jobs[place - 1]->id, job->id) > 0)) {
+        principal->jobs[place] = principal->jobs[place - 1];
+        if (principal->jobs[place] != NULL) {
+            principal->jobs[place]->place = place;
         }
-        at--;
+        place--;
     }
-    principal->jobs[at] = job;
-    job->place = at;
+    principal->jobs[place] = job;
+    job->place = place;
     return true;
 }
 
@@ -197,12 +198,12 @@ void arcp__principal_drop_job(arcp__principal *principal, const arcp__job *job)
 
 static arcp__agent_version *find_version(const arcp__jobs *jobs, arcp_span name, arcp_span version)
 {
-    arcp__agent_version *at = jobs->agents;
-    while (at != NULL &&
-           (!arcp_span_equal_cstr(name, at->name) || !arcp_span_equal_cstr(version, at->version))) {
-        at = at->next;
+    arcp__agent_version *entry = jobs->agents;
+    while (entry != NULL && (!arcp_span_equal_cstr(name, entry->name) ||
+                             !arcp_span_equal_cstr(version, entry->version))) {
+        entry = entry->next;
     }
-    return at;
+    return entry;
 }
 
 /* The default version of this name; NULL: the name is unknown. */
@@ -367,7 +368,8 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
 void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *writer)
 {
     arcp__put_array(writer, "agents");
-    for (const arcp__agent_version *first = jobs->agents, *at = NULL; first != NULL; first = at) {
+    for (const arcp__agent_version *first = jobs->agents, *version = NULL; first != NULL;
+         first = version) {
         const arcp__agent_version *chosen = first;
         if (rich) {
             arcp_json_begin_object(writer);
@@ -376,10 +378,11 @@ void arcp__agents_write(const arcp__jobs *jobs, bool rich, arcp_json_writer *wri
         } else {
             arcp_json_write_cstr(writer, first->name);
         }
-        for (at = first; at != NULL && strcmp(at->name, first->name) == 0; at = at->next) {
-            chosen = at->is_default ? at : chosen;
-            if (rich && at->version[0] != '\0') {
-                arcp_json_write_cstr(writer, at->version);
+        for (version = first; version != NULL && strcmp(version->name, first->name) == 0;
+             version = version->next) {
+            chosen = version->is_default ? version : chosen;
+            if (rich && version->version[0] != '\0') {
+                arcp_json_write_cstr(writer, version->version);
             }
         }
         if (rich) {

@@ -116,13 +116,13 @@ static arcp_status check_large(arcp_json *json, uint32_t object, uint32_t member
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
         uint32_t hash = (uint32_t)arcp__hash_bytes(text.data, text.size);
-        uint32_t at = hash & mask;
-        for (; table->slots[at].node != 0; at = (at + 1) & mask) {
-            if (table->slots[at].hash == hash && same_name(json, table->slots[at].node, name)) {
+        uint32_t slot = hash & mask;
+        for (; table->slots[slot].node != 0; slot = (slot + 1) & mask) {
+            if (table->slots[slot].hash == hash && same_name(json, table->slots[slot].node, name)) {
                 return refuse_duplicate(json, name, err);
             }
         }
-        table->slots[at] = (name_slot){hash, name};
+        table->slots[slot] = (name_slot){hash, name};
     }
     return ARCP_OK;
 }

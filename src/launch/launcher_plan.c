@@ -27,9 +27,9 @@ static bool is_program(const char *path)
 static const char *value_of(const char *const *env, const char *name)
 {
     size_t size = strlen(name);
-    for (const char *const *at = env; at != NULL && *at != NULL; at++) {
-        if (strncmp(*at, name, size) == 0 && (*at)[size] == '=') {
-            return *at + size + 1;
+    for (const char *const *pair = env; pair != NULL && *pair != NULL; pair++) {
+        if (strncmp(*pair, name, size) == 0 && (*pair)[size] == '=') {
+            return *pair + size + 1;
         }
     }
     return NULL;

@@ -41,15 +41,15 @@ bool arcp__proc_stat_parse(const char *text, arcp__proc_stat *out)
         return false;
     }
     arcp__proc_stat found = {.pid = (pid_t)strtol(text, NULL, 10), .state = close[2]};
-    const char *at = close + 3;
+    const char *rest = close + 3;
     long long number = 0;
     for (int field = 4; field <= 22; field++) {
         char *end = NULL;
-        number = strtoll(at, &end, 10);
-        if (end == at) {
+        number = strtoll(rest, &end, 10);
+        if (end == rest) {
             return false;
         }
-        at = end;
+        rest = end;
         found.parent = field == 4 ? (pid_t)number : found.parent;
         found.group = field == 5 ? (pid_t)number : found.group;
     }

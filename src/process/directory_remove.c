@@ -21,10 +21,10 @@ typedef struct removal {
     unsigned moved;
 } removal;
 
-/* Removes the contents of the directory `name` in `at`. False if it cannot be read. */
-static bool empty(removal *r, int at, const char *name, int depth)
+/* Removes the contents of the directory `name` in `parent`. False if it cannot be read. */
+static bool empty(removal *r, int parent, const char *name, int depth)
 {
-    DIR *entries = arcp__directory_entries(at, name);
+    DIR *entries = arcp__directory_entries(parent, name);
     if (entries == NULL) {
         return false;
     }

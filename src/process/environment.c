@@ -14,13 +14,13 @@ static void set(arcp__environment *environment, arcp_span name, arcp_span value)
     const char *end = value.size == 0 ? NULL : memchr(value.data, '\0', value.size);
     const size_t value_size = end == NULL ? value.size : (size_t)(end - value.data);
     const size_t count = environment->count;
-    size_t at = 0;
-    while (at < count && (strncmp(environment->pairs[at], name.data, name.size) != 0 ||
-                          environment->pairs[at][name.size] != '=')) {
-        at++;
+    size_t i = 0;
+    while (i < count && (strncmp(environment->pairs[i], name.data, name.size) != 0 ||
+                         environment->pairs[i][name.size] != '=')) {
+        i++;
     }
     char **pairs = environment->pairs;
-    if (at == count && count % PAIRS_STEP == 0) {
+    if (i == count && count % PAIRS_STEP == 0) {
         pairs = arcp__arena_take(&environment->arena, (count + PAIRS_STEP + 1) * sizeof *pairs);
         if (pairs != NULL && count != 0) {
             memcpy(pairs, environment->pairs, count * sizeof *pairs);
@@ -38,8 +38,8 @@ static void set(arcp__environment *environment, arcp_span name, arcp_span value)
     }
     text[name.size + 1 + value_size] = '\0';
     environment->pairs = pairs;
-    pairs[at] = text;
-    if (at == count) {
+    pairs[i] = text;
+    if (i == count) {
         pairs[++environment->count] = NULL;
     }
 }

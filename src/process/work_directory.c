@@ -49,9 +49,9 @@ arcp_status arcp__directory_make(const char *path, const char *user, arcp_error 
     return ARCP_OK;
 }
 
-static int open_directory(int at, const char *name)
+static int open_directory(int parent, const char *name)
 {
-    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static bool lock(int fd, bool waits)

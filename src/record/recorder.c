@@ -64,10 +64,10 @@ static void put_digest(arcp_buf *out, arcp_span text)
     put_text(out, arcp_span_first(text, BEGINNING_BYTES_MAX));
 }
 
-static void put_u32(char *at, uint32_t value)
+static void put_u32(char *out, uint32_t value)
 {
     for (unsigned i = 0; i < 4; i++) {
-        at[i] = (char)(uint8_t)(value >> (8 * i));
+        out[i] = (char)(uint8_t)(value >> (8 * i));
     }
 }
 
@@ -344,7 +344,7 @@ static void on_call(void *user, const arcp__call *call)
 {
     arcp__recorder *recorder = user;
     arcp_buf *out = &recorder->out;
-    const size_t at = out->size;
+    const size_t begin = out->size;
     if (recorder->failed) {
         return;
     }
@@ -368,12 +368,12 @@ static void on_call(void *user, const arcp__call *call)
     if (call->kind == ARCP__CALL_DISCONNECT) {
         drop_handle(&recorder->links, find_object(&recorder->links, call->link));
     }
-    const size_t size = out->size - at - ARCP__RECORDING_HEAD_SIZE;
+    const size_t size = out->size - begin - ARCP__RECORDING_HEAD_SIZE;
     recorder->failed = recorder->failed || out->failed || size > UINT32_MAX;
     if (recorder->failed) {
         return;
     }
-    char *head = out->data + at;
+    char *head = out->data + begin;
     put_u32(head, (uint32_t)size);
     put_u32(head + 4, arcp__crc32c(0, head, 4));
     put_u32(head + 8, arcp__crc32c(0, head + ARCP__RECORDING_HEAD_SIZE, size));

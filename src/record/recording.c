@@ -11,9 +11,9 @@ static const char *const kind_names[] = {
 #undef ARCP_CALL
 };
 
-static uint32_t read_u32(const char *at)
+static uint32_t read_u32(const char *text)
 {
-    const uint8_t *bytes = (const uint8_t *)at;
+    const uint8_t *bytes = (const uint8_t *)text;
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
            (uint32_t)bytes[3] << 24;
 }

@@ -485,7 +485,7 @@ static void play_next(player *p)
 {
     arcp_span record;
     arcp__recording_call call;
-    const size_t at = p->trace.at;
+    const size_t offset = p->trace.at;
     if (!next_record(p, &record)) {
         return;
     }
@@ -494,13 +494,13 @@ static void play_next(player *p)
     } else if (!arcp__call_is_input(call.kind)) {
         arcp__recording_describe(record, &p->result->expected);
         arcp_buf_append_cstr(&p->result->got, "nothing");
-        end(p, ARCP__REPLAY_DIFFERS, at);
+        end(p, ARCP__REPLAY_DIFFERS, offset);
     } else if (p->engine == NULL && call.kind != ARCP__CALL_BEGIN) {
         end_damaged(p, "it does not begin with an engine");
     } else {
         calls[call.kind](p, &call);
     }
-    if (!p->is_over && p->trace.at == at) { /* else it would be played again and again */
+    if (!p->is_over && p->trace.at == offset) { /* else it would be played again and again */
         end_damaged(p, "the engine cannot be called so");
     }
 }

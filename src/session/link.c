@@ -338,11 +338,11 @@ static bool has_nothing_left(const arcp__link *link)
         arcp__session_has_live_jobs(session)) {
         return false;
     }
-    const arcp__observation *at = session->observations;
-    while (at != NULL && at->read == NULL) {
-        at = at->next;
+    const arcp__observation *observation = session->observations;
+    while (observation != NULL && observation->read == NULL) {
+        observation = observation->next;
     }
-    return at == NULL; /* none is catching up */
+    return observation == NULL; /* none is catching up */
 }
 
 void arcp__links_close_finished(arcp__sessions *sessions)

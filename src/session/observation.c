@@ -90,11 +90,11 @@ void arcp__observation_moved(arcp__observation *observation, uint64_t position)
 
 void arcp__observations_store_moved(arcp__sessions *sessions, arcp__session *session)
 {
-    arcp__observation *at = NULL;
+    arcp__observation *observation = NULL;
     arcp__observation *next = NULL;
-    DL_FOREACH_SAFE2(session->outdated, at, next, next_outdated)
+    DL_FOREACH_SAFE2(session->outdated, observation, next, next_outdated)
     {
-        arcp__observation_store(sessions, at);
+        arcp__observation_store(sessions, observation);
     }
 }
 
@@ -211,10 +211,10 @@ void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *obser
 
 /* ---- numbering ---- */
 
-static bool starts_at(arcp_span record, size_t at, const char *text)
+static bool starts_at(arcp_span record, size_t offset, const char *text)
 {
     size_t size = strlen(text);
-    return record.size >= at + size && memcmp(record.data + at, text, size) == 0;
+    return record.size >= offset + size && memcmp(record.data + offset, text, size) == 0;
 }
 
 /* Whether the session lacks the feature that a record needs. Records of events have a fixed
@@ -227,15 +227,15 @@ static bool is_hidden(const arcp__session *session, arcp_span record)
     if (found == NULL) {
         return false;
     }
-    size_t at = (size_t)(found - record.data) + sizeof mark - 1;
+    size_t kind = (size_t)(found - record.data) + sizeof mark - 1;
     arcp_feature feature = ARCP_FEATURE_NONE;
-    if (starts_at(record, at, "progress\"")) {
+    if (starts_at(record, kind, "progress\"")) {
         feature = ARCP_FEATURE_PROGRESS;
-    } else if (starts_at(record, at, "result_chunk\"")) {
+    } else if (starts_at(record, kind, "result_chunk\"")) {
         feature = ARCP_FEATURE_RESULT_CHUNK;
-    } else if (starts_at(record, at, "metric\"")) {
+    } else if (starts_at(record, kind, "metric\"")) {
         /* metric","ts":"<24 bytes>","body":{"name":"cost.budget. */
-        if (starts_at(record, at + 14 + ARCP__TIMESTAMP_SIZE,
+        if (starts_at(record, kind + 14 + ARCP__TIMESTAMP_SIZE,
                       "\",\"body\":{\"name\":\"cost.budget.")) {
             feature = ARCP_FEATURE_COST_BUDGET;
         }

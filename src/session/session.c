@@ -183,13 +183,13 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
 /* Starts the resume window; with live jobs it begins when the last of them ends. [arcp:6.4-6] */
 void arcp__session_start_window(arcp__sessions *sessions, arcp__session *session)
 {
-    int64_t at =
+    int64_t deadline =
         arcp__session_has_live_jobs(session)
             ? ARCP_TIME_NEVER
             : arcp__context_after_sec(sessions->context,
                                       sessions->context->settings.session_resume_window_sec);
     arcp__context_arm(sessions->context, &session->window_timer, sessions->timer_kinds.session,
-                      session, at);
+                      session, deadline);
 }
 
 /* [arcp:6.4-5] [arcp:6.7-2] */

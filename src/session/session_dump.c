@@ -154,25 +154,25 @@ static void dump_request(const arcp__request *request, arcp__dump *dump)
     arcp__dump_end(dump, &writer);
 }
 
-static void dump_subscription(const arcp__observation *at, arcp__dump *dump)
+static void dump_subscription(const arcp__observation *observation, arcp__dump *dump)
 {
     arcp_json_writer writer;
-    const arcp__job *job = at->observer.job;
+    const arcp__job *job = observation->observer.job;
     if (!arcp__dump_begin(dump, ARCP__DUMP_SUBSCRIPTION, &writer)) {
         return;
     }
-    arcp__put_cstr(&writer, "session", at->session->id);
+    arcp__put_cstr(&writer, "session", observation->session->id);
     arcp__put_cstr(&writer, "job", job->id);
-    arcp__put_bool(&writer, "owner", arcp__observation_is_owner(at));
-    arcp__put_bool(&writer, "live", at->observer.is_live);
-    if (!at->observer.is_live) {
-        arcp__put_u64(&writer, "next_event", at->next_position);
+    arcp__put_bool(&writer, "owner", arcp__observation_is_owner(observation));
+    arcp__put_bool(&writer, "live", observation->observer.is_live);
+    if (!observation->observer.is_live) {
+        arcp__put_u64(&writer, "next_event", observation->next_position);
         arcp__put_u64(&writer, "events", job->stream->next);
     }
     arcp__dump_begin_waits(&writer);
-    if (at->read != NULL) {
+    if (observation->read != NULL) {
         arcp__dump_wait(&writer, "a page of the job's history from the store");
-    } else if (at->observer.is_live && !arcp__job_has_ended(job)) {
+    } else if (observation->observer.is_live && !arcp__job_has_ended(job)) {
         arcp__dump_wait(&writer, "the job's next event");
     }
     arcp__dump_end(dump, &writer);

@@ -128,12 +128,12 @@ static bool is_evictable(const arcp__session *session)
  * thousand times would lock its user out. */
 static void evict_closed(arcp__sessions *sessions, const arcp__principal *principal)
 {
-    arcp__session *at = principal == NULL ? sessions->all : principal->oldest_session;
-    while (at != NULL && !is_evictable(at)) {
-        at = principal == NULL ? at->hh.next : at->own_next;
+    arcp__session *session = principal == NULL ? sessions->all : principal->oldest_session;
+    while (session != NULL && !is_evictable(session)) {
+        session = principal == NULL ? session->hh.next : session->own_next;
     }
-    if (at != NULL) {
-        arcp__session_end(sessions, at, "it was closed, and its place was needed");
+    if (session != NULL) {
+        arcp__session_end(sessions, session, "it was closed, and its place was needed");
     }
 }
 

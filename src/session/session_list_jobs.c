@@ -165,10 +165,10 @@ void arcp__session_list_jobs(arcp__sessions *sessions, arcp__request *request,
     arcp_buf out = arcp_buf_init();
     bool is_full = false; /* there are more */
     arcp_buf_append_cstr(&out, "{\"jobs\":[");
-    size_t at =
+    size_t i =
         filter.cursor.size == 0 ? principal->job_first : place_after(principal, filter.cursor);
-    for (uint64_t shown = 0; at < principal->job_count; at++) {
-        const arcp__job *job = principal->jobs[at];
+    for (uint64_t shown = 0; i < principal->job_count; i++) {
+        const arcp__job *job = principal->jobs[i];
         if (job == NULL || !matches(&filter, job)) {
             continue;
         }

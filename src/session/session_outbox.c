@@ -139,17 +139,18 @@ static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__run *run = &session->runs[session->run_first];
     arcp__job *job = run->stream->owner;
-    arcp__observation *at = job == NULL ? NULL : arcp__observation_find(session, job);
-    if (at != NULL) {
+    arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
+    if (observation != NULL) {
         /* The index is about to lose this run of the job, so the observation's row must have its
          * end. */
         const uint64_t end = run->first_position + run->count;
-        const bool row_has_end = arcp__observation_is_owner(at) && job->last_seq != 0;
+        const bool row_has_end = arcp__observation_is_owner(observation) && job->last_seq != 0;
         const bool is_last = arcp__job_has_ended(job) && end == job->stream->next;
         if (sessions->log->options.keeps_rows && !row_has_end) {
-            arcp__observation_moved(at, end);
+            arcp__observation_moved(observation, end);
         }
-        if (is_last && job->observers == &at->observer && at->observer.next == NULL) {
+        if (is_last && job->observers == &observation->observer &&
+            observation->observer.next == NULL) {
             /* Later readers read it from the store. */
             arcp__stream_trim_tail(sessions->log, job->stream, 0);
         }
@@ -258,12 +259,12 @@ void arcp__sessions_write_indexes(arcp__sessions *sessions)
          session = session->undurable_next) {
         char key[ARCP__SESSION_KEY_SIZE];
         arcp__session_index_key(session, key);
-        size_t at = session->run_end;
+        size_t i = session->run_end;
         if (session->indexed_seq + 1 < session->next_seq) {
-            at = find_run(session, session->indexed_seq + 1);
+            i = find_run(session, session->indexed_seq + 1);
         }
-        for (; at < session->run_end; at++) {
-            arcp__run *run = &session->runs[at];
+        for (; i < session->run_end; i++) {
+            arcp__run *run = &session->runs[i];
             if (keeps_rows) {
                 /* When the run ends with the stream, add the stream's exact bytes: those of a run
                  * may be an average. */
@@ -342,11 +343,11 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     arcp__session *session = owner;
     arcp__read_end(sessions->log, &session->read);
     no_page(session);
-    size_t at = find_run(session, session->read_seq);
-    bool expected =
-        at != session->run_end && page->count != 0 &&
-        session->runs[at].first_position + (session->read_seq - session->runs[at].first_seq) ==
-            page->first;
+    size_t index = find_run(session, session->read_seq);
+    bool expected = index != session->run_end && page->count != 0 &&
+                    session->runs[index].first_position +
+                            (session->read_seq - session->runs[index].first_seq) ==
+                        page->first;
     if (page->status != ARCP_OK || !expected) {
         arcp_error error = {0};
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
@@ -483,15 +484,15 @@ static bool next_frame(arcp__sessions *sessions, arcp__session *session)
         return false;
     }
     uint64_t seq = session->sent_seq + 1;
-    size_t at = find_run(session, seq);
-    if (at == session->run_end) {
+    size_t index = find_run(session, seq);
+    if (index == session->run_end) {
         arcp__effect_log(sessions->log, ARCP__LOG_ERROR,
                          "session %s: event_seq %llu is not in the event log", session->id,
                          (unsigned long long)seq);
         arcp__link_close(sessions, link, 1011, "the event log is damaged", false);
         return false;
     }
-    const arcp__run *run = &session->runs[at];
+    const arcp__run *run = &session->runs[index];
     arcp_span record;
     if (!take_read(session, seq, &record) &&
         !arcp__stream_find_record(run->stream, run->first_position + (seq - run->first_seq),

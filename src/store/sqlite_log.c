@@ -86,10 +86,11 @@ static bool is_same(checksum left, checksum right)
 }
 
 /* False (ARCP_E_IO) on failure, also if the file has become shorter. */
-static bool read_at(const log_file *log, uint64_t at, uint8_t *out, size_t size, arcp_error *err)
+static bool read_at(const log_file *log, uint64_t offset, uint8_t *out, size_t size,
+                    arcp_error *err)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t got = pread(log->fd, out + done, size - done, (off_t)(at + done));
+        ssize_t got = pread(log->fd, out + done, size - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -103,11 +104,11 @@ static bool read_at(const log_file *log, uint64_t at, uint8_t *out, size_t size,
     return true;
 }
 
-static arcp_status damaged(const log_file *log, uint64_t at, const char *what, arcp_error *err)
+static arcp_status damaged(const log_file *log, uint64_t offset, const char *what, arcp_error *err)
 {
     return arcp_error_set(err, ARCP_E_CORRUPT,
                           "%s: damaged: %s at offset %llu; commits after it would be lost",
-                          log->path, what, (unsigned long long)at);
+                          log->path, what, (unsigned long long)offset);
 }
 
 /* ---- the header ---- */

@@ -84,30 +84,30 @@ static bool is_name_byte(char byte)
 
 bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, arcp_buf *out)
 {
-    size_t at = 0;
+    size_t i = 0;
     bool in_string = false;
     out->secret = true; /* tokens are variables */
-    while (at < text.size) {
-        size_t end = at + 1;
-        if (text.data[at] != '$') {
-            end += in_string && text.data[at] == '\\' && end < text.size;
-            in_string = in_string != (text.data[at] == '"');
-            arcp_buf_append(out, arcp_span_make(text.data + at, end - at));
-            at = end;
+    while (i < text.size) {
+        size_t end = i + 1;
+        if (text.data[i] != '$') {
+            end += in_string && text.data[i] == '\\' && end < text.size;
+            in_string = in_string != (text.data[i] == '"');
+            arcp_buf_append(out, arcp_span_make(text.data + i, end - i));
+            i = end;
             continue;
         }
         while (end < text.size && is_name_byte(text.data[end])) {
             end++;
         }
         const arcp_buf *value =
-            arcp__variable_get(variables, arcp_span_make(text.data + at + 1, end - at - 1));
+            arcp__variable_get(variables, arcp_span_make(text.data + i + 1, end - i - 1));
         if (value == NULL) {
             return false;
         }
         arcp_span json = arcp_buf_span(value);
         bool is_text = in_string && arcp_span_starts_with(json, ARCP_SPAN_LITERAL("\""));
         arcp_buf_append(out, is_text ? arcp_span_make(json.data + 1, json.size - 2) : json);
-        at = end;
+        i = end;
     }
     return true;
 }
@@ -149,12 +149,13 @@ static bool differs(match *m, arcp_json_ref value, const char *must, arcp_span w
     return false;
 }
 
-static bool are_equal(const arcp_json *a, arcp_json_ref at, const arcp_json *b, arcp_json_ref other)
+static bool are_equal(const arcp_json *a, arcp_json_ref one, const arcp_json *b,
+                      arcp_json_ref other)
 {
     arcp_buf left = arcp_buf_init();
     arcp_buf right = arcp_buf_init();
     arcp_error err = {0};
-    bool equal = arcp_json_canonical(a, at, &left, &err) == ARCP_OK &&
+    bool equal = arcp_json_canonical(a, one, &left, &err) == ARCP_OK &&
                  arcp_json_canonical(b, other, &right, &err) == ARCP_OK &&
                  arcp_span_equal(arcp_buf_span(&left), arcp_buf_span(&right));
     arcp_buf_fini(&left);

@@ -164,8 +164,8 @@ static bool is_client(arcp_span word)
 
 static arcp_span text_before(arcp_span text, char end)
 {
-    const char *at = text.size == 0 ? NULL : memchr(text.data, end, text.size);
-    return at == NULL ? text : arcp_span_first(text, (size_t)(at - text.data));
+    const char *found = text.size == 0 ? NULL : memchr(text.data, end, text.size);
+    return found == NULL ? text : arcp_span_first(text, (size_t)(found - text.data));
 }
 
 static arcp_span first_line(arcp_span text)

@@ -101,9 +101,9 @@ static void decoder_free(decoder *old)
 }
 
 /* Whether it holds no part of a frame. */
-static bool is_at_rest(const decoder *at)
+static bool is_at_rest(const decoder *from)
 {
-    return at->given == at->used;
+    return from->given == from->used;
 }
 
 arcp__websocket_pool *arcp__websocket_pool_new(arcp__websocket_role role)

@@ -9,11 +9,11 @@ static double number_of(const process *p, const char *name)
 {
     char key[64];
     snprintf(key, sizeof key, "\"%s\":", name);
-    const char *at = memmem(p->out.data, p->out.size, key, strlen(key));
-    if (at == NULL) {
+    const char *found = memmem(p->out.data, p->out.size, key, strlen(key));
+    if (found == NULL) {
         fail_msg("there is no %s in %.*s", name, (int)p->out.size, p->out.data);
     }
-    return strtod(at + strlen(key), NULL);
+    return strtod(found + strlen(key), NULL);
 }
 
 static void bench_counts_jobs_events_and_sessions(void **state)

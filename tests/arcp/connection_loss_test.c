@@ -45,17 +45,17 @@ static void repeated_cuts_lose_and_repeat_nothing(void **state)
     unsigned cuts = atomic_load(&proxy.cuts);
     cutting_proxy_stop(&proxy);
     assert_true(cuts >= 3);
-    const char *at = p.out.data;
+    const char *rest = p.out.data;
     for (unsigned n = 0; n < 400; n++) {
         char expected[64];
         snprintf(expected, sizeof expected, "\"body\":{\"name\":\"n\",\"value\":%u}}\n", n);
-        const char *found = strstr(at, "\"body\":{\"name\":\"n\"");
+        const char *found = strstr(rest, "\"body\":{\"name\":\"n\"");
         assert_non_null(found);
         assert_int_equal(strncmp(found, expected, strlen(expected)), 0);
-        at = found + strlen(expected);
+        rest = found + strlen(expected);
     }
-    assert_null(strstr(at, "\"kind\""));
-    assert_non_null(strstr(at, "\"result\":400"));
+    assert_null(strstr(rest, "\"kind\""));
+    assert_non_null(strstr(rest, "\"result\":400"));
     process_fini(&p);
 }
 

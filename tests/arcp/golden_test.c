@@ -110,9 +110,9 @@ static void note_job(const process *p, char job[64])
     const arcp_buf *texts[] = {&p->out, &p->err};
     for (size_t row = 0; row < 2; row++) {
         const arcp_buf *text = texts[row];
-        const char *at = text->size == 0 ? NULL : memmem(text->data, text->size, "job_0", 5);
-        if (at != NULL && text->size - (size_t)(at - text->data) >= 30) {
-            memcpy(job, at, 30);
+        const char *found = text->size == 0 ? NULL : memmem(text->data, text->size, "job_0", 5);
+        if (found != NULL && text->size - (size_t)(found - text->data) >= 30) {
+            memcpy(job, found, 30);
             job[30] = '\0';
             return;
         }

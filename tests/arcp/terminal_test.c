@@ -50,13 +50,13 @@ static void mask_row(const char *row, size_t size, arcp_buf *out)
 
 static void mask_rows(const arcp_buf *text, arcp_buf *out)
 {
-    size_t at = 0;
-    while (at < text->size) {
-        const char *end = memchr(text->data + at, '\n', text->size - at);
+    size_t offset = 0;
+    while (offset < text->size) {
+        const char *end = memchr(text->data + offset, '\n', text->size - offset);
         assert_non_null(end);
-        size_t size = (size_t)(end - text->data) - at;
-        mask_row(text->data + at, size, out);
-        at += size + 1;
+        size_t size = (size_t)(end - text->data) - offset;
+        mask_row(text->data + offset, size, out);
+        offset += size + 1;
     }
 }
 
@@ -154,9 +154,9 @@ static void press_ctrl_c(process *p)
 /* The job's id is in its first line. */
 static void job_of(const process *p, char job[64])
 {
-    const char *at = memmem(p->out.data, p->out.size, "job_", 4);
-    assert_non_null(at);
-    memcpy(job, at, 30);
+    const char *found = memmem(p->out.data, p->out.size, "job_", 4);
+    assert_non_null(found);
+    memcpy(job, found, 30);
     job[30] = '\0';
 }
 

@@ -55,15 +55,15 @@ static void erase_to_end(tty *t)
 static size_t escape(tty *t, arcp_span rest)
 {
     unsigned number = 0;
-    size_t at = 2;
-    while (at < rest.size && rest.data[at] >= '0' && rest.data[at] <= '9') {
-        number = number * 10 + (unsigned)(rest.data[at++] - '0');
+    size_t i = 2;
+    while (i < rest.size && rest.data[i] >= '0' && rest.data[i] <= '9') {
+        number = number * 10 + (unsigned)(rest.data[i++] - '0');
     }
-    if (at >= rest.size) {
+    if (i >= rest.size) {
         return 0;
     }
     assert_int_equal(rest.data[1], '[');
-    switch (rest.data[at]) {
+    switch (rest.data[i]) {
     case 'm':
         t->color = (unsigned char)number;
         break;
@@ -76,9 +76,9 @@ static size_t escape(tty *t, arcp_span rest)
         t->row--;
         break;
     default:
-        fail_msg("unexpected sequence ESC%.*s", (int)at, rest.data + 1);
+        fail_msg("unexpected sequence ESC%.*s", (int)i, rest.data + 1);
     }
-    return at + 1;
+    return i + 1;
 }
 
 static void append_row(const tty *t, unsigned row, arcp_buf *out)

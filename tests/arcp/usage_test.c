@@ -181,14 +181,14 @@ static arcp_span synopsis_of(const arcp_buf *page, const char *command)
 {
     char begin[64];
     snprintf(begin, sizeof begin, "\n*arcp* %s", command);
-    const char *at = memmem(page->data, page->size, begin, strlen(begin));
-    if (at == NULL) {
+    const char *found = memmem(page->data, page->size, begin, strlen(begin));
+    if (found == NULL) {
         fail_msg("the synopsis has no %s", command);
     }
-    size_t left = page->size - (size_t)(at - page->data);
-    const char *end = memmem(at, left, "\n\n", 2);
+    size_t left = page->size - (size_t)(found - page->data);
+    const char *end = memmem(found, left, "\n\n", 2);
     assert_non_null(end);
-    return arcp_span_make(at, (size_t)(end - at));
+    return arcp_span_make(found, (size_t)(end - found));
 }
 
 static void the_manuals_synopsis_has_every_command_and_option(void **state)

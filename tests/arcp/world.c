@@ -156,15 +156,15 @@ static size_t changing(const char *text, size_t size, const char **mask)
 
 void world_mask(const arcp_buf *text, arcp_buf *out)
 {
-    size_t at = 0;
-    while (at < text->size) {
+    size_t i = 0;
+    while (i < text->size) {
         const char *mask = NULL;
-        size_t size = changing(text->data + at, text->size - at, &mask);
+        size_t size = changing(text->data + i, text->size - i, &mask);
         if (size != 0) {
             arcp_buf_append_cstr(out, mask);
-            at += size;
+            i += size;
         } else {
-            arcp_buf_append_byte(out, text->data[at++]);
+            arcp_buf_append_byte(out, text->data[i++]);
         }
     }
 }

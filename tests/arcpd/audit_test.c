@@ -47,12 +47,12 @@ static void submit(const host *place, int exit_status, char id[40], const char *
 {
     process p;
     host_run(place, "ta", &p, exit_status, words);
-    const char *at = strstr(p.err.data, "job_");
-    if (at == NULL) {
-        at = strstr(p.out.data, "job_");
+    const char *found = strstr(p.err.data, "job_");
+    if (found == NULL) {
+        found = strstr(p.out.data, "job_");
     }
-    assert_non_null(at);
-    snprintf(id, 40, "%.30s", at);
+    assert_non_null(found);
+    snprintf(id, 40, "%.30s", found);
     process_fini(&p);
 }
 

@@ -21,40 +21,41 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
     return statement;
 }
 
-static arcp_span column(sqlite3_stmt *statement, int at)
+static arcp_span column(sqlite3_stmt *statement, int index)
 {
-    return arcp_span_make((const char *)sqlite3_column_text(statement, at),
-                          (size_t)sqlite3_column_bytes(statement, at));
+    return arcp_span_make((const char *)sqlite3_column_text(statement, index),
+                          (size_t)sqlite3_column_bytes(statement, index));
 }
 
-static bool next_line(cursor *at, arcp_span *out)
+static bool next_line(cursor *lines, arcp_span *out)
 {
-    if (at->left.data == NULL) {
-        if (sqlite3_step(at->rows) != SQLITE_ROW) {
+    if (lines->left.data == NULL) {
+        if (sqlite3_step(lines->rows) != SQLITE_ROW) {
             return false;
         }
-        at->left = column(at->rows, 1);
+        lines->left = column(lines->rows, 1);
     }
-    const char *end = memchr(at->left.data, '\n', at->left.size);
-    size_t size = end == NULL ? at->left.size : (size_t)(end - at->left.data);
-    *out = arcp_span_first(at->left, size);
-    at->left = end == NULL ? arcp_span_make(NULL, 0) : arcp_span_from(at->left, size + 1);
+    const char *end = memchr(lines->left.data, '\n', lines->left.size);
+    size_t size = end == NULL ? lines->left.size : (size_t)(end - lines->left.data);
+    *out = arcp_span_first(lines->left, size);
+    lines->left = end == NULL ? arcp_span_make(NULL, 0) : arcp_span_from(lines->left, size + 1);
     return true;
 }
 
-static void seek(cursor *at, arcp_span stream, uint64_t position)
+static void seek(cursor *lines, arcp_span stream, uint64_t position)
 {
     arcp_span skipped;
-    (void)sqlite3_reset(at->rows);
-    (void)sqlite3_bind_text(at->rows, 1, stream.data, (int)stream.size, SQLITE_TRANSIENT);
-    (void)sqlite3_bind_int64(at->rows, 2, (sqlite3_int64)position);
-    if (sqlite3_step(at->rows) != SQLITE_ROW) {
+    (void)sqlite3_reset(lines->rows);
+    (void)sqlite3_bind_text(lines->rows, 1, stream.data, (int)stream.size, SQLITE_TRANSIENT);
+    (void)sqlite3_bind_int64(lines->rows, 2, (sqlite3_int64)position);
+    if (sqlite3_step(lines->rows) != SQLITE_ROW) {
         daemon_fail("position %llu of %.*s is not stored", (unsigned long long)position,
                     (int)stream.size, stream.data);
     }
-    at->left = column(at->rows, 1);
-    for (uint64_t first = (uint64_t)sqlite3_column_int64(at->rows, 0); first < position; first++) {
-        if (!next_line(at, &skipped)) {
+    lines->left = column(lines->rows, 1);
+    for (uint64_t first = (uint64_t)sqlite3_column_int64(lines->rows, 0); first < position;
+         first++) {
+        if (!next_line(lines, &skipped)) {
             daemon_fail("%.*s ends too early", (int)stream.size, stream.data);
         }
     }
@@ -65,9 +66,10 @@ static uint64_t number_of(arcp_span record, const char *name)
     char quoted[32];
     uint64_t value = 0;
     int size = snprintf(quoted, sizeof quoted, "\"%s\":", name);
-    const char *at = memmem(record.data, record.size, quoted, (size_t)size);
-    if (at == NULL ||
-        !wire_number(arcp_span_from(record, (size_t)(at - record.data) + (size_t)size), &value)) {
+    const char *found = memmem(record.data, record.size, quoted, (size_t)size);
+    if (found == NULL ||
+        !wire_number(arcp_span_from(record, (size_t)(found - record.data) + (size_t)size),
+                     &value)) {
         daemon_fail("no %s: %.*s", name, (int)record.size, record.data);
     }
     return value;

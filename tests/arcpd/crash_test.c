@@ -120,11 +120,11 @@ static void check_page(crash_world *world, arcp_span frame, char cursor[256])
     static const char open[] = "{\"job_id\":\"";
     arcp_span next = wire_text(frame, "next_cursor");
     (void)snprintf(cursor, 256, "%.*s", (int)next.size, next.size == 0 ? "" : next.data);
-    const char *at = memmem(frame.data, frame.size, open, strlen(open));
-    while (at != NULL) {
-        arcp_span rest = arcp_span_from(frame, (size_t)(at - frame.data));
+    const char *found = memmem(frame.data, frame.size, open, strlen(open));
+    while (found != NULL) {
+        arcp_span rest = arcp_span_from(frame, (size_t)(found - frame.data));
         const char *after = memmem(rest.data + 1, rest.size - 1, open, strlen(open));
-        arcp_span entry = after == NULL ? rest : arcp_span_first(rest, (size_t)(after - at));
+        arcp_span entry = after == NULL ? rest : arcp_span_first(rest, (size_t)(after - found));
         arcp_span id = wire_text(entry, "job_id");
         crash_job *job = NULL;
         HASH_FIND(hh, world->jobs, id.data, id.size, job);
@@ -138,7 +138,7 @@ static void check_page(crash_world *world, arcp_span frame, char cursor[256])
             job->listed_life = world->life;
             world->listed++;
         }
-        at = after;
+        found = after;
     }
 }
 

@@ -277,9 +277,9 @@ int main(int argc, char **argv)
         wire_close(&w);
         check_files(&d);
         if (round % 10 == 0 || is_long) {
-            books at = read_books(&d);
-            most_rows = at.rows > most_rows ? at.rows : most_rows;
-            most_stuck = at.stuck > most_stuck ? at.stuck : most_stuck;
+            books now = read_books(&d);
+            most_rows = now.rows > most_rows ? now.rows : most_rows;
+            most_stuck = now.stuck > most_stuck ? now.stuck : most_stuck;
         }
     }
     settle(&d, &upstream);

@@ -145,24 +145,25 @@ static size_t write_some(const visitor *w, const char *data, size_t size)
 
 static void write_all(const visitor *w, const void *data, size_t size)
 {
-    const char *at = data;
+    const char *rest = data;
     while (size > 0) {
-        size_t written = write_some(w, at, size);
+        size_t written = write_some(w, rest, size);
         assert_true(written > 0);
-        at += written;
+        rest += written;
         size -= written;
     }
 }
 
 static bool read_all(const visitor *w, void *data, size_t size)
 {
-    char *at = data;
+    char *rest = data;
     while (size > 0) {
-        ssize_t got = w->ssl != NULL ? SSL_read(w->ssl, at, (int)size) : recv(w->fd, at, size, 0);
+        ssize_t got =
+            w->ssl != NULL ? SSL_read(w->ssl, rest, (int)size) : recv(w->fd, rest, size, 0);
         if (got <= 0) {
             return false;
         }
-        at += got;
+        rest += got;
         size -= (size_t)got;
     }
     return true;

@@ -14,8 +14,8 @@
 
 #define REPLACES __attribute__((visibility("default")))
 
-typedef ssize_t read_function(int fd, void *bytes, size_t size, off64_t at);
-typedef ssize_t write_function(int fd, const void *bytes, size_t size, off64_t at);
+typedef ssize_t read_function(int fd, void *bytes, size_t size, off64_t offset);
+typedef ssize_t write_function(int fd, const void *bytes, size_t size, off64_t offset);
 typedef int sync_function(int fd);
 
 static bool is_database(int fd)
@@ -56,18 +56,18 @@ static void find(const char *name, void *function, size_t size)
 
 /* The parameters' names are not the C library's:
  * NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
-REPLACES ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
+REPLACES ssize_t pread64(int fd, void *bytes, size_t size, off64_t offset)
 {
     read_function *next = NULL;
     find("pread64", &next, sizeof next);
-    return fails(fd, 'r') ? -1 : next(fd, bytes, size, at);
+    return fails(fd, 'r') ? -1 : next(fd, bytes, size, offset);
 }
 
-REPLACES ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
+REPLACES ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset)
 {
     write_function *next = NULL;
     find("pwrite64", &next, sizeof next);
-    return fails(fd, 'w') ? -1 : next(fd, bytes, size, at);
+    return fails(fd, 'w') ? -1 : next(fd, bytes, size, offset);
 }
 
 REPLACES int fdatasync(int fd)

@@ -11,10 +11,10 @@ unsigned short http_port(host *place)
     static const char before[] = "metrics at http://127.0.0.1:";
     process_await(&place->daemon, true, "/metrics\n");
     arcp_buf_append_byte(&place->daemon.err, '\0');
-    const char *at = strstr(place->daemon.err.data, before);
-    assert_non_null(at);
+    const char *found = strstr(place->daemon.err.data, before);
+    assert_non_null(found);
     place->daemon.err.size--;
-    return (unsigned short)strtoul(at + strlen(before), NULL, 10);
+    return (unsigned short)strtoul(found + strlen(before), NULL, 10);
 }
 
 int http_connect(unsigned short port)

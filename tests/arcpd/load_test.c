@@ -139,19 +139,19 @@ typedef struct watcher {
     bool ended;
 } watcher;
 
-static void watch(watcher *at)
+static void watch(watcher *w)
 {
     arcp_span frame;
     uint64_t number = 0;
-    while (wire_next(&at->wire, &frame)) {
+    while (wire_next(&w->wire, &frame)) {
         if (wire_seq(frame) == 0) {
             continue;
         }
-        assert_int_equal(wire_seq(frame), ++at->seq);
+        assert_int_equal(wire_seq(frame), ++w->seq);
         if (message_number(frame, &number)) {
-            assert_int_equal(number, at->messages++);
+            assert_int_equal(number, w->messages++);
         }
-        at->ended = at->ended || wire_is(frame, "job.result");
+        w->ended = w->ended || wire_is(frame, "job.result");
     }
 }
 

@@ -202,11 +202,11 @@ static unsigned long long metric(const arcp_buf *text, const char *name)
 {
     char line[96];
     (void)snprintf(line, sizeof line, "\n%s ", name);
-    const char *at = strstr(text->data, line);
-    if (at == NULL) {
+    const char *found = strstr(text->data, line);
+    if (found == NULL) {
         fail_msg("no metric %s", name);
     }
-    return strtoull(at + strlen(line), NULL, 10);
+    return strtoull(found + strlen(line), NULL, 10);
 }
 
 static void check_err_has(const host *place, const char *part)

@@ -20,13 +20,13 @@
 
 static bool write_all(const wire *w, const void *data, size_t size)
 {
-    const char *at = data;
+    const char *rest = data;
     while (size > 0) {
-        ssize_t written = send(w->fd, at, size, MSG_NOSIGNAL);
+        ssize_t written = send(w->fd, rest, size, MSG_NOSIGNAL);
         if (written <= 0) {
             return false;
         }
-        at += written;
+        rest += written;
         size -= (size_t)written;
     }
     return true;
@@ -142,18 +142,18 @@ void wire_send(wire *w, const char *format, ...)
  * server's frames are not masked, and ours never fragments. */
 static bool read_head(const wire *w, size_t *head, size_t *size)
 {
-    const unsigned char *at = (const unsigned char *)w->bytes + w->start;
+    const unsigned char *bytes = (const unsigned char *)w->bytes + w->start;
     size_t have = w->end - w->start;
     *head = 2;
     if (have < 2) {
         return false;
     }
-    *size = at[1];
+    *size = bytes[1];
     if (*size >= 126) {
         *head = *size == 126 ? 4 : 10;
         *size = 0;
         for (size_t byte = 2; byte < *head && have >= *head; byte++) {
-            *size = (*size << 8) | at[byte];
+            *size = (*size << 8) | bytes[byte];
         }
     }
     return have >= *head;
@@ -164,15 +164,15 @@ bool wire_next(wire *w, arcp_span *frame)
     size_t head = 0;
     size_t size = 0;
     while (w->fd >= 0 && read_head(w, &head, &size) && w->end - w->start - head >= size) {
-        const char *at = w->bytes + w->start;
-        int opcode = at[0] & 15;
+        const char *bytes = w->bytes + w->start;
+        int opcode = bytes[0] & 15;
         w->start += head + size;
         if (opcode == 1) {
-            *frame = arcp_span_make(at + head, size);
+            *frame = arcp_span_make(bytes + head, size);
             return true;
         }
         if (opcode == 8) {
-            const unsigned char *code = (const unsigned char *)at + head;
+            const unsigned char *code = (const unsigned char *)bytes + head;
             w->close_code = size < 2 ? 1005 : code[0] * 256 + code[1];
         }
     }
@@ -181,12 +181,12 @@ bool wire_next(wire *w, arcp_span *frame)
 
 bool wire_next_line(wire *w, arcp_span *line)
 {
-    const char *at = w->bytes + w->start;
-    const char *end = w->end == w->start ? NULL : memchr(at, '\n', w->end - w->start);
+    const char *begin = w->bytes + w->start;
+    const char *end = w->end == w->start ? NULL : memchr(begin, '\n', w->end - w->start);
     if (end == NULL) {
         return false;
     }
-    *line = arcp_span_make(at, (size_t)(end - at));
+    *line = arcp_span_make(begin, (size_t)(end - begin));
     w->start += line->size + 1;
     return true;
 }
@@ -284,33 +284,34 @@ static const char *after(arcp_span frame, const char *name)
 
 bool wire_number(arcp_span text, uint64_t *out)
 {
-    size_t at = 0;
+    size_t i = 0;
     *out = 0;
-    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9') {
-        *out = *out * 10 + (uint64_t)(text.data[at++] - '0');
+    while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9') {
+        *out = *out * 10 + (uint64_t)(text.data[i++] - '0');
     }
-    return at != 0;
+    return i != 0;
 }
 
 uint64_t wire_seq(arcp_span frame)
 {
     uint64_t value = 0;
     /* The runtime writes it third; a body may have a member of the same name. */
-    const char *at = after(arcp_span_first(frame, 100), "event_seq");
-    if (at != NULL) {
-        (void)wire_number(arcp_span_from(frame, (size_t)(at - frame.data)), &value);
+    const char *found = after(arcp_span_first(frame, 100), "event_seq");
+    if (found != NULL) {
+        (void)wire_number(arcp_span_from(frame, (size_t)(found - frame.data)), &value);
     }
     return value;
 }
 
 arcp_span wire_text(arcp_span frame, const char *name)
 {
-    const char *at = after(frame, name);
-    if (at == NULL || *at != '"') {
+    const char *value = after(frame, name);
+    if (value == NULL || *value != '"') {
         return arcp_span_make(NULL, 0);
     }
-    const char *end = memchr(at + 1, '"', (size_t)(frame.data + frame.size - at - 1));
-    return end == NULL ? arcp_span_make(NULL, 0) : arcp_span_make(at + 1, (size_t)(end - at - 1));
+    const char *end = memchr(value + 1, '"', (size_t)(frame.data + frame.size - value - 1));
+    return end == NULL ? arcp_span_make(NULL, 0)
+                       : arcp_span_make(value + 1, (size_t)(end - value - 1));
 }
 
 bool wire_is(arcp_span frame, const char *type)

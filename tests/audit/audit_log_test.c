@@ -86,12 +86,12 @@ static void records_stand_in_the_file_in_their_order_over_rotations(void **state
     arcp__audit_log_close(w->log, NULL);
     uint64_t lines = log_read(w->path, &text);
     assert_true(lines > 3002); /* rotations have notes of their own */
-    const char *at = text.data;
+    const char *rest = text.data;
     for (unsigned number = 0; number < 3000; number++) {
         char wanted[32];
         snprintf(wanted, sizeof wanted, "\"n\":%u,", number);
-        at = strstr(at, wanted);
-        assert_non_null(at);
+        rest = strstr(rest, wanted);
+        assert_non_null(rest);
     }
     assert_int_equal(w->failures, 0);
     arcp_buf_fini(&text);

@@ -36,10 +36,10 @@ static fixture *counted;
 static void note_submit(fixture *f, arcp_span frame)
 {
     static const char before[] = "\"trace_id\":\"";
-    const char *at = memmem(frame.data, frame.size, before, sizeof before - 1);
-    if (at != NULL && memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL) {
+    const char *found = memmem(frame.data, frame.size, before, sizeof before - 1);
+    if (found != NULL && memmem(frame.data, frame.size, "\"job.submit\"", 12) != NULL) {
         assert_true(f->trace_count < TRACES_MAX);
-        memcpy(f->traces[f->trace_count++], at + sizeof before - 1, 32);
+        memcpy(f->traces[f->trace_count++], found + sizeof before - 1, 32);
         f->submit_bytes += frame.size;
     }
 }

@@ -64,12 +64,12 @@ static rough_trouble choose_trouble(rough_proxy *proxy)
 {
     /* Percentages; a stall costs two heartbeats, so there are few. */
     static const unsigned shares[ROUGH_TROUBLES] = {46, 22, 22, 3, 7};
-    uint64_t at = between(proxy, 0, 99);
+    uint64_t percent = between(proxy, 0, 99);
     for (unsigned trouble = 0; trouble < ROUGH_TROUBLES; trouble++) {
-        if (at < shares[trouble]) {
+        if (percent < shares[trouble]) {
             return (rough_trouble)trouble;
         }
-        at -= shares[trouble];
+        percent -= shares[trouble];
     }
     return ROUGH_RESET;
 }

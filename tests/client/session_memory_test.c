@@ -80,8 +80,8 @@ static void answer_submit(run *r)
 static void serve(run *r, arcp_span frame)
 {
     char id[40] = "";
-    const char *at = memmem(frame.data, frame.size, "\"id\":\"", 6);
-    memcpy(id, at + 6, 30);
+    const char *found = memmem(frame.data, frame.size, "\"id\":\"", 6);
+    memcpy(id, found + 6, 30);
     if (memmem(frame.data, frame.size, "\"session.hello\"", 15) != NULL) {
         char welcome[512];
         snprintf(welcome, sizeof welcome,

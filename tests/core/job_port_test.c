@@ -161,10 +161,10 @@ static void a_cost_is_subtracted_only_when_its_event_is_certain(void **state)
 
 /* ---- calls that the runtime has answered with a denial ---- */
 
-static arcp_span number(unsigned at)
+static arcp_span number(unsigned index)
 {
     static char text[16];
-    (void)snprintf(text, sizeof text, "c%u", at);
+    (void)snprintf(text, sizeof text, "c%u", index);
     return arcp_span_cstr(text);
 }
 

@@ -103,25 +103,25 @@ static arcp_deny_reason model_path(bool has_cwd, const char *target, arcp_buf *o
 /* Decodes each character and checks that it is written in the only allowed way. */
 static bool is_utf8(const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at != 0) {
-        const size_t size = *at < 0x80             ? 1
-                            : (*at & 0xe0) == 0xc0 ? 2
-                            : (*at & 0xf0) == 0xe0 ? 3
-                            : (*at & 0xf8) == 0xf0 ? 4
-                                                   : 0;
-        unsigned long code = size == 1 ? *at : *at & (0x7fU >> size);
+    const unsigned char *bytes = (const unsigned char *)text;
+    while (*bytes != 0) {
+        const size_t size = *bytes < 0x80             ? 1
+                            : (*bytes & 0xe0) == 0xc0 ? 2
+                            : (*bytes & 0xf0) == 0xe0 ? 3
+                            : (*bytes & 0xf8) == 0xf0 ? 4
+                                                      : 0;
+        unsigned long code = size == 1 ? *bytes : *bytes & (0x7fU >> size);
         for (size_t i = 1; i < size; i++) {
-            if ((at[i] & 0xc0) != 0x80) {
+            if ((bytes[i] & 0xc0) != 0x80) {
                 return false;
             }
-            code = code << 6 | (at[i] & 0x3fU);
+            code = code << 6 | (bytes[i] & 0x3fU);
         }
         const size_t shortest = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
         if (size != shortest || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
             return false;
         }
-        at += size;
+        bytes += size;
     }
     return true;
 }
@@ -201,9 +201,10 @@ static bool is_authority(const char *text)
     return size > 0 && (text[size] == '\0' || (text[size] == ':' && is_port(text + size + 1)));
 }
 
-static bool is_escape(const char *at)
+static bool is_escape(const char *bytes)
 {
-    return at[0] == '%' && isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]);
+    return bytes[0] == '%' && isxdigit((unsigned char)bytes[1]) &&
+           isxdigit((unsigned char)bytes[2]);
 }
 
 /* One round of decoding; a NUL in the result becomes a 0x01 that targets do not have. */

@@ -273,16 +273,16 @@ static void a_child_is_announced_in_its_place(void **state)
     rig_agent_writes(rig, parent, delegate);
     submit(rig, self->client, "s1", ECHO);
     is_durable(self);
-    unsigned at = 0;
+    unsigned number = 0;
     unsigned refused = 0;
     unsigned announced = 0;
     unsigned accepted = 0;
     for (char *frame = rig_read(rig, self->client); frame != NULL;
          frame = rig_read(rig, self->client)) {
-        at++;
-        refused = strstr(frame, "\"request_id\":\"s0\"") != NULL ? at : refused;
-        announced = strstr(frame, "\"parent_job_id\"") != NULL ? at : announced;
-        accepted = strstr(frame, "\"request_id\":\"s1\"") != NULL ? at : accepted;
+        number++;
+        refused = strstr(frame, "\"request_id\":\"s0\"") != NULL ? number : refused;
+        announced = strstr(frame, "\"parent_job_id\"") != NULL ? number : announced;
+        accepted = strstr(frame, "\"request_id\":\"s1\"") != NULL ? number : accepted;
         assert_true(strstr(frame, "child_job_id") == NULL || announced != 0);
         arcp__free(frame);
     }

@@ -74,9 +74,9 @@ static void a_resume_over_an_open_link_shows_no_value(void **state)
     hello_with(f, "a", "alice", FEATURES_ALL);
     (void)next(f, "a");
     char token[128] = "";
-    const char *at = strstr(f->frame, "rt_");
-    assert_non_null(at);
-    (void)snprintf(token, sizeof token, "%.*s", (int)strcspn(at, "\""), at);
+    const char *found = strstr(f->frame, "rt_");
+    assert_non_null(found);
+    (void)snprintf(token, sizeof token, "%.*s", (int)strcspn(found, "\""), found);
     submit(f, "1", "{\"agent\":\"echo\"}");
     rig_drop(&f->rig, rig_find(&f->rig, "a"));
     f->rig.link = (arcp__link_options){.is_local = false};

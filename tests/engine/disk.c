@@ -34,9 +34,9 @@ static disk_known *note(disk *self, arcp_span id)
 
 static uint64_t number_after(arcp_span record, const char *name)
 {
-    const char *at = memmem(record.data, record.size, name, strlen(name));
-    assert_non_null(at);
-    return strtoull(at + strlen(name), NULL, 10);
+    const char *found = memmem(record.data, record.size, name, strlen(name));
+    assert_non_null(found);
+    return strtoull(found + strlen(name), NULL, 10);
 }
 
 static bool has(arcp_span text, const char *part)
@@ -187,10 +187,10 @@ bool disk_answer(disk *self, unsigned choice)
     if (count == 0) {
         return false;
     }
-    size_t at = eligible[choice % count];
-    disk_read read = self->reads[at];
+    size_t index = eligible[choice % count];
+    disk_read read = self->reads[index];
     self->read_count--;
-    memmove(&self->reads[at], &self->reads[at + 1], (self->read_count - at) * sizeof read);
+    memmove(&self->reads[index], &self->reads[index + 1], (self->read_count - index) * sizeof read);
     arcp_error error = {0};
     arcp_span key = arcp_span_make(read.key, read.key_size);
     arcp_status status = ARCP_OK;

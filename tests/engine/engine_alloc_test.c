@@ -24,18 +24,18 @@ static void look(play *self)
 }
 
 /* A client that lost its connection resumes. */
-static void ask(play *self, size_t at, const char *frame)
+static void ask(play *self, size_t slot, const char *frame)
 {
-    if (play_client(self, at)->link == NULL) {
-        play_client_returns(self, at);
+    if (play_client(self, slot)->link == NULL) {
+        play_client_returns(self, slot);
     }
-    if (play_client(self, at)->link != NULL) {
-        rig_send(&self->rig, play_client(self, at), frame);
+    if (play_client(self, slot)->link != NULL) {
+        rig_send(&self->rig, play_client(self, slot), frame);
     }
     look(self);
 }
 
-static void ask_about(play *self, size_t at, const char *type, const char *id)
+static void ask_about(play *self, size_t slot, const char *type, const char *id)
 {
     char frame[256];
     const rig_agent *agent = rig_agent_last(&self->rig);
@@ -43,7 +43,7 @@ static void ask_about(play *self, size_t at, const char *type, const char *id)
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"%s\",\"payload\":{\"job_id\":\"%s\","
                    "\"history\":true}}",
                    id, type, agent == NULL ? "job_nothing" : agent->job_id);
-    ask(self, at, frame);
+    ask(self, slot, frame);
 }
 
 static void agent_writes(play *self, const char *line)
@@ -146,14 +146,14 @@ static void ends_well(play *self)
     look(self);
 }
 
-static void submit_keyed(play *self, size_t at, const char *id, const char *key)
+static void submit_keyed(play *self, size_t slot, const char *id, const char *key)
 {
     char frame[256];
     (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"job.submit\",\"payload\":{"
                    "\"agent\":\"echo\",\"idempotency_key\":\"%s\"}}",
                    id, key);
-    ask(self, at, frame);
+    ask(self, slot, frame);
 }
 
 static void keep(play *self, uint64_t jobs, uint64_t keys)

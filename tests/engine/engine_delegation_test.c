@@ -45,9 +45,9 @@ static void end(play *self)
     arcp__free(self);
 }
 
-static const arcp_authority *authority(const play *self, size_t at)
+static const arcp_authority *authority(const play *self, size_t index)
 {
-    return self->rig.agents[at].job->live->authority;
+    return self->rig.agents[index].job->live->authority;
 }
 
 /* The child's number, or 0 when it was refused. */
@@ -75,20 +75,20 @@ typedef struct spender {
     size_t spends;
 } spender;
 
-static bool asks(play *self, size_t at)
+static bool asks(play *self, size_t index)
 {
     arcp_target_scratch scratch;
     arcp_decision decision;
-    return arcp_authorize(authority(self, at), self->rig.now, ARCP_SPAN_LITERAL("tool.call"),
+    return arcp_authorize(authority(self, index), self->rig.now, ARCP_SPAN_LITERAL("tool.call"),
                           ARCP_SPAN_LITERAL("web.get"), &scratch, &decision);
 }
 
-static void spends(play *self, size_t at, const char *value)
+static void spends(play *self, size_t index, const char *value)
 {
     arcp_budget_report reports[80];
     char body[128];
     (void)snprintf(body, sizeof body, "{\"name\":\"cost.x\",\"value\":%s,\"unit\":\"USD\"}", value);
-    size_t count = arcp_budget_spend(arcp_authority_budget(authority(self, at)),
+    size_t count = arcp_budget_spend(arcp_authority_budget(authority(self, index)),
                                      ARCP_SPAN_LITERAL("USD"), amount(value), reports, 80);
     arcp__job_message event = {.kind = ARCP_EVENT_METRIC,
                                .kind_text = ARCP_SPAN_LITERAL("metric"),
@@ -96,14 +96,15 @@ static void spends(play *self, size_t at, const char *value)
                                .reports = reports,
                                .report_count = count,
                                .is_spent = true};
-    arcp__engine_agent_message(self->rig.engine, self->rig.now, self->rig.agents[at].job, &event);
+    arcp__engine_agent_message(self->rig.engine, self->rig.now, self->rig.agents[index].job,
+                               &event);
     rig_run(&self->rig);
 }
 
 /* A process sends a line and reads the reply. */
-static bool process_asks(play *self, size_t at)
+static bool process_asks(play *self, size_t index)
 {
-    rig_agent *agent = &self->rig.agents[at];
+    rig_agent *agent = &self->rig.agents[index];
     rig_agent_writes(
         &self->rig, agent,
         "{\"type\":\"authorize\",\"id\":\"a\",\"payload\":{\"capability\":\"tool.call\","
@@ -116,14 +117,14 @@ static bool process_asks(play *self, size_t at)
     return allowed;
 }
 
-static void process_spends(play *self, size_t at, const char *value)
+static void process_spends(play *self, size_t index, const char *value)
 {
     char line[256];
     (void)snprintf(line, sizeof line,
                    "{\"type\":\"job.event\",\"payload\":{\"kind\":\"metric\",\"body\":{\"name\":"
                    "\"cost.x\",\"value\":%s,\"unit\":\"USD\"}}}",
                    value);
-    rig_agent_writes(&self->rig, &self->rig.agents[at], line);
+    rig_agent_writes(&self->rig, &self->rig.agents[index], line);
 }
 
 /* All of them, in any order, until every operation is denied. */
@@ -132,16 +133,16 @@ static size_t spend_all(play *self, spender *spenders, const char *value)
     size_t count = self->rig.agent_count;
     size_t total = 0;
     for (size_t refused = 0; refused < 20 * count;) {
-        size_t at = play_pick(self, (unsigned)count);
-        bool is_process = at % 2 == 0;
-        if (spenders[at].may_spend) {
-            spenders[at].may_spend = false;
-            spenders[at].spends++;
+        size_t index = play_pick(self, (unsigned)count);
+        bool is_process = index % 2 == 0;
+        if (spenders[index].may_spend) {
+            spenders[index].may_spend = false;
+            spenders[index].spends++;
             total++;
-            (is_process ? process_spends : spends)(self, at, value);
+            (is_process ? process_spends : spends)(self, index, value);
         } else {
-            spenders[at].may_spend = (is_process ? process_asks : asks)(self, at);
-            refused = spenders[at].may_spend ? 0 : refused + 1;
+            spenders[index].may_spend = (is_process ? process_asks : asks)(self, index);
+            refused = spenders[index].may_spend ? 0 : refused + 1;
         }
         play_look(self);
     }

@@ -234,11 +234,11 @@ static void removed_jobs_leave_the_others_in_order(void **state)
     rig_send(&rig, client, FRAME("l", "session.list_jobs", "{}"));
     char *listed = rig_take(client);
     assert_non_null(listed);
-    const char *at = listed;
+    const char *found = listed;
     const size_t kept[] = {0, 198, 199}; /* the agents' numbers are those of their jobs */
     for (size_t job = 0; job < 3; job++) {
-        at = strstr(at, rig.agents[kept[job]].job_id);
-        assert_non_null(at);
+        found = strstr(found, rig.agents[kept[job]].job_id);
+        assert_non_null(found);
     }
     assert_null(strstr(listed, rig.agents[1].job_id));
     assert_null(strstr(listed, rig.agents[197].job_id));

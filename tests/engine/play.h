@@ -119,14 +119,14 @@ void play_check_delivered(play *self);
 void play_check_stopped(play *self);
 
 /* ---- play_client.c ---- */
-rig_client *play_client(play *self, size_t at);
+rig_client *play_client(play *self, size_t slot);
 void play_client_acts(play *self);
 /* A fresh session for the client; false when it was refused. */
-bool play_client_begins(play *self, size_t at);
+bool play_client_begins(play *self, size_t slot);
 /* The client connects and resumes its session; a new one when it had none. */
-void play_client_returns(play *self, size_t at);
+void play_client_returns(play *self, size_t slot);
 /* The client asks for all of a job. */
-void play_client_subscribes(play *self, size_t at, const char *job_id);
+void play_client_subscribes(play *self, size_t slot, const char *job_id);
 /* A frame goes to a client that reads. */
 void play_client_gets(play *self, const rig_client *client, arcp_span frame);
 void play_clients_look(play *self);

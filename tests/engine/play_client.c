@@ -5,14 +5,14 @@
 
 #include "base/alloc.h"
 
-static const char *principal_of(size_t at)
+static const char *principal_of(size_t slot)
 {
-    return at < PLAY_BOB ? "t-alice" : "t-bob";
+    return slot < PLAY_BOB ? "t-alice" : "t-bob";
 }
 
-rig_client *play_client(play *self, size_t at)
+rig_client *play_client(play *self, size_t slot)
 {
-    return rig_find(&self->rig, self->slots[at]);
+    return rig_find(&self->rig, self->slots[slot]);
 }
 
 /* ---- hello and resume ---- */
@@ -23,12 +23,12 @@ static const char hello_head[] =
     "\"capabilities\":{\"encodings\":[\"json\"],\"features\":[\"heartbeat\",\"ack\",\"list_jobs\","
     "\"subscribe\",\"lease_expires_at\",\"cost.budget\"%s%s,\"agent_versions\"]}";
 
-static void say(play *self, size_t at, const char *frame)
+static void say(play *self, size_t slot, const char *frame)
 {
-    rig_client *client = play_client(self, at);
-    play_trace(self, self->slots[at], frame);
-    if (client->link != NULL && !self->is_over[at]) {
-        watch_sent(&self->watch, &self->clients[at], frame);
+    rig_client *client = play_client(self, slot);
+    play_trace(self, self->slots[slot], frame);
+    if (client->link != NULL && !self->is_over[slot]) {
+        watch_sent(&self->watch, &self->clients[slot], frame);
         rig_send(&self->rig, client, frame);
     }
 }
@@ -42,21 +42,21 @@ static int start_hello(play *self, char *frame, size_t size, const char *token)
                     self->temper.provisions ? ",\"provisioned_credentials\"" : "");
 }
 
-static void say_hello(play *self, size_t at, const char *token)
+static void say_hello(play *self, size_t slot, const char *token)
 {
     char frame[1024];
     int size = start_hello(self, frame, sizeof frame, token);
     (void)snprintf(frame + size, sizeof frame - (size_t)size, "}}");
-    say(self, at, frame);
+    say(self, slot, frame);
 }
 
-static void say_resume(play *self, size_t at)
+static void say_resume(play *self, size_t slot)
 {
     /* Mostly its own session, sometimes another client's. */
-    size_t from = play_one_in(self, 4) ? play_pick(self, PLAY_CLIENTS) : at;
+    size_t from = play_one_in(self, 4) ? play_pick(self, PLAY_CLIENTS) : slot;
     size_t which = self->away[from];
     if (which == WATCH_NONE) {
-        say_hello(self, at, principal_of(at));
+        say_hello(self, slot, principal_of(slot));
         return;
     }
     const watch_session *session = &self->watch.sessions[which];
@@ -66,61 +66,61 @@ static void say_resume(play *self, size_t at)
         last -= 1 + play_pick(self, 5) % last;
     }
     char frame[1024];
-    int size = start_hello(self, frame, sizeof frame, principal_of(at));
+    int size = start_hello(self, frame, sizeof frame, principal_of(slot));
     (void)snprintf(frame + size, sizeof frame - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
                    session->id, choice == 1 ? "rt_wrong" : session->token,
                    (unsigned long long)last);
-    self->clients[at].resuming = true;
-    self->clients[at].resume_from = last;
-    say(self, at, frame);
+    self->clients[slot].resuming = true;
+    self->clients[slot].resume_from = last;
+    say(self, slot, frame);
 }
 
-void play_client_returns(play *self, size_t at)
+void play_client_returns(play *self, size_t slot)
 {
-    size_t which = self->away[at];
-    (void)rig_connect(&self->rig, self->slots[at]);
-    self->is_over[at] = false;
-    self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
+    size_t which = self->away[slot];
+    (void)rig_connect(&self->rig, self->slots[slot]);
+    self->is_over[slot] = false;
+    self->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
     if (which == WATCH_NONE) {
-        say_hello(self, at, principal_of(at));
+        say_hello(self, slot, principal_of(slot));
         play_look(self);
         return;
     }
     char frame[1024];
     const watch_session *session = &self->watch.sessions[which];
-    int size = start_hello(self, frame, sizeof frame, principal_of(at));
+    int size = start_hello(self, frame, sizeof frame, principal_of(slot));
     (void)snprintf(frame + size, sizeof frame - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
                    session->id, session->token, (unsigned long long)session->last_seq);
-    self->clients[at].resuming = true;
-    self->clients[at].resume_from = session->last_seq;
-    say(self, at, frame);
+    self->clients[slot].resuming = true;
+    self->clients[slot].resume_from = session->last_seq;
+    say(self, slot, frame);
     play_look(self);
 }
 
-static void connect(play *self, size_t at)
+static void connect(play *self, size_t slot)
 {
-    (void)rig_connect(&self->rig, self->slots[at]);
-    self->is_over[at] = false;
-    self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
-    play_client(self, at)->slow = self->temper.slow && play_one_in(self, 3);
+    (void)rig_connect(&self->rig, self->slots[slot]);
+    self->is_over[slot] = false;
+    self->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
+    play_client(self, slot)->slow = self->temper.slow && play_one_in(self, 3);
 }
 
-bool play_client_begins(play *self, size_t at)
+bool play_client_begins(play *self, size_t slot)
 {
-    rig_drop(&self->rig, play_client(self, at));
-    connect(self, at);
-    play_client(self, at)->slow = false;
-    say_hello(self, at, principal_of(at));
+    rig_drop(&self->rig, play_client(self, slot));
+    connect(self, slot);
+    play_client(self, slot)->slow = false;
+    say_hello(self, slot, principal_of(slot));
     play_look(self);
-    return self->clients[at].session != WATCH_NONE;
+    return self->clients[slot].session != WATCH_NONE;
 }
 
 /* The peer disconnects unnoticed: its link stays, unread, and it returns on another one. */
-static void go_silent(play *self, size_t at)
+static void go_silent(play *self, size_t slot)
 {
     for (unsigned ghost = 0; ghost < RIG_CLIENTS_MAX - PLAY_CLIENTS; ghost++) {
         char name[8];
@@ -130,12 +130,12 @@ static void go_silent(play *self, size_t at)
             continue;
         }
         /* The lost link keeps the old slot under its new name. */
-        rig_client *old = play_client(self, at);
+        rig_client *old = play_client(self, slot);
         memcpy(other->name, old->name, sizeof other->name);
         memcpy(old->name, name, sizeof name);
         old->slow = true;
-        self->is_over[at] = false;
-        self->clients[at] = (watch_client){.session = WATCH_NONE, .is_bobs = at >= PLAY_BOB};
+        self->is_over[slot] = false;
+        self->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
         self->silences++;
         return;
     }
@@ -200,9 +200,9 @@ static const char *unsubscribe(play *self, size_t session, char *payload, size_t
     return "job.unsubscribe";
 }
 
-static const char *ask(play *self, size_t at, char *payload, size_t size)
+static const char *ask(play *self, size_t slot, char *payload, size_t size)
 {
-    const watch_client *client = &self->clients[at];
+    const watch_client *client = &self->clients[slot];
     uint64_t seen =
         client->session == WATCH_NONE ? 0 : self->watch.sessions[client->session].last_seq;
     switch (play_pick(self, 16)) {
@@ -239,30 +239,30 @@ static const char *ask(play *self, size_t at, char *payload, size_t size)
     }
 }
 
-void play_client_subscribes(play *self, size_t at, const char *job_id)
+void play_client_subscribes(play *self, size_t slot, const char *job_id)
 {
     char frame[256];
     (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"z%u\",\"type\":\"job.subscribe\",\"payload\":"
                    "{\"job_id\":\"%s\",\"history\":true}}",
                    self->next_id++, job_id);
-    say(self, at, frame);
+    say(self, slot, frame);
     play_look(self);
 }
 
-static void request(play *self, size_t at)
+static void request(play *self, size_t slot)
 {
     char payload[512];
     char frame[1024];
     if (play_one_in(self, 24)) {
         play_literal(self, frame, sizeof frame);
-        say(self, at, frame);
+        say(self, slot, frame);
         return;
     }
     /* The id of the last one makes it a duplicate, which executes nothing. */
     bool again = play_one_in(self, 16) && self->next_id > 0;
     memcpy(self->mark, "m", 2);
-    const char *type = ask(self, at, payload, sizeof payload);
+    const char *type = ask(self, slot, payload, sizeof payload);
     (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"%s%u\",\"type\":\"%s\",\"payload\":%s}", self->mark,
                    self->next_id - (again ? 1 : 0), type, payload);
@@ -270,19 +270,19 @@ static void request(play *self, size_t at)
     if (self->mark[0] != WATCH_KEY_MARK && play_one_in(self, 24)) {
         play_mutate(self, frame);
     }
-    say(self, at, frame);
+    say(self, slot, frame);
 }
 
-static void read_some(play *self, size_t at)
+static void read_some(play *self, size_t slot)
 {
-    rig_client *client = play_client(self, at);
+    rig_client *client = play_client(self, slot);
     for (unsigned left = 1 + play_pick(self, 20); left > 0; left--) {
         char *frame = rig_text_take(&client->frames);
         if (frame == NULL) {
             break;
         }
         /* Before its link takes the next one: that may be a newer welcome of another client. */
-        watch_frame(&self->watch, &self->clients[at], frame);
+        watch_frame(&self->watch, &self->clients[slot], frame);
         rig_drained(&self->rig, client, frame);
         arcp__free(frame);
     }
@@ -290,31 +290,31 @@ static void read_some(play *self, size_t at)
 
 void play_client_acts(play *self)
 {
-    size_t at = play_pick(self, PLAY_CLIENTS);
-    rig_client *client = play_client(self, at);
+    size_t slot = play_pick(self, PLAY_CLIENTS);
+    rig_client *client = play_client(self, slot);
     if (client->link == NULL) {
-        connect(self, at);
+        connect(self, slot);
         if (play_one_in(self, 10)) {
             rig_run(&self->rig);
             return;
         }
         if (play_pick(self, 3) != 0) {
-            say_resume(self, at);
+            say_resume(self, slot);
         } else {
-            say_hello(self, at, play_one_in(self, 10) ? "wrong" : principal_of(at));
+            say_hello(self, slot, play_one_in(self, 10) ? "wrong" : principal_of(slot));
         }
         return;
     }
     if (client->slow && !play_one_in(self, 3)) {
-        read_some(self, at);
+        read_some(self, slot);
         return;
     }
     if (play_one_in(self, 12)) {
         if (self->temper.silent && play_one_in(self, 2)) {
-            go_silent(self, at);
+            go_silent(self, slot);
         } else if (self->temper.leaves && play_one_in(self, 2)) {
-            play_trace(self, self->slots[at], "(nothing more)");
-            self->is_over[at] = true;
+            play_trace(self, self->slots[slot], "(nothing more)");
+            self->is_over[slot] = true;
             self->leaves++;
             rig_input_over(&self->rig, client);
         } else {
@@ -323,7 +323,7 @@ void play_client_acts(play *self)
         return;
     }
     if (!client->paused) {
-        request(self, at);
+        request(self, slot);
     }
 }
 

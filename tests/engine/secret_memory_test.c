@@ -22,13 +22,13 @@ typedef struct leaks {
     char first[160]; /* the text around the first one */
 } leaks;
 
-static void note(leaks *self, size_t *count, const char *block, size_t size, const char *at)
+static void note(leaks *self, size_t *count, const char *block, size_t size, const char *found)
 {
     if (self->credentials + self->tokens + self->resume_tokens == 0) {
-        size_t before = (size_t)(at - block) < 80 ? (size_t)(at - block) : 80;
-        size_t behind = size - (size_t)(at - block) < 79 ? size - (size_t)(at - block) : 79;
+        size_t before = (size_t)(found - block) < 80 ? (size_t)(found - block) : 80;
+        size_t behind = size - (size_t)(found - block) < 79 ? size - (size_t)(found - block) : 79;
         for (size_t i = 0; i < before + behind; i++) {
-            char byte = at[(ptrdiff_t)i - (ptrdiff_t)before];
+            char byte = found[(ptrdiff_t)i - (ptrdiff_t)before];
             self->first[i] = (char)(isprint((unsigned char)byte) ? byte : '.');
         }
         self->first[before + behind] = '\0';
@@ -41,12 +41,12 @@ static const char *find(const char *block, size_t size, const char *text)
     return memmem(block, size, text, strlen(text));
 }
 
-static bool is_resume_token(const char *at, const char *end)
+static bool is_resume_token(const char *text, const char *end)
 {
-    at += strlen(RESUME_PREFIX);
+    text += strlen(RESUME_PREFIX);
     size_t size = 0;
-    while (size < RESUME_SIZE && at + size < end &&
-           (isalnum((unsigned char)at[size]) || at[size] == '-' || at[size] == '_')) {
+    while (size < RESUME_SIZE && text + size < end &&
+           (isalnum((unsigned char)text[size]) || text[size] == '-' || text[size] == '_')) {
         size++;
     }
     return size == RESUME_SIZE;
@@ -58,19 +58,19 @@ static void look(void *user, const void *memory, size_t size)
     const char *block = memory;
     const char *end = block + size;
     self->blocks++;
-    const char *at = find(block, size, UPSTREAM_VALUE_PREFIX);
-    if (at != NULL) {
-        note(self, &self->credentials, block, size, at);
+    const char *found = find(block, size, UPSTREAM_VALUE_PREFIX);
+    if (found != NULL) {
+        note(self, &self->credentials, block, size, found);
     }
-    at = find(block, size, TOKEN_PLAIN);
-    at = at != NULL ? at : find(block, size, TOKEN_ESCAPED);
-    if (at != NULL) {
-        note(self, &self->tokens, block, size, at);
+    found = find(block, size, TOKEN_PLAIN);
+    found = found != NULL ? found : find(block, size, TOKEN_ESCAPED);
+    if (found != NULL) {
+        note(self, &self->tokens, block, size, found);
     }
-    for (at = find(block, size, RESUME_PREFIX); at != NULL;
-         at = find(at + 1, (size_t)(end - at - 1), RESUME_PREFIX)) {
-        if (is_resume_token(at, end)) {
-            note(self, &self->resume_tokens, block, size, at);
+    for (found = find(block, size, RESUME_PREFIX); found != NULL;
+         found = find(found + 1, (size_t)(end - found - 1), RESUME_PREFIX)) {
+        if (is_resume_token(found, end)) {
+            note(self, &self->resume_tokens, block, size, found);
         }
     }
 }

@@ -188,11 +188,11 @@ static void process(upstream *self, upstream_call *call)
     }
 }
 
-static void remove_call(upstream *self, size_t at)
+static void remove_call(upstream *self, size_t index)
 {
     self->call_count--;
-    memmove(&self->calls[at], &self->calls[at + 1],
-            (self->call_count - at) * sizeof self->calls[0]);
+    memmove(&self->calls[index], &self->calls[index + 1],
+            (self->call_count - index) * sizeof self->calls[0]);
 }
 
 static void tell(engine_rig *rig, const upstream_call *call)
@@ -221,14 +221,14 @@ static void tell(engine_rig *rig, const upstream_call *call)
 
 /* The runtime gives up the call; the request still arrives later, unless it has been on its way for
  * too long. */
-static void time_out(engine_rig *rig, size_t at)
+static void time_out(engine_rig *rig, size_t index)
 {
     upstream *self = rig->upstream;
-    upstream_call given_up = self->calls[at];
+    upstream_call given_up = self->calls[index];
     given_up.outcome = ARCP_PROVISION_UNKNOWN;
-    self->calls[at].is_orphan = true;
+    self->calls[index].is_orphan = true;
     if (rig->now.mono_ns - given_up.asked_mono_ns >= UPSTREAM_ARRIVES_NS) {
-        remove_call(self, at);
+        remove_call(self, index);
     }
     tell(rig, &given_up);
 }

@@ -277,32 +277,32 @@ static void note_welcome(watch *self, watch_client *client, const char *session_
                          const char *frame)
 {
     arcp_json_ref payload = member(self, ARCP_JSON_ROOT, "payload");
-    size_t at = 0;
-    while (at < self->session_count && strcmp(self->sessions[at].id, session_id) != 0) {
-        at++;
+    size_t i = 0;
+    while (i < self->session_count && strcmp(self->sessions[i].id, session_id) != 0) {
+        i++;
     }
-    if ((at < self->session_count) != client->resuming) {
+    if ((i < self->session_count) != client->resuming) {
         watch_fail(self,
                    client->resuming ? "a resume opened a new session"
                                     : "a hello opened a session that was there",
                    frame);
     }
-    if (at == self->session_count) {
+    if (i == self->session_count) {
         assert_true(self->session_count < WATCH_SESSIONS_MAX);
         self->session_count++;
-        (void)snprintf(self->sessions[at].id, WATCH_ID_SIZE, "%s", session_id);
+        (void)snprintf(self->sessions[i].id, WATCH_ID_SIZE, "%s", session_id);
     } else {
-        self->sessions[at].last_seq = client->resume_from;
+        self->sessions[i].last_seq = client->resume_from;
     }
-    copy_string(self, member(self, payload, "resume_token"), self->sessions[at].token,
-                sizeof self->sessions[at].token);
-    self->sessions[at].holder = client;
-    self->sessions[at].is_bobs = client->is_bobs;
-    client->session = at;
+    copy_string(self, member(self, payload, "resume_token"), self->sessions[i].token,
+                sizeof self->sessions[i].token);
+    self->sessions[i].holder = client;
+    self->sessions[i].is_bobs = client->is_bobs;
+    client->session = i;
     client->resuming = false;
     for (size_t request = 0; request < WATCH_REQUESTS_MAX; request++) {
         if (self->requests[request].connection == client->connection) {
-            self->requests[request].session = at;
+            self->requests[request].session = i;
         }
     }
 }

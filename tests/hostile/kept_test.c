@@ -101,10 +101,11 @@ static int count_listed(wire *w, const char *id)
     wire_send(w, "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"session.list_jobs\",\"payload\":{}}",
               id);
     arcp_span frame = wire_await_type(w, "session.jobs");
-    const char *at = frame.data;
-    while ((at = memmem(at, frame.size - (size_t)(at - frame.data), "{\"job_id\"", 9)) != NULL) {
+    const char *found = frame.data;
+    while ((found = memmem(found, frame.size - (size_t)(found - frame.data), "{\"job_id\"", 9)) !=
+           NULL) {
         count++;
-        at++;
+        found++;
     }
     return count;
 }

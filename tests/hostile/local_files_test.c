@@ -26,15 +26,15 @@ static void make_file(const daemon_state *d, const char *name, const char *text,
 /* Each @ of the text is the directory. */
 static void put_directory(const char *text, const char *directory, char *out, size_t size)
 {
-    size_t at = 0;
-    for (; *text != '\0' && at + 1 < size; text++) {
-        at += *text == '@' ? (size_t)snprintf(out + at, size - at, "%s", directory) : 1;
+    size_t used = 0;
+    for (; *text != '\0' && used + 1 < size; text++) {
+        used += *text == '@' ? (size_t)snprintf(out + used, size - used, "%s", directory) : 1;
         if (*text != '@') {
-            out[at - 1] = *text;
+            out[used - 1] = *text;
         }
     }
-    assert_true(at < size);
-    out[at] = '\0';
+    assert_true(used < size);
+    out[used] = '\0';
 }
 
 static void check_refused(daemon_state *d, int exit_status, const char *why)
@@ -180,16 +180,17 @@ static char *other_user_config(void)
     size_t size = fread(script, 1, sizeof script - 1, file);
     assert_true(size > 0 && size < sizeof script - 1);
     assert_int_equal(fclose(file), 0);
-    size_t at = (size_t)snprintf(text, sizeof text,
-                                 "agents:\n- name: other\n  user: nobody\n  command:\n  - /bin/sh\n"
-                                 "  - -c\n  - |\n    ");
-    for (const char *from = script; *from != '\0' && at + 8 < sizeof text; from++) {
-        text[at++] = *from;
+    size_t used =
+        (size_t)snprintf(text, sizeof text,
+                         "agents:\n- name: other\n  user: nobody\n  command:\n  - /bin/sh\n"
+                         "  - -c\n  - |\n    ");
+    for (const char *from = script; *from != '\0' && used + 8 < sizeof text; from++) {
+        text[used++] = *from;
         if (*from == '\n') {
-            at += (size_t)snprintf(text + at, sizeof text - at, "    ");
+            used += (size_t)snprintf(text + used, sizeof text - used, "    ");
         }
     }
-    text[at] = '\0';
+    text[used] = '\0';
     return text;
 }
 

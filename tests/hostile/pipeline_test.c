@@ -9,9 +9,9 @@
 #define ROUNDS  200
 #define SUBMITS 20
 
-static bool is_refused(int at)
+static bool is_refused(int index)
 {
-    return at % 5 == 3;
+    return index % 5 == 3;
 }
 
 /* A few jobs are new ones; the others are known by their keys, and start no process. */
@@ -37,21 +37,21 @@ static void ask(wire *w, int round)
 /* The answers, and what the jobs of this round and of earlier ones say between them. */
 static void take_answers(wire *w, int round)
 {
-    int at = 0;
-    while (at < SUBMITS) {
+    int i = 0;
+    while (i < SUBMITS) {
         arcp_span frame = wire_await(w);
         arcp_span request = wire_text(frame, "request_id");
         char wanted[32];
         if (request.size == 0) {
             continue;
         }
-        (void)snprintf(wanted, sizeof wanted, "%d-%d", round, at);
+        (void)snprintf(wanted, sizeof wanted, "%d-%d", round, i);
         if (!arcp_span_equal_cstr(request, wanted)) {
             fail_msg("%s is to be answered, and this came: %.*s", wanted, (int)frame.size,
                      frame.data);
         }
-        assert_true(wire_is(frame, is_refused(at) ? "job.error" : "job.accepted"));
-        at++;
+        assert_true(wire_is(frame, is_refused(i) ? "job.error" : "job.accepted"));
+        i++;
     }
 }
 

@@ -10,13 +10,13 @@ static bool is_plain(unsigned byte)
     return byte >= 0x20 && byte <= 0x7f && byte != '"' && byte != '\\';
 }
 
-static void check_run(const unsigned char *at, size_t size, size_t want)
+static void check_run(const unsigned char *bytes, size_t size, size_t want)
 {
-    size_t found = (size_t)(arcp__json_skip_plain(at, at + size) - at);
+    size_t found = (size_t)(arcp__json_skip_plain(bytes, bytes + size) - bytes);
     if (found != want) {
         fail_msg("of %zu bytes %zu are plain, not %zu", size, want, found);
     }
-    assert_int_equal(arcp__json_is_all_plain(at, size), want == size);
+    assert_int_equal(arcp__json_is_all_plain(bytes, size), want == size);
 }
 
 static void a_run_ends_at_the_first_byte_that_is_not_plain(void **state)

@@ -140,19 +140,19 @@ static int handle(stand_in *self, const char *path, arcp_span body, char *out, s
 
 static void on_closed(uv_handle_t *handle)
 {
-    connection *at = handle->data;
-    if (--at->open_handles == 0) {
-        at->self->connections--;
-        free(at->text);
-        free(at);
+    connection *peer = handle->data;
+    if (--peer->open_handles == 0) {
+        peer->self->connections--;
+        free(peer->text);
+        free(peer);
     }
 }
 
-static void hang_up(connection *at)
+static void hang_up(connection *peer)
 {
-    if (!uv_is_closing((uv_handle_t *)&at->tcp)) {
-        uv_close((uv_handle_t *)&at->tcp, on_closed);
-        uv_close((uv_handle_t *)&at->timer, on_closed);
+    if (!uv_is_closing((uv_handle_t *)&peer->tcp)) {
+        uv_close((uv_handle_t *)&peer->tcp, on_closed);
+        uv_close((uv_handle_t *)&peer->timer, on_closed);
     }
 }
 
@@ -162,96 +162,96 @@ static void on_written(uv_write_t *write, int status)
     free(write->data);
 }
 
-static void send_reply(connection *at, int status, const char *body)
+static void send_reply(connection *peer, int status, const char *body)
 {
     reply *out = malloc(sizeof *out);
     assert_non_null(out);
     int size = snprintf(out->text, sizeof out->text,
                         "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
                         "Retry-After: %u\r\n\r\n%s",
-                        status, strlen(body), at->self->retry_after_sec, body);
+                        status, strlen(body), peer->self->retry_after_sec, body);
     uv_buf_t buffer = uv_buf_init(out->text, (unsigned)size);
     out->write.data = out;
-    if (uv_write(&out->write, (uv_stream_t *)&at->tcp, &buffer, 1, on_written) != 0) {
+    if (uv_write(&out->write, (uv_stream_t *)&peer->tcp, &buffer, 1, on_written) != 0) {
         free(out);
     }
 }
 
-static void consume(connection *at)
+static void consume(connection *peer)
 {
-    memmove(at->text, at->text + at->request_size, at->size - at->request_size);
-    at->size -= at->request_size;
-    at->is_busy = false;
+    memmove(peer->text, peer->text + peer->request_size, peer->size - peer->request_size);
+    peer->size -= peer->request_size;
+    peer->is_busy = false;
 }
 
 /* Does what is asked; `body` of the answer into `out`. */
-static int execute(connection *at, char *out, size_t size)
+static int execute(connection *peer, char *out, size_t size)
 {
     char path[256] = "";
-    const char *end = strstr(at->text, "\r\n\r\n");
-    arcp_span body = arcp_span_make(end + 4, at->request_size - (size_t)(end + 4 - at->text));
-    (void)sscanf(at->text, "%*s %255s", path);
-    uv_mutex_lock(&at->self->lock);
-    int status = handle(at->self, path, body, out, size);
-    uv_mutex_unlock(&at->self->lock);
+    const char *end = strstr(peer->text, "\r\n\r\n");
+    arcp_span body = arcp_span_make(end + 4, peer->request_size - (size_t)(end + 4 - peer->text));
+    (void)sscanf(peer->text, "%*s %255s", path);
+    uv_mutex_lock(&peer->self->lock);
+    int status = handle(peer->self, path, body, out, size);
+    uv_mutex_unlock(&peer->self->lock);
     return status;
 }
 
 static void on_late(uv_timer_t *timer)
 {
-    connection *at = timer->data;
+    connection *peer = timer->data;
     char body[1024];
-    int status = execute(at, body, sizeof body);
-    send_reply(at, status, body);
-    consume(at);
+    int status = execute(peer, body, sizeof body);
+    send_reply(peer, status, body);
+    consume(peer);
 }
 
-static void serve(connection *at)
+static void serve(connection *peer)
 {
     char body[1024] = "{}";
     int status = 500;
-    at->is_busy = true;
-    switch (at->mood) {
+    peer->is_busy = true;
+    switch (peer->mood) {
     case STAND_IN_STALLS:
         return;
     case STAND_IN_IS_LATE:
-        (void)uv_timer_start(&at->timer, on_late, at->self->late_ms, 0);
+        (void)uv_timer_start(&peer->timer, on_late, peer->self->late_ms, 0);
         return;
     case STAND_IN_DIES_BEFORE:
-        hang_up(at);
+        hang_up(peer);
         return;
     case STAND_IN_REFUSES:
-        send_reply(at, 401, "{}");
+        send_reply(peer, 401, "{}");
         break;
     case STAND_IN_IS_POOR:
-        send_reply(at, 400, "{\"error\":{\"type\":\"budget_exceeded\"}}");
+        send_reply(peer, 400, "{\"error\":{\"type\":\"budget_exceeded\"}}");
         break;
     case STAND_IN_FAILS:
-        send_reply(at, 500, "oh");
+        send_reply(peer, 500, "oh");
         break;
     case STAND_IN_IS_BUSY:
-        send_reply(at, 503, "{}");
+        send_reply(peer, 503, "{}");
         break;
     case STAND_IN_DIES_AFTER:
-        (void)execute(at, body, sizeof body);
-        hang_up(at);
+        (void)execute(peer, body, sizeof body);
+        hang_up(peer);
         return;
     case STAND_IN_GARBAGE:
-        (void)execute(at, body, sizeof body);
-        send_reply(at, 200, "<html>");
+        (void)execute(peer, body, sizeof body);
+        send_reply(peer, 200, "<html>");
         break;
     case STAND_IN_WELL:
     case STAND_IN_PARTLY:
     case STAND_IN_TWICE:
     case STAND_IN_MOODS:
-        status = execute(at, body, sizeof body);
-        send_reply(at, status, body);
-        if (at->mood == STAND_IN_TWICE) {
-            send_reply(at, status, body);
+        status = execute(peer, body, sizeof body);
+        send_reply(peer, status, body);
+        if (peer->mood == STAND_IN_TWICE) {
+            send_reply(peer, status, body);
         }
         break;
     }
-    consume(at);
+    consume(peer);
 }
 
 static stand_in_mood next_mood(stand_in *self)
@@ -264,71 +264,71 @@ static stand_in_mood next_mood(stand_in *self)
     return pick < STAND_IN_MOODS ? (stand_in_mood)pick : STAND_IN_WELL;
 }
 
-static bool has_request(connection *at)
+static bool has_request(connection *peer)
 {
-    at->text[at->size] = '\0';
-    const char *end = strstr(at->text, "\r\n\r\n");
+    peer->text[peer->size] = '\0';
+    const char *end = strstr(peer->text, "\r\n\r\n");
     if (end == NULL) {
         return false;
     }
-    const char *length = strstr(at->text, "Content-Length: ");
+    const char *length = strstr(peer->text, "Content-Length: ");
     size_t body = length != NULL && length < end ? strtoul(length + 16, NULL, 10) : 0;
-    at->request_size = (size_t)(end + 4 - at->text) + body;
-    return at->size >= at->request_size;
+    peer->request_size = (size_t)(end + 4 - peer->text) + body;
+    return peer->size >= peer->request_size;
 }
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
-    connection *at = handle->data;
+    connection *peer = handle->data;
     (void)wanted;
-    if (at->capacity - at->size < 4096) {
-        at->capacity += at->capacity + 16384;
-        at->text = realloc(at->text, at->capacity + 1);
-        assert_non_null(at->text);
+    if (peer->capacity - peer->size < 4096) {
+        peer->capacity += peer->capacity + 16384;
+        peer->text = realloc(peer->text, peer->capacity + 1);
+        assert_non_null(peer->text);
     }
-    *buffer = uv_buf_init(at->text + at->size, (unsigned)(at->capacity - at->size));
+    *buffer = uv_buf_init(peer->text + peer->size, (unsigned)(peer->capacity - peer->size));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
-    connection *at = stream->data;
+    connection *peer = stream->data;
     (void)buffer;
     if (size < 0) {
-        if (!at->is_busy || at->mood != STAND_IN_IS_LATE) {
-            hang_up(at); /* a late one is still done, without a response */
+        if (!peer->is_busy || peer->mood != STAND_IN_IS_LATE) {
+            hang_up(peer); /* a late one is still done, without a response */
         } else {
             (void)uv_read_stop(stream);
         }
         return;
     }
-    at->size += (size_t)size;
-    if (!at->is_busy && has_request(at)) {
-        uv_mutex_lock(&at->self->lock);
-        at->mood = next_mood(at->self);
-        at->self->requests++;
-        (void)snprintf(at->self->head, sizeof at->self->head, "%.*s",
-                       (int)(strstr(at->text, "\r\n\r\n") - at->text), at->text);
-        uv_mutex_unlock(&at->self->lock);
-        serve(at);
+    peer->size += (size_t)size;
+    if (!peer->is_busy && has_request(peer)) {
+        uv_mutex_lock(&peer->self->lock);
+        peer->mood = next_mood(peer->self);
+        peer->self->requests++;
+        (void)snprintf(peer->self->head, sizeof peer->self->head, "%.*s",
+                       (int)(strstr(peer->text, "\r\n\r\n") - peer->text), peer->text);
+        uv_mutex_unlock(&peer->self->lock);
+        serve(peer);
     }
 }
 
 static void on_connection(uv_stream_t *listener, int status)
 {
     stand_in *self = listener->data;
-    connection *at = calloc(1, sizeof *at);
+    connection *peer = calloc(1, sizeof *peer);
     assert_int_equal(status, 0);
-    assert_non_null(at);
-    at->self = self;
-    at->open_handles = 2;
+    assert_non_null(peer);
+    peer->self = self;
+    peer->open_handles = 2;
     self->connections++;
-    (void)uv_tcp_init(self->loop, &at->tcp);
-    (void)uv_timer_init(self->loop, &at->timer);
-    at->tcp.data = at;
-    at->timer.data = at;
-    if (uv_accept(listener, (uv_stream_t *)&at->tcp) != 0 ||
-        uv_read_start((uv_stream_t *)&at->tcp, on_alloc, on_read) != 0) {
-        hang_up(at);
+    (void)uv_tcp_init(self->loop, &peer->tcp);
+    (void)uv_timer_init(self->loop, &peer->timer);
+    peer->tcp.data = peer;
+    peer->timer.data = peer;
+    if (uv_accept(listener, (uv_stream_t *)&peer->tcp) != 0 ||
+        uv_read_start((uv_stream_t *)&peer->tcp, on_alloc, on_read) != 0) {
+        hang_up(peer);
     }
 }
 

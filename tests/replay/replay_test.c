@@ -175,7 +175,7 @@ static void a_message_of_a_callback_agent_ends_the_replay(void **state)
 #define HEAD_SIZE 12u
 
 /* The records of a trace: calls `each` with its offset, until that returns false. */
-static void each_record(arcp_span bytes, bool (*each)(void *user, size_t at, arcp_span record),
+static void each_record(arcp_span bytes, bool (*each)(void *user, size_t offset, arcp_span record),
                         void *user)
 {
     arcp__recording trace;
@@ -199,7 +199,7 @@ typedef struct tampering {
 } tampering;
 
 /* Changes one byte of the word, and makes the checksum right again. */
-static bool tamper(void *user, size_t at, arcp_span record)
+static bool tamper(void *user, size_t offset, arcp_span record)
 {
     tampering *t = user;
     arcp__recording_call call;
@@ -209,11 +209,11 @@ static bool tamper(void *user, size_t at, arcp_span record)
     if (found == NULL) {
         return true;
     }
-    t->at = at;
+    t->at = offset;
     t->bytes->data[found - t->bytes->data] ^= 1;
     const uint32_t sum = arcp__crc32c(0, record.data, record.size);
     for (unsigned i = 0; i < 4; i++) {
-        t->bytes->data[at + 8 + i] = (char)(uint8_t)(sum >> (8 * i));
+        t->bytes->data[offset + 8 + i] = (char)(uint8_t)(sum >> (8 * i));
     }
     return false;
 }
@@ -259,18 +259,18 @@ static void a_changed_call_is_found(void **state)
     arcp_buf_fini(&r.bytes);
 }
 
-static bool damage(void *user, size_t at, arcp_span record)
+static bool damage(void *user, size_t offset, arcp_span record)
 {
     arcp_buf *bytes = user;
     static const size_t places[] = {0, 3, 4, 8, HEAD_SIZE};
-    if (at % 7 != 0) { /* some of them are enough */
+    if (offset % 7 != 0) { /* some of them are enough */
         return true;
     }
     for (size_t i = 0; i < sizeof places / sizeof places[0] && places[i] < HEAD_SIZE + record.size;
          i++) {
-        bytes->data[at + places[i]] ^= 0x20;
-        expect(arcp_buf_span(bytes), ARCP__REPLAY_DAMAGED, at);
-        bytes->data[at + places[i]] ^= 0x20;
+        bytes->data[offset + places[i]] ^= 0x20;
+        expect(arcp_buf_span(bytes), ARCP__REPLAY_DAMAGED, offset);
+        bytes->data[offset + places[i]] ^= 0x20;
     }
     return true;
 }
@@ -284,16 +284,16 @@ static void damage_is_named_with_its_place(void **state)
     arcp_buf_fini(&r.bytes);
 }
 
-static bool cut(void *user, size_t at, arcp_span record)
+static bool cut(void *user, size_t offset, arcp_span record)
 {
     const arcp_buf *bytes = user;
     const size_t sizes[] = {1, HEAD_SIZE - 1, HEAD_SIZE, HEAD_SIZE + record.size - 1};
-    if (at % 5 != 0) {
+    if (offset % 5 != 0) {
         return true;
     }
-    expect(arcp_span_first(arcp_buf_span(bytes), at), ARCP__REPLAY_SAME, at);
+    expect(arcp_span_first(arcp_buf_span(bytes), offset), ARCP__REPLAY_SAME, offset);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        expect(arcp_span_first(arcp_buf_span(bytes), at + sizes[i]), ARCP__REPLAY_CUT, at);
+        expect(arcp_span_first(arcp_buf_span(bytes), offset + sizes[i]), ARCP__REPLAY_CUT, offset);
     }
     return true;
 }

@@ -150,17 +150,17 @@ static void ask(arcp_agent_call *call, char *out, size_t size)
 
 static void look_once(arcp_agent_call *call, void *user)
 {
-    seen *at = user;
-    ask(call, at->first, sizeof at->first);
+    seen *s = user;
+    ask(call, s->first, sizeof s->first);
 }
 
 static void look_before_and_after(arcp_agent_call *call, void *user)
 {
-    seen *at = user;
-    ask(call, at->first, sizeof at->first);
+    seen *s = user;
+    ask(call, s->first, sizeof s->first);
     assert_int_equal(arcp_agent_log(call, "info", "looked", NULL), ARCP_OK);
-    uv_sem_wait(&at->is_rotated);
-    ask(call, at->second, sizeof at->second);
+    uv_sem_wait(&s->is_rotated);
+    ask(call, s->second, sizeof s->second);
 }
 
 static void an_agent_gets_its_job_s_credential(void **state)

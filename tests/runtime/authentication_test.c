@@ -143,9 +143,9 @@ static void verify_with(rig *r, arcp_token_verifier *first, arcp_token_verifier 
              &error);
 }
 
-static peer *connect_peer(rig *r, unsigned at)
+static peer *connect_peer(rig *r, unsigned index)
 {
-    peer *p = &r->peers[at];
+    peer *p = &r->peers[index];
     arcp_connection *served = NULL;
     arcp_error error = {0};
     check_ok(arcp_memory_pair(&r->loop, NULL, &p->connection, &served, &error), &error);
@@ -155,9 +155,9 @@ static peer *connect_peer(rig *r, unsigned at)
     return p;
 }
 
-static peer *say_hello(rig *r, unsigned at, const char *token)
+static peer *say_hello(rig *r, unsigned index, const char *token)
 {
-    peer *p = connect_peer(r, at);
+    peer *p = connect_peer(r, index);
     char frame[300];
     (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
@@ -208,10 +208,10 @@ static void stop(rig *r)
 }
 
 /* The next request that is kept comes from this peer. */
-static peer *hello_and_ask(rig *r, unsigned at, const char *token, const keeper *k)
+static peer *hello_and_ask(rig *r, unsigned index, const char *token, const keeper *k)
 {
     size_t before = k->count;
-    peer *p = say_hello(r, at, token);
+    peer *p = say_hello(r, index, token);
     until(r, k->count == before + 1);
     return p;
 }

@@ -190,9 +190,9 @@ static unsigned long long commits(void)
     arcp_buf text = arcp_buf_init();
     assert_int_equal(arcp_runtime_write_metrics(rig.runtime, &text), ARCP_OK);
     arcp_buf_append_byte(&text, '\0');
-    const char *at = strstr(text.data, name);
-    assert_non_null(at);
-    unsigned long long count = strtoull(at + strlen(name), NULL, 10);
+    const char *found = strstr(text.data, name);
+    assert_non_null(found);
+    unsigned long long count = strtoull(found + strlen(name), NULL, 10);
     arcp_buf_fini(&text);
     return count;
 }

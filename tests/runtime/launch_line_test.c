@@ -63,11 +63,11 @@ static size_t started(void)
 static size_t count_frames(const char *word)
 {
     size_t count = 0;
-    const char *at = rig.frames.data;
-    const char *end = at + rig.frames.size;
-    while (at < end && (at = memmem(at, (size_t)(end - at), word, strlen(word))) != NULL) {
+    const char *rest = rig.frames.data;
+    const char *end = rest + rig.frames.size;
+    while (rest < end && (rest = memmem(rest, (size_t)(end - rest), word, strlen(word))) != NULL) {
         count++;
-        at += strlen(word);
+        rest += strlen(word);
     }
     return count;
 }

@@ -204,12 +204,12 @@ const char *runtime_rig_wait(runtime_rig *rig, const char *word)
     static char found[65536];
     word_wait wait = {rig, word, 0};
     runtime_rig_until(rig, has_word, &wait);
-    const char *at = memmem(rig->frames.data, rig->frames.size, word, strlen(word));
-    const char *start = at;
+    const char *match = memmem(rig->frames.data, rig->frames.size, word, strlen(word));
+    const char *start = match;
     while (start > rig->frames.data && start[-1] != '\n') {
         start--;
     }
-    const char *end = memchr(at, '\n', rig->frames.size - (size_t)(at - rig->frames.data));
+    const char *end = memchr(match, '\n', rig->frames.size - (size_t)(match - rig->frames.data));
     (void)snprintf(found, sizeof found, "%.*s", (int)(end - start), start);
     arcp_buf_consume(&rig->frames, (size_t)(end + 1 - rig->frames.data));
     return found;

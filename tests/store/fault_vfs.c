@@ -93,27 +93,27 @@ static int on_close(sqlite3_file *file)
     return REAL(file)->pMethods->xClose(REAL(file));
 }
 
-static int on_read(sqlite3_file *file, void *out, int size, sqlite3_int64 at)
+static int on_read(sqlite3_file *file, void *out, int size, sqlite3_int64 offset)
 {
     if (must_fail(handle_of(file)->file, FAULT_READ)) {
         return SQLITE_IOERR_READ;
     }
-    return REAL(file)->pMethods->xRead(REAL(file), out, size, at);
+    return REAL(file)->pMethods->xRead(REAL(file), out, size, offset);
 }
 
-static int on_write(sqlite3_file *file, const void *data, int size, sqlite3_int64 at)
+static int on_write(sqlite3_file *file, const void *data, int size, sqlite3_int64 offset)
 {
     fault_file which = handle_of(file)->file;
     if (must_fail(which, FAULT_WRITE_FULL)) {
         /* A full disk takes what still fits. */
-        (void)REAL(file)->pMethods->xWrite(REAL(file), data, size / 2, at);
+        (void)REAL(file)->pMethods->xWrite(REAL(file), data, size / 2, offset);
         return SQLITE_FULL;
     }
     if (must_fail(which, FAULT_WRITE)) {
         return SQLITE_IOERR_WRITE;
     }
     note_log(which, true);
-    return REAL(file)->pMethods->xWrite(REAL(file), data, size, at);
+    return REAL(file)->pMethods->xWrite(REAL(file), data, size, offset);
 }
 
 static int on_truncate(sqlite3_file *file, sqlite3_int64 size)

@@ -45,11 +45,11 @@ static uint32_t draw(uint64_t *state, uint32_t below)
 
 static size_t index_of(const char *const *names, const char *name)
 {
-    size_t at = 0;
-    while (strcmp(names[at], name) != 0) {
-        at++;
+    size_t i = 0;
+    while (strcmp(names[i], name) != 0) {
+        i++;
     }
-    return at;
+    return i;
 }
 
 static void model_apply_row(model *to, const arcp_store_op *op, uint32_t value)
@@ -95,28 +95,28 @@ static arcp_status model_apply(model *to, const random_batch *batch)
 static void draw_op(uint64_t *state, model *ahead, random_batch *batch)
 {
     static uint32_t serial;
-    size_t at = batch->count++;
-    batch->values[at] = ++serial;
-    snprintf(batch->texts[at], sizeof batch->texts[at], "v%u", serial);
+    size_t index = batch->count++;
+    batch->values[index] = ++serial;
+    snprintf(batch->texts[index], sizeof batch->texts[index], "v%u", serial);
     const char *key = key_names[draw(state, KEYS)];
     const char *name = stream_names[draw(state, STREAMS)];
     arcp_store_table table = tables[draw(state, 2)];
     model_stream *stream = &ahead->streams[index_of(stream_names, name)];
     uint32_t what = draw(state, 100);
-    bool may_fail = at < OPS_FEW;
+    bool may_fail = index < OPS_FEW;
     if (what < 60 && stream->next < RECORDS_MAX) {
         uint64_t position = stream->next + (draw(state, 100) == 0 && may_fail);
-        batch->ops[at] = op_append(name, position, batch->texts[at]);
+        batch->ops[index] = op_append(name, position, batch->texts[index]);
         stream->next++;
     } else if (what < 68) {
-        batch->ops[at] = op_trim(name, draw(state, (uint32_t)stream->next + 3));
+        batch->ops[index] = op_trim(name, draw(state, (uint32_t)stream->next + 3));
     } else if (what < 70) {
-        batch->ops[at] = op_drop(name);
+        batch->ops[index] = op_drop(name);
         stream->next = 0;
     } else if (what < 90) {
-        batch->ops[at] = op_put(table, key, batch->texts[at]);
+        batch->ops[index] = op_put(table, key, batch->texts[index]);
     } else {
-        batch->ops[at] = op_delete(table, key);
+        batch->ops[index] = op_delete(table, key);
     }
 }
 

@@ -52,15 +52,15 @@ static size_t text_size(uint32_t a, uint32_t b)
 }
 
 /* The caller frees it. */
-static char *make_text(const char *kind, uint32_t which, uint32_t life, uint64_t at)
+static char *make_text(const char *kind, uint32_t which, uint32_t life, uint64_t position)
 {
-    size_t size = text_size(which + life * 31, (uint32_t)at);
+    size_t size = text_size(which + life * 31, (uint32_t)position);
     char *text = malloc(size + 1);
     assert_non_null(text);
     int begin = snprintf(text, size + 1, "{\"%s\":%u,\"life\":%u,\"at\":%llu}", kind, which, life,
-                         (unsigned long long)at);
+                         (unsigned long long)position);
     for (size_t i = (size_t)begin; i < size; i++) {
-        text[i] = (char)('a' + (i * 7 + which + at) % 26);
+        text[i] = (char)('a' + (i * 7 + which + position) % 26);
     }
     text[size] = '\0';
     return text;
@@ -249,35 +249,35 @@ typedef struct damage {
 
 static void damage_bytes(random_source *random, char *bytes, size_t *size, damage *out)
 {
-    size_t at = ((size_t)draw(random, 1u << 30) << 10 | draw(random, 1024)) % *size;
-    size_t page = at / PAGE * PAGE;
+    size_t offset = ((size_t)draw(random, 1u << 30) << 10 | draw(random, 1024)) % *size;
+    size_t page = offset / PAGE * PAGE;
     size_t other = draw(random, (uint32_t)(*size / PAGE)) * (size_t)PAGE;
-    size_t room = *size - at;
+    size_t room = *size - offset;
     const char *name = "";
     switch (draw(random, 8)) {
     case 0:
-        bytes[at] = (char)(bytes[at] ^ 1 << draw(random, 8));
+        bytes[offset] = (char)(bytes[offset] ^ 1 << draw(random, 8));
         name = "a bit";
         break;
     case 1:
-        bytes[at] = (char)draw(random, 256);
+        bytes[offset] = (char)draw(random, 256);
         name = "a byte";
         break;
     case 2:
         for (size_t i = 0; i < 8 && i < room; i++) {
-            bytes[at + i] = (char)draw(random, 256);
+            bytes[offset + i] = (char)draw(random, 256);
         }
         name = "8 bytes";
         break;
     case 3:
-        at = at / 512 * 512;
-        memset(bytes + at, 0, *size - at < 512 ? *size - at : 512);
+        offset = offset / 512 * 512;
+        memset(bytes + offset, 0, *size - offset < 512 ? *size - offset : 512);
         name = "512 zeros";
         break;
     case 4: /* the header at the beginning of a page describes the rest of it */
-        at = page + draw(random, 12);
-        at = at < *size ? at : page;
-        bytes[at] = (char)(bytes[at] ^ 1 << draw(random, 8));
+        offset = page + draw(random, 12);
+        offset = offset < *size ? offset : page;
+        bytes[offset] = (char)(bytes[offset] ^ 1 << draw(random, 8));
         name = "a bit of a page's header";
         break;
     case 5:
@@ -294,12 +294,12 @@ static void damage_bytes(random_source *random, char *bytes, size_t *size, damag
         break;
     }
     default:
-        *size = at;
+        *size = offset;
         name = "cut";
         break;
     }
     snprintf(out->what, sizeof out->what, "%s of %s at %zu (page %zu, other %zu)", name,
-             out->is_of_log ? "the log" : "the database", at, page / PAGE, other / PAGE);
+             out->is_of_log ? "the log" : "the database", offset, page / PAGE, other / PAGE);
 }
 
 /* ---- reading ---- */
@@ -322,19 +322,19 @@ static bool stream_fits(const part *got, uint32_t stream, const snapshot *then)
         (got->count != 0 && got->first > then->trim[stream])) {
         return false;
     }
-    const char *at = got->text;
+    const char *rest = got->text;
     bool fits = true;
     for (uint64_t position = got->first; fits && position < end; position++) {
         char *want = make_text("record", stream, then->life[stream], position);
         size_t size = strlen(want);
-        fits = strncmp(at, want, size) == 0 && (at[size] == '|' || at[size] == '\0');
-        at += size + (at[size] == '|');
+        fits = strncmp(rest, want, size) == 0 && (rest[size] == '|' || rest[size] == '\0');
+        rest += size + (rest[size] == '|');
         free(want);
     }
-    return fits && *at == '\0';
+    return fits && *rest == '\0';
 }
 
-static bool row_fits(const char **at, uint32_t table, uint32_t key, const snapshot *then)
+static bool row_fits(const char **rest, uint32_t table, uint32_t key, const snapshot *then)
 {
     uint32_t version = then->rows[table][key];
     if (version == 0) {
@@ -345,12 +345,12 @@ static bool row_fits(const char **at, uint32_t table, uint32_t key, const snapsh
     char *value = make_text("row", table * 100 + key, version, 0);
     size_t name_size = strlen(name);
     size_t size = strlen(value);
-    bool fits = strncmp(*at, name, name_size) == 0 && (*at)[name_size] == '=' &&
-                strncmp(*at + name_size + 1, value, size) == 0;
+    bool fits = strncmp(*rest, name, name_size) == 0 && (*rest)[name_size] == '=' &&
+                strncmp(*rest + name_size + 1, value, size) == 0;
     if (fits) {
-        *at += name_size + 1 + size;
-        fits = **at == '|' || **at == '\0';
-        *at += **at == '|';
+        *rest += name_size + 1 + size;
+        fits = **rest == '|' || **rest == '\0';
+        *rest += **rest == '|';
     }
     free(value);
     return fits;
@@ -359,16 +359,16 @@ static bool row_fits(const char **at, uint32_t table, uint32_t key, const snapsh
 /* Keys come in the order of their bytes: k0, k1, k10, k11, ... k2, k20 ... */
 static bool table_fits(const part *got, uint32_t table, const snapshot *then)
 {
-    const char *at = got->text;
+    const char *rest = got->text;
     bool fits = true;
     for (uint32_t key = 0; fits && key < KEYS && key < 10; key++) {
-        fits = row_fits(&at, table, key, then);
+        fits = row_fits(&rest, table, key, then);
         for (uint32_t more = key * 10; fits && key != 0 && more < key * 10 + 10 && more < KEYS;
              more++) {
-            fits = row_fits(&at, table, more, then);
+            fits = row_fits(&rest, table, more, then);
         }
     }
-    return fits && *at == '\0';
+    return fits && *rest == '\0';
 }
 
 /* The newest commit that all parts fit; -1: none. */

@@ -303,10 +303,10 @@ static void leave_damaged_log(fixture *self)
     assert_int_equal(waitpid(child, NULL, 0), child);
     int fd = open(log, O_RDWR | O_CLOEXEC);
     const off_t frame = 24 + 4096;
-    const off_t at = 32 + (size_of(log) - 32) / frame * 3 / 4 * frame + 100;
-    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    const off_t offset = 32 + (size_of(log) - 32) / frame * 3 / 4 * frame + 100;
+    assert_int_equal(pread(fd, &byte, 1, offset), 1);
     byte ^= 1;
-    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    assert_int_equal(pwrite(fd, &byte, 1, offset), 1);
     close(fd);
 }
 

@@ -67,23 +67,23 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void write_at(const char *path, off_t at, const void *bytes, size_t size)
+static void write_at(const char *path, off_t offset, const void *bytes, size_t size)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
-    assert_int_equal(pwrite(fd, bytes, size, at), size);
+    assert_int_equal(pwrite(fd, bytes, size, offset), size);
     close(fd);
 }
 
-static void flip(const char *path, off_t at)
+static void flip(const char *path, off_t offset)
 {
     unsigned char byte = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
-    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    assert_int_equal(pread(fd, &byte, 1, offset), 1);
     close(fd);
     byte ^= 4;
-    write_at(path, at, &byte, 1);
+    write_at(path, offset, &byte, 1);
 }
 
 static void check_refused(fixture *self, const char *want)

@@ -43,10 +43,10 @@ static void on_done(void *user, uint64_t id, arcp_status status, const arcp_erro
     }
 }
 
-static char *put(char *at, arcp_span bytes)
+static char *put(char *out, arcp_span bytes)
 {
-    memcpy(at, bytes.data, bytes.size);
-    return at + bytes.size;
+    memcpy(out, bytes.data, bytes.size);
+    return out + bytes.size;
 }
 
 static void on_read(void *user, uint64_t id, arcp_status status, uint64_t first,

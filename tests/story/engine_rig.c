@@ -74,13 +74,13 @@ static void register_agents(engine_rig *rig)
     }
 }
 
-static void add_profile(engine_rig *rig, size_t at)
+static void add_profile(engine_rig *rig, size_t index)
 {
     arcp_error error = {0};
     arcp__peer_profile_rule rule = {
-        .client_glob = arcp_span_cstr(rig->profiles[at].client),
-        .principal_glob = arcp_span_cstr(rig->profiles[at].principal),
-        .profile = arcp_span_cstr(rig->profiles[at].name),
+        .client_glob = arcp_span_cstr(rig->profiles[index].client),
+        .principal_glob = arcp_span_cstr(rig->profiles[index].principal),
+        .profile = arcp_span_cstr(rig->profiles[index].name),
     };
     check_ok(arcp__engine_add_peer_profile(rig->engine, &rule, &error), &error);
 }
@@ -88,12 +88,12 @@ static void add_profile(engine_rig *rig, size_t at)
 void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name)
 {
     assert_true(rig->profile_count < 8);
-    size_t at = rig->profile_count++;
-    (void)snprintf(rig->profiles[at].client, sizeof rig->profiles[at].client, "%s", client);
-    (void)snprintf(rig->profiles[at].principal, sizeof rig->profiles[at].principal, "%s",
+    size_t index = rig->profile_count++;
+    (void)snprintf(rig->profiles[index].client, sizeof rig->profiles[index].client, "%s", client);
+    (void)snprintf(rig->profiles[index].principal, sizeof rig->profiles[index].principal, "%s",
                    principal);
-    (void)snprintf(rig->profiles[at].name, sizeof rig->profiles[at].name, "%s", name);
-    add_profile(rig, at);
+    (void)snprintf(rig->profiles[index].name, sizeof rig->profiles[index].name, "%s", name);
+    add_profile(rig, index);
 }
 
 /* Reads the members of a row as arcpd reads them from its configuration. */

@@ -39,8 +39,8 @@ void wrapped_public_free(void *memory) WRAPPER(arcp_free);
 static bool must_fail(void)
 {
     size_t now = atomic_fetch_add(&allocations, 1) + 1;
-    size_t at = atomic_load(&fail_at);
-    if (at == 0 || now < at || (now > at && !atomic_load(&fail_all_after))) {
+    size_t failing = atomic_load(&fail_at);
+    if (failing == 0 || now < failing || (now > failing && !atomic_load(&fail_all_after))) {
         return false;
     }
     atomic_store(&fired, true);

@@ -118,8 +118,8 @@ char *jwt_sign_es256(const char *text, EVP_PKEY *key, bool as_der)
     if (as_der) {
         return jwt_base64url(der, size);
     }
-    const unsigned char *at = der;
-    ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &at, (long)size);
+    const unsigned char *next = der;
+    ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &next, (long)size);
     assert_non_null(pair);
     assert_int_equal(BN_bn2binpad(ECDSA_SIG_get0_r(pair), raw, 32), 32);
     assert_int_equal(BN_bn2binpad(ECDSA_SIG_get0_s(pair), raw + 32, 32), 32);

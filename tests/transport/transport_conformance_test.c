@@ -324,7 +324,7 @@ static void run_case(void **state)
     pair_close(&p);
 }
 
-static size_t add(struct CMUnitTest *tests, run *runs, size_t at, const conformance_case *cases,
+static size_t add(struct CMUnitTest *tests, run *runs, size_t index, const conformance_case *cases,
                   size_t count)
 {
     for (size_t kind = 0; kind < PAIR_KIND_COUNT; kind++) {
@@ -337,12 +337,12 @@ static size_t add(struct CMUnitTest *tests, run *runs, size_t at, const conforma
                     *byte = ' ';
                 }
             }
-            runs[at] = (run){&cases[i], (pair_kind)kind};
-            tests[at] = (struct CMUnitTest){name, run_case, NULL, NULL, &runs[at]};
-            at++;
+            runs[index] = (run){&cases[i], (pair_kind)kind};
+            tests[index] = (struct CMUnitTest){name, run_case, NULL, NULL, &runs[index]};
+            index++;
         }
     }
-    return at;
+    return index;
 }
 
 int main(void)
