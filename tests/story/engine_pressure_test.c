@@ -221,6 +221,53 @@ static void one_principal_fills_a_sixty_fourth_of_the_store_queue(void **state)
     rig_stop(&rig);
 }
 
+static size_t store_queue_bytes(void)
+{
+    arcp__engine_stats stats = {0};
+    arcp__engine_get_stats(rig.engine, &stats);
+    return stats.store_queue_bytes;
+}
+
+static void a_principal_that_is_alone_may_fill_the_store_queue(void **state)
+{
+    (void)state;
+    start(PLENTY, LIMIT);
+    rig_agent *first = submit(hello("a"));
+    rig_agent *second = submit(hello("a, again"));
+    rig.hold_store = true;
+    size_t before = 0;
+    while (!first->paused && before <= LIMIT) {
+        before = store_queue_bytes();
+        write_line(first);
+    }
+    assert_true(before <= LIMIT);
+    assert_true(store_queue_bytes() > LIMIT);
+    assert_true(second->paused);
+    rig.hold_store = false;
+    rig_run(&rig);
+    assert_false(first->paused);
+    assert_false(second->paused);
+    rig_stop(&rig);
+}
+
+static void a_principal_that_is_no_longer_alone_is_held_to_its_part(void **state)
+{
+    (void)state;
+    start(PLENTY, LIMIT);
+    rig_agent *agent = submit(hello("a"));
+    rig.hold_store = true;
+    write_lines(agent, 10); /* ten times its part */
+    assert_false(agent->paused);
+    rig.hold_store = false;
+    rig_run(&rig);
+    (void)submit(hello_as("b", "bob"));
+    rig.hold_store = true;
+    assert_int_equal(write_until_paused(agent), 1);
+    rig.hold_store = false;
+    rig_run(&rig);
+    rig_stop(&rig);
+}
+
 static void a_full_store_queue_pauses_all_agents(void **state)
 {
     (void)state;
@@ -298,6 +345,8 @@ int main(void)
         cmocka_unit_test(a_slow_subscriber_pauses_no_agent),
         cmocka_unit_test(a_disconnected_owner_pauses_no_agent),
         cmocka_unit_test(one_principal_fills_a_sixty_fourth_of_the_store_queue),
+        cmocka_unit_test(a_principal_that_is_alone_may_fill_the_store_queue),
+        cmocka_unit_test(a_principal_that_is_no_longer_alone_is_held_to_its_part),
         cmocka_unit_test(a_full_store_queue_pauses_all_agents),
         cmocka_unit_test(closing_the_session_resumes_its_agent),
         cmocka_unit_test(a_job_submitted_while_the_owner_is_behind_starts_paused),
