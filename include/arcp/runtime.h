@@ -80,7 +80,8 @@ typedef struct arcp_runtime_options {
      * runtime's engine and their outcomes. They are borrowed during the call, which must not call
      * the runtime. A trace has everything that clients, agents and upstreams send, also tokens and
      * credentials. The decisions of callback agents and of a submit policy cannot be played back: a
-     * replay ends at the first one. NULL: nothing is recorded. */
+     * replay ends at the first one. When an allocation of the recording fails, it ends, and `log`
+     * gets an error line. NULL: nothing is recorded. */
     void (*record)(void *user, arcp_span bytes);
     void *record_user;
 } arcp_runtime_options;

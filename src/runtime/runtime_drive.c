@@ -115,9 +115,17 @@ static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
     (void)uv_timer_start(&runtime->timer, on_timer, left_ms, 0);
 }
 
-/* Calls `failed` and `stopped` of the runtime's owner, each once. */
+/* Calls `failed` and `stopped` of the runtime's owner, each once, and logs the end of a recording.
+ */
 static void notify_owner(arcp_runtime *runtime)
 {
+    if (!runtime->recorder_failure_logged && runtime->recorder != NULL &&
+        arcp__recorder_has_failed(runtime->recorder)) {
+        runtime->recorder_failure_logged = true;
+        arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR,
+                          "out of memory: recording has ended, and the trace can be played up to "
+                          "there; restart the runtime to record again");
+    }
     if (!runtime->has_failed && arcp__engine_has_failed(runtime->engine)) {
         /* The engine has closed its links; the next runtime continues from the store. */
         runtime->has_failed = true;
