@@ -75,15 +75,14 @@ typedef struct answerer {
 
 static void *answer(void *argument)
 {
-    const answerer *self = argument;
+    const answerer *a = argument;
     static char requests[64 * MESSAGE_BYTES];
     static char answers[MESSAGE_BYTES];
     size_t have = 0;
     ssize_t got = 0;
-    while ((got = read(self->fd, requests, sizeof requests)) > 0) {
-        for (have += (size_t)got; have >= self->how->request_bytes;
-             have -= self->how->request_bytes) {
-            bench_write_all(self->fd, answers, self->how->answer_bytes);
+    while ((got = read(a->fd, requests, sizeof requests)) > 0) {
+        for (have += (size_t)got; have >= a->how->request_bytes; have -= a->how->request_bytes) {
+            bench_write_all(a->fd, answers, a->how->answer_bytes);
         }
     }
     return NULL;

@@ -63,7 +63,7 @@ static void check_header(arcp_span out, const char *text)
 }
 
 /* The same template with longer texts has as many values: none of them is structure. */
-static void check_body(const arcp__template *self, const arcp_provision_request *request,
+static void check_body(const arcp__template *template, const arcp_provision_request *request,
                        arcp_span out)
 {
     bool is_json = false;
@@ -77,17 +77,17 @@ static void check_body(const arcp__template *self, const arcp_provision_request 
     other.value = request->value.size == 0 ? request->value : plain;
     arcp_buf again = arcp_buf_init();
     bool names_key = false;
-    require(arcp__template_expand(self, &other, &names_key, &again));
+    require(arcp__template_expand(template, &other, &names_key, &again));
     require(count_nodes(arcp_buf_span(&again), &is_json) == count && is_json);
     arcp_buf_fini(&again);
 }
 
-static void check_constant(const arcp__template *self, arcp_span out)
+static void check_constant(const arcp__template *template, arcp_span out)
 {
     const arcp_provision_request nobody = {.struct_size = sizeof nobody};
     arcp_buf again = arcp_buf_init();
     bool names_key = false;
-    require(arcp__template_expand(self, &nobody, &names_key, &again));
+    require(arcp__template_expand(template, &nobody, &names_key, &again));
     require(!names_key && arcp_span_equal(out, arcp_buf_span(&again)));
     arcp_buf_fini(&again);
 }

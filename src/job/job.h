@@ -409,7 +409,7 @@ typedef struct arcp__currency_sum {
     arcp_decimal amount;
 } arcp__currency_sum;
 
-/* What a job needs only until its end and its agent's release: many ended jobs are kept, for long. */
+/* What a job needs only until its end and its agent's release: many ended jobs are kept long. */
 struct arcp__job_live {
     arcp__trace trace;
     char *tracestate;        /* owned; NULL for none */

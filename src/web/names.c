@@ -230,10 +230,10 @@ void arcp__web_names_fini(arcp__web_names *names)
     *names = (arcp__web_names){0};
 }
 
-void arcp__web_names_bind(arcp__web_names *names, const arcp__authority *self, bool loopback,
+void arcp__web_names_bind(arcp__web_names *names, const arcp__authority *authority, bool loopback,
                           bool secure)
 {
-    names->self = *self;
+    names->self = *authority;
     names->loopback = loopback;
     names->secure = secure;
 }

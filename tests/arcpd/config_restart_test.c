@@ -18,26 +18,26 @@ typedef struct reload {
     arcp_buf changes;
 } reload;
 
-static void reload_to(reload *self, const char *text)
+static void reload_to(reload *r, const char *text)
 {
-    arcp_buf_clear(&self->changes);
-    read_config(&self->fresh, text);
-    arcp__config_keep_started(&self->fresh, &self->running, FRAME_BYTES_MAX, &self->changes);
-    arcp__config_fini(&self->running);
-    self->running = self->fresh;
+    arcp_buf_clear(&r->changes);
+    read_config(&r->fresh, text);
+    arcp__config_keep_started(&r->fresh, &r->running, FRAME_BYTES_MAX, &r->changes);
+    arcp__config_fini(&r->running);
+    r->running = r->fresh;
 }
 
-static void reload_begin(reload *self, const char *from, const char *to)
+static void reload_begin(reload *r, const char *from, const char *to)
 {
-    *self = (reload){.changes = arcp_buf_init()};
-    read_config(&self->running, from);
-    reload_to(self, to);
+    *r = (reload){.changes = arcp_buf_init()};
+    read_config(&r->running, from);
+    reload_to(r, to);
 }
 
-static void reload_end(reload *self)
+static void reload_end(reload *r)
 {
-    arcp__config_fini(&self->running);
-    arcp_buf_fini(&self->changes);
+    arcp__config_fini(&r->running);
+    arcp_buf_fini(&r->changes);
 }
 
 #define POOL                                                                                       \

@@ -63,17 +63,17 @@ typedef struct books {
 static void on_rows(void *user, uint64_t id, arcp_status status, const arcp_store_row *rows,
                     size_t count, bool last, const arcp_error *err)
 {
-    books *self = user;
+    books *b = user;
     (void)id;
     if (status != ARCP_OK) {
         daemon_fail("the store: %s", err == NULL ? "" : err->message);
     }
     for (size_t i = 0; i < count; i++) {
-        self->rows++;
-        self->stuck +=
+        b->rows++;
+        b->stuck +=
             memmem(rows[i].value.data, rows[i].value.size, "\"stuck\":true", 12) != NULL ? 1 : 0;
     }
-    self->done = last;
+    b->done = last;
 }
 
 static void on_done(void *user, uint64_t id, arcp_status status, const arcp_error *err)
@@ -96,11 +96,11 @@ static void on_read(void *user, uint64_t id, arcp_status status, uint64_t first,
 /* arcpd does not run. */
 static books read_books(const daemon_state *d)
 {
-    books self = {0, 0, false};
+    books b = {0, 0, false};
     arcp_store *store = NULL;
     arcp_error error = {0};
     arcp_store_callbacks callbacks = {
-        .done = on_done, .read = on_read, .scan = on_rows, .user = &self};
+        .done = on_done, .read = on_read, .scan = on_rows, .user = &b};
     if (arcp_store_open_sqlite(d->store, &store, &error) != ARCP_OK) {
         daemon_fail("%s: %s", d->store, error.message);
     }
@@ -109,11 +109,11 @@ static books read_books(const daemon_state *d)
         ARCP_OK) {
         daemon_fail("the store: %s", error.message);
     }
-    while (!self.done) {
+    while (!b.done) {
         (void)store->ops->poll(store);
     }
     arcp_store_close(store);
-    return self;
+    return b;
 }
 
 /* ---- load ---- */

@@ -210,9 +210,9 @@ typedef struct leaks {
 
 static void look(void *user, const void *block, size_t size)
 {
-    leaks *self = user;
-    self->blocks++;
-    self->found += memmem(block, size, SECRET, strlen(SECRET)) != NULL;
+    leaks *l = user;
+    l->blocks++;
+    l->found += memmem(block, size, SECRET, strlen(SECRET)) != NULL;
 }
 
 static bool holds(const char *memory, size_t size)

@@ -23,10 +23,10 @@ typedef struct leaks {
 
 static void look(void *user, const void *block, size_t size)
 {
-    leaks *self = user;
-    self->blocks++;
+    leaks *l = user;
+    l->blocks++;
     for (size_t i = 0; i < SECRET_COUNT; i++) {
-        self->found[i] += memmem(block, size, secrets[i], strlen(secrets[i])) != NULL;
+        l->found[i] += memmem(block, size, secrets[i], strlen(secrets[i])) != NULL;
     }
 }
 

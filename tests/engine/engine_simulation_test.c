@@ -52,15 +52,15 @@ static void add(figures *sum, const play *one)
 
 static void run_seed(uint64_t seed, figures *sum)
 {
-    play *self = arcp__alloc(sizeof *self);
-    assert_non_null(self);
-    play_begin_seed(self, seed);
-    for (unsigned step = 0; step < STEPS && play_step(self); step++) {
+    play *p = arcp__alloc(sizeof *p);
+    assert_non_null(p);
+    play_begin_seed(p, seed);
+    for (unsigned step = 0; step < STEPS && play_step(p); step++) {
     }
-    play_settle(self);
-    add(sum, self);
-    play_end(self);
-    arcp__free(self);
+    play_settle(p);
+    add(sum, p);
+    play_end(p);
+    arcp__free(p);
 }
 
 static uint64_t now_ms(void)

@@ -22,16 +22,16 @@ typedef struct leaks {
     char first[160]; /* the text around the first one */
 } leaks;
 
-static void note(leaks *self, size_t *count, const char *block, size_t size, const char *found)
+static void note(leaks *l, size_t *count, const char *block, size_t size, const char *found)
 {
-    if (self->credentials + self->tokens + self->resume_tokens == 0) {
+    if (l->credentials + l->tokens + l->resume_tokens == 0) {
         size_t before = (size_t)(found - block) < 80 ? (size_t)(found - block) : 80;
         size_t behind = size - (size_t)(found - block) < 79 ? size - (size_t)(found - block) : 79;
         for (size_t i = 0; i < before + behind; i++) {
             char byte = found[(ptrdiff_t)i - (ptrdiff_t)before];
-            self->first[i] = (char)(isprint((unsigned char)byte) ? byte : '.');
+            l->first[i] = (char)(isprint((unsigned char)byte) ? byte : '.');
         }
-        self->first[before + behind] = '\0';
+        l->first[before + behind] = '\0';
     }
     ++*count;
 }
@@ -54,23 +54,23 @@ static bool is_resume_token(const char *text, const char *end)
 
 static void look(void *user, const void *memory, size_t size)
 {
-    leaks *self = user;
+    leaks *l = user;
     const char *block = memory;
     const char *end = block + size;
-    self->blocks++;
+    l->blocks++;
     const char *found = find(block, size, UPSTREAM_VALUE_PREFIX);
     if (found != NULL) {
-        note(self, &self->credentials, block, size, found);
+        note(l, &l->credentials, block, size, found);
     }
     found = find(block, size, TOKEN_PLAIN);
     found = found != NULL ? found : find(block, size, TOKEN_ESCAPED);
     if (found != NULL) {
-        note(self, &self->tokens, block, size, found);
+        note(l, &l->tokens, block, size, found);
     }
     for (found = find(block, size, RESUME_PREFIX); found != NULL;
          found = find(found + 1, (size_t)(end - found - 1), RESUME_PREFIX)) {
         if (is_resume_token(found, end)) {
-            note(self, &self->resume_tokens, block, size, found);
+            note(l, &l->resume_tokens, block, size, found);
         }
     }
 }

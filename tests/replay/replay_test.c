@@ -130,14 +130,14 @@ static void simulations_are_played_back(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         recording r;
-        play *self = arcp__alloc(sizeof *self);
-        assert_non_null(self);
+        play *p = arcp__alloc(sizeof *p);
+        assert_non_null(p);
         record_begin(&r);
-        play_begin_recorded(self, seed, attach, &r);
-        for (unsigned step = 0; step < STEPS && play_step(self); step++) {
+        play_begin_recorded(p, seed, attach, &r);
+        for (unsigned step = 0; step < STEPS && play_step(p); step++) {
         }
-        play_end(self);
-        arcp__free(self);
+        play_end(p);
+        arcp__free(p);
         const arcp_span trace = record_end(&r);
         expect(trace, ARCP__REPLAY_SAME, trace.size);
         arcp_buf_fini(&r.bytes);

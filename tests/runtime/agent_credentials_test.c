@@ -25,20 +25,20 @@ static damager between;
 
 static void damage(void *user, const arcp_provision_result *result)
 {
-    const damager *self = user;
+    const damager *d = user;
     arcp_provision_result damaged = *result;
-    damaged.struct_size = self->struct_size;
-    damaged.outcome = (arcp_provision_outcome)self->outcome;
-    self->told.done(self->told.user, &damaged);
+    damaged.struct_size = d->struct_size;
+    damaged.outcome = (arcp_provision_outcome)d->outcome;
+    d->told.done(d->told.user, &damaged);
 }
 
 static void damager_set_callbacks(arcp_provisioner *base,
                                   const arcp_provisioner_callbacks *callbacks)
 {
-    damager *self = (damager *)base;
-    const arcp_provisioner_callbacks own = {.done = damage, .user = self};
-    self->told = *callbacks;
-    self->inner->ops->set_callbacks(self->inner, &own);
+    damager *d = (damager *)base;
+    const arcp_provisioner_callbacks own = {.done = damage, .user = d};
+    d->told = *callbacks;
+    d->inner->ops->set_callbacks(d->inner, &own);
 }
 
 static arcp_status damager_issue(arcp_provisioner *base, const arcp_provision_request *request,

@@ -41,9 +41,9 @@ static bool is_pong(arcp_span frame)
 
 static void on_flood_message(void *user, arcp_connection *connection, arcp_span frame)
 {
-    peer *self = user;
+    peer *p = user;
     (void)connection;
-    self->pongs += is_pong(frame) ? 1 : 0;
+    p->pongs += is_pong(frame) ? 1 : 0;
     flood_pongs += is_pong(frame) ? 1 : 0;
 }
 
@@ -61,26 +61,25 @@ static void on_bob_message(void *user, arcp_connection *connection, arcp_span fr
     }
 }
 
-static void join(peer *self, const char *token,
-                 void (*message)(void *, arcp_connection *, arcp_span))
+static void join(peer *p, const char *token, void (*message)(void *, arcp_connection *, arcp_span))
 {
     char hello[300];
     arcp_error error = {0};
-    *self = (peer){0};
-    check_ok(arcp_memory_pair(&rig.loop, NULL, &self->connection, &self->served, &error), &error);
-    arcp_connection_callbacks callbacks = {.message = message, .user = self};
-    self->connection->ops->set_callbacks(self->connection, &callbacks);
-    assert_int_equal(arcp_runtime_serve(rig.runtime, self->served, NULL, NULL), ARCP_OK);
+    *p = (peer){0};
+    check_ok(arcp_memory_pair(&rig.loop, NULL, &p->connection, &p->served, &error), &error);
+    arcp_connection_callbacks callbacks = {.message = message, .user = p};
+    p->connection->ops->set_callbacks(p->connection, &callbacks);
+    assert_int_equal(arcp_runtime_serve(rig.runtime, p->served, NULL, NULL), ARCP_OK);
     (void)snprintf(hello, sizeof hello,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
                    "\"auth\":{\"scheme\":\"bearer\",\"token\":\"%s\"}}}",
                    token);
-    say(self, hello);
+    say(p, hello);
 }
 
-static void leave(peer *self)
+static void leave(peer *p)
 {
-    self->connection->ops->free(self->connection);
+    p->connection->ops->free(p->connection);
 }
 
 static bool has_all(void *user)

@@ -16,12 +16,12 @@ typedef struct context {
 
 static void run_one(void **state)
 {
-    const context *self = *state;
-    temp_dir *dir = self->which->has_file ? temp_dir_new() : NULL;
+    const context *c = *state;
+    temp_dir *dir = c->which->has_file ? temp_dir_new() : NULL;
     store_rig *rig = rig_open(dir != NULL ? temp_dir_join(dir, "sqlite:", "store.db") : "memory:");
-    assert_string_equal(rig->store->ops->name, self->which->name);
-    assert_int_equal(rig->store->ops->durable, self->which->has_file);
-    self->test->run(rig);
+    assert_string_equal(rig->store->ops->name, c->which->name);
+    assert_int_equal(rig->store->ops->durable, c->which->has_file);
+    c->test->run(rig);
     rig_close(rig);
     temp_dir_free(dir);
 }

@@ -11,12 +11,12 @@ typedef struct fixture {
 } fixture;
 
 /* Rows, a stream of three runs, one that was trimmed, and a dropped one. */
-static void make_store(fixture *self)
+static void make_store(fixture *f)
 {
-    self->dir = temp_dir_new();
-    snprintf(self->url, sizeof self->url, "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
-    snprintf(self->path, sizeof self->path, "%s", temp_dir_join(self->dir, "", "s.db"));
-    store_rig *rig = rig_open(self->url);
+    f->dir = temp_dir_new();
+    snprintf(f->url, sizeof f->url, "%s", temp_dir_join(f->dir, "sqlite:", "s.db"));
+    snprintf(f->path, sizeof f->path, "%s", temp_dir_join(f->dir, "", "s.db"));
+    store_rig *rig = rig_open(f->url);
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"), op_append("s", 1, "b"),
                  op_append("t", 0, "t0"), op_append("gone", 0, "x"));
     check_commit(rig, ARCP_OK, op_append("s", 2, "c"), op_append("t", 1, "t1"));
@@ -97,13 +97,13 @@ static void damage_is_reported_when_it_is_read(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        fixture self;
+        fixture f;
         arcp_error err = {0};
         arcp_store *store = NULL;
         char message[ARCP_ERROR_MESSAGE_MAX];
-        make_store(&self);
-        sql_change(self.path, rows[i].sql);
-        if (arcp_store_open(self.url, &store, &err) == ARCP_OK) {
+        make_store(&f);
+        sql_change(f.path, rows[i].sql);
+        if (arcp_store_open(f.url, &store, &err) == ARCP_OK) {
             store_rig *rig = rig_new(store);
             read_all(rig, message, sizeof message);
             rig_close(rig);
@@ -114,60 +114,60 @@ static void damage_is_reported_when_it_is_read(void **state)
         if (strstr(message, "s.db: damaged: ") == NULL || strstr(message, rows[i].want) == NULL) {
             fail_msg("%s: %s", rows[i].sql, message);
         }
-        temp_dir_free(self.dir);
+        temp_dir_free(f.dir);
     }
 }
 
 static void undamaged_data_is_read(void **state)
 {
-    fixture self;
+    fixture f;
     char message[ARCP_ERROR_MESSAGE_MAX];
-    make_store(&self);
-    sql_change(self.path, "PRAGMA wal_checkpoint; VACUUM");
-    store_rig *rig = rig_open(self.url);
+    make_store(&f);
+    sql_change(f.path, "PRAGMA wal_checkpoint; VACUUM");
+    store_rig *rig = rig_open(f.url);
     read_all(rig, message, sizeof message);
     assert_string_equal(message, "");
     rig_close(rig);
-    temp_dir_free(self.dir);
+    temp_dir_free(f.dir);
 }
 
 /* Its content would be lost, and the sum of the table would stay wrong. */
 static void a_damaged_row_is_not_replaced(void **state)
 {
-    fixture self;
-    make_store(&self);
-    sql_change(self.path, "UPDATE jobs SET value = '{}' WHERE key = 'j1'");
-    store_rig *rig = rig_open(self.url);
+    fixture f;
+    make_store(&f);
+    sql_change(f.path, "UPDATE jobs SET value = '{}' WHERE key = 'j1'");
+    store_rig *rig = rig_open(f.url);
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j1", "new"));
     check_commit(rig, ARCP_E_CORRUPT, op_delete(ARCP_STORE_JOBS, "j1"));
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j2", "new"));
     rig_close(rig);
-    temp_dir_free(self.dir);
+    temp_dir_free(f.dir);
 }
 
 /* Otherwise the commit would be reported as done, and the next start would find its rows damaged.
  */
 static void a_batch_whose_sum_cannot_be_written_fails(void **state)
 {
-    fixture self;
-    make_store(&self);
-    store_rig *rig = rig_open(self.url);
-    sql_change(self.path, "DELETE FROM sums WHERE name = 'jobs'");
+    fixture f;
+    make_store(&f);
+    store_rig *rig = rig_open(f.url);
+    sql_change(f.path, "DELETE FROM sums WHERE name = 'jobs'");
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j3", "v"));
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_META, "m", "new"));
-    sql_change(self.path, "UPDATE sums SET rowid = rowid + 100 WHERE name = 'meta'");
+    sql_change(f.path, "UPDATE sums SET rowid = rowid + 100 WHERE name = 'meta'");
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_META, "m", "newer"));
     check_scan(rig, ARCP_STORE_META, "", "m=new");
     rig_close(rig);
-    temp_dir_free(self.dir);
+    temp_dir_free(f.dir);
 }
 
 /* A batch that is refused leaves no trace in the sums, either. */
 static void sums_follow_what_is_written(void **state)
 {
-    fixture self;
-    make_store(&self);
-    store_rig *rig = rig_open(self.url);
+    fixture f;
+    make_store(&f);
+    store_rig *rig = rig_open(f.url);
     check_commit(rig, ARCP_OK, op_put(ARCP_STORE_JOBS, "j1", "replaced"));
     check_commit(rig, ARCP_E_CORRUPT, op_put(ARCP_STORE_JOBS, "j3", "v"),
                  op_append("not next", 7, "v"));
@@ -176,10 +176,10 @@ static void sums_follow_what_is_written(void **state)
     check_scan(rig, ARCP_STORE_JOBS, "", "j1=replaced|j2={\"n\":2}|j4=v");
     check_scan(rig, ARCP_STORE_META, "", "");
     rig_close(rig);
-    rig = rig_open(self.url);
+    rig = rig_open(f.url);
     check_scan(rig, ARCP_STORE_JOBS, "", "j1=replaced|j2={\"n\":2}|j4=v");
     rig_close(rig);
-    temp_dir_free(self.dir);
+    temp_dir_free(f.dir);
 }
 
 /* ---- a store of the first version ---- */

@@ -20,31 +20,31 @@ typedef struct fixture {
     store_rig *rig;
 } fixture;
 
-static void open_fixture(fixture *self)
+static void open_fixture(fixture *f)
 {
-    self->dir = temp_dir_new();
-    snprintf(self->url, sizeof self->url, "%s", temp_dir_join(self->dir, "sqlite:", "s.db"));
-    self->rig = rig_open(self->url);
+    f->dir = temp_dir_new();
+    snprintf(f->url, sizeof f->url, "%s", temp_dir_join(f->dir, "sqlite:", "s.db"));
+    f->rig = rig_open(f->url);
 }
 
-static void close_fixture(fixture *self)
+static void close_fixture(fixture *f)
 {
-    rig_close(self->rig);
-    temp_dir_free(self->dir);
+    rig_close(f->rig);
+    temp_dir_free(f->dir);
 }
 
 static void a_completion_comes_after_the_log_is_on_disk(void **state)
 {
-    fixture self;
-    open_fixture(&self);
+    fixture f;
+    open_fixture(&f);
     for (uint64_t i = 0; i < 200; i++) {
         arcp_store_op op = op_append("s", i, "record");
-        uint64_t id = rig_submit(self.rig, &op, 1);
-        assert_int_equal(rig_wait(self.rig, id)->status, ARCP_OK);
+        uint64_t id = rig_submit(f.rig, &op, 1);
+        assert_int_equal(rig_wait(f.rig, id)->status, ARCP_OK);
         /* Nothing else is under way: all that was written for this batch was synced. */
         assert_false(fault_vfs_log_is_dirty());
     }
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* ---- every operation fails once, or from one on ---- */
@@ -209,106 +209,106 @@ static void survives_each_allocation_of_sqlite_that_fails(void **state)
 
 static void a_commit_that_fails_once_is_tried_again_batch_by_batch(void **state)
 {
-    fixture self;
-    open_fixture(&self);
+    fixture f;
+    open_fixture(&f);
     arcp_store_op ops[20];
     uint64_t last = 0;
     fault_vfs_arm(FAULT_LOG, FAULT_SYNC, 0, 1);
     for (size_t i = 0; i < COUNT_OF(ops); i++) {
         ops[i] = op_append("s", i, "r");
-        last = rig_submit(self.rig, &ops[i], 1);
+        last = rig_submit(f.rig, &ops[i], 1);
     }
-    (void)rig_wait(self.rig, last);
+    (void)rig_wait(f.rig, last);
     assert_int_equal(fault_vfs_heal(), 1);
-    for (size_t i = 0; i < self.rig->count; i++) {
-        assert_int_equal(self.rig->answers[i].status, ARCP_OK);
+    for (size_t i = 0; i < f.rig->count; i++) {
+        assert_int_equal(f.rig->answers[i].status, ARCP_OK);
     }
-    assert_int_equal(rig_read(self.rig, "s", 0)->count, COUNT_OF(ops));
-    close_fixture(&self);
+    assert_int_equal(rig_read(f.rig, "s", 0)->count, COUNT_OF(ops));
+    close_fixture(&f);
 }
 
 static void a_full_disk_fails_waiting_batches_and_they_succeed_later(void **state)
 {
-    fixture self;
-    open_fixture(&self);
+    fixture f;
+    open_fixture(&f);
     arcp_store_op ops[50];
     uint64_t ids[50];
     fault_vfs_arm(FAULT_LOG, FAULT_WRITE_FULL, 0, ALWAYS);
     for (size_t i = 0; i < COUNT_OF(ops); i++) {
         ops[i] = op_append("s", i, "r");
-        ids[i] = rig_submit(self.rig, &ops[i], 1);
+        ids[i] = rig_submit(f.rig, &ops[i], 1);
     }
     for (size_t i = 0; i < COUNT_OF(ops); i++) {
-        const answer *got = rig_wait(self.rig, ids[i]);
+        const answer *got = rig_wait(f.rig, ids[i]);
         assert_int_equal(got->status, ARCP_E_IO);
         assert_non_null(strstr(got->message, "s.db"));
         assert_non_null(strstr(got->message, "full"));
     }
-    assert_int_equal(rig_read(self.rig, "s", 0)->count, 0);
+    assert_int_equal(rig_read(f.rig, "s", 0)->count, 0);
     (void)fault_vfs_heal();
     for (size_t i = 0; i < COUNT_OF(ops); i++) {
-        ids[i] = rig_submit(self.rig, &ops[i], 1);
+        ids[i] = rig_submit(f.rig, &ops[i], 1);
     }
     for (size_t i = 0; i < COUNT_OF(ops); i++) {
-        assert_int_equal(rig_wait(self.rig, ids[i])->status, ARCP_OK);
+        assert_int_equal(rig_wait(f.rig, ids[i])->status, ARCP_OK);
     }
-    assert_int_equal(rig_read(self.rig, "s", 0)->count, COUNT_OF(ops));
-    close_fixture(&self);
+    assert_int_equal(rig_read(f.rig, "s", 0)->count, COUNT_OF(ops));
+    close_fixture(&f);
 }
 
 static void a_read_error_fails_the_read_and_no_other(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"), op_put(ARCP_STORE_JOBS, "k", "v"));
-    rig_close(self.rig);
-    self.rig = rig_open(self.url);
+    fixture f;
+    open_fixture(&f);
+    check_commit(f.rig, ARCP_OK, op_append("s", 0, "a"), op_put(ARCP_STORE_JOBS, "k", "v"));
+    rig_close(f.rig);
+    f.rig = rig_open(f.url);
     int failed = 0;
     for (int after = 0; after < 6; after++) {
         fault_vfs_arm(FAULT_ANY_FILE, FAULT_READ, after, 1);
-        arcp_status read = rig_read(self.rig, "s", 0)->status;
-        arcp_status scan = rig_wait(self.rig, rig_ask_scan(self.rig, ARCP_STORE_JOBS, ""))->status;
+        arcp_status read = rig_read(f.rig, "s", 0)->status;
+        arcp_status scan = rig_wait(f.rig, rig_ask_scan(f.rig, ARCP_STORE_JOBS, ""))->status;
         failed += fault_vfs_heal();
         assert_true(read == ARCP_OK || read == ARCP_E_IO);
         assert_true(scan == ARCP_OK || scan == ARCP_E_IO);
-        check_read(self.rig, "s", 0, 0, "a");
-        check_scan(self.rig, ARCP_STORE_JOBS, "", "k=v");
+        check_read(f.rig, "s", 0, 0, "a");
+        check_scan(f.rig, ARCP_STORE_JOBS, "", "k=v");
         /* Another write makes the reader forget its pages. */
-        check_commit(self.rig, ARCP_OK, op_put(ARCP_STORE_META, "k", "v"));
+        check_commit(f.rig, ARCP_OK, op_put(ARCP_STORE_META, "k", "v"));
     }
     assert_true(failed > 0);
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* Commits stay in the log until the database can be written again. */
 static void commits_continue_while_checkpoints_fail(void **state)
 {
-    fixture self;
-    open_fixture(&self);
+    fixture f;
+    open_fixture(&f);
     static char big[60001];
     memset(big, 'b', 60000);
     fault_vfs_arm(FAULT_DATABASE, FAULT_WRITE, 0, ALWAYS);
     uint64_t next = 0;
     for (; next < 400; next++) {
-        check_commit(self.rig, ARCP_OK, op_append("s", next, big));
-        rig_forget(self.rig);
+        check_commit(f.rig, ARCP_OK, op_append("s", next, big));
+        rig_forget(f.rig);
     }
     assert_true(fault_vfs_heal() > 0);
     struct stat log;
-    assert_int_equal(stat(temp_dir_join(self.dir, "", "s.db-wal"), &log), 0);
+    assert_int_equal(stat(temp_dir_join(f.dir, "", "s.db-wal"), &log), 0);
     assert_true(log.st_size > 20000000);
     /* From now on the log is emptied, and truncated when it starts over. */
     for (; next < 800; next++) {
-        check_commit(self.rig, ARCP_OK, op_append("s", next, big));
-        rig_forget(self.rig);
+        check_commit(f.rig, ARCP_OK, op_append("s", next, big));
+        rig_forget(f.rig);
     }
-    assert_int_equal(stat(temp_dir_join(self.dir, "", "s.db-wal"), &log), 0);
+    assert_int_equal(stat(temp_dir_join(f.dir, "", "s.db-wal"), &log), 0);
     assert_true(log.st_size <= 20000000);
     for (uint64_t i = 0; i < next; i += 100) {
-        const answer *got = rig_wait(self.rig, rig_ask_read(self.rig, "s", i, 1, 1));
+        const answer *got = rig_wait(f.rig, rig_ask_read(f.rig, "s", i, 1, 1));
         assert_int_equal(strlen(got->text), 60000);
     }
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* Changes that another program makes to the files of a store in use. */
@@ -368,63 +368,62 @@ static void a_store_whose_files_are_removed_fails_all_writes(void **state)
                 {"another log", replace_log, "s.db-wal: the file was deleted or moved"},
                 {"truncate of the log", cut_log, "s.db-wal: the file was truncated"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        fixture self;
-        open_fixture(&self);
-        check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"));
-        rows[i].act(self.dir);
+        fixture f;
+        open_fixture(&f);
+        check_commit(f.rig, ARCP_OK, op_append("s", 0, "a"));
+        rows[i].act(f.dir);
         arcp_store_op op = op_append("s", 1, "b");
-        const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
+        const answer *got = rig_wait(f.rig, rig_submit(f.rig, &op, 1));
         if (got->status != ARCP_E_IO || strstr(got->message, rows[i].want) == NULL) {
             fail_msg("%s: %s, %s", rows[i].name, arcp_status_name(got->status), got->message);
         }
-        close_fixture(&self);
+        close_fixture(&f);
     }
 }
 
 /* After the database was moved back, writes succeed again. */
 static void a_database_that_is_moved_back_is_written_again(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    check_commit(self.rig, ARCP_OK, op_append("s", 0, "a"));
-    move_database(self.dir);
-    check_commit(self.rig, ARCP_E_IO, op_append("s", 1, "b"));
+    fixture f;
+    open_fixture(&f);
+    check_commit(f.rig, ARCP_OK, op_append("s", 0, "a"));
+    move_database(f.dir);
+    check_commit(f.rig, ARCP_E_IO, op_append("s", 1, "b"));
     assert_int_equal(
-        rename(temp_dir_join(self.dir, "", "elsewhere.db"), temp_dir_join(self.dir, "", "s.db")),
-        0);
-    check_commit(self.rig, ARCP_OK, op_append("s", 1, "b"));
-    close_fixture(&self);
+        rename(temp_dir_join(f.dir, "", "elsewhere.db"), temp_dir_join(f.dir, "", "s.db")), 0);
+    check_commit(f.rig, ARCP_OK, op_append("s", 1, "b"));
+    close_fixture(&f);
 }
 
 static void a_short_lock_of_another_program_is_waited_for(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    sqlite3 *other = sql_open(temp_dir_join(self.dir, "", "s.db"));
+    fixture f;
+    open_fixture(&f);
+    sqlite3 *other = sql_open(temp_dir_join(f.dir, "", "s.db"));
     sql_run(other, "BEGIN IMMEDIATE");
     arcp_store_op op = op_append("s", 0, "a");
-    uint64_t id = rig_submit(self.rig, &op, 1);
+    uint64_t id = rig_submit(f.rig, &op, 1);
     sql_run(other, "COMMIT");
-    assert_int_equal(rig_wait(self.rig, id)->status, ARCP_OK);
+    assert_int_equal(rig_wait(f.rig, id)->status, ARCP_OK);
     sql_close(other);
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* Takes five seconds, the timeout for locks. */
 static void a_long_lock_of_another_program_fails_writes_until_it_ends(void **state)
 {
-    fixture self;
-    open_fixture(&self);
-    sqlite3 *other = sql_open(temp_dir_join(self.dir, "", "s.db"));
+    fixture f;
+    open_fixture(&f);
+    sqlite3 *other = sql_open(temp_dir_join(f.dir, "", "s.db"));
     sql_run(other, "BEGIN IMMEDIATE");
     arcp_store_op op = op_append("s", 0, "a");
-    const answer *got = rig_wait(self.rig, rig_submit(self.rig, &op, 1));
+    const answer *got = rig_wait(f.rig, rig_submit(f.rig, &op, 1));
     assert_int_equal(got->status, ARCP_E_IO);
     assert_non_null(strstr(got->message, "another program"));
     sql_run(other, "COMMIT");
-    assert_int_equal(rig_commit(self.rig, &op, 1), ARCP_OK);
+    assert_int_equal(rig_commit(f.rig, &op, 1), ARCP_OK);
     sql_close(other);
-    close_fixture(&self);
+    close_fixture(&f);
 }
 
 /* ---- real full disks ---- */

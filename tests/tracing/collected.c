@@ -65,27 +65,27 @@ void collected_read(stand_in *from, collected *out)
     uv_mutex_unlock(&from->lock);
 }
 
-void collected_free(collected *self)
+void collected_free(collected *c)
 {
-    free(self->spans);
-    *self = (collected){.spans = NULL};
+    free(c->spans);
+    *c = (collected){.spans = NULL};
 }
 
-const collected_span *collected_find(const collected *self, const char *name, unsigned index)
+const collected_span *collected_find(const collected *c, const char *name, unsigned index)
 {
-    for (unsigned i = 0; i < self->count; i++) {
-        if (strcmp(self->spans[i].name, name) == 0 && index-- == 0) {
-            return &self->spans[i];
+    for (unsigned i = 0; i < c->count; i++) {
+        if (strcmp(c->spans[i].name, name) == 0 && index-- == 0) {
+            return &c->spans[i];
         }
     }
     return NULL;
 }
 
-const collected_span *collected_by_id(const collected *self, const char *id)
+const collected_span *collected_by_id(const collected *c, const char *id)
 {
-    for (unsigned i = 0; i < self->count; i++) {
-        if (strcmp(self->spans[i].id, id) == 0) {
-            return &self->spans[i];
+    for (unsigned i = 0; i < c->count; i++) {
+        if (strcmp(c->spans[i].id, id) == 0) {
+            return &c->spans[i];
         }
     }
     return NULL;

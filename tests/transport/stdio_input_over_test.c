@@ -3,9 +3,9 @@
 
 #include <sys/socket.h>
 
-static void reply(owner *self, arcp_span frame)
+static void reply(owner *o, arcp_span frame)
 {
-    assert_int_equal(owner_send(self, ARCP_SPAN_LITERAL("reply")), ARCP_OK);
+    assert_int_equal(owner_send(o, ARCP_SPAN_LITERAL("reply")), ARCP_OK);
 }
 
 static void at_the_end_of_the_input_queued_output_is_written(void **state)

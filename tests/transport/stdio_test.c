@@ -120,9 +120,9 @@ static void a_reader_that_has_closed_is_abnormal(void **state)
 
 /* ---- kinds of descriptors ---- */
 
-static void echo(owner *self, arcp_span frame)
+static void echo(owner *o, arcp_span frame)
 {
-    assert_int_equal(owner_send(self, frame), ARCP_OK);
+    assert_int_equal(owner_send(o, frame), ARCP_OK);
 }
 
 static void files_can_be_read_and_written(void **state)

@@ -117,13 +117,13 @@ static void a_frame_above_the_cap_ends_the_connection_as_too_big(pair *p)
     }
 }
 
-static void echo(owner *self, arcp_span frame)
+static void echo(owner *o, arcp_span frame)
 {
-    assert_int_equal(owner_send(self, frame), ARCP_OK);
-    owner_flush(self);
+    assert_int_equal(owner_send(o, frame), ARCP_OK);
+    owner_flush(o);
 }
 
-static void count_down(owner *self, arcp_span frame)
+static void count_down(owner *o, arcp_span frame)
 {
     char digits[16] = "";
     assert_true(frame.size < sizeof digits);
@@ -132,7 +132,7 @@ static void count_down(owner *self, arcp_span frame)
     if (left > 0) {
         char text[32];
         snprintf(text, sizeof text, "%ld ", left - 1);
-        owner_send_text(self, text);
+        owner_send_text(o, text);
     }
 }
 
@@ -195,9 +195,9 @@ static void a_reader_that_stops_holds_the_sender_back(pair *p)
 
 /* ---- pause ---- */
 
-static void pause_now(owner *self, arcp_span frame)
+static void pause_now(owner *o, arcp_span frame)
 {
-    owner_pause(self);
+    owner_pause(o);
 }
 
 static void a_pause_inside_a_message_stops_at_that_message(pair *p)
