@@ -27,7 +27,7 @@ static bool exec_tool(arcp__command command, int argc, char **argv, int index)
 {
     arcp_buf path = arcp_buf_init();
     char **words = NULL;
-    bool found = find_tool(command, &path);
+    const bool found = find_tool(command, &path);
     if (found) {
         words = arcp__alloc_array((size_t)argc, sizeof *words);
     }

@@ -127,12 +127,12 @@ static arcp_status read_head(const char *text, arcp__audit_check *check, arcp_er
     arcp__audit_line_view view;
     arcp_buf line = arcp_buf_init();
     const char *colon = strchr(text, ':');
-    size_t digits = colon == NULL ? 0 : (size_t)(colon - text);
+    const size_t digits = colon == NULL ? 0 : (size_t)(colon - text);
     /* Spelled as the end of an audit line, so that the same function reads it. */
     arcp_buf_append_format(&line, "{\"seq\":%.*s,\"hash\":\"%s\"}", (int)digits, text,
                            colon == NULL ? "" : colon + 1);
-    bool valid = !line.failed && line.size > ARCP__AUDIT_TAIL_SIZE &&
-                 arcp__audit_line_read(arcp_buf_span(&line), &view);
+    const bool valid = !line.failed && line.size > ARCP__AUDIT_TAIL_SIZE &&
+                       arcp__audit_line_read(arcp_buf_span(&line), &view);
     if (valid) {
         check->wanted.seq = view.seq;
         memcpy(check->wanted.hash, view.hash.data, sizeof check->wanted.hash);
@@ -205,7 +205,7 @@ static arcp_status read_filters(const arcp__arguments *arguments, search *s, arc
     s->capability = arcp__value(arguments, ARCP__OPTION_AUDIT_CAPABILITY);
     for (size_t i = 0; i < arguments->counts[ARCP__OPTION_AUDIT_EVENT]; i++) {
         const char *word = arguments->values[ARCP__OPTION_AUDIT_EVENT][i];
-        arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
+        const arcp__audit_event event = arcp__audit_event_from_name(arcp_span_cstr(word));
         if (event == ARCP__AUDIT_EVENT_COUNT) {
             return arcp_error_set(err, ARCP_E_USAGE, "--event: '%s' is not one of %s", word,
                                   arcp__options[ARCP__OPTION_AUDIT_EVENT].completes);
@@ -264,7 +264,7 @@ static void format_line(search *s)
         arcp__append_safe(&s->line, member(s, columns[i]), 40);
     }
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
-        arcp_span text = member(s, named[i]);
+        const arcp_span text = member(s, named[i]);
         if (text.size != 0) {
             arcp_buf_append_format(&s->line, " %s=", named[i]);
             arcp__append_safe(&s->line, text, 200);
@@ -299,7 +299,7 @@ static arcp_status split(void *user, arcp_span bytes, arcp_error *err)
     arcp_status status = ARCP_OK;
     while (bytes.size != 0 && status == ARCP_OK) {
         const char *feed_at = memchr(bytes.data, '\n', bytes.size);
-        size_t size = feed_at == NULL ? bytes.size : (size_t)(feed_at - bytes.data);
+        const size_t size = feed_at == NULL ? bytes.size : (size_t)(feed_at - bytes.data);
         arcp_buf_append(&s->partial, arcp_span_first(bytes, size));
         if (s->partial.failed) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -76,7 +76,7 @@ static arcp_status read_filters(const arcp__arguments *arguments, listing *l, ar
     l->options.agent = arcp_span_cstr(arcp__value(arguments, ARCP__OPTION_AGENT));
     for (size_t i = 0; i < arguments->counts[ARCP__OPTION_STATUS]; i++) {
         const char *word = arguments->values[ARCP__OPTION_STATUS][i];
-        arcp_job_status status = arcp_job_status_from_wire(arcp_span_cstr(word));
+        const arcp_job_status status = arcp_job_status_from_wire(arcp_span_cstr(word));
         if (status == ARCP_JOB_STATUS_COUNT) {
             return arcp_error_set(err, ARCP_E_USAGE,
                                   "--status: '%s' is not one of pending, running, success, error, "
@@ -121,7 +121,7 @@ static bool print_page(arcp__program *program, listing *l, const arcp_job_page *
                             ARCP_SPAN_LITERAL("CREATED"), ARCP_SPAN_LITERAL("AGENT"));
     }
     for (size_t i = 0; i < arcp_job_page_count(page) && printed; i++) {
-        arcp_job_row row = arcp_job_page_row(page, i);
+        const arcp_job_row row = arcp_job_page_row(page, i);
         printed = program->is_json
                       ? arcp__program_print_line(program, row.json)
                       : print_row(program, row.job_id, row.status_text, row.created_at, row.agent);
@@ -132,7 +132,7 @@ static bool print_page(arcp__program *program, listing *l, const arcp_job_page *
 static int list_jobs(arcp__program *program, arcp_client *client, void *user)
 {
     listing *l = user;
-    bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
+    const bool all = arcp__has(&program->arguments, ARCP__OPTION_ALL);
     arcp_buf cursor = arcp_buf_init();
     arcp_error err = {.details = &program->error_details};
     int exit_status = ARCP__EXIT_SUCCESS;
@@ -146,7 +146,7 @@ static int list_jobs(arcp__program *program, arcp_client *client, void *user)
         if (!print_page(program, l, page)) {
             exit_status = ARCP__EXIT_ERROR;
         }
-        arcp_span next = arcp_job_page_next_cursor(page);
+        const arcp_span next = arcp_job_page_next_cursor(page);
         more = all && next.size != 0;
         arcp_buf_clear(&cursor);
         arcp_buf_append(&cursor, next);

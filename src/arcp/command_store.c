@@ -65,7 +65,7 @@ static void append_text(const arcp_json *row, arcp_span alias, arcp_buf *out)
     static const char *const shown[] = {"job_id", "principal", "asked_at"};
     arcp_buf scratch = arcp_buf_init();
     uint64_t attempts = 0;
-    bool stuck = arcp_json_is(
+    const bool stuck = arcp_json_is(
         row, arcp_json_member(row, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("stuck")), ARCP_JSON_TRUE);
     arcp__append_safe(out, alias, 64);
     arcp_buf_append_byte(out, ' ');
@@ -114,7 +114,7 @@ static arcp_span column(sqlite3_stmt *rows, int index)
 /* Reports SQLite's error. ARCP_E_IO, which a retry may cure, or ARCP_E_CORRUPT. */
 static arcp_status refuse(const char *path, sqlite3 *database, arcp_error *err)
 {
-    int code = sqlite3_errcode(database) & 0xff;
+    const int code = sqlite3_errcode(database) & 0xff;
     const bool is_corrupt = code == SQLITE_ERROR || code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
     return arcp_error_set(err, is_corrupt ? ARCP_E_CORRUPT : ARCP_E_IO,
                           "%s: %s; is it arcpd's store? (--store PATH)", path,
@@ -138,7 +138,7 @@ static arcp_status print_rows(arcp__program *program, const char *path, bool *pr
             *printed = print_row(program, column(rows, 0), column(rows, 1)) && *printed;
         }
     }
-    arcp_status status = code == SQLITE_DONE ? ARCP_OK : refuse(path, database, err);
+    const arcp_status status = code == SQLITE_DONE ? ARCP_OK : refuse(path, database, err);
     (void)sqlite3_finalize(rows);
     (void)sqlite3_close(database);
     return status;

@@ -15,7 +15,7 @@ static const arcp_json_limits json_limits = {64, 100000, SIZE_MAX};
  * --grant options, with the capability cost.budget. NULL for a --grant without "=". */
 static const char *grant_of(const arcp__arguments *arguments, size_t index, arcp_span *capability)
 {
-    size_t grants = arguments->counts[ARCP__OPTION_GRANT];
+    const size_t grants = arguments->counts[ARCP__OPTION_GRANT];
     if (index >= grants) {
         *capability = ARCP_SPAN_LITERAL("cost.budget");
         return arguments->values[ARCP__OPTION_BUDGET][index - grants];
@@ -72,7 +72,7 @@ static void write_lease(const arcp__arguments *arguments, const arcp_json *given
     for (arcp_json_ref member = arcp_json_first(given, root); member != ARCP_JSON_ABSENT;
          member = arcp_json_next(given, root, member)) {
         arcp_buf_clear(&name);
-        arcp_span capability = arcp_json_string(given, member, &name);
+        const arcp_span capability = arcp_json_string(given, member, &name);
         arcp_json_name_span(&writer, capability);
         if (!arcp_json_is(given, member + 1, ARCP_JSON_ARRAY)) {
             arcp_json_write_raw(&writer, arcp_json_raw(given, member + 1)); /* refused later */
@@ -194,8 +194,8 @@ arcp_status arcp__lease_request(const arcp__arguments *arguments, int64_t now_wa
     if (lease->size + constraints->size == 0) {
         return ARCP_OK;
     }
-    arcp_span object = lease->size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(lease);
-    arcp_status status =
+    const arcp_span object = lease->size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(lease);
+    const arcp_status status =
         arcp_lease_parse(object, arcp_buf_span(constraints), &limits, &parsed, &why);
     arcp_lease_unref(parsed);
     return status == ARCP_OK

@@ -24,7 +24,7 @@ static void set_text(char *out, size_t room, arcp_span text)
 {
     arcp_buf safe = arcp_buf_init();
     arcp__append_safe(&safe, text, room);
-    size_t size = arcp__utf8_cut(arcp_buf_span(&safe), room - 1);
+    const size_t size = arcp__utf8_cut(arcp_buf_span(&safe), room - 1);
     if (size != 0) {
         memcpy(out, safe.data, size);
     }
@@ -49,7 +49,7 @@ void arcp__progress_remove(arcp__progress *progress, arcp_span job)
 {
     arcp__progress_row *row = find(progress, job);
     if (row != NULL) {
-        size_t after = progress->count - 1 - (size_t)(row - progress->rows);
+        const size_t after = progress->count - 1 - (size_t)(row - progress->rows);
         memmove(row, row + 1, after * sizeof *row);
         progress->count--;
     }
@@ -64,7 +64,7 @@ static double number_of(arcp_span text)
     }
     memcpy(digits, text.data, text.size);
     digits[text.size] = '\0';
-    double value = strtod(digits, NULL);
+    const double value = strtod(digits, NULL);
     return value > 0 ? value : 0;
 }
 
@@ -103,7 +103,7 @@ static void draw_bar(const arcp__progress_row *row, bool is_utf8, arcp_buf *out)
 {
     double part = row->current / row->total;
     part = part > 1 ? 1 : part;
-    int full = (int)(part * BAR_COLUMNS);
+    const int full = (int)(part * BAR_COLUMNS);
     arcp_buf_append_cstr(out, is_utf8 ? "" : "[");
     for (int column = 0; column < BAR_COLUMNS; column++) {
         arcp_buf_append_cstr(out, column < full ? (is_utf8 ? "\xe2\x96\x88" : "#")

@@ -137,14 +137,14 @@ bool arcp__session_file_lock(arcp__session_file *file)
     char path[PATH_MAX];
     (void)pthread_mutex_lock(&file->mutex);
     if (file->lock_fd < 0 && lock_path(file, path)) {
-        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
             file->lock_fd = fd;
         } else if (fd >= 0) {
             (void)close(fd);
         }
     }
-    bool is_ours = file->lock_fd >= 0;
+    const bool is_ours = file->lock_fd >= 0;
     (void)pthread_mutex_unlock(&file->mutex);
     return is_ours;
 }
@@ -188,9 +188,9 @@ static arcp_status write_file(arcp__session_file *file, arcp_error *err)
     arcp_json_end_object(&writer);
     arcp_buf_append_byte(&text, '\n');
     /* Not synced: the file is written often, and a crash of the machine ends the command too. */
-    arcp_status status = arcp_buf_status(&text) == ARCP_OK
-                             ? arcp__private_file_replace(&whole, arcp_buf_span(&text), err)
-                             : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
+    const arcp_status status = arcp_buf_status(&text) == ARCP_OK
+                                   ? arcp__private_file_replace(&whole, arcp_buf_span(&text), err)
+                                   : arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     arcp_buf_fini(&text);
     return status;
 }
@@ -228,8 +228,9 @@ arcp_status arcp__session_file_add_job(arcp__session_file *file, arcp_span job, 
     }
     arcp_json_quote(job, &file->jobs);
     file->kept = true;
-    arcp_status status = file->jobs.failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                                           : write_file(file, err);
+    const arcp_status status = file->jobs.failed
+                                   ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+                                   : write_file(file, err);
     (void)pthread_mutex_unlock(&file->mutex);
     return status;
 }
@@ -297,7 +298,7 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
         (job.size == 0 || (names_job(&json, row.jobs, job) && arcp_span_equal(row.url, url))) &&
         take_session(file, row.session_id, row.resume_token, NULL) == ARCP_OK;
     if (good) {
-        arcp_span list = arcp_json_raw(&json, row.jobs);
+        const arcp_span list = arcp_json_raw(&json, row.jobs);
         file->last_event_seq =
             row.last_event_seq > file->last_event_seq ? row.last_event_seq : file->last_event_seq;
         arcp_buf_clear(&file->url);
@@ -316,7 +317,7 @@ static bool load(arcp__session_file *file, arcp_span url, arcp_span job)
 arcp_status arcp__session_file_reload(arcp__session_file *file, arcp_error *err)
 {
     (void)pthread_mutex_lock(&file->mutex);
-    bool good = !file->kept || load(file, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
+    const bool good = !file->kept || load(file, arcp_span_make(NULL, 0), arcp_span_make(NULL, 0));
     (void)pthread_mutex_unlock(&file->mutex);
     return good
                ? ARCP_OK

@@ -99,7 +99,7 @@ static void find_closed(arcp__directories *out)
     for (char *byte = real; *byte != '\0' && out->closed[0] == '\0'; byte++) {
         struct stat about;
         if (byte[1] == '/' || byte[1] == '\0') {
-            char next = byte[1];
+            const char next = byte[1];
             byte[1] = '\0';
             if (stat(real, &about) == 0 && (about.st_mode & OTHERS_SEARCH) == 0) {
                 (void)snprintf(out->closed, sizeof out->closed, "%s", real);

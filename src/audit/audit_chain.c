@@ -50,7 +50,7 @@ void arcp__audit_line_hash(const char previous[ARCP__AUDIT_HASH_SIZE], arcp_span
 void arcp__audit_chain_append(arcp__audit_head *head, arcp_span record, arcp_buf *out)
 {
     assert(record.size > 2 && record.data[0] == '{' && record.data[record.size - 1] == '}');
-    size_t start = out->size;
+    const size_t start = out->size;
     arcp_buf_append_cstr(out, SEQ_PREFIX);
     arcp_buf_append_u64(out, head->seq + 1);
     arcp_buf_append_byte(out, ',');
@@ -85,7 +85,7 @@ bool arcp__audit_line_read(arcp_span line, arcp__audit_line_view *out)
     if (line.size < ARCP__AUDIT_TAIL_SIZE || !read_seq(line, &out->seq)) {
         return false;
     }
-    arcp_span tail = arcp_span_from(line, line.size - ARCP__AUDIT_TAIL_SIZE);
+    const arcp_span tail = arcp_span_from(line, line.size - ARCP__AUDIT_TAIL_SIZE);
     out->body = arcp_span_first(line, line.size - ARCP__AUDIT_TAIL_SIZE);
     out->hash = arcp_span_make(tail.data + sizeof HASH_PREFIX - 1, ARCP__AUDIT_HASH_SIZE);
     for (size_t i = 0; i < out->hash.size; i++) {

@@ -29,7 +29,7 @@ static arcp_status no_memory(arcp_error *err)
 
 bool arcp__audit_file_add(arcp__audit_file *file, arcp_span record)
 {
-    size_t before = file->out.size;
+    const size_t before = file->out.size;
     arcp__audit_chain_append(&file->head, record, &file->out);
     if (file->out.failed) {
         /* Keep the complete lines; the caller counts the lost record. */
@@ -74,12 +74,12 @@ arcp_status arcp__audit_file_write(arcp__audit_file *file, arcp_error *err)
         return status;
     }
     while (done < file->out.size) {
-        ssize_t written = write(file->fd, file->out.data + done, file->out.size - done);
+        const ssize_t written = write(file->fd, file->out.data + done, file->out.size - done);
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written <= 0) {
-            int number = written == 0 ? ENOSPC : errno;
+            const int number = written == 0 ? ENOSPC : errno;
             /* Remove partial lines; all of `out` will be written again. */
             if (done > 0 && ftruncate(file->fd, (off_t)file->size) != 0) {
                 return failed(file, "truncated to complete lines", errno, err);
@@ -117,7 +117,7 @@ arcp_status arcp__audit_file_note(arcp__audit_file *file, const char *decision, 
     arcp__timestamp_format(arcp__clock_ns(CLOCK_REALTIME), ts);
     arcp_buf_append_format(&record, "{\"ts\":\"%.*s\",\"event\":\"log\",\"decision\":\"%s\"%s%s}",
                            (int)sizeof ts, ts, decision, members[0] == '\0' ? "" : ",", members);
-    bool added = !record.failed && arcp__audit_file_add(file, arcp_buf_span(&record));
+    const bool added = !record.failed && arcp__audit_file_add(file, arcp_buf_span(&record));
     arcp_buf_fini(&record);
     return added ? arcp__audit_file_write(file, err) : no_memory(err);
 }
@@ -150,7 +150,7 @@ static arcp_status read_window(int fd, uint64_t size, arcp_buf *out, arcp_error 
     uint64_t offset = size > WINDOW_BYTES ? size - WINDOW_BYTES : 0;
     char chunk[16384];
     while (offset < size) {
-        ssize_t got = pread(fd, chunk, sizeof chunk, (off_t)offset);
+        const ssize_t got = pread(fd, chunk, sizeof chunk, (off_t)offset);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -177,7 +177,7 @@ static void read_last_line(arcp_span window, file_end *out)
     for (const char *feed = last_line_feed(lines); feed != NULL; feed = last_line_feed(lines)) {
         lines = arcp_span_first(lines, (size_t)(feed - lines.data));
         const char *before = last_line_feed(lines);
-        arcp_span line =
+        const arcp_span line =
             before == NULL ? lines : arcp_span_from(lines, (size_t)(before - lines.data) + 1);
         arcp__audit_line_view view;
         if (arcp__audit_line_read(line, &view)) {
@@ -311,7 +311,7 @@ static arcp_status move_foreign(arcp__audit_file *file, arcp_error *err)
 static arcp_status note_torn(arcp__audit_file *file, arcp_span torn, arcp_error *err)
 {
     char hash[ARCP__AUDIT_HASH_SIZE];
-    bool is_ended = torn.data[torn.size - 1] == '\n';
+    const bool is_ended = torn.data[torn.size - 1] == '\n';
     torn.size -= is_ended ? 1 : 0;
     arcp__audit_sha256(torn, hash);
     if (!is_ended) {
@@ -379,8 +379,8 @@ arcp_status arcp__audit_file_open(arcp__audit_file *file, const char *path, arcp
 /* Creates a new file under the path. If that fails, the old one stays in use. */
 static arcp_status begin(arcp__audit_file *file, const char *why, arcp_error *err)
 {
-    int old = file->fd;
-    arcp_status status = open_path(file, O_CREAT | O_EXCL, err);
+    const int old = file->fd;
+    const arcp_status status = open_path(file, O_CREAT | O_EXCL, err);
     if (status != ARCP_OK) {
         file->fd = old;
         return status;
@@ -394,7 +394,7 @@ static arcp_status begin(arcp__audit_file *file, const char *why, arcp_error *er
 /* Writes the last line of a file. */
 static arcp_status end_file(arcp__audit_file *file, arcp_error *err)
 {
-    arcp_status status = arcp__audit_file_note(file, "closed", "", err);
+    const arcp_status status = arcp__audit_file_note(file, "closed", "", err);
     return status == ARCP_OK ? arcp__audit_file_sync(file, err) : status;
 }
 
@@ -432,17 +432,17 @@ arcp_status arcp__audit_file_reopen(arcp__audit_file *file, arcp_error *err)
     if (!was_moved(file)) {
         return ARCP_OK;
     }
-    arcp_status status = end_file(file, err);
+    const arcp_status status = end_file(file, err);
     return status == ARCP_OK ? begin(file, "moved", err) : status;
 }
 
 void arcp__audit_file_close(arcp__audit_file *file)
 {
     if (file->fd >= 0) {
-        arcp_status status = arcp__audit_file_write(file, NULL);
+        const arcp_status status = arcp__audit_file_write(file, NULL);
         if (status == ARCP_OK && end_file(file, NULL) != ARCP_OK && file->must_rewrite &&
             arcp__audit_file_write(file, NULL) == ARCP_OK) {
-            arcp_status last = arcp__audit_file_sync(file, NULL);
+            const arcp_status last = arcp__audit_file_sync(file, NULL);
             (void)last; /* there will be no further attempt */
         }
     }

@@ -125,7 +125,7 @@ static arcp_status sync_when_due(arcp__audit_log *log, const round *what, arcp_e
         log->file.unsynced.size < UNSYNCED_BYTES_MAX) {
         return ARCP_OK;
     }
-    arcp_status status = arcp__audit_file_sync(&log->file, err);
+    const arcp_status status = arcp__audit_file_sync(&log->file, err);
     log->sync_at_ns = ARCP_TIME_NEVER;
     return status;
 }
@@ -209,7 +209,7 @@ arcp_status arcp__audit_log_open(const char *path, const arcp__audit_settings *s
     if (log == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory for the audit log");
     }
-    arcp_status status = arcp__audit_file_open(&log->file, path, err);
+    const arcp_status status = arcp__audit_file_open(&log->file, path, err);
     if (status != ARCP_OK) {
         arcp__free(log);
         return status;
@@ -255,10 +255,10 @@ void arcp__audit_log_set(arcp__audit_log *log, const arcp__audit_settings *setti
 bool arcp__audit_log_append(arcp__audit_log *log, arcp_span record)
 {
     (void)pthread_mutex_lock(&log->lock);
-    size_t room = log->settings.queue_bytes > log->queue.size
-                      ? log->settings.queue_bytes - log->queue.size
-                      : 0;
-    bool taken = record.size < room && arcp_buf_reserve(&log->queue, record.size + 1);
+    const size_t room = log->settings.queue_bytes > log->queue.size
+                            ? log->settings.queue_bytes - log->queue.size
+                            : 0;
+    const bool taken = record.size < room && arcp_buf_reserve(&log->queue, record.size + 1);
     if (taken) {
         arcp_buf_append(&log->queue, record);
         arcp_buf_append_byte(&log->queue, '\n');
@@ -296,15 +296,15 @@ void arcp__audit_log_hurry(arcp__audit_log *log)
 bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max)
 {
     (void)pthread_mutex_lock(&log->lock);
-    uint64_t upto = log->hurried_upto;
+    const uint64_t upto = log->hurried_upto;
     if (log->written_upto < upto && !log->is_failing) {
-        int64_t until = now_ns() + (int64_t)wait_ms_max * ARCP_NS_PER_MS;
+        const int64_t until = now_ns() + (int64_t)wait_ms_max * ARCP_NS_PER_MS;
         struct timespec deadline = instant(until);
         while (log->written_upto < upto && !log->is_failing && now_ns() < until) {
             (void)pthread_cond_timedwait(&log->done, &log->lock, &deadline);
         }
     }
-    bool written = log->written_upto >= upto;
+    const bool written = log->written_upto >= upto;
     (void)pthread_mutex_unlock(&log->lock);
     return written;
 }
@@ -312,12 +312,12 @@ bool arcp__audit_log_await(arcp__audit_log *log, uint64_t wait_ms_max)
 bool arcp__audit_log_flush(arcp__audit_log *log)
 {
     (void)pthread_mutex_lock(&log->lock);
-    uint64_t mine = ++log->syncs_requested;
+    const uint64_t mine = ++log->syncs_requested;
     wake(log);
     while (!log->is_failing && log->syncs_done < mine) {
         (void)pthread_cond_wait(&log->done, &log->lock);
     }
-    bool clean = !log->is_failing;
+    const bool clean = !log->is_failing;
     (void)pthread_mutex_unlock(&log->lock);
     return clean;
 }

@@ -77,7 +77,7 @@ static bool leave(arcp_buf *buf)
  * spans point into is kept. */
 static char *resize(arcp_buf *buf, size_t capacity)
 {
-    bool keeps = buf->stays && buf->size != 0;
+    const bool keeps = buf->stays && buf->size != 0;
     if (!buf->secret && !keeps) {
         return arcp__realloc(buf->data, capacity);
     }
@@ -139,7 +139,7 @@ void arcp_buf_append_format(arcp_buf *buf, const char *format, ...)
     va_start(arguments, format);
     va_list again;
     va_copy(again, arguments);
-    int size = vsnprintf(NULL, 0, format, arguments);
+    const int size = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     if (size < 0 || !arcp_buf_reserve(buf, (size_t)size + 1)) {
         buf->failed = true;
@@ -173,7 +173,7 @@ void arcp_buf_append_i64(arcp_buf *buf, int64_t value)
 
 void arcp_buf_consume(arcp_buf *buf, size_t count)
 {
-    size_t left = count < buf->size ? buf->size - count : 0;
+    const size_t left = count < buf->size ? buf->size - count : 0;
     if (left != 0) {
         memmove(buf->data, buf->data + count, left);
     }

@@ -24,7 +24,7 @@ static const status_row rows[ARCP_STATUS_COUNT] = {
 
 static const status_row *row_of(arcp_status status)
 {
-    size_t index = (size_t)status;
+    const size_t index = (size_t)status;
     return index < ARCP_STATUS_COUNT ? &rows[index] : &rows[ARCP_E_INTERNAL_ERROR];
 }
 
@@ -40,7 +40,7 @@ static void clean_message(char *message, size_t size)
     }
     for (size_t i = 0; i < size; i++) {
         uint32_t ignored = 0;
-        size_t control = arcp__control_size(arcp_span_make(message + i, size - i), &ignored);
+        const size_t control = arcp__control_size(arcp_span_make(message + i, size - i), &ignored);
         memset(message + i, '?', control);
         i += control > 1 ? control - 1 : 0;
     }
@@ -54,7 +54,7 @@ static arcp_status set_v(arcp_error *err, arcp_status status, size_t offset, con
         return status;
     }
     char text[ARCP_ERROR_MESSAGE_MAX + 8];
-    int written = vsnprintf(text, sizeof text, format, arguments);
+    const int written = vsnprintf(text, sizeof text, format, arguments);
     size_t size = written < 0 ? 0 : (size_t)written;
     if (size > sizeof text - 1) {
         size = sizeof text - 1;
@@ -155,7 +155,7 @@ static size_t wire_row(arcp_span code)
 
 arcp_status arcp_status_from_wire(arcp_span code)
 {
-    size_t index = wire_row(code);
+    const size_t index = wire_row(code);
     return index == 0 ? ARCP_E_INTERNAL_ERROR : (arcp_status)index;
 }
 

@@ -11,7 +11,7 @@ void arcp__random(void *out, size_t size)
 {
     char *next = out;
     while (size != 0) {
-        ssize_t got = getrandom(next, size, 0);
+        const ssize_t got = getrandom(next, size, 0);
         if (got < 0 && errno != EINTR) {
             abort();
         }

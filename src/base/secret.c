@@ -42,7 +42,7 @@ static bool equal(const char *secret, size_t secret_size, arcp_span candidate)
 {
     volatile unsigned char difference = secret_size != candidate.size;
     for (size_t i = 0; i < candidate.size; i++) {
-        unsigned char byte = secret_size == 0 ? 0 : (unsigned char)secret[i % secret_size];
+        const unsigned char byte = secret_size == 0 ? 0 : (unsigned char)secret[i % secret_size];
         difference = (unsigned char)(difference | (byte ^ (unsigned char)candidate.data[i]));
     }
     return difference == 0;

@@ -58,8 +58,8 @@ arcp_status arcp__timer_arm(arcp__timer_heap *heap, arcp__timer *timer, int64_t 
         }
         heap->slots = slots;
     }
-    size_t index = timer->place == 0 ? heap->count++ : timer->place - 1;
-    bool earlier = timer->place == 0 || at_ns < timer->at_ns;
+    const size_t index = timer->place == 0 ? heap->count++ : timer->place - 1;
+    const bool earlier = timer->place == 0 || at_ns < timer->at_ns;
     const arcp__timer_slot slot = {at_ns, ++heap->order, timer};
     timer->at_ns = at_ns;
     if (earlier) {
@@ -75,7 +75,7 @@ void arcp__timer_disarm(arcp__timer_heap *heap, arcp__timer *timer)
     if (timer->place == 0) {
         return;
     }
-    size_t index = timer->place - 1;
+    const size_t index = timer->place - 1;
     timer->place = 0;
     const arcp__timer_slot removed = heap->slots[index];
     const arcp__timer_slot last = heap->slots[--heap->count];

@@ -15,7 +15,7 @@ size_t arcp__utf8_valid_prefix(arcp_span text)
                 continue;
             }
         }
-        size_t size = arcp__utf8_character_size(bytes + i, text.size - i);
+        const size_t size = arcp__utf8_character_size(bytes + i, text.size - i);
         if (size == 0) {
             return i;
         }

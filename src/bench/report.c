@@ -13,7 +13,7 @@
 bool arcp__samples_add(arcp__samples *samples, int64_t ns)
 {
     if (samples->count == samples->capacity) {
-        size_t capacity = samples->capacity * 2 + 1024;
+        const size_t capacity = samples->capacity * 2 + 1024;
         int64_t *grown = arcp__realloc_array(samples->ns, capacity, sizeof *grown);
         if (grown == NULL) {
             return false;
@@ -27,8 +27,8 @@ bool arcp__samples_add(arcp__samples *samples, int64_t ns)
 
 static int compare(const void *a, const void *b)
 {
-    int64_t left = *(const int64_t *)a;
-    int64_t right = *(const int64_t *)b;
+    const int64_t left = *(const int64_t *)a;
+    const int64_t right = *(const int64_t *)b;
     return left < right ? -1 : left > right;
 }
 
@@ -45,7 +45,7 @@ int64_t arcp__samples_at(const arcp__samples *samples, unsigned per_mille)
         return 0;
     }
     /* The rank, rounded up: p90 of 10 samples is the ninth. */
-    size_t rank =
+    const size_t rank =
         (samples->count / 1000) * per_mille + ((samples->count % 1000) * per_mille + 999) / 1000;
     return samples->ns[rank == 0 ? 0 : rank - 1];
 }
@@ -87,7 +87,7 @@ static double client_percent(const arcp__load_result *result)
 static void append_grouped(uint64_t value, char room[32])
 {
     char digits[24];
-    int size = snprintf(digits, sizeof digits, "%" PRIu64, value);
+    const int size = snprintf(digits, sizeof digits, "%" PRIu64, value);
     size_t to = 0;
     for (int i = 0; i < size; i++) {
         if (i != 0 && (size - i) % 3 == 0) {
@@ -157,7 +157,7 @@ void arcp__bench_table(const arcp__load_options *options, const arcp__load_resul
 static void write_double(arcp_json_writer *writer, const char *name, double value)
 {
     char text[64];
-    int size = snprintf(text, sizeof text, "%.3f", value);
+    const int size = snprintf(text, sizeof text, "%.3f", value);
     arcp__put_raw(writer, name, arcp_span_make(text, (size_t)size));
 }
 

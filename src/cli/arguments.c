@@ -139,10 +139,10 @@ static arcp_status add_value(arcp__arguments *out, arcp__option option, char *va
 static arcp_status parse_option(arcp__arguments *out, char **words, int count, int *used,
                                 arcp_error *err)
 {
-    char *name = words[0] + 2;
+    const char *name = words[0] + 2;
     char *equals = strchr(name, '=');
-    size_t size = equals == NULL ? strlen(name) : (size_t)(equals - name);
-    int option = find_option(out, name, size);
+    const size_t size = equals == NULL ? strlen(name) : (size_t)(equals - name);
+    const int option = find_option(out, name, size);
     *used = 1;
     if (option < 0) {
         return unknown_option(out, name, size, err);
@@ -229,7 +229,7 @@ arcp_status arcp__arguments_parse(arcp__arguments *out, arcp__command command, i
     arcp_status status = ARCP_OK;
     bool options_end = false;
     for (int i = 1; i < argc && status == ARCP_OK;) {
-        char *word = argv[i];
+        const char *word = argv[i];
         int used = 1;
         /* A target argument of `arcp lease` may begin with a dash. */
         const bool may_be_target = out->command == ARCP__COMMAND_LEASE && out->word_count != 0;

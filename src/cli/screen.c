@@ -27,7 +27,7 @@ void arcp__screen_init(arcp__screen *screen, int fd, arcp__when color)
 {
     const char *term = getenv("TERM");
     const char *no_color = getenv("NO_COLOR");
-    bool is_dumb = term == NULL || strcmp(term, "dumb") == 0;
+    const bool is_dumb = term == NULL || strcmp(term, "dumb") == 0;
     *screen = (arcp__screen){.fd = fd, .is_terminal = isatty(fd) && !is_dumb};
     screen->has_color =
         color == ARCP__WHEN_ALWAYS || (color == ARCP__WHEN_AUTO && screen->is_terminal &&
@@ -47,7 +47,7 @@ static void write_out(arcp__screen *screen)
 {
     arcp_span left = arcp_buf_span(&screen->out);
     while (left.size != 0) {
-        ssize_t written = write(screen->fd, left.data, left.size);
+        const ssize_t written = write(screen->fd, left.data, left.size);
         if (written > 0) {
             left = arcp_span_from(left, (size_t)written);
         } else if (errno != EINTR) {
@@ -91,7 +91,7 @@ static void append_cut(arcp_buf *out, arcp_span line, size_t columns)
 {
     size_t i = 0;
     while (i < line.size) {
-        unsigned char byte = (unsigned char)line.data[i];
+        const unsigned char byte = (unsigned char)line.data[i];
         if (byte == 033) {
             size_t end = i;
             while (end < line.size && line.data[end] != 'm') {
@@ -121,7 +121,7 @@ void arcp__screen_status(arcp__screen *screen, arcp_span text)
     erase_status(screen);
     while (text.size != 0) {
         const char *line_end = memchr(text.data, '\n', text.size);
-        size_t size = line_end == NULL ? text.size : (size_t)(line_end - text.data);
+        const size_t size = line_end == NULL ? text.size : (size_t)(line_end - text.data);
         if (screen->status_lines++ != 0) {
             arcp_buf_append_byte(&screen->out, '\n');
         }
@@ -143,12 +143,13 @@ void arcp__screen_erase_echo(arcp__screen *screen)
 
 void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
 {
-    bool is_cut = text.size > bytes_max;
-    size_t size = is_cut ? arcp__utf8_cut(text, bytes_max) : text.size;
+    const bool is_cut = text.size > bytes_max;
+    const size_t size = is_cut ? arcp__utf8_cut(text, bytes_max) : text.size;
     for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)text.data[i];
+        const unsigned char byte = (unsigned char)text.data[i];
         uint32_t code_point = 0;
-        size_t control = arcp__control_size(arcp_span_make(text.data + i, size - i), &code_point);
+        const size_t control =
+            arcp__control_size(arcp_span_make(text.data + i, size - i), &code_point);
         if (byte == '\n') {
             arcp_buf_append_cstr(out, "\\n");
         } else if (byte == '\t') {
@@ -171,11 +172,13 @@ void arcp__append_safe(arcp_buf *out, arcp_span text, size_t bytes_max)
  * it may still follow. */
 static size_t append_shown(arcp_buf *out, const unsigned char *bytes, size_t left, bool is_last)
 {
-    size_t size = arcp__utf8_character_size(bytes, left);
+    const size_t size = arcp__utf8_character_size(bytes, left);
     uint32_t code_point = 0;
-    size_t control = arcp__control_size(arcp_span_make((const char *)bytes, left), &code_point);
-    bool is_line_end = bytes[0] == '\n' || (bytes[0] == '\r' && left > 1 && bytes[1] == '\n');
-    bool may_grow = (bytes[0] == '\r' || (bytes[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
+    const size_t control =
+        arcp__control_size(arcp_span_make((const char *)bytes, left), &code_point);
+    const bool is_line_end = bytes[0] == '\n' || (bytes[0] == '\r' && left > 1 && bytes[1] == '\n');
+    const bool may_grow =
+        (bytes[0] == '\r' || (bytes[0] >= 0xc2 && size == 0)) && left < 4 && !is_last;
     if (may_grow && (bytes[0] != '\r' || left == 1)) {
         return 0;
     }
@@ -196,7 +199,7 @@ void arcp__append_shown(arcp_buf *out, arcp_span piece, arcp_buf *held, bool is_
     arcp_buf_append(held, piece);
     arcp_span left = arcp_buf_span(held);
     while (left.size != 0) {
-        size_t size = append_shown(out, (const unsigned char *)left.data, left.size, is_last);
+        const size_t size = append_shown(out, (const unsigned char *)left.data, left.size, is_last);
         if (size == 0) {
             break;
         }

@@ -85,8 +85,8 @@ arcp_status arcp__instant_text(const char *option, const char *text, int sign, i
                                     option, text);
     }
     int64_t wall_ns = 0;
-    bool overflows = sign < 0 ? __builtin_sub_overflow(now_wall_ns, ns, &wall_ns)
-                              : __builtin_add_overflow(now_wall_ns, ns, &wall_ns);
+    const bool overflows = sign < 0 ? __builtin_sub_overflow(now_wall_ns, ns, &wall_ns)
+                                    : __builtin_add_overflow(now_wall_ns, ns, &wall_ns);
     if (overflows || wall_ns < 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "--%s %.64s is too long", option, text);
     }
@@ -159,7 +159,7 @@ arcp_status arcp__json_argument(const char *argument, bool may_be_stdin,
     }
     status = arcp_json_scan(json, arcp_buf_span(text), limits, &why);
     if (status != ARCP_OK) {
-        bool names_file = argument[0] != '@' && access(argument, F_OK) == 0;
+        const bool names_file = argument[0] != '@' && access(argument, F_OK) == 0;
         (void)arcp_error_set(err, status, "%s%s", why.message,
                              names_file ? " (to read a file, use @FILE)" : "");
     }

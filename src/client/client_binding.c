@@ -145,7 +145,7 @@ static bool refuses(const arcp__client_session *session, const arcp__client_requ
     if (has_code(session, ARCP_E_JOB_NOT_FOUND)) {
         return true;
     }
-    bool is_denied = has_code(session, ARCP_E_PERMISSION_DENIED);
+    const bool is_denied = has_code(session, ARCP_E_PERMISSION_DENIED);
     if (request->kind == ARCP__CLIENT_REQUEST_SUBSCRIBE) {
         return job == NULL && is_denied;
     }

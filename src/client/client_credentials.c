@@ -86,7 +86,7 @@ size_t arcp__client_credentials_for_each(const arcp_secret *kept,
     arcp_buf scratch = arcp_buf_secret_init();
     arcp_buf texts = arcp_buf_secret_init();
     size_t count = 0;
-    arcp_span text = arcp_secret_reveal(kept);
+    const arcp_span text = arcp_secret_reveal(kept);
     /* Enough for all unescaped strings, so that no read fails. */
     if (arcp_buf_reserve(&scratch, text.size) && arcp_buf_reserve(&texts, 2 * text.size) &&
         arcp_json_scan(&json, text, &limits, NULL) == ARCP_OK) {

@@ -131,7 +131,7 @@ arcp__client_item *arcp__client_session_next_item(arcp__client_session *session)
 bool arcp__client_notify(arcp__client_session *session, arcp_client_event_type type,
                          const arcp_error *error, int64_t retry_in_ms)
 {
-    bool is_last = type == ARCP_CLIENT_CLOSED;
+    const bool is_last = type == ARCP_CLIENT_CLOSED;
     arcp__client_item *item = is_last ? session->closed : arcp__client_item_new(type, NULL, 0);
     if (item == NULL) {
         return false;

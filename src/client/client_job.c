@@ -84,10 +84,10 @@ void arcp__client_job_hand_over(arcp_job *job, arcp__client_item *item)
     if (item->event.type != ARCP_CLIENT_JOB_ENDED) {
         return;
     }
-    uint64_t announced_size = outcome->streamed_bytes;
+    const uint64_t announced_size = outcome->streamed_bytes;
     outcome->streamed_bytes = job->stream.bytes;
     /* Also what came before a chunk that there was no memory for. */
-    arcp_buf *memory = &job->stream.memory;
+    const arcp_buf *memory = &job->stream.memory;
     outcome->bytes = ARCP_SPAN_LITERAL("");
     if (memory->size != 0) {
         memory->data[memory->size] = '\0'; /* its place was reserved with the bytes */
@@ -159,7 +159,7 @@ void arcp__client_session_announce(arcp__client_session *session, arcp_job *job,
     arcp__client_item *next = NULL;
     DL_FOREACH_SAFE (job->held, item, next) {
         DL_DELETE(job->held, item);
-        uint64_t seq = item->event.event_seq;
+        const uint64_t seq = item->event.event_seq;
         arcp__client_item_queue(session, item);
         item->floor_seq = seq == 0 ? item->floor_seq : seq - 1;
     }
@@ -174,8 +174,8 @@ static uint16_t *bucket_of(arcp__removed_jobs *removed, uint64_t hash)
 
 void arcp__removed_jobs_add(arcp__removed_jobs *removed, arcp_span id)
 {
-    uint64_t hash = arcp__hash_bytes(id.data, id.size);
-    size_t place = removed->added % ARCP__REMOVED_JOBS_MAX;
+    const uint64_t hash = arcp__hash_bytes(id.data, id.size);
+    const size_t place = removed->added % ARCP__REMOVED_JOBS_MAX;
     if (removed->added >= ARCP__REMOVED_JOBS_MAX) { /* remove the oldest from its bucket */
         uint16_t *next = bucket_of(removed, removed->hashes[place]);
         while (*next != place + 1) {
@@ -192,7 +192,7 @@ void arcp__removed_jobs_add(arcp__removed_jobs *removed, arcp_span id)
 
 bool arcp__removed_jobs_has(const arcp__removed_jobs *removed, arcp_span id)
 {
-    uint64_t hash = arcp__hash_bytes(id.data, id.size);
+    const uint64_t hash = arcp__hash_bytes(id.data, id.size);
     if (removed == NULL) {
         return false;
     }

@@ -66,7 +66,7 @@ bool arcp__yaml_is_null(const yaml_node_t *node)
     if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE) {
         return false;
     }
-    arcp_span text = arcp__yaml_scalar(node);
+    const arcp_span text = arcp__yaml_scalar(node);
     return text.size == 0 || arcp_span_equal_cstr(text, "null") || arcp_span_equal_cstr(text, "~");
 }
 

@@ -62,7 +62,7 @@ static arcp_status take_input(suite *s, const char *variable, arcp__option optio
                               bool may_be_stdin, arcp_error *err)
 {
     arcp_buf text = arcp_buf_init();
-    arcp_status status =
+    const arcp_status status =
         arcp__json_text(arcp__options[option].name, arcp__value(&s->program->arguments, option),
                         may_be_stdin, &text, err);
     if (status == ARCP_OK) {
@@ -147,7 +147,7 @@ static void set_agents(suite *s)
     if (given != NULL) {
         arcp_buf_append_cstr(&agent, given);
     } else {
-        bool is_object = arcp_json_is(&s->json, item, ARCP_JSON_OBJECT);
+        const bool is_object = arcp_json_is(&s->json, item, ARCP_JSON_OBJECT);
         append_text(s, is_object ? member(s, item, "name") : item, &agent);
     }
     s->has_agent = agent.size != 0;
@@ -310,7 +310,7 @@ static int conformance(arcp__program *program)
 {
     suite s = {.program = program, .json = ARCP__JSON_INIT};
     arcp_error err = {0};
-    int exit_status =
+    const int exit_status =
         prepare(&s, &err) == ARCP_OK ? play_all(&s) : arcp__program_usage(program, &err);
     arcp__wire_free(s.wire);
     arcp__variables_fini(&s.variables);

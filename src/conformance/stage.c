@@ -133,7 +133,7 @@ static void begin_step(void *user)
 static void wait_for(arcp__wire *wire, bool (*is_done)(const client *c), const client *c)
 {
     uv_update_time(&wire->loop);
-    uint64_t now_ms = uv_now(&wire->loop);
+    const uint64_t now_ms = uv_now(&wire->loop);
     wire->is_late = now_ms >= wire->deadline_ms;
     wire->timer.data = wire;
     (void)uv_timer_start(&wire->timer, on_late, wire->is_late ? 0 : wire->deadline_ms - now_ms, 0);
@@ -240,7 +240,7 @@ static bool connect_client(void *user, const char *name)
      */
     c->rules.may_chunk = c->rules.may_progress = true;
     options.ca_file = t->wire->ca_file;
-    arcp_status status =
+    const arcp_status status =
         arcp_connect(&t->wire->loop, t->wire->url, &options, &callbacks, &connector, &c->why);
     if (status == ARCP_OK) {
         wait_for(t->wire, has_connected_or_failed, c);
@@ -259,8 +259,8 @@ static void note_hello(client *c, arcp_span text)
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
     if (arcp__wire_scan(&json, text, &err) == ARCP_OK && arcp__frame_is(&json, "session.hello")) {
-        arcp_json_ref capabilities = arcp__payload_member(&json, "capabilities");
-        arcp_json_ref resume = arcp__payload_member(&json, "resume");
+        const arcp_json_ref capabilities = arcp__payload_member(&json, "capabilities");
+        const arcp_json_ref resume = arcp__payload_member(&json, "resume");
         arcp_buf_clear(&c->requested);
         if (resume == ARCP_JSON_ABSENT) {
             arcp_buf_append(&c->requested,
@@ -297,15 +297,15 @@ static bool answer_ping(playing *t, const char *name)
 {
     char id[ARCP__ULID_SIZE + 1] = {0};
     arcp_buf payload = arcp_buf_init();
-    arcp_json_ref nonce = arcp__payload_member(&t->story.json, "nonce");
+    const arcp_json_ref nonce = arcp__payload_member(&t->story.json, "nonce");
     arcp__ulid_next(&t->story.ids, arcp__now_wall_ns() / ARCP_NS_PER_MS, id);
     arcp_buf_append_cstr(&payload, "{\"ping_nonce\":");
     arcp_buf_append(&payload, nonce == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("null")
                                                         : arcp_json_raw(&t->story.json, nonce));
     arcp_buf_append(&payload, ARCP_SPAN_LITERAL(",\"received_at\":$now}\0"));
-    bool sent = payload.failed
-                    ? arcp__story_fail(&t->story, "out of memory")
-                    : arcp__story_send(&t->story, name, "session.pong", id, payload.data);
+    const bool sent = payload.failed
+                          ? arcp__story_fail(&t->story, "out of memory")
+                          : arcp__story_send(&t->story, name, "session.pong", id, payload.data);
     arcp_buf_fini(&payload);
     return sent;
 }
@@ -337,8 +337,8 @@ static bool check_frame(playing *t, const char *name, arcp_span text)
         (void)snprintf(number, sizeof number, "%" PRIu64, c->rules.before);
         set_client_variable(t, "before", name, arcp_span_cstr(number));
     }
-    arcp_json_ref session = arcp__frame_member(&story->json, "session_id");
-    arcp_json_ref token = arcp__payload_member(&story->json, "resume_token");
+    const arcp_json_ref session = arcp__frame_member(&story->json, "session_id");
+    const arcp_json_ref token = arcp__payload_member(&story->json, "resume_token");
     if (arcp__frame_is(&story->json, "session.welcome") &&
         arcp_json_is(&story->json, session, ARCP_JSON_STRING) &&
         arcp_json_is(&story->json, token, ARCP_JSON_STRING)) {

@@ -93,7 +93,7 @@ void arcp__context_check_text(arcp__context *context, const arcp_buf *text)
 
 void arcp__context_make_id(arcp__context *context, const char *prefix, char out[ARCP__ID_SIZE])
 {
-    size_t size = strlen(prefix);
+    const size_t size = strlen(prefix);
     memcpy(out, prefix, size);
     arcp__ulid_next(&context->ids, context->now.wall_ns / ARCP_NS_PER_MS, out + size);
     out[size + ARCP__ULID_SIZE] = '\0';

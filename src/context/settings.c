@@ -49,7 +49,7 @@ static uint32_t word_index(const char *words, arcp_span word)
 {
     uint32_t index = 0;
     for (const char *rest = words;; index++) {
-        size_t size = strcspn(rest, "|");
+        const size_t size = strcspn(rest, "|");
         if (arcp_span_equal(arcp_span_make(rest, size), word)) {
             return index;
         }
@@ -108,9 +108,9 @@ arcp_status arcp__settings_set(arcp_settings *settings, arcp_span group, arcp_sp
     if (row == NULL) {
         return ARCP_E_NOT_FOUND;
     }
-    arcp_span shown = arcp_span_first(value, 40);
+    const arcp_span shown = arcp_span_first(value, 40);
     if (row->words != NULL) {
-        uint32_t choice = word_index(row->words, value);
+        const uint32_t choice = word_index(row->words, value);
         if (choice == UINT32_MAX) {
             return arcp_error_set(err, ARCP_E_USAGE, "%s.%s is \"%.*s\", must be one of %s",
                                   row->group, row->key, (int)shown.size, shown.data, row->words);

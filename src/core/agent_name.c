@@ -19,7 +19,7 @@ arcp_status arcp__agent_name_parse(arcp_span text, arcp_span *name, arcp_span *v
                                    arcp_error *err)
 {
     const char *separator = text.size == 0 ? NULL : memchr(text.data, '@', text.size);
-    arcp_span name_part =
+    const arcp_span name_part =
         separator == NULL ? text : arcp_span_first(text, (size_t)(separator - text.data));
     arcp_span version_part = {NULL, 0};
     if (separator != NULL) {
@@ -28,7 +28,7 @@ arcp_status arcp__agent_name_parse(arcp_span text, arcp_span *name, arcp_span *v
     const bool is_name = is_part(name_part, "._-") && is_part(arcp_span_first(name_part, 1), "");
     if (!is_name ||
         (separator != NULL && !is_part(version_part, "ABCDEFGHIJKLMNOPQRSTUVWXYZ.+_-"))) {
-        arcp_span shown = arcp_span_first(text, 80);
+        const arcp_span shown = arcp_span_first(text, 80);
         return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
                               "agent \"%.*s\" is not of the form name or name@version "
                               "(name: a-z 0-9 . _ -, version: letters, digits and . + _ -)",

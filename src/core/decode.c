@@ -183,7 +183,7 @@ static arcp_status decode(arcp__decoder *decoder, arcp_json_ref object, const ch
         }
         if (row->parts != NULL) { /* all absent when there is no object */
             assert(within == NULL);
-            arcp_status inner =
+            const arcp_status inner =
                 decode(decoder, ref, row->name, row->parts, out, status == ARCP_OK ? err : NULL);
             status = status == ARCP_OK ? inner : status;
         }

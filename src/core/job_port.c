@@ -112,8 +112,8 @@ arcp_status arcp__job_port_emit(arcp__job_port *port, arcp_time now,
     arcp__event_body read;
     arcp_target_scratch scratch;
     *out = (arcp__job_message){.is_decided = false};
-    arcp_status status = arcp__event_check(event->json, event->kind, event->body, event->scratch,
-                                           event->out, &read, err);
+    const arcp_status status = arcp__event_check(event->json, event->kind, event->body,
+                                                 event->scratch, event->out, &read, err);
     if (status != ARCP_OK) {
         return status;
     }

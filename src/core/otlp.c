@@ -61,9 +61,9 @@ void arcp__otlp_span_format(const arcp__otlp_span *span, arcp_buf *out)
 {
     assert(span->trace_id.size == 32 && span->span_id.size == 16);
     assert(span->parent_id.size == 0 || span->parent_id.size == 16);
-    unsigned flags =
+    const unsigned flags =
         FLAG_SAMPLED | FLAG_REMOTE_KNOWN | (span->parent_is_remote ? FLAG_PARENT_REMOTE : 0);
-    int64_t end_ns =
+    const int64_t end_ns =
         span->end_wall_ns < span->start_wall_ns ? span->start_wall_ns : span->end_wall_ns;
     arcp_json_writer writer = arcp__put_begin(out);
     arcp__put_string(&writer, "traceId", span->trace_id);

@@ -5,7 +5,7 @@ static bool is_nonzero_hex(arcp_span text)
 {
     bool nonzero = false;
     for (size_t i = 0; i < text.size; i++) {
-        int value = arcp__hex_value((unsigned char)text.data[i]);
+        const int value = arcp__hex_value((unsigned char)text.data[i]);
         if (value < 0) {
             return false;
         }
@@ -26,7 +26,7 @@ bool arcp__traceparent_is_valid(arcp_span text)
 
 bool arcp__traceparent_is_sampled(arcp_span text)
 {
-    int flags = arcp__hex_value((unsigned char)text.data[54]);
+    const int flags = arcp__hex_value((unsigned char)text.data[54]);
     return flags >= 0 && (flags & 1) != 0;
 }
 

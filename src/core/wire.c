@@ -26,9 +26,9 @@ static bool is_vendor(arcp_span text)
 static bool is_vendor_kind(arcp_span text)
 {
     for (size_t i = 0; i < text.size; i++) {
-        char byte = text.data[i];
-        bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-        bool is_digit = byte >= '0' && byte <= '9';
+        const char byte = text.data[i];
+        const bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+        const bool is_digit = byte >= '0' && byte <= '9';
         if (!is_letter && !is_digit && byte != '.' && byte != '_' && byte != '-') {
             return false;
         }

@@ -32,10 +32,10 @@ static void write_spent(const arcp__job_metrics *metrics, arcp_buf *out)
 {
     arcp__exposition_family(out, ARCP__METRIC_BUDGET_SPENT);
     for (size_t i = 0; i <= ARCP__METRIC_CURRENCIES_MAX; i++) {
-        bool is_other = i == ARCP__METRIC_CURRENCIES_MAX;
+        const bool is_other = i == ARCP__METRIC_CURRENCIES_MAX;
         const char *labels[] = {"currency", is_other ? "other" : metrics->spent[i].currency, NULL};
         char text[ARCP_DECIMAL_TEXT_MAX];
-        size_t size = arcp_decimal_format(metrics->spent[i].amount, text);
+        const size_t size = arcp_decimal_format(metrics->spent[i].amount, text);
         if (i < metrics->currency_count ||
             (is_other && !arcp_span_equal_cstr(arcp_span_make(text, size), "0"))) {
             arcp__exposition_text(out, arcp__metric_name(ARCP__METRIC_BUDGET_SPENT), labels,

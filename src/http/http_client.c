@@ -137,10 +137,11 @@ static void release_handle(arcp__http_client *client)
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
-    watch *watched = poll->data;
+    const watch *watched = poll->data;
     arcp__http_client *client = watched->client;
-    int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
-                (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) | (status < 0 ? CURL_CSELECT_ERR : 0);
+    const int flags = (events & UV_READABLE ? CURL_CSELECT_IN : 0) |
+                      (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0) |
+                      (status < 0 ? CURL_CSELECT_ERR : 0);
     int running = 0;
     (void)curl_multi_socket_action(client->multi, watched->socket, flags, &running);
     take_finished(client);
@@ -207,7 +208,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *user)
 static size_t on_answer(char *bytes, size_t size, size_t count, void *user)
 {
     transfer *t = user;
-    size_t all = size * count;
+    const size_t all = size * count;
     if (t->answer.size + all > ANSWER_BYTES_MAX) {
         return 0;
     }
@@ -315,13 +316,14 @@ arcp_status arcp__http_client_new(const arcp__http_client_options *options, arcp
     client->timer.data = client;
     client->open_handles = 1;
     client->multi = curl_multi_init();
-    bool good = client->multi != NULL &&
-                curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
-                curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client) == CURLM_OK &&
-                curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
-                curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client) == CURLM_OK &&
-                curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
-                                  (long)options->connections) == CURLM_OK;
+    const bool good =
+        client->multi != NULL &&
+        curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
+        curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client) == CURLM_OK &&
+        curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
+        curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client) == CURLM_OK &&
+        curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+                          (long)options->connections) == CURLM_OK;
     if (!good) {
         arcp__http_client_free(client);
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -278,7 +278,7 @@ static bool expand_text(arcp_span text, arcp__template_use use,
         clean = clean && is_acceptable(use, next.which, arcp_buf_span(&value));
         *names_key = *names_key || (next.which->kind == VAR_KEY && value.size != 0);
         for (size_t i = 0; i < value.size; i++) {
-            unsigned char byte = (unsigned char)value.data[i];
+            const unsigned char byte = (unsigned char)value.data[i];
             clean = clean && (use != ARCP__TEMPLATE_HEADER || (byte >= 0x20 && byte != 0x7f));
             if (use == ARCP__TEMPLATE_URL && !is_unreserved(byte)) {
                 arcp_buf_append_format(out, "%%%02X", byte);
@@ -386,7 +386,7 @@ static void write_body(body_writer *writer, arcp_json_ref ref)
 bool arcp__template_expand(const arcp__template *template, const arcp_provision_request *request,
                            bool *names_key, arcp_buf *out)
 {
-    arcp_span text = arcp_buf_span(&template->text);
+    const arcp_span text = arcp_buf_span(&template->text);
     if (template->use != ARCP__TEMPLATE_BODY) {
         return expand_text(text, template->use, request, names_key, out);
     }

@@ -126,7 +126,7 @@ int64_t arcp_token_question_wall_ns(const arcp_token_question *question)
 
 static void add_why(arcp_token_question *question, const char *verifier, const char *why)
 {
-    size_t used = strlen(question->why);
+    const size_t used = strlen(question->why);
     (void)snprintf(question->why + used, WHY_SIZE - used, "%s%s: %s", used == 0 ? "" : "; ",
                    verifier, why == NULL ? "refused" : why);
 }
@@ -166,7 +166,7 @@ void arcp_token_question_answer(arcp_token_question *question, const arcp_token_
         return;
     }
     (void)pthread_mutex_lock(&authenticator->mutex);
-    bool is_closed = authenticator->is_closed;
+    const bool is_closed = authenticator->is_closed;
     if (!is_closed) {
         keep_answer(question, answer);
         DL_APPEND(authenticator->answered, question);
@@ -319,7 +319,7 @@ static arcp_token_question *take_answered(arcp__authenticator *authenticator)
 bool arcp__authenticator_take(arcp__authenticator *authenticator)
 {
     arcp_token_question *questions = take_answered(authenticator);
-    bool any = questions != NULL;
+    const bool any = questions != NULL;
     while (questions != NULL) {
         arcp_token_question *question = questions;
         questions = question->next;

@@ -132,7 +132,7 @@ arcp_status arcp__jwt_key_new(arcp_jwt_algorithm algorithm, arcp_span bytes, arc
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     key->algorithm = algorithm;
-    arcp_status status =
+    const arcp_status status =
         algorithm == ARCP_JWT_HS256 ? take_secret(key, bytes, err) : take_public(key, bytes, err);
     if (status != ARCP_OK) {
         arcp__jwt_key_free(key);
@@ -179,10 +179,11 @@ static bool verify_digest(EVP_PKEY *public_key, arcp_span text, const unsigned c
                           size_t size)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    bool is_right = context != NULL &&
-                    EVP_DigestVerifyInit(context, NULL, EVP_sha256(), NULL, public_key) == 1 &&
-                    EVP_DigestVerify(context, signature, size, (const unsigned char *)text.data,
-                                     text.size) == 1;
+    const bool is_right =
+        context != NULL &&
+        EVP_DigestVerifyInit(context, NULL, EVP_sha256(), NULL, public_key) == 1 &&
+        EVP_DigestVerify(context, signature, size, (const unsigned char *)text.data, text.size) ==
+            1;
     EVP_MD_CTX_free(context);
     ERR_clear_error();
     return is_right;
@@ -205,9 +206,9 @@ static bool verify_ecdsa(EVP_PKEY *public_key, arcp_span text, arcp_span signatu
         return false;
     }
     unsigned char *der = NULL;
-    int size = i2d_ECDSA_SIG(pair, &der);
+    const int size = i2d_ECDSA_SIG(pair, &der);
     ECDSA_SIG_free(pair);
-    bool is_right = size > 0 && verify_digest(public_key, text, der, (size_t)size);
+    const bool is_right = size > 0 && verify_digest(public_key, text, der, (size_t)size);
     OPENSSL_free(der);
     return is_right;
 }
@@ -223,13 +224,13 @@ bool arcp__jwt_key_verify(const arcp__jwt_key *key, arcp_span text, arcp_span si
     }
     unsigned char mac[SHA256_DIGEST_LENGTH];
     unsigned size = 0;
-    arcp_span secret = arcp_secret_reveal(key->secret);
+    const arcp_span secret = arcp_secret_reveal(key->secret);
     if (HMAC(EVP_sha256(), secret.data, (int)secret.size, (const unsigned char *)text.data,
              text.size, mac, &size) == NULL) {
         ERR_clear_error();
         return false;
     }
-    bool is_same =
+    const bool is_same =
         arcp_bytes_equal_constant_time(arcp_span_make((const char *)mac, size), signature);
     arcp_wipe(mac, sizeof mac);
     return is_same;

@@ -35,7 +35,7 @@ static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
 {
     const table_verifier *table = (const table_verifier *)base;
     arcp_token_answer answer = arcp_token_answer_init();
-    arcp_span token = arcp_token_question_token(question);
+    const arcp_span token = arcp_token_question_token(question);
     unsigned char hash[SHA256_DIGEST_LENGTH];
     const table_row *found = NULL;
     (void)SHA256((const unsigned char *)token.data, token.size, hash);
@@ -180,7 +180,7 @@ static arcp_status read_lines(table_verifier *table, const char *path, arcp_span
 /* Does not use stdio, whose buffers are not wiped. */
 static arcp_status read_file(const char *path, arcp_buf *out, arcp_error *err)
 {
-    int file =
+    const int file =
         open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not wait for the writer of a FIFO */
     if (file < 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "token file %s cannot be read: %s", path,

@@ -306,7 +306,7 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
     bool known = arcp_status_is_wire_code(payload.code);
     if (!known) {
         char message[128];
-        arcp_span shown = arcp_span_first(payload.code, 64);
+        const arcp_span shown = arcp_span_first(payload.code, 64);
         (void)snprintf(message, sizeof message,
                        "the agent's error code \"%.*s\" is not one of the draft's", (int)shown.size,
                        shown.data);
@@ -316,7 +316,7 @@ static void take_error(arcp__jobs *jobs, arcp__job *job, line *in)
     arcp_status status = payload.status;
     arcp_json_compact(&jobs->context->json, payload.details, &details);
     if (!known || status == ARCP_E_INTERNAL_ERROR) {
-        arcp_status translated = arcp__credential_translate(
+        const arcp_status translated = arcp__credential_translate(
             jobs->credentials, &job->live->credential, &jobs->context->json, in->payload);
         if (translated != ARCP_OK) {
             status = translated;
@@ -376,9 +376,9 @@ static void take_json_line(arcp__jobs *jobs, arcp__job *job, arcp_span text)
     const arcp_json_limits limits =
         arcp__context_json_limits(jobs->context, jobs->context->settings.limits_agent_line_bytes);
     arcp_error error = {0};
-    arcp_status status = arcp__context_can_read(jobs->context, text)
-                             ? arcp_json_scan(json, text, &limits, &error)
-                             : ARCP_E_NO_MEMORY;
+    const arcp_status status = arcp__context_can_read(jobs->context, text)
+                                   ? arcp_json_scan(json, text, &limits, &error)
+                                   : ARCP_E_NO_MEMORY;
     if (status == ARCP_E_NO_MEMORY) { /* the agent chose the size */
         arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
                             "there is no memory for a line of this size");

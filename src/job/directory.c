@@ -160,7 +160,7 @@ bool arcp__principal_add_job(arcp__principal *principal, arcp__job *job)
     /* Ids grow with time; only a job that is restored after a restart, or that waited for a
      * credential, is added later than its id says. */
     size_t place = principal->job_count++;
-    bool is_newest = strcmp(principal->newest_job, job->id) < 0;
+    const bool is_newest = strcmp(principal->newest_job, job->id) < 0;
     if (is_newest) {
         memcpy(principal->newest_job, job->id, sizeof job->id);
     }
@@ -345,7 +345,7 @@ arcp_status arcp__agent_resolve(const arcp__jobs *jobs, arcp_span text,
 {
     arcp_span name;
     arcp_span wanted;
-    arcp_status status = arcp__agent_name_parse(text, &name, &wanted, err);
+    const arcp_status status = arcp__agent_name_parse(text, &name, &wanted, err);
     if (status != ARCP_OK) {
         return status;
     }

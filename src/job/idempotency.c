@@ -182,7 +182,7 @@ void arcp__idempotency_write_row(const arcp__job *job, arcp_json_writer *writer)
     if (entry == NULL) {
         return;
     }
-    size_t before = strlen(job->principal->name) + 1;
+    const size_t before = strlen(job->principal->name) + 1;
     arcp__put_object(writer, "idempotency");
     write_members(entry, arcp_span_make(entry->key + before, entry->key_size - before), NULL,
                   writer);

@@ -214,8 +214,8 @@ void arcp__job_write_budget(const arcp__job *job, bool current, bool as_text,
     arcp_json_begin_object(writer);
     for (size_t i = 0; i < arcp_budget_count(budget); i++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
-        arcp_span currency = arcp_budget_currency(budget, i);
-        size_t size = arcp_decimal_format(
+        const arcp_span currency = arcp_budget_currency(budget, i);
+        const size_t size = arcp_decimal_format(
             current ? arcp_budget_remaining(budget, i) : arcp_budget_initial(budget, i), amount);
         arcp_json_name_span(writer, currency);
         if (as_text) {
@@ -315,7 +315,7 @@ void arcp__job_note_owner_run(arcp__jobs *jobs, arcp__job *job, uint64_t job_fir
         }
     }
     if (job->owner_run_count == job->owner_run_capacity) {
-        size_t capacity = job->owner_run_capacity == 0 ? 1 : job->owner_run_capacity * 2;
+        const size_t capacity = job->owner_run_capacity == 0 ? 1 : job->owner_run_capacity * 2;
         arcp__owner_run *runs = arcp__realloc_array(job->owner_runs, capacity, sizeof *runs);
         if (runs == NULL) {
             arcp__context_no_memory(jobs->context);
@@ -352,7 +352,7 @@ uint64_t arcp__job_owner_seq(const arcp__job *job, uint64_t position)
         if (position <= run->first_position) {
             break;
         }
-        uint64_t below = position - run->first_position;
+        const uint64_t below = position - run->first_position;
         seq = run->first_seq + (below < run->count ? below : run->count) - 1;
     }
     return seq;
@@ -383,9 +383,9 @@ void arcp__job_set_owner_behind(arcp__jobs *jobs, arcp__job *job, bool is_behind
 
 void arcp__jobs_update_pressure(arcp__jobs *jobs)
 {
-    uint64_t limit = jobs->context->settings.limits_store_queue_bytes;
-    bool wanted = arcp__log_is_failing(jobs->log) ||
-                  jobs->log->queue_bytes > (jobs->agents_paused ? limit / 2 : limit);
+    const uint64_t limit = jobs->context->settings.limits_store_queue_bytes;
+    const bool wanted = arcp__log_is_failing(jobs->log) ||
+                        jobs->log->queue_bytes > (jobs->agents_paused ? limit / 2 : limit);
     if (wanted == jobs->agents_paused) {
         return;
     }

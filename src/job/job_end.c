@@ -31,7 +31,8 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
     static const char *const copied[] = {"final_status", "result", "result_id", "result_size",
                                          "summary"};
     for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
-        arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[i]));
+        const arcp_json_ref ref =
+            arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(copied[i]));
         if (ref != ARCP_JSON_ABSENT) {
             arcp__put_raw(&writer, copied[i], arcp_json_raw(&json, ref));
         }
@@ -40,7 +41,8 @@ static void answer_wait(arcp__jobs *jobs, arcp__job *parent, const arcp__job *ch
         static const char *const members[] = {"code", "message", "retryable", "details"};
         arcp__put_object(&writer, "error");
         for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-            arcp_json_ref ref = arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[i]));
+            const arcp_json_ref ref =
+                arcp_json_member(&json, ARCP_JSON_ROOT, arcp_span_cstr(members[i]));
             if (ref != ARCP_JSON_ABSENT) {
                 arcp__put_raw(&writer, members[i], arcp_json_raw(&json, ref));
             }
@@ -203,7 +205,7 @@ void arcp__job_fail_with(arcp__jobs *jobs, arcp__job *job, arcp_status code, con
 /* Writes the result of a job that sent chunks, for a session without result_chunk. */
 static bool write_inline(arcp__jobs *jobs, const arcp__job *job, arcp_json_writer *writer)
 {
-    arcp_span bytes = arcp_buf_span(&job->live->inline_result);
+    const arcp_span bytes = arcp_buf_span(&job->live->inline_result);
     if (bytes.size > jobs->context->settings.limits_frame_bytes - 1024) {
         return false;
     }
@@ -231,7 +233,7 @@ void arcp__job_succeed(arcp__jobs *jobs, arcp__job *job, arcp_span result_json,
         arcp__job_fail_with(jobs, job, ARCP_E_CANCELLED, "the job was cancelled");
         return;
     }
-    bool chunked = job->chunks != ARCP__CHUNKS_NONE;
+    const bool chunked = job->chunks != ARCP__CHUNKS_NONE;
     if (chunked && result_json.size != 0) {
         arcp__job_fail_with(jobs, job, ARCP_E_INTERNAL_ERROR,
                             "the agent sent an inline result after result chunks");
@@ -297,7 +299,7 @@ static void expiry_due(arcp__jobs *jobs, arcp__job *job)
     if (arcp__job_has_ended(job)) {
         return;
     }
-    bool ends = jobs->context->settings.lease_on_expiry == ARCP__ON_EXPIRY_TERMINATE;
+    const bool ends = jobs->context->settings.lease_on_expiry == ARCP__ON_EXPIRY_TERMINATE;
     if (!job->expiry_logged) {
         job->expiry_logged = true;
         arcp__context_disarm(jobs->context, &job->live->expiry_timer);

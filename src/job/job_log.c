@@ -13,7 +13,7 @@
 
 static arcp__agent_metrics *agent_of(arcp__job_metrics *metrics, const char *agent_text)
 {
-    size_t size = strcspn(agent_text, "@");
+    const size_t size = strcspn(agent_text, "@");
     for (size_t i = 0; i < metrics->agent_count; i++) {
         if (strlen(metrics->agents[i].name) == size &&
             memcmp(metrics->agents[i].name, agent_text, size) == 0) {

@@ -160,7 +160,7 @@ void arcp__job_emit_denial(arcp__jobs *jobs, arcp__job *job, arcp_span call_id,
 void arcp__job_emit_remaining(arcp__jobs *jobs, arcp__job *job, const arcp_budget_report *report)
 {
     char amount[ARCP_DECIMAL_TEXT_MAX];
-    size_t size = arcp_decimal_format(report->remaining, amount);
+    const size_t size = arcp_decimal_format(report->remaining, amount);
     arcp_buf body = arcp__context_take_buf(jobs->context);
     arcp__event_write_metric(ARCP_SPAN_LITERAL("cost.budget.remaining"),
                              arcp_span_make(amount, size), report->currency, &body);

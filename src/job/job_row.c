@@ -104,7 +104,7 @@ void arcp__budget_write_available(const arcp__job *job, arcp_json_writer *writer
     bool any = false;
     for (const arcp_budget *node = budget; node != NULL; node = arcp_budget_parent(node)) {
         for (size_t i = 0; i < arcp_budget_count(node); i++) {
-            arcp_span currency = arcp_budget_currency(node, i);
+            const arcp_span currency = arcp_budget_currency(node, i);
             arcp_decimal left;
             char amount[ARCP_DECIMAL_TEXT_MAX];
             if (is_counted_below(budget, node, currency) ||

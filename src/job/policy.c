@@ -150,7 +150,8 @@ static arcp_status ask_program(arcp__jobs *jobs, arcp__job_order *order, arcp_bu
     if (status == ARCP_OK && answered != NULL) {
         status = take_answer(jobs, answered, order, err);
     } else if (status != ARCP_OK) {
-        bool has_code = arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
+        const bool has_code =
+            arcp_status_is_wire_code(arcp_span_cstr(arcp_status_wire_code(status)));
         (void)arcp_error_copy(err, &refusal);
         if (refusal.status != status || !has_code || refusal.message[0] == '\0') {
             (void)arcp_error_set(err, has_code ? status : ARCP_E_INTERNAL_ERROR, "%s",

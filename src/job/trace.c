@@ -241,8 +241,8 @@ static void add_budget(draft *out, const arcp_budget *budget)
     count = count < CURRENCIES_MAX ? count : CURRENCIES_MAX;
     for (size_t i = 0; i < count; i++) {
         char amount[ARCP_DECIMAL_TEXT_MAX];
-        size_t size = arcp_decimal_format(arcp_budget_remaining(budget, i), amount);
-        arcp_span currency =
+        const size_t size = arcp_decimal_format(arcp_budget_remaining(budget, i), amount);
+        const arcp_span currency =
             arcp_span_first(arcp_budget_currency(budget, i), ARCP__CURRENCY_BYTES_MAX);
         char *text = out->budget_texts[i];
         (void)snprintf(text, sizeof out->budget_texts[i], "%.*s:%.*s", (int)currency.size,

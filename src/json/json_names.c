@@ -35,9 +35,9 @@ static bool same_name(const arcp_json *json, uint32_t a, uint32_t b)
 
 static arcp_status refuse_duplicate(const arcp_json *json, uint32_t name, arcp_error *err)
 {
-    arcp_span raw = arcp_json_raw(json, name);
-    arcp_span shown = arcp_span_first(raw, 64);
-    size_t offset = json->nodes[name].start;
+    const arcp_span raw = arcp_json_raw(json, name);
+    const arcp_span shown = arcp_span_first(raw, 64);
+    const size_t offset = json->nodes[name].start;
     return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
                              "JSON: the name %.*s%s occurs twice in one object, again at byte %zu",
                              (int)shown.size, shown.data, shown.size < raw.size ? "..." : "",
@@ -51,7 +51,7 @@ static uint64_t fingerprint(const arcp_json *json, const arcp__json_node *name)
 {
     uint64_t word = 0;
     const char *inside = json->text.data + name->start + 1;
-    size_t size = name->size - 2;
+    const size_t size = name->size - 2;
     if (size >= sizeof word) {
         memcpy(&word, inside, sizeof word);
     } else if (size >= 4) {
@@ -72,7 +72,8 @@ static arcp_status check_small(const arcp_json *json, const uint32_t *names, uin
 {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t mixed = fingerprint(json, &json->nodes[names[i]]) * UINT64_C(0x9e3779b97f4a7c15);
+        const uint64_t mixed =
+            fingerprint(json, &json->nodes[names[i]]) * UINT64_C(0x9e3779b97f4a7c15);
         uint64_t bit = UINT64_C(1) << (mixed >> 58);
         if ((seen & bit) != 0 || any_escaped) {
             for (uint32_t other = 0; other < i; other++) {
@@ -111,11 +112,11 @@ static arcp_status check_large(arcp_json *json, uint32_t object, uint32_t member
     const uint32_t mask = (uint32_t)capacity - 1;
     for (uint32_t name = object + 1; name < json->count; name = json->nodes[name + 1].next) {
         arcp_buf_clear(&table->scratch);
-        arcp_span text = arcp_json_string(json, name, &table->scratch);
+        const arcp_span text = arcp_json_string(json, name, &table->scratch);
         if (table->scratch.failed) {
             return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
         }
-        uint32_t hash = (uint32_t)arcp__hash_bytes(text.data, text.size);
+        const uint32_t hash = (uint32_t)arcp__hash_bytes(text.data, text.size);
         uint32_t slot = hash & mask;
         for (; table->slots[slot].node != 0; slot = (slot + 1) & mask) {
             if (table->slots[slot].hash == hash && same_name(json, table->slots[slot].node, name)) {
@@ -135,7 +136,7 @@ arcp_status arcp__json_check_names(arcp_json *json, arcp_json_ref object, uint32
     uint8_t flags = 0;
     for (uint32_t name = object + 1; name < json->count; name = json->nodes[name + 1].next) {
         if (members == members_max) {
-            size_t offset = json->nodes[name].start;
+            const size_t offset = json->nodes[name].start;
             return arcp_error_set_at(err, ARCP_E_INVALID_REQUEST, offset,
                                      "JSON: an object has more than %u members, at byte %zu",
                                      members_max, offset);

@@ -77,8 +77,8 @@ static int open_own_cgroup(void)
 
 static bool write_file(int directory, const char *name, const char *text)
 {
-    int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
-    bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    const int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
+    const bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     arcp__close(fd);
     return written;
 }
@@ -87,7 +87,7 @@ static bool write_file(int directory, const char *name, const char *text)
 static bool reads_empty(int events_fd)
 {
     char text[EVENTS_BYTES];
-    ssize_t size = pread(events_fd, text, sizeof text - 1, 0);
+    const ssize_t size = pread(events_fd, text, sizeof text - 1, 0);
     text[size < 0 ? 0 : size] = '\0';
     return size < 0 || strstr(text, "populated 0") != NULL;
 }
@@ -96,11 +96,11 @@ static bool reads_empty(int events_fd)
  * kernel. */
 static bool await_empty(int directory, const char *events, int wait_ms)
 {
-    int fd = openat(directory, events, O_RDONLY | O_CLOEXEC);
+    const int fd = openat(directory, events, O_RDONLY | O_CLOEXEC);
     bool empty = fd >= 0 && reads_empty(fd);
     struct pollfd changed = {.fd = fd, .events = POLLPRI};
     while (fd >= 0 && !empty && wait_ms > 0) {
-        int ready = poll(&changed, 1, wait_ms);
+        const int ready = poll(&changed, 1, wait_ms);
         if (ready < 0 && errno == EINTR) {
             continue;
         }
@@ -234,8 +234,8 @@ unsigned arcp__cgroups_take(arcp__cgroups *cgroups, int *directory_fd)
         free_cgroup *one = cgroups->unused;
         DL_DELETE(cgroups->unused, one);
         (void)snprintf(name, sizeof name, "%u", one->number);
-        bool is_done = one->is_killed ? unlinkat(cgroups->fd, name, AT_REMOVEDIR) == 0
-                                      : is_empty(cgroups, one->number);
+        const bool is_done = one->is_killed ? unlinkat(cgroups->fd, name, AT_REMOVEDIR) == 0
+                                            : is_empty(cgroups, one->number);
         if (is_done) {
             number = one->is_killed ? 0 : one->number;
             arcp__free(one);
@@ -264,7 +264,7 @@ void arcp__cgroups_end(arcp__cgroups *cgroups, unsigned number)
     if (number == 0) {
         return;
     }
-    bool is_killed = !is_empty(cgroups, number);
+    const bool is_killed = !is_empty(cgroups, number);
     if (is_killed) {
         (void)snprintf(name, sizeof name, "%u/cgroup.kill", number);
         (void)write_file(cgroups->fd, name, "1");

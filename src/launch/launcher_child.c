@@ -13,7 +13,7 @@
 void arcp__launch_child_fail(const arcp__launch_child *child, arcp__launch_stage stage)
 {
     arcp__launch_failure failure = {(int)stage, errno};
-    ssize_t written = write(child->error_fd, &failure, sizeof failure);
+    const ssize_t written = write(child->error_fd, &failure, sizeof failure);
     (void)written;
     _exit(127);
 }
@@ -37,7 +37,7 @@ static bool place_files(arcp__launch_child *child, const arcp__launch_files *fil
         }
     }
     for (int to = 0; to < files->count; to++) {
-        bool closes = to >= ARCP__LAUNCH_ERRORS_FD && !files->keep;
+        const bool closes = to >= ARCP__LAUNCH_ERRORS_FD && !files->keep;
         if (dup3(from[to], to, closes ? O_CLOEXEC : 0) < 0) {
             return false;
         }
@@ -58,10 +58,10 @@ static void die_with_parent(const arcp__launch_child *child)
 /* Used when the parent could not create us in the cgroup. */
 static bool join_cgroup(int directory)
 {
-    int fd = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-    bool joined = fd >= 0 && write(fd, "0", 1) == 1;
+    const int fd = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    const bool joined = fd >= 0 && write(fd, "0", 1) == 1;
     if (fd >= 0) {
-        int number = errno;
+        const int number = errno;
         (void)close(fd);
         errno = number;
     }

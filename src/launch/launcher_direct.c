@@ -156,7 +156,7 @@ static pid_t start_child(arcp__launch_plan *plan)
             run_child(plan);
         }
     }
-    int number = errno;
+    const int number = errno;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = number;
     return pid;
@@ -195,7 +195,7 @@ static arcp_status describe(const arcp__launch_plan *plan, const arcp__launch_fa
         [ARCP__LAUNCH_EXEC] = "exec",
         [ARCP__LAUNCH_HELPER] = "the helper program",
     };
-    bool is_missing = failure->stage == ARCP__LAUNCH_EXEC && failure->number == ENOENT;
+    const bool is_missing = failure->stage == ARCP__LAUNCH_EXEC && failure->number == ENOENT;
     return arcp_error_set(err, is_missing ? ARCP_E_USAGE : ARCP_E_IO,
                           "%s cannot be started (%s): %s", plan->program, what[failure->stage],
                           strerror(failure->number));
@@ -211,16 +211,17 @@ static arcp_status start_planned(direct_launcher *launcher, arcp__launch_plan *p
     }
     plan->child.error_fd = errors[1];
     plan->files.from[ARCP__LAUNCH_ERRORS_FD] = errors[1];
-    pid_t pid = start_child(plan);
-    int fork_error = errno;
+    const pid_t pid = start_child(plan);
+    const int fork_error = errno;
     (void)close(errors[1]);
     if (pid < 0) {
         (void)close(errors[0]);
         return arcp_error_set(err, ARCP_E_IO, "cannot create a process: %s", strerror(fork_error));
     }
-    bool failed = read_failure(errors[0], plan->files.keep ? HELPER_TIMEOUT_MS : -1, &failure);
+    const bool failed =
+        read_failure(errors[0], plan->files.keep ? HELPER_TIMEOUT_MS : -1, &failure);
     (void)close(errors[0]);
-    arcp_status status =
+    const arcp_status status =
         failed ? describe(plan, &failure, err)
                : arcp__launch_watch_init(&direct->watch, pid, &launcher->no_pidfd, err);
     if (status != ARCP_OK) {

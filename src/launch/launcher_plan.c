@@ -26,7 +26,7 @@ static bool is_program(const char *path)
 
 static const char *value_of(const char *const *env, const char *name)
 {
-    size_t size = strlen(name);
+    const size_t size = strlen(name);
     for (const char *const *pair = env; pair != NULL && *pair != NULL; pair++) {
         if (strncmp(*pair, name, size) == 0 && (*pair)[size] == '=') {
             return *pair + size + 1;
@@ -50,8 +50,8 @@ static arcp_status find_program(arcp__launch_plan *plan, const char *const *argv
             return arcp_error_set(err, ARCP_E_IO, "cannot get the current directory: %s",
                                   strerror(errno));
         }
-        int written = snprintf(plan->program, sizeof plan->program, "%s%s%s", here,
-                               is_relative ? "/" : "", name);
+        const int written = snprintf(plan->program, sizeof plan->program, "%s%s%s", here,
+                                     is_relative ? "/" : "", name);
         return written > 0 && (size_t)written < sizeof plan->program
                    ? ARCP_OK
                    : arcp_error_set(err, ARCP_E_USAGE, "the program's path is too long: %s", name);
@@ -61,8 +61,8 @@ static arcp_status find_program(arcp__launch_plan *plan, const char *const *argv
         path = "/usr/local/bin:/usr/bin:/bin";
     }
     while (*path != '\0') {
-        size_t size = strcspn(path, ":");
-        int written =
+        const size_t size = strcspn(path, ":");
+        const int written =
             snprintf(plan->program, sizeof plan->program, "%.*s/%s", (int)size, path, name);
         if (path[0] == '/' && written > 0 && (size_t)written < sizeof plan->program &&
             is_program(plan->program)) {
@@ -80,7 +80,7 @@ static arcp_status find_user(arcp__launch_plan *plan, const char *user, arcp_err
     char buffer[16384];
     struct passwd entry;
     struct passwd *found = NULL;
-    int number = getpwnam_r(user, &entry, buffer, sizeof buffer, &found);
+    const int number = getpwnam_r(user, &entry, buffer, sizeof buffer, &found);
     if (number != 0) {
         return arcp_error_set(err, ARCP_E_IO, "the user \"%s\" cannot be looked up: %s", user,
                               strerror(number));
@@ -105,7 +105,7 @@ arcp_status arcp__launch_check(const char *const *argv, const char *const *env, 
                                arcp_error *err)
 {
     arcp__launch_plan plan = {.orders_fd = -1};
-    arcp_status status = find_program(&plan, argv, env, err);
+    const arcp_status status = find_program(&plan, argv, env, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -186,7 +186,7 @@ static arcp_status write_orders(arcp__launch_plan *plan, arcp_error *err)
 static arcp_status use_helper(arcp__launch_plan *plan, const char *given, arcp_error *err)
 {
     static char *const nothing[] = {NULL};
-    bool is_there =
+    const bool is_there =
         given == NULL ? arcp__libexec_find(HELPER_NAME, &plan->helper_path) : is_program(given);
     if (given != NULL) {
         append_text(&plan->helper_path, given);
@@ -199,7 +199,7 @@ static arcp_status use_helper(arcp__launch_plan *plan, const char *given, arcp_e
                               "running as another user needs the program %s, which does not exist",
                               given != NULL ? given : HELPER_NAME);
     }
-    arcp_status status = write_orders(plan, err);
+    const arcp_status status = write_orders(plan, err);
     if (status != ARCP_OK) {
         return status;
     }

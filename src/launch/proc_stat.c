@@ -64,11 +64,11 @@ bool arcp__proc_stat_parse(const char *text, arcp__proc_stat *out)
 bool arcp__proc_stat_read(pid_t pid, arcp__proc_stat *out)
 {
     char text[1024];
-    int fd = open_of(pid, "stat");
+    const int fd = open_of(pid, "stat");
     if (fd < 0) {
         return false;
     }
-    ssize_t size = read_some(fd, text, sizeof text - 1);
+    const ssize_t size = read_some(fd, text, sizeof text - 1);
     (void)close(fd);
     if (size <= 0) {
         return false;
@@ -87,7 +87,7 @@ static void for_each_process(pid_t parent, arcp__proc_fn each, void *user)
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
         arcp__proc_stat found;
         char *rest = NULL;
-        long pid = strtol(entry->d_name, &rest, 10);
+        const long pid = strtol(entry->d_name, &rest, 10);
         if (pid > 0 && *rest == '\0' && arcp__proc_stat_read((pid_t)pid, &found) &&
             (parent == 0 || found.parent == parent)) {
             each(user, &found);
@@ -129,7 +129,7 @@ bool arcp__proc_variable(pid_t pid, const char *name, char *out, size_t size)
     arcp_buf text = arcp_buf_init();
     const size_t name_size = strlen(name);
     bool found = false;
-    int fd = open_of(pid, "environ");
+    const int fd = open_of(pid, "environ");
     ssize_t got = fd < 0 ? 0 : read_some(fd, chunk, sizeof chunk);
     while (got > 0 && text.size < ENVIRON_BYTES_MAX) {
         arcp_buf_append(&text, arcp_span_make(chunk, (size_t)got));
@@ -155,8 +155,8 @@ bool arcp__proc_is_inside(pid_t pid, arcp_span directory)
     char path[64];
     char target[4096];
     (void)snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
-    ssize_t size = readlink(path, target, sizeof target);
-    arcp_span cwd = arcp_span_make(target, size < 0 ? 0 : (size_t)size);
+    const ssize_t size = readlink(path, target, sizeof target);
+    const arcp_span cwd = arcp_span_make(target, size < 0 ? 0 : (size_t)size);
     return directory.size != 0 && arcp_span_starts_with(cwd, directory) &&
            (cwd.size == directory.size || cwd.data[directory.size] == '/' ||
             cwd.data[directory.size] == ' '); /* " (deleted)" */

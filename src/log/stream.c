@@ -202,8 +202,8 @@ bool arcp__stream_find_record(arcp__stream *stream, uint64_t position, arcp_span
         }
         stream->last_found = chunk;
     }
-    uint32_t index = (uint32_t)(position - chunk->first);
-    uint32_t start = index == 0 ? 0 : read_end(chunk, index - 1);
+    const uint32_t index = (uint32_t)(position - chunk->first);
+    const uint32_t start = index == 0 ? 0 : read_end(chunk, index - 1);
     *record = arcp_span_make(chunk->bytes + start, read_end(chunk, index) - start);
     return true;
 }

@@ -157,12 +157,12 @@ static void deliver(arcp__agent_process *process, arcp__agent_stream *stream, ar
 static void on_read(uv_stream_t *pipe, ssize_t size, const uv_buf_t *buffer)
 {
     arcp__agent_process *process = pipe->data;
-    bool is_output = pipe == (uv_stream_t *)&process->output.pipe;
+    const bool is_output = pipe == (uv_stream_t *)&process->output.pipe;
     arcp__agent_stream *stream = is_output ? &process->output : &process->errors;
     if (size < 0) {
         end_stream(process, stream);
     } else if (size > 0) {
-        arcp_span bytes = arcp_span_make(buffer->base, (size_t)size);
+        const arcp_span bytes = arcp_span_make(buffer->base, (size_t)size);
         if (!is_output) {
             const size_t skipped = bytes.size > STDERR_TAIL ? bytes.size - STDERR_TAIL : 0;
             arcp_buf_append(&process->tail, arcp_span_from(bytes, skipped));
@@ -188,7 +188,7 @@ static void read_stream(arcp__agent_process *process, arcp__agent_stream *stream
     if (stream->ended || uv_is_closing((uv_handle_t *)&stream->pipe)) {
         return;
     }
-    bool is_held = is_held_back(process, stream);
+    const bool is_held = is_held_back(process, stream);
     if (stream->left.size != 0 && !is_held) {
         arcp__process_table_rest(process); /* the next turn delivers `left` first */
     }

@@ -98,7 +98,7 @@ arcp_status arcp__process_check(const char *const *argv, const char *const *env,
     arcp__environment environment = {.failed = false};
     arcp__environment_base(&environment, user);
     arcp__environment_pass(&environment, env);
-    arcp_status status =
+    const arcp_status status =
         environment.failed
             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
             : arcp__launch_check(argv, (const char *const *)environment.pairs, user, err);

@@ -14,11 +14,11 @@
 
 static bool read_boot_id(char out[ARCP__BOOT_ID_SIZE])
 {
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
-    ssize_t size = read(fd, out, ARCP__BOOT_ID_SIZE - 1);
+    const ssize_t size = read(fd, out, ARCP__BOOT_ID_SIZE - 1);
     (void)close(fd);
     out[ARCP__BOOT_ID_SIZE - 1] = '\0';
     return size == ARCP__BOOT_ID_SIZE - 1;
@@ -76,9 +76,9 @@ bool arcp__orphan_parse(arcp_span text, arcp__orphan *out)
 static bool kill_exactly(pid_t pid, uint64_t started, bool whole_group)
 {
     arcp__proc_stat found;
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    bool has_fd = fd >= 0 || (errno != ENOSYS && errno != EPERM);
-    bool is_it = arcp__proc_stat_read(pid, &found) && found.started == started;
+    const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    const bool has_fd = fd >= 0 || (errno != ENOSYS && errno != EPERM);
+    const bool is_it = arcp__proc_stat_read(pid, &found) && found.started == started;
     bool killed = is_it && whole_group && found.group == pid && kill(-pid, SIGKILL) == 0;
     if (is_it && !killed) {
         killed = has_fd ? syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0

@@ -29,8 +29,10 @@ static void fill_after(arcp__process_pool *pool, uint32_t pause_ms)
 /* Doubles the pause before the next start. */
 static void back_off(arcp__process_pool *pool)
 {
-    uint32_t min = pool->options.pause_min_ms == 0 ? PAUSE_MIN_MS : pool->options.pause_min_ms;
-    uint32_t max = pool->options.pause_max_ms == 0 ? PAUSE_MAX_MS : pool->options.pause_max_ms;
+    const uint32_t min =
+        pool->options.pause_min_ms == 0 ? PAUSE_MIN_MS : pool->options.pause_min_ms;
+    const uint32_t max =
+        pool->options.pause_max_ms == 0 ? PAUSE_MAX_MS : pool->options.pause_max_ms;
     pool->pause_ms = pool->pause_ms == 0 ? min : pool->pause_ms * 2;
     if (pool->pause_ms > max) {
         pool->pause_ms = max;
@@ -104,8 +106,8 @@ static void on_timer(uv_timer_t *timer)
     arcp__process_spec spec = *pool->options.spec;
     const arcp__agent_process_callbacks callbacks = {.started = on_started, .user = pool};
     if (spec.makes_cwd) {
-        int written = snprintf(directory, sizeof directory, "%s/warm-%p-%llu", spec.cwd,
-                               (void *)pool, (unsigned long long)pool->made++);
+        const int written = snprintf(directory, sizeof directory, "%s/warm-%p-%llu", spec.cwd,
+                                     (void *)pool, (unsigned long long)pool->made++);
         if (written < 0 || (size_t)written >= sizeof directory) {
             status =
                 arcp_error_set(&error, ARCP_E_USAGE, "the path of the work directory is too long");

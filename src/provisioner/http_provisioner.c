@@ -106,7 +106,8 @@ static arcp_span text_at(const arcp_json *json, const arcp__http_request *reques
                          arcp__http_pointer which, arcp_buf *scratch, const char *otherwise)
 {
     const char *pointer = request->pointers[which];
-    arcp_json_ref ref = pointer == NULL ? ARCP_JSON_ABSENT : arcp__json_pointer(json, pointer);
+    const arcp_json_ref ref =
+        pointer == NULL ? ARCP_JSON_ABSENT : arcp__json_pointer(json, pointer);
     if (arcp_json_is(json, ref, ARCP_JSON_STRING)) {
         return arcp_json_string(json, ref, scratch);
     }
@@ -129,7 +130,7 @@ static void read_answer(const http_provisioner *provisioner, unsigned kind, cons
     result->endpoint = text_at(json, how, ARCP__HTTP_ENDPOINT, scratch, upstream->endpoint);
     result->scheme = text_at(json, how, ARCP__HTTP_SCHEME, scratch, upstream->scheme);
     result->profile = text_at(json, how, ARCP__HTTP_PROFILE, scratch, upstream->profile);
-    arcp_span lifetime = text_at(json, how, ARCP__HTTP_LIFETIME, scratch, NULL);
+    const arcp_span lifetime = text_at(json, how, ARCP__HTTP_LIFETIME, scratch, NULL);
     for (size_t i = 0; i < lifetime.size && lifetime.data[i] >= '0' && lifetime.data[i] <= '9' &&
                        result->lifetime_sec < UINT32_MAX;
          i++) {
@@ -164,7 +165,7 @@ static arcp_provision_outcome outcome_of(const http_provisioner *provisioner,
 
 static void on_answer(void *user, const arcp__http_answer *answer)
 {
-    http_provisioner *provisioner = user;
+    const http_provisioner *provisioner = user;
     char message[96] = "";
     arcp_json json = ARCP__JSON_INIT;
     arcp_buf scratch = arcp_buf_secret_init();

@@ -134,7 +134,7 @@ static void drop_handles(handles *all)
 
 static void *object_of(const handles *all, uint64_t number)
 {
-    handle *found = NULL;
+    const handle *found = NULL;
     HASH_FIND(hh_number, all->by_number, &number, sizeof number, found);
     return found == NULL ? NULL : found->object;
 }
@@ -271,7 +271,7 @@ static void put_batch(arcp_buf *out, const arcp_store_batch *batch)
 static void put_effect(arcp__recorder *recorder, const arcp__effect *effect)
 {
     arcp_buf *out = &recorder->out;
-    handle *link = NULL;
+    const handle *link = NULL;
     put_number(out, effect != NULL);
     if (effect == NULL) {
         return;

@@ -94,7 +94,7 @@ static void report_warm(void *user, bool is_error, const char *text)
 static void log_warm(void *user, arcp_span line)
 {
     const arcp__process_agent *agent = user;
-    arcp_span shown = arcp_span_first(line, 400);
+    const arcp_span shown = arcp_span_first(line, 400);
     arcp__runtime_log(agent->runtime, NULL, ARCP_LOG_INFO, "%s: %.*s", agent->spec.argv[0],
                       (int)shown.size, shown.data);
 }
@@ -102,7 +102,7 @@ static void log_warm(void *user, arcp_span line)
 /* Warm processes get the environment that does not depend on a job; the rest is in job.start. */
 static arcp_status keep_warm(arcp__process_agent *agent, size_t size, arcp_error *err)
 {
-    arcp_runtime *runtime = agent->runtime;
+    const arcp_runtime *runtime = agent->runtime;
     arcp__environment *environment = &agent->warm_environment;
     arcp__environment_base(environment, agent->spec.user);
     arcp__environment_pass(environment, agent->env);

@@ -182,7 +182,7 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
     /* This also kills processes that an earlier run left behind. */
-    arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
+    const arcp_status status = arcp__process_table_new(&table, &runtime->processes, err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -323,9 +323,10 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
         .host = entry,
         .cwd = arcp_span_cstr(cwd),
     };
-    arcp_status status = entry->name == NULL || entry->version == NULL
-                             ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
-                             : arcp__engine_register_agent(runtime->engine, &registration, err);
+    const arcp_status status =
+        entry->name == NULL || entry->version == NULL
+            ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory")
+            : arcp__engine_register_agent(runtime->engine, &registration, err);
     if (status == ARCP_OK) {
         LL_PREPEND(runtime->agents, entry);
     } else {
@@ -337,7 +338,7 @@ arcp_status arcp__runtime_add_entry(arcp_runtime *runtime, arcp__agent_entry *en
 arcp_status arcp_runtime_register(arcp_runtime *runtime, const arcp_agent *given, arcp_error *err)
 {
     arcp_agent agent = arcp_agent_init();
-    arcp_status status = arcp__options_take(&agent, given, sizeof agent, "arcp_agent", err);
+    const arcp_status status = arcp__options_take(&agent, given, sizeof agent, "arcp_agent", err);
     if (status != ARCP_OK) {
         return status;
     }
@@ -390,7 +391,7 @@ void arcp_runtime_clear_agents(arcp_runtime *runtime)
 void arcp_runtime_set_settings(arcp_runtime *runtime, const arcp_settings *settings)
 {
     runtime->settings_agent_line_bytes = (size_t)settings->limits_agent_line_bytes;
-    arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
+    const arcp_status ignored = arcp__runtime_bound_connections(runtime, settings, NULL);
     (void)ignored; /* only the first call allocates and can fail */
     arcp__engine_set_settings(runtime->engine, settings);
 }

@@ -100,12 +100,12 @@ static void on_timer(uv_timer_t *timer)
 
 static void arm_timer(arcp_runtime *runtime, int64_t now_ns)
 {
-    int64_t deadline = arcp__engine_deadline(runtime->engine);
+    const int64_t deadline = arcp__engine_deadline(runtime->engine);
     if (deadline == ARCP_TIME_NEVER) {
         (void)uv_timer_stop(&runtime->timer);
         return;
     }
-    int64_t left_ns = deadline > now_ns ? deadline - now_ns : 0;
+    const int64_t left_ns = deadline > now_ns ? deadline - now_ns : 0;
     uint64_t left_ms = (uint64_t)((left_ns + ARCP_NS_PER_MS - 1) / ARCP_NS_PER_MS);
     /* The loop's clock stops while the machine is suspended, but deadlines do not move; and the
      * wall clock may be set at any time. So check the clocks at least this often. */

@@ -57,7 +57,7 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
 {
     arcp__runtime_link *link = user;
     arcp_runtime *runtime = link->runtime;
-    arcp_time now = arcp__clock_now();
+    const arcp_time now = arcp__clock_now();
     link->is_refused = !arcp__engine_receive(runtime->engine, now, link->link, frame);
     /* A single frame may take as long as a whole share. */
     const arcp_time done = arcp__clock_now();
@@ -87,7 +87,7 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
 {
     (void)connection;
     (void)written;
-    arcp__runtime_link *link = user;
+    const arcp__runtime_link *link = user;
     if (link->link != NULL) {
         arcp__engine_drained(link->runtime->engine, arcp__input_now(link->runtime), link->link,
                              unsent);
@@ -97,7 +97,7 @@ static void on_drained(void *user, arcp_connection *connection, size_t written, 
 static void on_input_over(void *user, arcp_connection *connection)
 {
     (void)connection;
-    arcp__runtime_link *link = user;
+    const arcp__runtime_link *link = user;
     arcp__engine_input_over(link->runtime->engine, arcp__input_now(link->runtime), link->link);
     if (link->input_over != NULL) {
         link->input_over(link->user);
@@ -225,9 +225,10 @@ arcp_status arcp__runtime_bound_connections(arcp_runtime *runtime, const arcp_se
     limits.connections_max = UINT32_MAX;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
         /* The reserved descriptors are for agents' pipes, the store and the logs. */
-        uint64_t reserved = settings->limits_reserved_files == 0 ? files.rlim_cur / 2
-                                                                 : settings->limits_reserved_files;
-        uint64_t left = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
+        const uint64_t reserved = settings->limits_reserved_files == 0
+                                      ? files.rlim_cur / 2
+                                      : settings->limits_reserved_files;
+        const uint64_t left = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
         limits.connections_max = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
     }
     if (runtime->admission == NULL) {
@@ -280,7 +281,7 @@ arcp_status arcp_runtime_reload_tls(arcp_runtime *runtime, arcp_error *err)
     arcp_status result = ARCP_OK;
     for (arcp__runtime_listener *listener = runtime->listeners; listener != NULL;
          listener = listener->next) {
-        arcp_status status = listener->listener->ops->reload(listener->listener, err);
+        const arcp_status status = listener->listener->ops->reload(listener->listener, err);
         result = result == ARCP_OK ? status : result;
     }
     return result;

@@ -140,8 +140,8 @@ bool arcp__runtime_submit_batches(arcp_runtime *runtime)
         if (runtime->options.audit_barrier != NULL) {
             runtime->options.audit_barrier(runtime->options.audit_barrier_user, false);
         }
-        int64_t submitted_ns = arcp__clock_now().mono_ns;
-        arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
+        const int64_t submitted_ns = arcp__clock_now().mono_ns;
+        const arcp_status status = runtime->store->ops->submit(runtime->store, batch, &error);
         any = true;
         if (status != ARCP_OK) {
             arcp__runtime_log(runtime, NULL, ARCP_LOG_ERROR, "store: %s", error.message);
@@ -161,7 +161,7 @@ bool arcp__runtime_feed_store(arcp_runtime *runtime)
     if (arcp__engine_pending_changes(runtime->engine) < WORTH_A_COMMIT) {
         return false;
     }
-    bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;
+    const bool polls = runtime->batches_under_way != 0 && !runtime->has_polled;
     if (polls) {
         /* Completions wait for the audit log and cause further work, so poll once per round. */
         runtime->has_polled = true;
@@ -178,7 +178,7 @@ arcp_status arcp_runtime_write_metrics(const arcp_runtime *runtime, arcp_buf *ou
     arcp__engine_write_metrics(runtime->engine, out);
     arcp__exposition_family(out, ARCP__METRIC_COMMIT_SECONDS);
     for (size_t i = 0; i < ARCP__COMMIT_BUCKETS; i++) {
-        bool is_last = i == ARCP__COMMIT_BUCKETS - 1;
+        const bool is_last = i == ARCP__COMMIT_BUCKETS - 1;
         const char *labels[] = {"le", is_last ? "+Inf" : buckets[i].text, NULL};
         count += runtime->commits.counts[i];
         arcp__exposition_u64(out, "arcp_commit_seconds_bucket", labels, count);

@@ -66,7 +66,7 @@ static bool cipher(const arcp__seal *seal, arcp_span label, arcp_buf *sealed, bo
     unsigned char *text = nonce + NONCE_BYTES;
     unsigned char *tag = text + size;
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
-    bool done =
+    const bool done =
         context != NULL &&
         EVP_CipherInit_ex(context, EVP_aes_256_gcm(), NULL, seal->key, nonce, encrypts ? 1 : 0) ==
             1 &&

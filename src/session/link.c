@@ -110,7 +110,7 @@ bool arcp__links_next_close(arcp__sessions *sessions, arcp__effect *out)
         sessions->next_to_close = sessions->links;
     }
     while (sessions->next_to_close != NULL) {
-        arcp__link *link = sessions->next_to_close;
+        const arcp__link *link = sessions->next_to_close;
         sessions->next_to_close = link->next;
         if (!link->is_disconnected) {
             *out = (arcp__effect){.kind = ARCP__EFFECT_CLOSE,
@@ -242,7 +242,7 @@ static int64_t ping_due(const arcp__sessions *sessions, const arcp__session *ses
     const int64_t sent_ns = session->link->port.last_sent_ns;
     int64_t quiet_ns = sent_ns < session->last_received_ns ? sent_ns : session->last_received_ns;
     quiet_ns = quiet_ns < session->last_ping_ns ? session->last_ping_ns : quiet_ns;
-    int64_t due = quiet_ns + interval_ns(sessions);
+    const int64_t due = quiet_ns + interval_ns(sessions);
     return due - due % (interval_ns(sessions) / INSTANTS_OF_INTERVAL);
 }
 
@@ -259,8 +259,8 @@ static int64_t lost_due(const arcp__sessions *sessions, const arcp__session *ses
 
 static void arm(arcp__sessions *sessions, arcp__session *session)
 {
-    int64_t ping = ping_due(sessions, session);
-    int64_t lost = lost_due(sessions, session);
+    const int64_t ping = ping_due(sessions, session);
+    const int64_t lost = lost_due(sessions, session);
     arcp__context_arm(sessions->context, &session->heartbeat_timer, sessions->timer_kinds.session,
                       session, ping < lost ? ping : lost);
 }

@@ -64,7 +64,7 @@ void arcp__observation_store(arcp__sessions *sessions, arcp__observation *observ
         return;
     }
     char key[2 * ARCP__ID_SIZE];
-    int key_size =
+    const int key_size =
         snprintf(key, sizeof key, "%s/%s", observation->session->id, observation->observer.job->id);
     const subscription_row row = {.session_id = arcp_span_cstr(observation->session->id),
                                   .job_id = arcp_span_cstr(observation->observer.job->id),
@@ -190,7 +190,7 @@ bool arcp__session_adopt(arcp__sessions *sessions, arcp__session *session, arcp_
 void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *observation)
 {
     arcp__session *session = observation->session;
-    arcp__job *job = observation->observer.job;
+    const arcp__job *job = observation->observer.job;
     arcp__read_end(sessions->log, &observation->read);
     for (size_t i = sessions->notification_first; i < sessions->notification_end; i++) {
         if (sessions->notifications[i].observation == observation) {
@@ -202,7 +202,7 @@ void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *obser
     arcp__job_unobserve(sessions->jobs, &observation->observer);
     if (observation->has_row && !sessions->context->closing) {
         char key[2 * ARCP__ID_SIZE];
-        int size = snprintf(key, sizeof key, "%s/%s", session->id, job->id);
+        const int size = snprintf(key, sizeof key, "%s/%s", session->id, job->id);
         arcp__batch_delete(sessions->log, ARCP_STORE_SUBSCRIPTIONS,
                            arcp_span_make(key, (size_t)size));
     }
@@ -213,7 +213,7 @@ void arcp__observation_remove(arcp__sessions *sessions, arcp__observation *obser
 
 static bool starts_at(arcp_span record, size_t offset, const char *text)
 {
-    size_t size = strlen(text);
+    const size_t size = strlen(text);
     return record.size >= offset + size && memcmp(record.data + offset, text, size) == 0;
 }
 
@@ -222,12 +222,12 @@ static bool starts_at(arcp_span record, size_t offset, const char *text)
 static bool is_hidden(const arcp__session *session, arcp_span record)
 {
     static const char mark[] = "\"payload\":{\"kind\":\"";
-    arcp_span begin = arcp_span_first(record, 256);
+    const arcp_span begin = arcp_span_first(record, 256);
     const char *found = memmem(begin.data, begin.size, mark, sizeof mark - 1);
     if (found == NULL) {
         return false;
     }
-    size_t kind = (size_t)(found - record.data) + sizeof mark - 1;
+    const size_t kind = (size_t)(found - record.data) + sizeof mark - 1;
     arcp_feature feature = ARCP_FEATURE_NONE;
     if (starts_at(record, kind, "progress\"")) {
         feature = ARCP_FEATURE_PROGRESS;
@@ -247,8 +247,8 @@ static bool is_hidden(const arcp__session *session, arcp_span record)
 static bool number(arcp__sessions *sessions, arcp__observation *observation, uint64_t position,
                    uint32_t count, uint64_t bytes)
 {
-    uint64_t seq = arcp__session_number(sessions, observation->session,
-                                        observation->observer.job->stream, position, count, bytes);
+    const uint64_t seq = arcp__session_number(
+        sessions, observation->session, observation->observer.job->stream, position, count, bytes);
     if (seq == 0) {
         return false;
     }
@@ -344,7 +344,7 @@ static void take_page(void *user, void *owner, const arcp__page *page)
         return;
     }
     for (size_t i = 0; i < page->count; i++) {
-        uint64_t position = page->first + i;
+        const uint64_t position = page->first + i;
         if (position < observation->next_position) {
             continue;
         }

@@ -55,7 +55,8 @@ arcp_status arcp__peer_profile_add(arcp__sessions *sessions, const arcp__peer_pr
     if (rows != NULL) {
         sessions->profiles = rows;
     }
-    arcp__profile_row row = {copy_glob(rule->client_glob), copy_glob(rule->principal_glob), named};
+    const arcp__profile_row row = {copy_glob(rule->client_glob), copy_glob(rule->principal_glob),
+                                   named};
     if (rows == NULL || row.client_glob == NULL || row.principal_glob == NULL) {
         arcp__free(row.client_glob);
         arcp__free(row.principal_glob);
@@ -79,7 +80,7 @@ void arcp__peer_profiles_clear(arcp__sessions *sessions)
 const arcp__peer_profile *arcp__peer_profile_of(const arcp__sessions *sessions, arcp_span client,
                                                 const arcp__principal *principal)
 {
-    arcp_span name = principal == NULL ? ARCP__NOTHING : arcp_span_cstr(principal->name);
+    const arcp_span name = principal == NULL ? ARCP__NOTHING : arcp_span_cstr(principal->name);
     for (size_t i = sessions->profile_count; i > 0; i--) {
         const arcp__profile_row *row = &sessions->profiles[i - 1];
         if (arcp__name_glob_matches(row->client_glob, client) &&

@@ -33,7 +33,7 @@ typedef struct arcp__refusals {
  * row. */
 static arcp_span address_of(const char *peer)
 {
-    arcp_span text = arcp_span_cstr(peer);
+    const arcp_span text = arcp_span_cstr(peer);
     const char *colon = text.size == 0 ? NULL : memrchr(text.data, ':', text.size);
     const size_t size = colon == NULL ? text.size : (size_t)(colon - text.data);
     return arcp_span_first(text,

@@ -140,7 +140,7 @@ static uint64_t append_own(arcp__sessions *sessions, arcp__session *session, arc
         !arcp__stream_append(sessions->log, session->own, &record, 1, &position, &bytes)) {
         return 0;
     }
-    uint64_t seq = arcp__session_number(sessions, session, session->own, position, 1, bytes);
+    const uint64_t seq = arcp__session_number(sessions, session, session->own, position, 1, bytes);
     session->refusal_bytes += seq == 0 ? 0 : record.size;
     return seq;
 }
@@ -376,7 +376,7 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
     if (accepts) {
         format_accepted(sessions, request, job_id, subject);
     }
-    bool fits = details.size < arcp__frame_text_max(sessions->context);
+    const bool fits = details.size < arcp__frame_text_max(sessions->context);
     arcp_json_writer writer = arcp__put_begin(&payload);
     arcp__error_payload_local(&writer, error, fits ? details : ARCP__FRAME_LIMIT);
     arcp__put_cstr(&writer, "final_status", "error");
@@ -406,8 +406,8 @@ void arcp__request_refuse(arcp__sessions *sessions, arcp__request *request, cons
                           sessions->timer_kinds.session, request->session,
                           sessions->context->now.mono_ns + LONE_REFUSAL_MS * ARCP_NS_PER_MS);
     }
-    bool failed = payload.failed || request->frame.failed || request->record.failed ||
-                  request->lone_error.failed;
+    const bool failed = payload.failed || request->frame.failed || request->record.failed ||
+                        request->lone_error.failed;
     arcp_buf_fini(&payload);
     if (failed) {
         arcp_buf_clear(&request->lone_error);
@@ -438,7 +438,7 @@ void arcp__request_refuse_unknown_job(arcp__sessions *sessions, arcp__request *r
 {
     arcp_error error = {0};
     arcp_buf details = arcp_buf_init();
-    arcp_span shown = arcp_span_first(job_id, 64);
+    const arcp_span shown = arcp_span_first(job_id, 64);
     job_id = arcp_span_first(job_id, ARCP__ENVELOPE_ID_MAX);
     (void)arcp_error_set(&error, ARCP_E_JOB_NOT_FOUND, "there is no job \"%.*s\"", (int)shown.size,
                          shown.data);
@@ -456,7 +456,7 @@ void arcp__request_answer(arcp__sessions *sessions, arcp__request *request, cons
     arcp_buf_fini(&request->frame);
     request->frame = arcp__context_take_buf(sessions->context);
     whole.secret = request->frame.secret = request->is_secret;
-    arcp_span id = arcp_span_cstr(request->id);
+    const arcp_span id = arcp_span_cstr(request->id);
     (void)arcp_buf_reserve(&whole, payload.size + 2 * id.size + 64);
     arcp_buf_append_cstr(&whole, "{\"request_id\":");
     arcp_json_quote(id, &whole);

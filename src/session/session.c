@@ -132,7 +132,7 @@ void arcp__session_send(arcp__sessions *sessions, arcp__session *session, arcp_b
         return;
     }
     /* Nothing overtakes the welcome, even if the client sends requests before it arrives. */
-    bool is_open = sessions->log->committed_id >= session->welcome_batch_id;
+    const bool is_open = sessions->log->committed_id >= session->welcome_batch_id;
     arcp__port_send(sessions->log, &session->link->port, frame, durable || !is_open);
 }
 
@@ -174,7 +174,7 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
     session->last_received_ns = sessions->context->now.mono_ns;
     link->port.last_sent_ns = sessions->context->now.mono_ns;
     session->last_activity_ns = sessions->context->now.mono_ns;
-    uint64_t idle = sessions->context->settings.session_idle_timeout_sec;
+    const uint64_t idle = sessions->context->settings.session_idle_timeout_sec;
     arcp__context_arm(
         sessions->context, &session->window_timer, sessions->timer_kinds.session, session,
         idle == 0 ? ARCP_TIME_NEVER : arcp__context_after_sec(sessions->context, idle));
@@ -183,7 +183,7 @@ void arcp__session_attach(arcp__sessions *sessions, arcp__session *session, arcp
 /* Starts the resume window; with live jobs it begins when the last of them ends. [arcp:6.4-6] */
 void arcp__session_start_window(arcp__sessions *sessions, arcp__session *session)
 {
-    int64_t deadline =
+    const int64_t deadline =
         arcp__session_has_live_jobs(session)
             ? ARCP_TIME_NEVER
             : arcp__context_after_sec(sessions->context,

@@ -100,7 +100,7 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
     arcp_json_writer writer = arcp__put_begin(out);
     for (arcp_json_ref name = arcp_json_first(&json, ARCP_JSON_ROOT); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(&json, ARCP_JSON_ROOT, name)) {
-        arcp_span text = arcp_json_string(&json, name, &sessions->context->scratch);
+        const arcp_span text = arcp_json_string(&json, name, &sessions->context->scratch);
         if (profile->omits_lease && arcp_span_equal_cstr(text, "lease")) {
             continue;
         }
@@ -113,7 +113,7 @@ void arcp__accepted_format(arcp__sessions *sessions, arcp_span accepted,
         arcp_json_begin_object(&writer);
         for (arcp_json_ref item = arcp_json_first(&json, name + 1); item != ARCP_JSON_ABSENT;
              item = arcp_json_next(&json, name + 1, item)) {
-            arcp_span currency = arcp_json_string(&json, item, &sessions->context->scratch);
+            const arcp_span currency = arcp_json_string(&json, item, &sessions->context->scratch);
             arcp_buf value = arcp_buf_init();
             arcp_buf_append(&value, currency);
             arcp_buf_append_byte(&value, ':');

@@ -203,10 +203,10 @@ static void open_session(arcp__sessions *sessions, arcp__link *link, arcp__princ
 
 static bool token_matches(const arcp__session *session, const uint8_t hash[32])
 {
-    arcp_span given = arcp_span_make((const char *)hash, 32);
-    bool current = arcp_bytes_equal_constant_time(
+    const arcp_span given = arcp_span_make((const char *)hash, 32);
+    const bool current = arcp_bytes_equal_constant_time(
         given, arcp_span_make((const char *)session->token_hash, 32));
-    bool previous = arcp_bytes_equal_constant_time(
+    const bool previous = arcp_bytes_equal_constant_time(
         given, arcp_span_make((const char *)session->previous_hash, 32));
     return current || (previous && session->has_previous);
 }
@@ -296,7 +296,7 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
     begin(sessions, session, link, in->envelope.id, "session.resume");
     /* Submits of which the client may have got nothing get their job.accepted again. */
     const bool repeats = arcp__session_has_feature(session, ARCP_FEATURE_ACCEPTED_AGAIN);
-    arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
+    const arcp__observation *newest = session->observations; /* whose `previous` is the oldest */
     for (arcp__observation *observation = newest == NULL || !repeats ? NULL : newest->previous;
          observation != NULL; observation = observation == newest ? NULL : observation->previous) {
         const arcp__job *job = observation->observer.job;
@@ -318,7 +318,7 @@ static void resume_session(arcp__sessions *sessions, arcp__link *link, arcp__pri
 static void continue_hello(arcp__sessions *sessions, arcp__link *link, arcp_span principal_name,
                            bool is_anonymous)
 {
-    arcp_span frame = arcp_buf_span(&link->hello);
+    const arcp_span frame = arcp_buf_span(&link->hello);
     arcp__message in;
     if (!arcp__message_read(sessions->context, frame, &in)) {
         /* It was read before, so only memory can be missing. */
@@ -402,7 +402,7 @@ static void take_hello(arcp__sessions *sessions, arcp__link *link, arcp_span fra
 {
     const arcp_json *json = &sessions->context->json;
     arcp_error error = {0};
-    arcp_status status = arcp__message_read_payload(sessions->context, in, &error);
+    const arcp_status status = arcp__message_read_payload(sessions->context, in, &error);
     link->profile = arcp__peer_profile_of(sessions, in->hello.client_name, NULL);
     if (status != ARCP_OK) {
         arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);
@@ -467,7 +467,7 @@ static void handle_frame(arcp__sessions *sessions, arcp__link *link, arcp_span f
         take_hello(sessions, link, frame, &in);
         return;
     }
-    arcp_span shown = arcp_span_first(in.envelope.type_text, 64);
+    const arcp_span shown = arcp_span_first(in.envelope.type_text, 64);
     (void)arcp_error_set(&error, ARCP_E_UNAUTHENTICATED, "%.*s arrived before session.hello",
                          (int)shown.size, shown.data);
     arcp__link_fail(sessions, link, &error, ARCP__NOTHING, 1008);

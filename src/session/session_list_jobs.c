@@ -41,7 +41,7 @@ static arcp_status read_filter(arcp__sessions *sessions, const arcp__list_jobs *
     for (arcp_json_ref item = arcp_json_first(json, requested->statuses); item != ARCP_JSON_ABSENT;
          item = arcp_json_next(json, requested->statuses, item)) {
         arcp_span word = arcp_json_string(json, item, &sessions->context->scratch);
-        arcp_job_status status = arcp_job_status_from_wire(word);
+        const arcp_job_status status = arcp_job_status_from_wire(word);
         if (status == ARCP_JOB_STATUS_COUNT) {
             word = arcp_span_first(word, 32);
             return arcp_error_set(err, ARCP_E_INVALID_REQUEST,
@@ -75,7 +75,7 @@ static bool matches(const list_filter *filter, const arcp__job *job)
     if (filter->statuses != 0 && (filter->statuses & ((uint32_t)1 << job->status)) == 0) {
         return false;
     }
-    arcp__instant created = arcp__instant_at(job->created_wall_ns);
+    const arcp__instant created = arcp__instant_at(job->created_wall_ns);
     if (filter->has_after && arcp__instant_compare(created, filter->after) <= 0) {
         return false;
     }
@@ -130,7 +130,7 @@ static size_t place_after(const arcp__principal *principal, arcp_span cursor)
     size_t low = principal->job_first;
     size_t high = principal->job_count;
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
+        const size_t middle = low + (high - low) / 2;
         size_t probe = middle;
         while (probe > low && principal->jobs[probe] == NULL) {
             probe--;

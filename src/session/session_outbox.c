@@ -49,14 +49,14 @@ void arcp__session_unmark(arcp__sessions *sessions, arcp__session *session)
 bool arcp__session_push_run(arcp__session *session, const arcp__run *run)
 {
     if (session->run_end == session->run_capacity) {
-        size_t used = session->run_end - session->run_first;
+        const size_t used = session->run_end - session->run_first;
         if (session->run_first > session->run_capacity / 2) {
             memmove(session->runs, session->runs + session->run_first,
                     used * sizeof *session->runs);
             session->run_first = 0;
             session->run_end = used;
         } else {
-            size_t capacity = session->run_capacity == 0 ? 4 : session->run_capacity * 2;
+            const size_t capacity = session->run_capacity == 0 ? 4 : session->run_capacity * 2;
             arcp__run *runs = arcp__realloc_array(session->runs, capacity, sizeof *runs);
             if (runs == NULL) {
                 return false;
@@ -101,7 +101,7 @@ static size_t find_run(const arcp__session *session, uint64_t seq)
         return seq < last->first_seq + last->count ? high - 1 : high;
     }
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
+        const size_t middle = low + (high - low) / 2;
         const arcp__run *run = &session->runs[middle];
         if (seq < run->first_seq) {
             high = middle;
@@ -124,7 +124,7 @@ void arcp__session_index_key(const arcp__session *session, char key[ARCP__SESSIO
 
 static void drop_first_run(arcp__sessions *sessions, arcp__session *session)
 {
-    arcp__run *run = &session->runs[session->run_first];
+    const arcp__run *run = &session->runs[session->run_first];
     session->floor_seq = run->first_seq + run->count - 1;
     session->kept_bytes -= run->bytes;
     session->index_first++;
@@ -138,7 +138,7 @@ static void drop_first_run(arcp__sessions *sessions, arcp__session *session)
 static void forget_first_run(arcp__sessions *sessions, arcp__session *session)
 {
     const arcp__run *run = &session->runs[session->run_first];
-    arcp__job *job = run->stream->owner;
+    const arcp__job *job = run->stream->owner;
     arcp__observation *observation = job == NULL ? NULL : arcp__observation_find(session, job);
     if (observation != NULL) {
         /* The index is about to lose this run of the job, so the observation's row must have its
@@ -217,7 +217,7 @@ uint64_t arcp__session_number(arcp__sessions *sessions, arcp__session *session,
                               uint64_t bytes)
 {
     arcp__session_mark(sessions, session);
-    uint64_t seq = session->next_seq;
+    const uint64_t seq = session->next_seq;
     arcp__run *last =
         session->run_end > session->run_first ? &session->runs[session->run_end - 1] : NULL;
     if (last != NULL && last->stream == stream && last->first_position + last->count == position &&
@@ -343,11 +343,11 @@ static void take_page(void *user, void *owner, const arcp__page *page)
     arcp__session *session = owner;
     arcp__read_end(sessions->log, &session->read);
     no_page(session);
-    size_t index = find_run(session, session->read_seq);
-    bool expected = index != session->run_end && page->count != 0 &&
-                    session->runs[index].first_position +
-                            (session->read_seq - session->runs[index].first_seq) ==
-                        page->first;
+    const size_t index = find_run(session, session->read_seq);
+    const bool expected = index != session->run_end && page->count != 0 &&
+                          session->runs[index].first_position +
+                                  (session->read_seq - session->runs[index].first_seq) ==
+                              page->first;
     if (page->status != ARCP_OK || !expected) {
         arcp_error error = {0};
         (void)arcp_error_set(&error, ARCP_E_INTERNAL_ERROR,
@@ -358,7 +358,7 @@ static void take_page(void *user, void *owner, const arcp__page *page)
         return;
     }
     for (size_t record = 0; record < page->count; record++) {
-        uint32_t size = (uint32_t)page->records[record].size;
+        const uint32_t size = (uint32_t)page->records[record].size;
         arcp_buf_append(&session->read_bytes, arcp_span_make((const char *)&size, sizeof size));
         arcp_buf_append(&session->read_bytes, page->records[record]);
     }
@@ -483,8 +483,8 @@ static bool next_frame(arcp__sessions *sessions, arcp__session *session)
     if (session->sent_seq >= session->durable_seq || session->read != NULL) {
         return false;
     }
-    uint64_t seq = session->sent_seq + 1;
-    size_t index = find_run(session, seq);
+    const uint64_t seq = session->sent_seq + 1;
+    const size_t index = find_run(session, seq);
     if (index == session->run_end) {
         arcp__effect_log(sessions->log, ARCP__LOG_ERROR,
                          "session %s: event_seq %llu is not in the event log", session->id,

@@ -79,7 +79,7 @@ arcp_status arcp__sessions_restore_observers(arcp__sessions *sessions, arcp_erro
         }
     }
     for (struct arcp__kept_row *row = sessions->kept_rows; row != NULL; row = row->next) {
-        arcp_span text = arcp_span_make(row->text + row->key_size, row->size);
+        const arcp_span text = arcp_span_make(row->text + row->key_size, row->size);
         arcp_error why = {0};
         arcp_status status = arcp_json_scan(&context->json, text, &limits, &why);
         if (status == ARCP_OK && !arcp__context_prepare_scratch(context, text)) {
@@ -194,8 +194,9 @@ static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, ar
                      .first_position = in.position,
                      .bytes = in.bytes,
                      .count = (uint32_t)in.count};
-    bool follows = session->run_first == session->run_end ? run.first_seq != 0
-                                                          : run.first_seq == session->next_seq;
+    const bool follows = session->run_first == session->run_end
+                             ? run.first_seq != 0
+                             : run.first_seq == session->next_seq;
     if (!is_read || !follows || run.count == 0 || in.stream.size >= sizeof run.stream->key) {
         return arcp__row_damaged("index of session", arcp_span_cstr(session->id), err);
     }
@@ -204,7 +205,7 @@ static arcp_status take_run(arcp__sessions *sessions, arcp__session *session, ar
         arcp__context_no_memory(sessions->context);
         return ARCP_OK;
     }
-    uint64_t end = run.first_position + run.count;
+    const uint64_t end = run.first_position + run.count;
     if (run.stream->next < end) {
         run.stream->next = end;
     }

@@ -36,8 +36,8 @@ static void refuse(arcp__sessions *sessions, arcp__request *request, arcp_span a
                    arcp_span trace_id, const arcp_error *error, const arcp_buf *details)
 {
     char trace[ARCP__TRACE_ID_SIZE];
-    size_t trace_size = arcp__trace_id_parse(trace_id, trace) ? sizeof trace : 0;
-    arcp_span more = arcp__details(details);
+    const size_t trace_size = arcp__trace_id_parse(trace_id, trace) ? sizeof trace : 0;
+    const arcp_span more = arcp__details(details);
     arcp__audit(sessions->log,
                 &(arcp__audit_line){.event = ARCP__AUDIT_SUBMIT,
                                     .decision = "denied",

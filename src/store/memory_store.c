@@ -199,7 +199,7 @@ static arcp_status prepare_runs(memory_store *store, arcp_error *err)
             continue;
         }
         /* The records are all in memory, so the sum of their sizes cannot overflow. */
-        size_t head = sizeof(memory_run) + plan->count * sizeof(size_t);
+        const size_t head = sizeof(memory_run) + plan->count * sizeof(size_t);
         plan->run = arcp__alloc(head + plan->bytes);
         if (plan->run == NULL || !reserve_run(plan->stream)) {
             return no_memory(err);
@@ -441,8 +441,8 @@ static int compare_rows(const void *left, const void *right)
 {
     const arcp_store_row *a = left;
     const arcp_store_row *b = right;
-    size_t shorter = a->key.size < b->key.size ? a->key.size : b->key.size;
-    int order = memcmp(a->key.data, b->key.data, shorter);
+    const size_t shorter = a->key.size < b->key.size ? a->key.size : b->key.size;
+    const int order = memcmp(a->key.data, b->key.data, shorter);
     if (order != 0) {
         return order;
     }

@@ -24,7 +24,7 @@ static uint32_t crc_of_head(int64_t id, int64_t count, int64_t bytes)
 
 int64_t arcp__sqlite_crc_run(int64_t id, int64_t count, int64_t bytes, arcp_span data)
 {
-    uint64_t head = crc_of_head(id, count, bytes);
+    const uint64_t head = crc_of_head(id, count, bytes);
     return (int64_t)(head << 32 | arcp__crc32c(0, data.data, data.size));
 }
 
@@ -92,9 +92,9 @@ arcp_status arcp__sqlite_crc_add_functions(arcp__sqlite *sqlite, arcp_error *err
                      {"arcp_crc_stream_name", 2, crc_in_sql},
                      {"arcp_crc_sum", 4, crc_in_sql}};
     for (size_t i = 0; err->status == ARCP_OK && i < sizeof functions / sizeof functions[0]; i++) {
-        int code = sqlite3_create_function(sqlite->db, functions[i].name, functions[i].arguments,
-                                           SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-                                           functions[i].call, NULL, NULL);
+        const int code = sqlite3_create_function(
+            sqlite->db, functions[i].name, functions[i].arguments,
+            SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, functions[i].call, NULL, NULL);
         if (code != SQLITE_OK) {
             (void)arcp__sqlite_error(sqlite, code, err);
         }

@@ -30,7 +30,7 @@ static arcp_status io_error(const char *path, const char *what, int code, arcp_e
 static arcp_status make_directories(const char *path, arcp_error *err)
 {
     char directory[PATH_MAX];
-    size_t size = strlen(path);
+    const size_t size = strlen(path);
     memcpy(directory, path, size + 1);
     for (char *slash = directory + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
@@ -47,7 +47,7 @@ static arcp_status make_directories(const char *path, arcp_error *err)
 /* -1 on failure. */
 static int open_or_create(const char *path, arcp_error *err)
 {
-    int flags = O_RDWR | O_CLOEXEC;
+    const int flags = O_RDWR | O_CLOEXEC;
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
         if (make_directories(path, err) != ARCP_OK) {
@@ -111,7 +111,7 @@ static arcp_status refuse_lone_log(const char *path, arcp_error *err)
 
 arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arcp_error *err)
 {
-    size_t size = strlen(path);
+    const size_t size = strlen(path);
     if (size == 0) {
         return arcp_error_set(err, ARCP_E_USAGE, "the store has no path: must be sqlite:PATH");
     }
@@ -119,7 +119,7 @@ arcp_status arcp__sqlite_file_open(const char *path, arcp__sqlite_file *out, arc
         return arcp_error_set(err, ARCP_E_USAGE, "the store's path is longer than %d bytes",
                               PATH_MAX - 1);
     }
-    int fd = refuse_lone_log(path, err) == ARCP_OK ? open_or_create(path, err) : -1;
+    const int fd = refuse_lone_log(path, err) == ARCP_OK ? open_or_create(path, err) : -1;
     if (fd < 0) {
         return err->status;
     }

@@ -90,7 +90,7 @@ static bool read_at(const log_file *log, uint64_t offset, uint8_t *out, size_t s
                     arcp_error *err)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t got = pread(log->fd, out + done, size - done, (off_t)(offset + done));
+        const ssize_t got = pread(log->fd, out + done, size - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -115,7 +115,7 @@ static arcp_status damaged(const log_file *log, uint64_t offset, const char *wha
 
 static bool take_header(log_file *log, const uint8_t *bytes)
 {
-    uint32_t magic = word_at(bytes, 0);
+    const uint32_t magic = word_at(bytes, 0);
     log->is_big_endian = (magic & 1) != 0;
     log->page_bytes = word_at(bytes, 2);
     log->salts[0] = word_at(bytes, 4);
@@ -132,8 +132,8 @@ static bool is_blank(const log_file *log, arcp_error *err)
 {
     uint8_t bytes[4096];
     for (uint64_t offset = 0; offset < log->bytes; offset += sizeof bytes) {
-        uint64_t left = log->bytes - offset;
-        size_t size = left < sizeof bytes ? (size_t)left : sizeof bytes;
+        const uint64_t left = log->bytes - offset;
+        const size_t size = left < sizeof bytes ? (size_t)left : sizeof bytes;
         if (!read_at(log, offset, bytes, size, err)) {
             return false;
         }
@@ -205,7 +205,7 @@ static arcp_status check_open(log_file *log, arcp_error *err)
     if (log->frame == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory to check %s", log->path);
     }
-    arcp_status status = check_frames(log, err);
+    const arcp_status status = check_frames(log, err);
     arcp__free(log->frame);
     return status;
 }
@@ -225,7 +225,7 @@ arcp_status arcp__sqlite_log_check(const char *path, arcp_error *err)
                                : arcp_error_set(err, ARCP_E_IO, "%s: cannot be opened: %s",
                                                 log.path, strerror(errno));
     }
-    arcp_status status = check_open(&log, err);
+    const arcp_status status = check_open(&log, err);
     close(log.fd);
     return status;
 }

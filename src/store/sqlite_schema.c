@@ -110,7 +110,7 @@ arcp_status arcp__sqlite_schema_seal_sums(arcp__sqlite *sqlite, arcp_error *err)
 /* The schema version of the database; an error if it is greater than `known`. */
 static int64_t get_version(arcp__sqlite *sqlite, size_t known, arcp_error *err)
 {
-    int64_t version = arcp__sqlite_integer(sqlite, "PRAGMA user_version", err);
+    const int64_t version = arcp__sqlite_integer(sqlite, "PRAGMA user_version", err);
     if (version < 0) {
         (void)arcp_error_set(err, ARCP_E_CORRUPT, "%s: damaged: the header says schema %lld",
                              sqlite->path, (long long)version);

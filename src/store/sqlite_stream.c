@@ -155,7 +155,7 @@ arcp_status arcp__sqlite_streams_init(arcp__sqlite_streams *streams, arcp__sqlit
     sqlite3_stmt *statement = arcp__sqlite_get(sqlite, ARCP__SQLITE_STREAM_ALL, err);
     while (arcp__sqlite_next(sqlite, statement, err)) {
         arcp__sqlite_stream_row row = {0};
-        arcp_span key = arcp__sqlite_column_text(statement, 4);
+        const arcp_span key = arcp__sqlite_column_text(statement, 4);
         (void)arcp__sqlite_stream_take(sqlite, statement, key, &row, err);
         arcp__sqlite_sum_add(&found, arcp__sqlite_crc_stream_name(row.id, key));
         streams->has_dropped = streams->has_dropped || key.size == 0;

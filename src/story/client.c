@@ -32,7 +32,7 @@ static void append_ids(const arcp__story *story, const char *client, arcp_span p
         arcp_buf_append(out, arcp_buf_span(session));
     }
     if (arcp__wire_scan(&json, payload, &err) == ARCP_OK) {
-        arcp_json_ref job = arcp__frame_member(&json, "job_id");
+        const arcp_json_ref job = arcp__frame_member(&json, "job_id");
         if (job != ARCP_JSON_ABSENT) {
             arcp_buf_append_cstr(out, ",\"job_id\":");
             arcp_buf_append(out, arcp_json_raw(&json, job));
@@ -87,7 +87,7 @@ bool arcp__frame_is(const arcp_json *json, const char *type)
 
 static bool type_starts_with(const arcp__story *story, const char *prefix)
 {
-    arcp_span raw = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "type"));
+    const arcp_span raw = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "type"));
     return raw.size > 2 && arcp_span_starts_with(arcp_span_from(raw, 1), arcp_span_cstr(prefix));
 }
 
@@ -211,7 +211,7 @@ static bool expect_refusal(arcp__story *story, const char *client, char *codes, 
     if (!is_refusal(story)) {
         return arcp__story_unexpected(story, wanted);
     }
-    arcp_json_ref code = arcp__payload_member(&story->json, "code");
+    const arcp_json_ref code = arcp__payload_member(&story->json, "code");
     for (const char *rest = codes; *rest != '\0';) {
         const size_t size = strcspn(rest, "|");
         if (arcp_json_string_equals(&story->json, code, arcp_span_make(rest, size))) {
@@ -228,7 +228,7 @@ static bool expect_refusal(arcp__story *story, const char *client, char *codes, 
  * line), or announces a child. */
 static bool is_of_job(const arcp__story *story, const arcp_buf *jobs)
 {
-    arcp_span job = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
+    const arcp_span job = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
     return arcp__frame_is(&story->json, "job.result") ||
            (arcp__frame_is(&story->json, "job.error") && job.size != 0 && jobs->size != 0 &&
             memmem(jobs->data, jobs->size, job.data, job.size) != NULL) ||
@@ -250,7 +250,7 @@ static bool expect_answers(arcp__story *story, const char *client, char *wanted,
             continue;
         }
         if (is_accepted) {
-            arcp_json_ref job = arcp__payload_member(&story->json, "job_id");
+            const arcp_json_ref job = arcp__payload_member(&story->json, "job_id");
             arcp_buf_append(&jobs, arcp_json_raw(&story->json, job));
             arcp_buf_append_byte(&jobs, '\n');
         }
@@ -277,7 +277,7 @@ static bool expect_end(arcp__story *story, const char *client, char *word, int d
     }
     const bool has_ended =
         arcp__frame_is(&story->json, "job.result") || arcp__frame_is(&story->json, "job.error");
-    arcp_span of = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
+    const arcp_span of = arcp_json_raw(&story->json, arcp__frame_member(&story->json, "job_id"));
     return (has_ended && arcp_span_equal(of, arcp_buf_span(job))) ||
            arcp__story_unexpected(story, "the job's end");
 }
@@ -342,7 +342,7 @@ static bool play_send(arcp__story *story, const char *client, char *rest)
     char id[ARCP__ULID_SIZE + 1];
     arcp_buf frame = arcp_buf_secret_init();
     make_id(story, id);
-    bool sent =
+    const bool sent =
         arcp__story_expand(story, rest, &frame) && stage->send(stage->user, client, frame.data);
     arcp_buf_fini(&frame);
     return sent;

@@ -104,8 +104,8 @@ bool arcp__variables_replace(const arcp__variables *variables, arcp_span text, a
         if (value == NULL) {
             return false;
         }
-        arcp_span json = arcp_buf_span(value);
-        bool is_text = in_string && arcp_span_starts_with(json, ARCP_SPAN_LITERAL("\""));
+        const arcp_span json = arcp_buf_span(value);
+        const bool is_text = in_string && arcp_span_starts_with(json, ARCP_SPAN_LITERAL("\""));
         arcp_buf_append(out, is_text ? arcp_span_make(json.data + 1, json.size - 2) : json);
         i = end;
     }
@@ -126,7 +126,7 @@ static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value);
 
 void arcp__append_value(arcp_buf *out, const arcp_json *json, arcp_json_ref value)
 {
-    arcp_span raw = arcp_json_raw(json, value);
+    const arcp_span raw = arcp_json_raw(json, value);
     if (value == ARCP_JSON_ABSENT) {
         arcp_buf_append_cstr(out, "missing");
         return;
@@ -155,9 +155,9 @@ static bool are_equal(const arcp_json *a, arcp_json_ref one, const arcp_json *b,
     arcp_buf left = arcp_buf_init();
     arcp_buf right = arcp_buf_init();
     arcp_error err = {0};
-    bool equal = arcp_json_canonical(a, one, &left, &err) == ARCP_OK &&
-                 arcp_json_canonical(b, other, &right, &err) == ARCP_OK &&
-                 arcp_span_equal(arcp_buf_span(&left), arcp_buf_span(&right));
+    const bool equal = arcp_json_canonical(a, one, &left, &err) == ARCP_OK &&
+                       arcp_json_canonical(b, other, &right, &err) == ARCP_OK &&
+                       arcp_span_equal(arcp_buf_span(&left), arcp_buf_span(&right));
     arcp_buf_fini(&left);
     arcp_buf_fini(&right);
     return equal;
@@ -176,8 +176,8 @@ static bool fits_variable(match *m, arcp_span name, arcp_json_ref value)
     }
     arcp_json json = ARCP__JSON_INIT;
     arcp_error err = {0};
-    bool equal = arcp__wire_scan(&json, arcp_buf_span(known), &err) == ARCP_OK &&
-                 are_equal(&json, 0, m->json, value);
+    const bool equal = arcp__wire_scan(&json, arcp_buf_span(known), &err) == ARCP_OK &&
+                       are_equal(&json, 0, m->json, value);
     arcp__json_fini(&json);
     return equal || differs(m, value, "", arcp_buf_span(known));
 }
@@ -221,11 +221,11 @@ static bool fits_object(match *m, arcp_json_ref wanted, arcp_json_ref value)
     if (!arcp_json_is(m->json, value, ARCP_JSON_OBJECT)) {
         return differs(m, value, "an object", arcp_span_make(NULL, 0));
     }
-    size_t length = strlen(m->path);
+    const size_t length = strlen(m->path);
     for (arcp_json_ref name = arcp_json_first(m->pattern, wanted); name != ARCP_JSON_ABSENT;
          name = arcp_json_next(m->pattern, wanted, name)) {
-        arcp_span raw = arcp_json_raw(m->pattern, name);
-        arcp_span text =
+        const arcp_span raw = arcp_json_raw(m->pattern, name);
+        const arcp_span text =
             arcp_span_make(raw.data + 1, raw.size - 2); /* names in patterns have no escapes */
         if (length + text.size + 2 > sizeof m->path) {
             return differs(m, value, "matched by a pattern with shorter names",
@@ -234,10 +234,10 @@ static bool fits_object(match *m, arcp_json_ref wanted, arcp_json_ref value)
         if (length != 0) {
             m->path[length] = '.';
         }
-        size_t start = length == 0 ? 0 : length + 1;
+        const size_t start = length == 0 ? 0 : length + 1;
         memcpy(m->path + start, text.data, text.size);
         m->path[start + text.size] = '\0';
-        bool fit = fits(m, name + 1, arcp_json_member(m->json, value, text));
+        const bool fit = fits(m, name + 1, arcp_json_member(m->json, value, text));
         m->path[length] = '\0';
         if (!fit) {
             return false;
@@ -299,7 +299,7 @@ static bool fits_array(match *m, arcp_json_ref wanted, arcp_json_ref value)
 
 static bool fits_any(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
-    arcp_span raw = arcp_json_raw(m->pattern, wanted);
+    const arcp_span raw = arcp_json_raw(m->pattern, wanted);
     if (arcp_json_is(m->pattern, wanted, ARCP_JSON_OBJECT)) {
         return fits_object(m, wanted, value);
     }
@@ -316,7 +316,7 @@ static bool fits_any(match *m, arcp_json_ref wanted, arcp_json_ref value)
 static bool fits(match *m, arcp_json_ref wanted, arcp_json_ref value)
 {
     const size_t before = m->variables->count;
-    bool fit = fits_any(m, wanted, value);
+    const bool fit = fits_any(m, wanted, value);
     if (!fit) {
         truncate_to(m->variables, before);
     }

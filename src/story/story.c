@@ -187,7 +187,7 @@ static arcp_span find_macro(const arcp__story *story, arcp_span name)
 {
     arcp_span text = arcp_span_cstr(story->stage->macros);
     while (text.size != 0) {
-        arcp_span line = first_line(text);
+        const arcp_span line = first_line(text);
         if (arcp_span_equal_cstr(first_word(line), "define") &&
             arcp_span_equal(first_word(arcp_span_from(line, 7)), name)) {
             return arcp_span_from(text, 7 + name.size + 1);
@@ -233,8 +233,8 @@ static bool play_macro(arcp__story *story, arcp_span definition, char *rest)
         arcp_buf_append(&text, piece);
     }
     const unsigned line = story->line;
-    bool passed = text.failed ? arcp__story_fail(story, "out of memory")
-                              : arcp__story_play(story, arcp_buf_span(&text));
+    const bool passed = text.failed ? arcp__story_fail(story, "out of memory")
+                                    : arcp__story_play(story, arcp_buf_span(&text));
     story->line = line;
     arcp_buf_fini(&text);
     return passed;

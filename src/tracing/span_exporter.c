@@ -56,9 +56,9 @@ typedef struct otlp_exporter {
 
 static void settle(otlp_exporter *exporter, size_t exported, size_t dropped, const char *why)
 {
-    bool fails = why != NULL;
+    const bool fails = why != NULL;
     (void)pthread_mutex_lock(&exporter->lock);
-    bool changed = fails != exporter->stats.is_failing;
+    const bool changed = fails != exporter->stats.is_failing;
     exporter->stats.is_failing = fails;
     exporter->stats.exported += exported;
     exporter->stats.dropped += dropped;
@@ -123,7 +123,7 @@ static void pause_batch(otlp_exporter *exporter, uint64_t retry_after_sec, const
     exporter->failures++;
     exporter->state = PAUSED;
     settle(exporter, 0, 0, why);
-    uint64_t pause = pause_ms(exporter, retry_after_sec);
+    const uint64_t pause = pause_ms(exporter, retry_after_sec);
     if (exporter->is_flushing && uv_now(&exporter->loop) + pause >= exporter->deadline_ms) {
         finish_later(exporter);
         return;
@@ -172,9 +172,10 @@ static size_t rejected_of(arcp_span body)
     arcp_buf scratch = arcp_buf_init();
     uint64_t count = 0;
     if (arcp_json_scan(&json, body, &limits, NULL) == ARCP_OK) {
-        arcp_json_ref partial =
+        const arcp_json_ref partial =
             arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("partialSuccess"));
-        arcp_json_ref ref = arcp_json_member(&json, partial, ARCP_SPAN_LITERAL("rejectedSpans"));
+        const arcp_json_ref ref =
+            arcp_json_member(&json, partial, ARCP_SPAN_LITERAL("rejectedSpans"));
         /* In OTLP's JSON 64-bit integers are strings. */
         (void)arcp__digits_parse(arcp_json_string(&json, ref, &scratch), &count);
         if (arcp_json_is(&json, ref, ARCP_JSON_NUMBER)) {
@@ -190,8 +191,8 @@ static void on_answer(void *user, const arcp__http_answer *answer)
 {
     otlp_exporter *exporter = user;
     char why[96];
-    size_t count = exporter->queue.taken_count; /* only this thread changes it */
-    int status = answer->result == ARCP__HTTP_ANSWERED ? answer->status : 0;
+    const size_t count = exporter->queue.taken_count; /* only this thread changes it */
+    const int status = answer->result == ARCP__HTTP_ANSWERED ? answer->status : 0;
     (void)snprintf(why, sizeof why, "the collector answered %d", status);
     if (status == 0 || status == 429 || status == 502 || status == 503 || status == 504) {
         pause_batch(exporter, answer->retry_after_sec, status == 0 ? answer->problem : why);
@@ -216,7 +217,7 @@ static void on_answer(void *user, const arcp__http_answer *answer)
 static void schedule(otlp_exporter *exporter)
 {
     (void)pthread_mutex_lock(&exporter->lock);
-    size_t waiting = arcp__span_queue_waiting(&exporter->queue);
+    const size_t waiting = arcp__span_queue_waiting(&exporter->queue);
     (void)pthread_mutex_unlock(&exporter->lock);
     if (waiting == 0) {
         if (exporter->is_flushing) {
@@ -271,12 +272,12 @@ static bool add(arcp__span_exporter *base, arcp_span span)
 {
     otlp_exporter *exporter = (otlp_exporter *)base;
     (void)pthread_mutex_lock(&exporter->lock);
-    size_t before = arcp__span_queue_waiting(&exporter->queue);
-    bool added = arcp__span_queue_add(&exporter->queue, span);
-    size_t after = arcp__span_queue_waiting(&exporter->queue);
+    const size_t before = arcp__span_queue_waiting(&exporter->queue);
+    const bool added = arcp__span_queue_add(&exporter->queue, span);
+    const size_t after = arcp__span_queue_waiting(&exporter->queue);
     exporter->stats.dropped += added ? 0 : 1;
     (void)pthread_mutex_unlock(&exporter->lock);
-    size_t full = (size_t)exporter->options.batch_bytes;
+    const size_t full = (size_t)exporter->options.batch_bytes;
     if (added && (before == 0 || (before < full && after >= full))) {
         (void)uv_async_send(&exporter->wake);
     }
@@ -328,7 +329,7 @@ static arcp_status add_header(otlp_exporter *exporter, const char *text, arcp_er
         status =
             arcp_error_set(&why, ARCP_E_USAGE, "only {env:NAME} and {file:PATH} are allowed here");
     }
-    size_t from = exporter->headers.size;
+    const size_t from = exporter->headers.size;
     if (status == ARCP_OK &&
         !arcp__template_expand(&header, &nobody, &names_key, &exporter->headers)) {
         status = arcp_error_set(&why, ARCP_E_NO_MEMORY, "out of memory");
@@ -397,7 +398,7 @@ arcp_status arcp__span_exporter_new(const arcp__span_exporter_options *options,
     exporter->wake.data = exporter;
     exporter->timer.data = exporter;
     exporter->deadline.data = exporter;
-    arcp_status status = set_up(exporter, err);
+    const arcp_status status = set_up(exporter, err);
     if (status != ARCP_OK) {
         finish(exporter);
         (void)uv_run(&exporter->loop, UV_RUN_DEFAULT);

@@ -117,7 +117,7 @@ static void fail_upgrade(arcp_connector *connector, const char *why)
 {
     arcp_error err = {0};
     const char *path = connector->url.path;
-    size_t size = strcspn(path, "?");
+    const size_t size = strcspn(path, "?");
     arcp_error_set(&err, ARCP_E_IO, "%s://%s%.*s: %s", scheme(connector), connector->where,
                    (int)(size < PATH_SHOWN_MAX ? size : PATH_SHOWN_MAX), path, why);
     connector_fail(connector, &err);
@@ -201,7 +201,7 @@ static void attempt_failed(arcp_connector *connector, int result)
 
 static uint64_t time_left_ms(const arcp_connector *connector)
 {
-    uint64_t now = uv_now(connector->timer.loop);
+    const uint64_t now = uv_now(connector->timer.loop);
     return connector->deadline_ms > now ? connector->deadline_ms - now : 0;
 }
 

@@ -249,7 +249,7 @@ static void run_task(arcp__task *task)
 {
     arcp__stream_connection *connection =
         (arcp__stream_connection *)((char *)task - offsetof(arcp__stream_connection, task));
-    unsigned due = connection->due;
+    const unsigned due = connection->due;
     connection->due = 0;
     if ((due & DUE_BROKEN) != 0 && connection->state != ARCP__CONNECTION_ENDED) {
         stream_broke(connection, "cannot write");
@@ -270,7 +270,7 @@ static void run_task(arcp__task *task)
     }
     /* Anything that became due meanwhile waits for the next turn; `closed` is the last callback. */
     if ((due & DUE_CLOSED) != 0 && !connection->released) {
-        arcp_connection_callbacks callbacks = connection->callbacks;
+        const arcp_connection_callbacks callbacks = connection->callbacks;
         if (callbacks.closed != NULL) {
             callbacks.closed(callbacks.user, &connection->base, (arcp_close_code)connection->code,
                              connection->reason);

@@ -90,7 +90,7 @@ static void websocket_advance(arcp__stream_connection *base)
 
 static void websocket_input_ended(arcp__stream_connection *base)
 {
-    websocket_connection *connection = (websocket_connection *)base;
+    const websocket_connection *connection = (websocket_connection *)base;
     if (connection->close_received || base->peer_at_fault) {
         websocket_advance(base);
     } else {
@@ -131,7 +131,7 @@ static void websocket_input(arcp__stream_connection *base, arcp_span *input)
 {
     websocket_connection *connection = (websocket_connection *)base;
     while (!arcp__stream_connection_is_stopped(base)) {
-        arcp__websocket_event event = arcp__websocket_reader_next(&connection->reader, input);
+        const arcp__websocket_event event = arcp__websocket_reader_next(&connection->reader, input);
         switch (event.type) {
         case ARCP__WEBSOCKET_NOTHING:
             return;

@@ -34,7 +34,7 @@ struct arcp__websocket_pool {
 
 static ssize_t on_send(const uint8_t *data, size_t size, int flags, void *user)
 {
-    arcp__websocket_pool *pool = user;
+    const arcp__websocket_pool *pool = user;
     arcp_buf_append(pool->out, arcp_span_make((const char *)data, size));
     return (ssize_t)size;
 }

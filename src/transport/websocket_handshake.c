@@ -132,7 +132,7 @@ arcp_status arcp__upgrade_check_response(const arcp__web_head *head,
                                          const char key[ARCP__WEBSOCKET_KEY_SIZE], arcp_error *err)
 {
     if (head->status != 101) {
-        arcp_span text = arcp_span_first(arcp__web_head_line(head), 80);
+        const arcp_span text = arcp_span_first(arcp__web_head_line(head), 80);
         return arcp_error_set(err, ARCP_E_IO, "the server answered \"HTTP/%u.%u %u %.*s\"",
                               head->major, head->minor, head->status, (int)text.size,
                               text.size == 0 ? "" : text.data);

@@ -11,8 +11,8 @@
 
 static bool parse_name(arcp_span text, arcp__authority *out)
 {
-    bool rooted = text.size > 1 && text.data[text.size - 1] == '.';
-    arcp_span name = rooted ? arcp_span_first(text, text.size - 1) : text;
+    const bool rooted = text.size > 1 && text.data[text.size - 1] == '.';
+    const arcp_span name = rooted ? arcp_span_first(text, text.size - 1) : text;
     if (name.size == 0 || name.size > ARCP__HOST_MAX) {
         return false;
     }
@@ -33,7 +33,7 @@ static bool parse_name(arcp_span text, arcp__authority *out)
     }
     out->host[name.size] = '\0';
     struct in_addr address;
-    bool is_address = inet_pton(AF_INET, out->host, &address) == 1;
+    const bool is_address = inet_pton(AF_INET, out->host, &address) == 1;
     out->kind = is_address ? ARCP__HOST_IPV4 : ARCP__HOST_NAME;
     return !(is_address && rooted);
 }
@@ -99,7 +99,7 @@ bool arcp__authority_is_loopback(const arcp__authority *authority)
 
 void arcp__authority_format(const arcp__authority *authority, char *out, size_t size)
 {
-    bool brackets = authority->kind == ARCP__HOST_IPV6;
+    const bool brackets = authority->kind == ARCP__HOST_IPV6;
     const char *open = brackets ? "[" : "";
     const char *close = brackets ? "]" : "";
     if (authority->has_port) {
@@ -269,7 +269,7 @@ bool arcp__web_names_allow_host(const arcp__web_names *names, arcp_span text, bo
     if (names->any_host || (names->host_count == 0 && !names->loopback)) {
         return true;
     }
-    uint16_t port = host.has_port ? host.port : names->secure ? 443 : 80;
+    const uint16_t port = host.has_port ? host.port : names->secure ? 443 : 80;
     return is_ours(names, &host, port);
 }
 

@@ -168,7 +168,7 @@ static int resolve(uv_loop_t *loop, const arcp__authority *authority, struct soc
     snprintf(port, sizeof port, "%u", (unsigned)authority->port);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     uv_getaddrinfo_t request;
-    int result = uv_getaddrinfo(loop, &request, NULL, authority->host, port, &hints);
+    const int result = uv_getaddrinfo(loop, &request, NULL, authority->host, port, &hints);
     if (result < 0) {
         return result;
     }
