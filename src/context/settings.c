@@ -87,6 +87,28 @@ void arcp_settings_fit_memory(arcp_settings *settings)
     lower(&settings->limits_principal_bytes, MEMORY_PRINCIPAL_BYTES);
 }
 
+static size_t word_count(const char *words)
+{
+    size_t count = 1;
+    for (const char *bar = strchr(words, '|'); bar != NULL; bar = strchr(bar + 1, '|')) {
+        count++;
+    }
+    return count;
+}
+
+bool arcp__settings_are_valid(const arcp_settings *settings)
+{
+    for (const setting_row *row = rows; row < rows + ROW_COUNT; row++) {
+        const void *member = (const char *)settings + row->offset;
+        const uint64_t number = row->words == NULL ? *(const uint64_t *)member : 0;
+        if (row->words != NULL ? *(const uint32_t *)member >= word_count(row->words)
+                               : number < row->minimum || number > row->maximum) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* NULL, and why, for one that does not exist. */
 static const setting_row *find(arcp_span group, arcp_span key, arcp_error *err)
 {

@@ -6,7 +6,7 @@
 #include "record/format.h"
 
 static const char *const kind_names[] = {
-#define ARCP_CALL(id, name) name,
+#define ARCP_CALL(id, name, more) name,
 #include "engine/call.def"
 #undef ARCP_CALL
 };

@@ -2,13 +2,12 @@
  * found. */
 #include "replay/replay.h"
 
-#include "engine/play.h"
+#include "story/engine_rig.h"
 
 #include "support/check.h"
 
-#include "base/alloc.h"
 #include "base/crc32c.h"
-#include "record/record.h"
+#include "replay/recorded.h"
 
 #define STEPS 200
 
@@ -23,47 +22,14 @@
     "\"message\":\"a word\"}}}"
 #define RESULT "{\"type\":\"job.result\",\"payload\":{\"result\":{\"found\":7}}}"
 
-typedef struct recording {
-    arcp_buf bytes;
-    arcp__recorder *recorder;
-} recording;
-
-static void on_bytes(void *user, arcp_span bytes)
-{
-    recording *r = user;
-    arcp_buf_append(&r->bytes, bytes);
-    assert_false(r->bytes.failed);
-}
-
-static void attach(void *user, arcp__engine_options *options)
-{
-    recording *r = user;
-    arcp__recorder_attach(r->recorder, options);
-}
-
-static void record_begin(recording *r)
-{
-    *r = (recording){.bytes = arcp_buf_init()};
-    r->recorder = arcp__recorder_new(on_bytes, r, false);
-    assert_non_null(r->recorder);
-}
-
-/* When the engine is gone. */
-static arcp_span record_end(recording *r)
-{
-    assert_false(arcp__recorder_has_failed(r->recorder));
-    arcp__recorder_free(r->recorder);
-    return arcp_buf_span(&r->bytes);
-}
-
 /* Several clients, agents, a cancel, and a restart. */
 static arcp_span record_run(recording *r)
 {
     static engine_rig rig;
     char frame[256];
-    record_begin(r);
+    recording_begin(r);
     rig_begin(&rig, NULL);
-    rig.prepare = attach;
+    rig.prepare = recording_attach;
     rig.prepare_user = r;
     rig_open(&rig);
     rig_client *a = rig_connect(&rig, "a");
@@ -88,7 +54,7 @@ static arcp_span record_run(recording *r)
     rig_send(&rig, b, FRAME("3", "job.submit", "{\"agent\":\"nobodys\"}"));
     rig_drop(&rig, b);
     rig_stop(&rig);
-    return record_end(r);
+    return recording_end(r);
 }
 
 static arcp__replay_end replay(arcp_span trace, arcp__replay_result *result)
@@ -124,21 +90,12 @@ static void a_run_with_a_restart_is_played_back(void **state)
     arcp_buf_fini(&r.bytes);
 }
 
-/* Stores that fail, clients that stall, credentials, restarts at any effect, clocks that jump. */
 static void simulations_are_played_back(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         recording r;
-        play *p = arcp__alloc(sizeof *p);
-        assert_non_null(p);
-        record_begin(&r);
-        play_begin_recorded(p, seed, attach, &r);
-        for (unsigned step = 0; step < STEPS && play_step(p); step++) {
-        }
-        play_end(p);
-        arcp__free(p);
-        const arcp_span trace = record_end(&r);
+        const arcp_span trace = record_simulation(&r, seed, STEPS);
         expect(trace, ARCP__REPLAY_SAME, trace.size);
         arcp_buf_fini(&r.bytes);
     }
@@ -151,9 +108,9 @@ static void a_message_of_a_callback_agent_ends_the_replay(void **state)
     static engine_rig rig;
     recording r;
     arcp__replay_result result;
-    record_begin(&r);
+    recording_begin(&r);
     rig_begin(&rig, NULL);
-    rig.prepare = attach;
+    rig.prepare = recording_attach;
     rig.prepare_user = &r;
     rig_open(&rig);
     rig_client *a = rig_connect(&rig, "a");
@@ -163,7 +120,7 @@ static void a_message_of_a_callback_agent_ends_the_replay(void **state)
                                &(arcp__job_message){.is_decided = false});
     rig_run(&rig);
     rig_stop(&rig);
-    const arcp_span trace = record_end(&r);
+    const arcp_span trace = recording_end(&r);
     assert_int_equal(replay(trace, &result), ARCP__REPLAY_FOREIGN);
     assert_true(result.calls > 10 && result.offset < trace.size);
     arcp__replay_result_fini(&result);
