@@ -147,8 +147,12 @@ static arcp_status wait_for_room(arcp_agent_call *call, arcp_error *err)
 {
     if (call->entry->callback.kind == ARCP_AGENT_NON_BLOCKING) {
         if (!atomic_load(&call->port.is_over) && !arcp__agent_inbox_check_room(call)) {
-            return arcp_error_set(err, ARCP_E_LIMIT,
-                                  "the job's observers are too slow; wait for drained");
+            return arcp_error_set(
+                err, ARCP_E_LIMIT, "%s; send again when drained is called",
+                atomic_load(&call->paused)
+                    ? "the job is paused, because its owner does not read or the store's queue is "
+                      "full"
+                    : "too many events of callback agents wait for the runtime");
         }
     } else if (!arcp__agent_inbox_wait(call, false)) {
         return arcp_error_set(err, ARCP_E_CLOSED, "the job has ended");
