@@ -57,7 +57,7 @@ static arcp_status read_wait(const arcp__arguments *arguments, int64_t *wait_ms,
     return status;
 }
 
-/* Sets the variable to the agent's input, or to null when none was given. */
+/* Sets the variable to the agent's input, or to {} when none was given. */
 static arcp_status take_input(suite *s, const char *variable, arcp__option option,
                               bool may_be_stdin, arcp_error *err)
 {
@@ -67,7 +67,7 @@ static arcp_status take_input(suite *s, const char *variable, arcp__option optio
                         may_be_stdin, &text, err);
     if (status == ARCP_OK) {
         arcp__variable_set(&s->variables, arcp_span_cstr(variable),
-                           text.size == 0 ? ARCP_SPAN_LITERAL("null") : arcp_buf_span(&text));
+                           text.size == 0 ? ARCP_SPAN_LITERAL("{}") : arcp_buf_span(&text));
     }
     arcp_buf_fini(&text);
     return status;

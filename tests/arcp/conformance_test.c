@@ -83,6 +83,21 @@ static void a_stdio_command_gets_the_cases_that_need_one_connection(void **state
     process_fini(&p);
 }
 
+/* As arcp submit does. */
+static void jobs_without_an_input_get_an_empty_object(void **state)
+{
+    process p;
+    world_run(NULL, &p, 0,
+              WORDS("conformance", "--long-agent", "wait",
+                    "stdio:" ARCP_BINARY_DIR "/bin/arcpd --stdio --store memory: --agent "
+                    "'hello@1.0.0=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/empty_input.sh hello' "
+                    "--agent 'wait=sh " ARCP_SOURCE_DIR "/tests/arcp/agents/empty_input.sh wait'"));
+    check_has(&p, "hello", "pass  7.1 ");
+    check_has(&p, "wait", "pass  7.4 ");
+    check_has(&p, "both", " 0 failed, ");
+    process_fini(&p);
+}
+
 static void json_has_a_line_for_each_case_and_a_summary(void **state)
 {
     const fixture *f = *state;
@@ -303,6 +318,7 @@ int main(void)
         cmocka_unit_test(our_runtime_passes_every_case),
         cmocka_unit_test(a_case_that_cannot_run_is_skipped_with_the_reason),
         cmocka_unit_test(a_stdio_command_gets_the_cases_that_need_one_connection),
+        cmocka_unit_test(jobs_without_an_input_get_an_empty_object),
         cmocka_unit_test(json_has_a_line_for_each_case_and_a_summary),
         cmocka_unit_test(each_kind_of_fault_is_named_with_its_section),
         cmocka_unit_test(json_has_what_the_draft_leaves_open),
