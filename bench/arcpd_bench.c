@@ -53,7 +53,7 @@ static void submit(wire *w, unsigned number, uint64_t events, const char *end)
 
 static bool is_end(arcp_span frame)
 {
-    arcp_span head = arcp_span_first(frame, 160);
+    const arcp_span head = arcp_span_first(frame, 160);
     return memmem(head.data, head.size, "\"job.result\"", 12) != NULL;
 }
 
@@ -80,8 +80,8 @@ static void run_events(void *state, uint64_t iterations)
     static wire wires[SESSIONS_MAX];
     struct pollfd polls[SESSIONS_MAX];
     wire_session session;
-    daemon_state *d = running(&chatty);
-    unsigned jobs = l->sessions * l->jobs;
+    const daemon_state *d = running(&chatty);
+    const unsigned jobs = l->sessions * l->jobs;
     for (unsigned i = 0; i < l->sessions; i++) {
         wire_open(&wires[i], d->port);
         wire_hello(&wires[i], "t-alice", &session);
@@ -164,7 +164,7 @@ static void resume_from(uint64_t seq)
     wire_resume(&w, "t-alice", &stored_session, seq);
     while (seq < stored_tip()) {
         while (wire_next(&w, &frame)) {
-            uint64_t got = wire_seq(frame);
+            const uint64_t got = wire_seq(frame);
             seq = got == 0 ? seq : got;
         }
         if (seq < stored_tip()) {
@@ -221,7 +221,7 @@ static void measure_cpu(unsigned sessions, uint64_t events)
 {
     load one = {sessions, 1};
     char name[80];
-    uint64_t before = daemon_cpu_ns(running(&chatty));
+    const uint64_t before = daemon_cpu_ns(running(&chatty));
     run_events(&one, events);
     (void)snprintf(name, sizeof name, "CPU for each durable event, %u session%s", sessions,
                    sessions == 1 ? "" : "s");
@@ -235,8 +235,8 @@ static double milliseconds(int64_t ns)
 
 static int compare(const void *a, const void *b)
 {
-    int64_t left = *(const int64_t *)a;
-    int64_t right = *(const int64_t *)b;
+    const int64_t left = *(const int64_t *)a;
+    const int64_t right = *(const int64_t *)b;
     return (left > right) - (left < right);
 }
 
@@ -254,7 +254,7 @@ static void measure_start(unsigned count)
     figure("  median", milliseconds(ready_ns[count / 2]), "ms");
     figure("  CPU until then", (double)daemon_cpu_ns(d) / 1e6, "ms");
     figure("  resident memory", megabytes(daemon_resident_bytes(d)), "MB");
-    uint64_t before = daemon_cpu_ns(d);
+    const uint64_t before = daemon_cpu_ns(d);
     resume_from(0);
     figure("CPU for each replayed event",
            (double)(daemon_cpu_ns(d) - before) / (double)stored_tip(), "ns");
@@ -265,7 +265,7 @@ static pid_t make_noise(const daemon_state *d)
 {
     wire w;
     wire_session session;
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid != 0) {
         return pid;
     }
@@ -289,16 +289,16 @@ static void end_noise(pid_t pid)
 static void measure_answers(bool under_load, unsigned count)
 {
     static int64_t taken_ns[ANSWER_COUNT];
-    daemon_state *d = running(&chatty);
+    const daemon_state *d = running(&chatty);
     wire_session session;
     wire w;
     char name[80];
-    pid_t noise = under_load ? make_noise(d) : 0;
+    const pid_t noise = under_load ? make_noise(d) : 0;
     sleep_ms(under_load ? 500 : 0);
     wire_open(&w, d->port);
     wire_hello(&w, "t-alice", &session);
     for (unsigned i = 0; i < count; i++) {
-        int64_t began_ns = bench_now_ns();
+        const int64_t began_ns = bench_now_ns();
         wire_send(&w,
                   "{\"arcp\":\"1.1\",\"id\":\"u%u\",\"type\":\"job.unsubscribe\",\"payload\":{"
                   "\"job_id\":\"none\"}}",
@@ -331,7 +331,7 @@ static void answer_ping(wire *w)
     arcp_span frame;
     (void)wire_fill(w, 0);
     while (wire_next(w, &frame)) {
-        arcp_span nonce = wire_text(frame, "nonce");
+        const arcp_span nonce = wire_text(frame, "nonce");
         if (wire_is(frame, "session.ping")) {
             wire_send(w,
                       "{\"arcp\":\"1.1\",\"id\":\"p\",\"type\":\"session.pong\",\"payload\":{"
@@ -369,7 +369,7 @@ static void measure_idle(unsigned sessions, int64_t watch_ms)
     daemon_begin(&d, &(daemon_options){.config = PRINCIPALS_CONF, .open_files = 20000});
     daemon_start(&d);
     sleep_ms(200);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     figure("resident memory, idle", megabytes(before), "MB");
     for (unsigned i = 0; i < sessions; i++) {
         wire_open(&wires[i], d.port);
@@ -377,12 +377,12 @@ static void measure_idle(unsigned sessions, int64_t watch_ms)
         drop_buffer(&wires[i]);
     }
     sleep_ms(500);
-    uint64_t after = daemon_resident_bytes(&d);
+    const uint64_t after = daemon_resident_bytes(&d);
     (void)snprintf(name, sizeof name, "resident memory, %u idle sessions more", sessions);
     figure(name, megabytes(after - before), "MB");
     figure("  for each of them", (double)(after - before) / 1000.0 / sessions, "KB");
-    uint64_t cpu_ns = daemon_cpu_ns(&d);
-    int64_t began_ns = bench_now_ns();
+    const uint64_t cpu_ns = daemon_cpu_ns(&d);
+    const int64_t began_ns = bench_now_ns();
     stay(wires, sessions, began_ns + watch_ms * 1000000);
     for (unsigned i = 0; i < sessions; i++) {
         if (wires[i].ended) {
@@ -435,7 +435,7 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
         "{\"arcp\":\"1.1\",\"id\":\"s\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"load\","
         "\"input\":{\"events\":%u,\"bytes\":%d,\"start\":\"%s/go\",\"end\":\"result\"}}}",
         events, EVENT_BYTES, d.directory);
-    arcp_span id = wire_text(wire_await_type(&owner, "job.accepted"), "job_id");
+    const arcp_span id = wire_text(wire_await_type(&owner, "job.accepted"), "job_id");
     (void)snprintf(job, sizeof job, "%.*s", (int)id.size, id.data);
     for (unsigned i = 0; i < subscribers; i++) {
         wire_open(&wires[i], d.port);
@@ -448,10 +448,10 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
         (void)wire_await_type(&wires[i], "job.subscribed");
         polls[i] = (struct pollfd){.fd = wires[i].fd, .events = POLLIN};
     }
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     uint64_t peak = before;
-    uint64_t cpu_ns = daemon_cpu_ns(&d);
-    int64_t began_ns = bench_now_ns();
+    const uint64_t cpu_ns = daemon_cpu_ns(&d);
+    const int64_t began_ns = bench_now_ns();
     say_go(&d);
     for (unsigned left = subscribers; left > 0;) {
         (void)poll(polls, subscribers, 1000);
@@ -460,11 +460,11 @@ static void measure_subscribers(unsigned subscribers, unsigned events)
                 left -= take(&wires[i]);
             }
         }
-        uint64_t now = daemon_resident_bytes(&d);
+        const uint64_t now = daemon_resident_bytes(&d);
         peak = now > peak ? now : peak;
     }
-    double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
-    double delivered = (double)subscribers * events;
+    const double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
+    const double delivered = (double)subscribers * events;
     char name[96];
     (void)snprintf(name, sizeof name, "%u subscribers, %u events: delivered", subscribers, events);
     figure(name, delivered / seconds, "events/s");
@@ -514,8 +514,8 @@ int main(int argc, char **argv)
     struct rlimit files = {20000, 20000};
     (void)setrlimit(RLIMIT_NOFILE, &files);
     int status = 0;
-    bool quick = has_flag(argv, "--quick");
-    bool only_figures = has_flag(argv, "--figures");
+    const bool quick = has_flag(argv, "--quick");
+    const bool only_figures = has_flag(argv, "--figures");
     as_json = has_flag(argv, "--json");
     if (!has_flag(argv, "--list") && !has_flag(argv, "--help")) {
         (void)with_store(); /* no part of what is measured */

@@ -18,7 +18,7 @@ int main(void)
     const char *events = strstr(line, "\"events\":");
     unsigned long left = events == NULL ? 0 : strtoul(events + strlen("\"events\":"), NULL, 10);
     while (left > 0) {
-        unsigned long now = left < AT_ONCE ? left : AT_ONCE;
+        const unsigned long now = left < AT_ONCE ? left : AT_ONCE;
         for (unsigned long i = 0; i < now; i++) {
             (void)fputs(question, stdout);
         }

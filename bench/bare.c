@@ -23,7 +23,7 @@ void bench_write_all(int fd, const void *data, size_t size)
 {
     const char *rest = data;
     while (size > 0) {
-        ssize_t done = write(fd, rest, size);
+        const ssize_t done = write(fd, rest, size);
         if (done < 0) {
             fail("write");
         }
@@ -57,7 +57,7 @@ void bench_socket_bytes(uint64_t bytes)
     make_pair(fds);
     (void)pthread_create(&reader, NULL, take_bytes, &fds[1]);
     while (bytes > 0) {
-        size_t size = bytes < sizeof block ? (size_t)bytes : sizeof block;
+        const size_t size = bytes < sizeof block ? (size_t)bytes : sizeof block;
         bench_write_all(fds[0], block, size);
         bytes -= size;
     }
@@ -100,12 +100,12 @@ void bench_socket_requests(const bench_exchange *how, uint64_t count)
     answerer other = {how, fds[1]};
     (void)pthread_create(&thread, NULL, answer, &other);
     while (answered < count) {
-        uint64_t left = count - sent;
-        uint64_t room = how->in_flight - (sent - answered);
-        uint64_t now = left < room ? left : room;
+        const uint64_t left = count - sent;
+        const uint64_t room = how->in_flight - (sent - answered);
+        const uint64_t now = left < room ? left : room;
         bench_write_all(fds[0], bytes, now * how->request_bytes);
         sent += now;
-        ssize_t got = read(fds[0], bytes, sizeof bytes);
+        const ssize_t got = read(fds[0], bytes, sizeof bytes);
         if (got <= 0) {
             fail("read");
         }
@@ -126,12 +126,12 @@ void bench_file_bytes(const char *directory, uint64_t bytes, size_t batch_bytes)
     static char batch[BATCH_BYTES];
     char path[256];
     (void)snprintf(path, sizeof path, "%s/bare-XXXXXX", directory);
-    int fd = mkostemp(path, O_CLOEXEC);
+    const int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0 || unlink(path) != 0) {
         fail(path);
     }
     while (bytes > 0) {
-        size_t size = bytes < batch_bytes ? (size_t)bytes : batch_bytes;
+        const size_t size = bytes < batch_bytes ? (size_t)bytes : batch_bytes;
         bench_write_all(fd, batch, size);
         if (fdatasync(fd) != 0) {
             fail("fdatasync");

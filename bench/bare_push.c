@@ -110,7 +110,7 @@ static void prepare(void)
     for (uint64_t i = 0; i < event_count; i++) {
         char number[24];
         char text[512];
-        int size = snprintf(number, sizeof number, "%" PRIu64 " ", i);
+        const int size = snprintf(number, sizeof number, "%" PRIu64 " ", i);
         (void)snprintf(
             text, sizeof text,
             HEAD("job.event") "," JOB_ID ",\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\","
@@ -306,10 +306,10 @@ static void answer_upgrade(peer *p)
                    (int)strcspn(found, "\r\n"), found);
     (void)SHA1((const unsigned char *)key, strlen(key), digest);
     (void)EVP_EncodeBlock(accept, digest, sizeof digest);
-    int size = snprintf(text, sizeof text,
-                        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                        "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
-                        (const char *)accept);
+    const int size = snprintf(text, sizeof text,
+                              "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                              "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
+                              (const char *)accept);
     post(p, text, (size_t)size);
     must(wslay_event_context_server_init(&p->reader, &callbacks, p) == 0, "out of memory");
     p->is_open = true;

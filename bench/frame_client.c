@@ -27,7 +27,7 @@ static void fill(client *c)
         c->end -= c->start;
         c->start = 0;
     }
-    ssize_t got = read(c->fd, c->bytes + c->end, c->capacity - c->end);
+    const ssize_t got = read(c->fd, c->bytes + c->end, c->capacity - c->end);
     assert(got > 0);
     c->end += (size_t)got;
 }
@@ -36,7 +36,7 @@ static void fill(client *c)
 arcp_span client_next_frame(client *c)
 {
     for (;;) {
-        size_t have = c->end - c->start;
+        const size_t have = c->end - c->start;
         const unsigned char *bytes = c->bytes + c->start;
         size_t head = 2;
         size_t size = have >= 2 ? bytes[1] & 127u : 0;
@@ -62,7 +62,7 @@ arcp_span client_next_frame(client *c)
 static void send_text(client *c, const char *text)
 {
     unsigned char head[8] = {0x81, 0, 0, 0, 0, 0, 0, 0};
-    size_t size = strlen(text);
+    const size_t size = strlen(text);
     size_t used = 2;
     if (size < 126) {
         head[1] = (unsigned char)(0x80 | size);
@@ -99,7 +99,7 @@ void client_open(client *c, int port)
     c->bytes = malloc(c->capacity);
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    int failed = connect(c->fd, (struct sockaddr *)&address, sizeof address);
+    const int failed = connect(c->fd, (struct sockaddr *)&address, sizeof address);
     assert(failed == 0);
     (void)failed;
     (void)snprintf(request, sizeof request,
@@ -119,7 +119,7 @@ void client_open(client *c, int port)
               "\"name\":\"bench\",\"version\":\"1\"},\"auth\":{\"scheme\":\"bearer\",\"token\":"
               "\"t\"},\"capabilities\":{\"features\":[\"progress\",\"result_chunk\","
               "\"cost.budget\"]}}}");
-    arcp_span welcome = client_next_frame(c);
+    const arcp_span welcome = client_next_frame(c);
     if (!contains(welcome, "session.welcome")) {
         (void)fprintf(stderr, "%.*s\n", (int)welcome.size, welcome.data);
         exit(1);
@@ -158,7 +158,7 @@ void client_run_jobs(int port, const char *agent, unsigned in_flight, uint64_t c
         for (; sent < count && sent - done < in_flight; sent++) {
             client_submit(&c, agent, "null");
         }
-        arcp_span frame = client_next_frame(&c);
+        const arcp_span frame = client_next_frame(&c);
         if (frame_is(frame, "\"job.error\"")) {
             (void)fprintf(stderr, "bench: %.*s\n", (int)frame.size, frame.data);
             exit(1);

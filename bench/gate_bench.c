@@ -205,7 +205,7 @@ static arcp_authority *limited_authority(void)
     text.size--;
     arcp_buf_append_cstr(&text, ",\"cost.budget\":[\"USD:5\"]}");
     arcp_buf_append_byte(&text, '\0');
-    arcp_lease *lease = parse(text.data, "{\"expires_at\":\"2200-01-01T00:00:00Z\"}");
+    const arcp_lease *lease = parse(text.data, "{\"expires_at\":\"2200-01-01T00:00:00Z\"}");
     arcp_authority *authority = authority_of(lease);
     arcp_lease_unref(lease);
     arcp_buf_fini(&text);

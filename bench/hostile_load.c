@@ -126,7 +126,7 @@ static void start_agent(void)
 /* A child that is killed when we exit, and in any case after this many seconds. */
 static pid_t fork_for(unsigned seconds)
 {
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid < 0) {
         daemon_fail("no process can be had");
     }
@@ -139,12 +139,12 @@ static pid_t fork_for(unsigned seconds)
 
 static pid_t probe(void (*once)(void), samples *to)
 {
-    pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
+    const pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
     if (pid != 0) {
         return pid;
     }
     do {
-        int64_t began_ns = daemon_now_ns();
+        const int64_t began_ns = daemon_now_ns();
         once();
         if (to->count < SAMPLES_MAX) {
             to->ms[to->count++] = (double)(daemon_now_ns() - began_ns) / 1e6;
@@ -160,18 +160,18 @@ static pid_t start_echo(void)
     socklen_t size = sizeof here;
     char bytes[4096];
     int yes = 1;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     echo_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(listener, (struct sockaddr *)&here, sizeof here) != 0 || listen(listener, 1) != 0 ||
         getsockname(listener, (struct sockaddr *)&here, &size) != 0 ||
         connect(echo_fd, (struct sockaddr *)&here, sizeof here) != 0) {
         daemon_fail("no loopback");
     }
-    int fd = accept(listener, NULL, NULL);
+    const int fd = accept(listener, NULL, NULL);
     (void)close(listener);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     (void)setsockopt(echo_fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
+    const pid_t pid = fork_for((unsigned)options.seconds + PATIENCE_SEC);
     if (pid != 0) {
         (void)close(fd);
         return pid;
@@ -191,7 +191,7 @@ static pid_t start_echo(void)
 static void watch_memory(result *r)
 {
     while (daemon_now_ns() < deadline_ns) {
-        double now = (double)daemon_resident_bytes(&arcpd) / 1048576;
+        const double now = (double)daemon_resident_bytes(&arcpd) / 1048576;
         r->memory_mib = now > r->memory_mib ? now : r->memory_mib;
         (void)usleep(10000);
     }
@@ -210,7 +210,7 @@ static pid_t start_attack(const hostile_attack *attack)
     if (attack->run == NULL) {
         return 0;
     }
-    pid_t pid = fork_for((unsigned)options.seconds + 1);
+    const pid_t pid = fork_for((unsigned)options.seconds + 1);
     if (pid == 0) {
         attack->run(&arcpd);
         _exit(0);
@@ -239,11 +239,11 @@ static void measure(const hostile_attack *attack, result *r)
     }
     open_bob(&bob_pings);
     open_bob(&bob_runs);
-    pid_t echoes = start_echo();
-    int64_t began_ns = daemon_now_ns();
-    uint64_t cpu_ns = daemon_cpu_ns(&arcpd);
+    const pid_t echoes = start_echo();
+    const int64_t began_ns = daemon_now_ns();
+    const uint64_t cpu_ns = daemon_cpu_ns(&arcpd);
     deadline_ns = began_ns + (int64_t)(options.seconds * 1e9);
-    pid_t attacker = start_attack(attack);
+    const pid_t attacker = start_attack(attack);
     for (unsigned i = 0; i < PROBES; i++) {
         pids[i] = probe(once[i], r->of[i]);
     }
@@ -283,8 +283,8 @@ static double quantile(const samples *s, double of)
 static bool is_job_late(const result *r, double of)
 {
     const result *ordinary = &results[0];
-    double lost = quantile(r->of[START], of) - quantile(ordinary->of[START], of);
-    double allowed = JOB_TIMES * quantile(ordinary->of[JOB], of) + (lost > 0 ? lost : 0);
+    const double lost = quantile(r->of[START], of) - quantile(ordinary->of[START], of);
+    const double allowed = JOB_TIMES * quantile(ordinary->of[JOB], of) + (lost > 0 ? lost : 0);
     return quantile(r->of[JOB], of) > allowed;
 }
 
@@ -298,9 +298,9 @@ static void print_row(const hostile_attack *attack, const result *r)
     }
     const samples *pings = r->of[PING];
     const samples *echoes = r->of[ECHO];
-    bool is_late = quantile(pings, 0.99) > quantile(echoes, 0.99) + PING_OVER_ECHO_MS;
-    bool is_slow = is_job_late(r, 0.5) || is_job_late(r, 0.99);
-    bool is_large = r->memory_mib > MEMORY_MIB_MAX;
+    const bool is_late = quantile(pings, 0.99) > quantile(echoes, 0.99) + PING_OVER_ECHO_MS;
+    const bool is_slow = is_job_late(r, 0.5) || is_job_late(r, 0.99);
+    const bool is_large = r->memory_mib > MEMORY_MIB_MAX;
     (void)printf(
         "%-28s %6.2f %7.2f %7.2f  %6.2f %7.2f %7.2f  %6.1f %6.1f  %6.1f %6.1f  %5.0f %4.0f%%"
         "  %s%s%s%s%s\n",

@@ -102,7 +102,7 @@ static void gate_over_pipe(void *state, uint64_t iterations)
     client_open(&c, served->port);
     for (uint64_t left = iterations; left > 0;) {
         char input[32];
-        uint64_t questions = left < QUESTIONS_A_JOB ? left : QUESTIONS_A_JOB;
+        const uint64_t questions = left < QUESTIONS_A_JOB ? left : QUESTIONS_A_JOB;
         (void)snprintf(input, sizeof input, "%llu", (unsigned long long)questions);
         client_submit(&c, "native", input);
         while (!frame_is(client_next_frame(&c), "\"job.result\"")) {
@@ -137,7 +137,7 @@ static void commit(commit_bench *bench, uint64_t first_job, uint64_t position)
     memset(record, 'r', sizeof record);
     memset(row, 'w', sizeof row);
     for (size_t i = 0; i < IN_FLIGHT; i++) {
-        unsigned long long job = first_job + i;
+        const unsigned long long job = first_job + i;
         (void)snprintf(streams[i], sizeof streams[i], "j:job_%026llu", job);
         (void)snprintf(keys[i], sizeof keys[i], "job_%026llu", job);
         ops[2 * i] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
@@ -260,7 +260,7 @@ static void pipe_echo(void *state, uint64_t iterations)
     (void)pthread_create(&thread, NULL, echo, ends);
     for (uint64_t i = 0; i < iterations; i++) {
         bench_write_all(there[1], bytes, sizeof bytes);
-        ssize_t got = read(back[0], bytes, sizeof bytes);
+        const ssize_t got = read(back[0], bytes, sizeof bytes);
         assert(got > 0);
         (void)got;
     }
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
          "jobs/s", 100},
     };
     const size_t count = sizeof cases / sizeof cases[0] - (has_python() ? 0 : PYTHON_CASES);
-    int status = bench_main(argc, argv, "jobs, from submit to result", cases, count);
+    const int status = bench_main(argc, argv, "jobs, from submit to result", cases, count);
     served_runtime_stop(&memory_runtime);
     served_runtime_stop(&sqlite_runtime);
     commits.store->ops->close(commits.store);

@@ -16,7 +16,7 @@ int main(void)
         return 1;
     }
     const char *input = strstr(line, "\"input\":");
-    unsigned long long questions = input == NULL ? 0 : strtoull(input + 8, NULL, 10);
+    const unsigned long long questions = input == NULL ? 0 : strtoull(input + 8, NULL, 10);
     for (unsigned long long i = 0; i < questions; i++) {
         if (write(STDOUT_FILENO, question, sizeof question - 1) != sizeof question - 1 ||
             fgets(line, sizeof line, stdin) == NULL || strstr(line, "\"re\"") == NULL) {

@@ -40,7 +40,7 @@ static void bench(arcp_agent_call *call, void *user)
         }
     }
     char count[24];
-    int size = snprintf(count, sizeof count, "%" PRIu64, events);
+    const int size = snprintf(count, sizeof count, "%" PRIu64, events);
     arcp_agent_succeed(call, arcp_span_make(count, (size_t)size));
 }
 
@@ -52,7 +52,7 @@ static void quick(arcp_agent_call *call, void *user)
 
 static void on_stopped(void *user)
 {
-    host *h = user;
+    const host *h = user;
     uv_close((uv_handle_t *)&h->terminate, NULL);
     arcp_runtime_free(h->runtime);
 }

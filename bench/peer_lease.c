@@ -77,9 +77,9 @@ static uint64_t ask_subset(const question *q, uint64_t count)
 static void measure(const char *name, const question *q,
                     uint64_t (*ask)(const question *, uint64_t), uint64_t once)
 {
-    uint64_t yes = ask(q, once);
+    const uint64_t yes = ask(q, once);
     uint64_t asked = 0;
-    int64_t began_ns = bench_now_ns();
+    const int64_t began_ns = bench_now_ns();
     int64_t taken_ns = 0;
     for (uint64_t count = once; taken_ns < patience_ns; count += count / 2 + 1) {
         bench_keep(ask(q, count));
@@ -129,7 +129,7 @@ static arcp_lease *lease_of(const arcp_json *json, arcp_json_ref object)
 static void name_of(const arcp_json *json, arcp_json_ref object, char out[64])
 {
     arcp_buf room = arcp_buf_init();
-    arcp_span text = arcp_json_string(json, member(json, object, "name"), &room);
+    const arcp_span text = arcp_json_string(json, member(json, object, "name"), &room);
     (void)snprintf(out, 64, "%.*s", (int)text.size, text.data);
     arcp_buf_fini(&room);
 }
@@ -139,7 +139,7 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
     char name[64];
     question q = {0};
     arcp_buf rooms[TARGETS_MAX] = {0};
-    arcp_lease *lease = lease_of(json, member(json, row, "lease"));
+    const arcp_lease *lease = lease_of(json, member(json, row, "lease"));
     arcp_authority_options options = arcp_authority_options_init();
     arcp_authority *authority = NULL;
     arcp_error error = {0};
@@ -147,7 +147,7 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
     if (arcp_authority_new(lease, &options, &authority, &error) != ARCP_OK) {
         die(error.message);
     }
-    arcp_json_ref targets = member(json, row, "targets");
+    const arcp_json_ref targets = member(json, row, "targets");
     for (arcp_json_ref item = arcp_json_first(json, targets);
          item != ARCP_JSON_ABSENT && q.target_count < TARGETS_MAX;
          item = arcp_json_next(json, targets, item)) {
@@ -170,8 +170,8 @@ static void measure_lease(const arcp_json *json, arcp_json_ref row)
 static void measure_subset(const arcp_json *json, arcp_json_ref row)
 {
     char name[64];
-    arcp_lease *parent = lease_of(json, member(json, row, "parent"));
-    arcp_lease *child = lease_of(json, member(json, row, "child"));
+    const arcp_lease *parent = lease_of(json, member(json, row, "parent"));
+    const arcp_lease *child = lease_of(json, member(json, row, "child"));
     question q = {.parent = parent, .child = child};
     name_of(json, row, name);
     measure(name, &q, ask_subset, 1);

@@ -27,7 +27,7 @@ static void chatty(arcp_agent_call *call, void *user)
     char body[256];
     (void)snprintf(body, sizeof body, "{\"level\":\"info\",\"message\":\"%.*s\"}", 20,
                    "a line of twenty chr");
-    arcp_span span = arcp_span_cstr(body);
+    const arcp_span span = arcp_span_cstr(body);
     for (uint64_t i = 0; i < h->events; i++) {
         if (arcp_agent_event(call, "log", span, NULL) != ARCP_OK) {
             return;
@@ -67,7 +67,7 @@ static host sqlite_host;
 
 static void events(void *state, uint64_t iterations)
 {
-    bench_state *s = state;
+    const bench_state *s = state;
     client c;
     s->h->events = iterations;
     client_open(&c, s->h->served.port);
@@ -129,8 +129,8 @@ int main(int argc, char **argv)
         {"jobs, sqlite:, 64 in flight", "bare requests, 64 in flight", jobs, &sqlite, 1, "jobs/s",
          5000},
     };
-    int status = bench_main(argc, argv, "runtime: agent to client over a WebSocket", cases,
-                            sizeof cases / sizeof cases[0]);
+    const int status = bench_main(argc, argv, "runtime: agent to client over a WebSocket", cases,
+                                  sizeof cases / sizeof cases[0]);
     served_runtime_stop(&memory_host.served);
     served_runtime_stop(&sqlite_host.served);
     served_store_remove(directory, "arcp.db");

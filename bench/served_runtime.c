@@ -44,7 +44,7 @@ void runtime_serve(arcp_runtime *runtime, const char **url)
 
 static void on_stopped(void *user)
 {
-    served_runtime *served = user;
+    const served_runtime *served = user;
     uv_close((uv_handle_t *)&served->stop, NULL);
     arcp_runtime_free(served->runtime);
 }

@@ -137,7 +137,7 @@ static void open_store(bench_store *bench)
     for (size_t i = 0; i < STREAMS_MAX; i++) {
         snprintf(bench->keys[i], sizeof bench->keys[i], "sess_01J%018zu", i);
     }
-    size_t count = IN_FLIGHT_MAX / bench->per_batch;
+    const size_t count = IN_FLIGHT_MAX / bench->per_batch;
     bench->slots = calloc(count, sizeof *bench->slots);
     bench->ops = calloc(IN_FLIGHT_MAX, sizeof *bench->ops);
     if (bench->slots == NULL || bench->ops == NULL) {
@@ -167,7 +167,7 @@ static void submit(bench_store *bench, size_t count, int64_t now_ns)
     batch_slot *slot = bench->free_slots;
     bench->free_slots = slot->next_free;
     for (size_t i = 0; i < count; i++) {
-        size_t stream = bench->turn;
+        const size_t stream = bench->turn;
         bench->turn = bench->turn + 1 == bench->streams ? 0 : bench->turn + 1;
         slot->ops[i] = (arcp_store_op){.kind = ARCP_STORE_APPEND,
                                        .position = bench->next[stream]++,
@@ -227,7 +227,7 @@ static void open_file(bench_file *file, size_t size)
 static void run_write(void *state, uint64_t iterations)
 {
     bench_file *file = state;
-    size_t size = file->per_batch * (RECORD_BYTES + 1);
+    const size_t size = file->per_batch * (RECORD_BYTES + 1);
     size_t offset = 0;
     if (file->fd < 0) {
         open_file(file, size);
@@ -258,7 +258,7 @@ static void fill(bench_store *bench, uint64_t records)
 static void run_replay(void *state, uint64_t iterations)
 {
     bench_store *bench = state;
-    uint64_t records = bench->per_batch == 1 ? REPLAY_SLOWLY : REPLAY_RECORDS;
+    const uint64_t records = bench->per_batch == 1 ? REPLAY_SLOWLY : REPLAY_RECORDS;
     if (bench->store == NULL) {
         fill(bench, records);
     }
@@ -283,8 +283,8 @@ static void run_replay(void *state, uint64_t iterations)
 
 static int compare_ns(const void *left, const void *right)
 {
-    int64_t a = *(const int64_t *)left;
-    int64_t b = *(const int64_t *)right;
+    const int64_t a = *(const int64_t *)left;
+    const int64_t b = *(const int64_t *)right;
     return (a > b) - (a < b);
 }
 
@@ -292,11 +292,11 @@ static void print_latency(const char *name, bench_store *bench, uint64_t count, 
                           uint64_t records, bool json)
 {
     qsort(bench->latencies, count, sizeof *bench->latencies, compare_ns);
-    uint64_t middle = count / 2;
-    uint64_t late = count * 99 / 100;
-    double p50 = (double)bench->latencies[middle] / 1e6;
-    double p99 = (double)bench->latencies[late] / 1e6;
-    double max = (double)bench->latencies[count - 1] / 1e6;
+    const uint64_t middle = count / 2;
+    const uint64_t late = count * 99 / 100;
+    const double p50 = (double)bench->latencies[middle] / 1e6;
+    const double p99 = (double)bench->latencies[late] / 1e6;
+    const double max = (double)bench->latencies[count - 1] / 1e6;
     if (json) {
         printf("{\"bench\":\"store\",\"case\":\"%s\",\"unit\":\"ms\",\"p50\":%.4g,\"p99\":%.4g,"
                "\"max\":%.4g,\"batches\":%" PRIu64 ",\"records_per_second\":%.6g}\n",
@@ -325,12 +325,12 @@ static void measure_single(size_t per_batch, size_t streams, uint64_t count, boo
     snprintf(name, sizeof name, "latency, %zu a batch, %zu stream%s", per_batch, streams,
              streams == 1 ? "" : "s");
     open_measured(&bench, count);
-    int64_t began_ns = bench_now_ns();
+    const int64_t began_ns = bench_now_ns();
     for (uint64_t i = 0; i < count; i++) {
         submit(&bench, per_batch, bench_now_ns());
         wait_for(&bench, i + 1);
     }
-    double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
+    const double seconds = (double)(bench_now_ns() - began_ns) / 1e9;
     print_latency(name, &bench, count, seconds, count * per_batch, json);
     close_store(&bench);
     free(bench.latencies);
@@ -339,16 +339,16 @@ static void measure_single(size_t per_batch, size_t streams, uint64_t count, boo
 /* Submits a batch every millisecond, whether or not the earlier ones are complete. */
 static void measure_paced(size_t streams, double seconds, bool json)
 {
-    size_t per_batch = PACED_RATE / 1000;
-    uint64_t count = (uint64_t)(seconds * 1000);
+    const size_t per_batch = PACED_RATE / 1000;
+    const uint64_t count = (uint64_t)(seconds * 1000);
     bench_store bench = {.scheme = "sqlite:", .per_batch = per_batch, .streams = streams};
     char name[64];
     snprintf(name, sizeof name, "latency at %d/s, %zu stream%s", PACED_RATE, streams,
              streams == 1 ? "" : "s");
     open_measured(&bench, count);
-    int64_t began_ns = bench_now_ns();
+    const int64_t began_ns = bench_now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        int64_t due_ns = began_ns + (int64_t)i * PACED_TICK_NS;
+        const int64_t due_ns = began_ns + (int64_t)i * PACED_TICK_NS;
         struct timespec due = {due_ns / 1000000000, due_ns % 1000000000};
         while (bench_now_ns() < due_ns || bench.free_slots == NULL) {
             if (!bench.store->ops->poll(bench.store)) {
@@ -362,7 +362,7 @@ static void measure_paced(size_t streams, double seconds, bool json)
         submit(&bench, per_batch, due_ns);
     }
     wait_for(&bench, count);
-    double took = (double)(bench_now_ns() - began_ns) / 1e9;
+    const double took = (double)(bench_now_ns() - began_ns) / 1e9;
     print_latency(name, &bench, count, took, count * per_batch, json);
     close_store(&bench);
     free(bench.latencies);
@@ -479,7 +479,7 @@ int main(int argc, char **argv)
     memset(record, 'r', RECORD_BYTES);
     /* --filter latency: only the latencies after the table. */
     const char *filter = find_flag(argv, "--filter");
-    bool only_latencies = filter != NULL && strncmp(filter, "latency", 7) == 0;
+    const bool only_latencies = filter != NULL && strncmp(filter, "latency", 7) == 0;
     int status = 0;
     if (!only_latencies) {
         status = bench_main(argc, argv, "store", cases, sizeof cases / sizeof cases[0]);

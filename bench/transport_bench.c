@@ -88,7 +88,7 @@ static void *client_main(void *argument)
         client_upgrade(c);
     }
     for (;;) {
-        ssize_t size = client_read(c, bytes, sizeof bytes);
+        const ssize_t size = client_read(c, bytes, sizeof bytes);
         if (size <= 0) {
             return NULL;
         }
@@ -100,7 +100,7 @@ static int connect_to(unsigned port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     must(fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0,
          "cannot connect");
     return fd;
@@ -182,8 +182,8 @@ static void bare_written(uv_write_t *request, int status)
 static void bare_write(bare *b)
 {
     uv_buf_t buffer = uv_buf_init(b->batch, (unsigned)b->batch_size);
-    int now = uv_try_write((uv_stream_t *)&b->peer, &buffer, 1);
-    size_t done = now > 0 ? (size_t)now : 0;
+    const int now = uv_try_write((uv_stream_t *)&b->peer, &buffer, 1);
+    const size_t done = now > 0 ? (size_t)now : 0;
     if (done < b->batch_size) {
         buffer = uv_buf_init(b->batch + done, (unsigned)(b->batch_size - done));
         b->write.data = b;
@@ -274,7 +274,7 @@ static void run_ours(void *state, uint64_t iterations)
 {
     ours *o = state;
     const arcp_connection_ops *ops = o->connection->ops;
-    arcp_span frame = arcp_span_make(o->frame, FRAME_BYTES);
+    const arcp_span frame = arcp_span_make(o->frame, FRAME_BYTES);
     for (uint64_t i = 0; i < iterations; i++) {
         for (int j = 0; j < BATCH_FRAMES; j++) {
             must(ops->send(o->connection, frame) == ARCP_OK, "cannot send");
@@ -353,7 +353,7 @@ static void print_idle_memory(void)
     static arcp_connection *connections[IDLE_COUNT];
     size_t before = 0;
     ours_listen(&o, NULL, NULL);
-    unsigned port = port_of(o.listener);
+    const unsigned port = port_of(o.listener);
     /* The first connection pays for what all of them share. */
     for (size_t i = 0; i <= IDLE_COUNT; i++) {
         if (i == 1) {
@@ -373,7 +373,7 @@ static void print_idle_memory(void)
     for (int i = 0; i < 10; i++) {
         uv_run(&o.loop, UV_RUN_NOWAIT);
     }
-    size_t bytes = (mallinfo2().uordblks - before) / (IDLE_COUNT - 1);
+    const size_t bytes = (mallinfo2().uordblks - before) / (IDLE_COUNT - 1);
     printf("an idle ws connection: %zu bytes, of which libuv's handles %zu\n", bytes,
            sizeof(uv_tcp_t) + sizeof(uv_timer_t) + sizeof(uv_write_t));
     for (size_t i = 0; i < IDLE_COUNT; i++) {
@@ -434,7 +434,7 @@ int main(int argc, char **argv)
         {"push 300-byte frames: wss", "push 300-byte frames: libuv and wslay", run_ours, &secure,
          BATCH_FRAMES, "frames/s", 0},
     };
-    int status = bench_main(argc, argv, "transport", cases, sizeof cases / sizeof cases[0]);
+    const int status = bench_main(argc, argv, "transport", cases, sizeof cases / sizeof cases[0]);
     bare_close(&prebuilt);
     bare_close(&wslay);
     ours_close(&plain);

@@ -35,10 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(p != NULL);
     play_begin_bytes(p, data, size);
     start_job(p);
-    rig_agent *agent = &p->rig.agents[0];
+    const rig_agent *agent = &p->rig.agents[0];
     arcp_span rest = arcp_span_make((const char *)data, size);
     for (unsigned count = 0; rest.size != 0 && count < LINES_MAX && !agent->forgotten; count++) {
-        arcp_span line = take_line(&rest);
+        const arcp_span line = take_line(&rest);
         p->watch.step++;
         arcp__engine_agent_line(p->rig.engine, p->rig.now, agent->job, line);
         rig_run(&p->rig);

@@ -60,7 +60,7 @@ static void check_frame(world *w, arcp_span frame)
     require(arcp_json_is(&w->json, ARCP_JSON_ROOT, ARCP_JSON_OBJECT));
     require(frame.size == 0 || memchr(frame.data, '\n', frame.size) == NULL);
     arcp_buf scratch = arcp_buf_init();
-    arcp_span id = arcp_json_string(
+    const arcp_span id = arcp_json_string(
         &w->json, arcp_json_member(&w->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("id")), &scratch);
     if (id.size == MSG_ID_SIZE) {
         memmove(w->ids[1], w->ids[0], sizeof w->ids - MSG_ID_SIZE);
@@ -103,11 +103,11 @@ static void drain(world *w)
         arcp__client_item_free(item);
         item = arcp__client_session_next_item(w->session);
     }
-    uint64_t last = w->session->last_seq;
+    const uint64_t last = w->session->last_seq;
     require(last >= w->last_seq);
     w->last_seq = last;
     arcp__client_session_handed_over(w->session, w->now, last);
-    arcp__client_session_action ignored = arcp__client_session_take_action(w->session);
+    const arcp__client_session_action ignored = arcp__client_session_take_action(w->session);
     (void)ignored;
     require(arcp__client_session_deadline(w->session) >= 0);
 }
@@ -134,7 +134,7 @@ static void ask(world *w, char what)
         return;
     }
     bool *replied = &w->replied[w->requests++];
-    arcp_span job = ARCP_SPAN_LITERAL("job_1");
+    const arcp_span job = ARCP_SPAN_LITERAL("job_1");
     arcp_status status = ARCP_OK;
     if (what == 's') {
         arcp_submit_options options = arcp_submit_options_init();
@@ -185,7 +185,7 @@ static void ask(world *w, char what)
 
 static void play_line(world *w, const char *line, size_t size)
 {
-    char what = size == 0 ? '\0' : line[0];
+    const char what = size == 0 ? '\0' : line[0];
     arcp_error lost = {0};
     if (what == '+' && size == 1) {
         arcp__client_session_connected(w->session, w->now);
@@ -195,8 +195,8 @@ static void play_line(world *w, const char *line, size_t size)
     } else if (what == 't' && size <= 6) {
         char digits[8] = "";
         memcpy(digits, line + 1, size - 1);
-        long steps = strtol(digits, NULL, 10); /* the monotonic clock never goes back */
-        int64_t ns = steps <= 0 ? 0 : steps * 10 * ARCP_NS_PER_MS;
+        const long steps = strtol(digits, NULL, 10); /* the monotonic clock never goes back */
+        const int64_t ns = steps <= 0 ? 0 : steps * 10 * ARCP_NS_PER_MS;
         w->now.mono_ns += ns;
         w->now.wall_ns += ns;
         arcp__client_session_tick(w->session, w->now);
@@ -224,7 +224,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     drain(&w);
     arcp_span rest = arcp_span_make((const char *)data, size);
     while (rest.size != 0) {
-        arcp_span line = take_line(&rest);
+        const arcp_span line = take_line(&rest);
         play_line(&w, line.data, line.size);
     }
     arcp__client_session_free(w.session);

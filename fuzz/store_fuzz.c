@@ -62,7 +62,7 @@ static void on_read(void *user, uint64_t id, arcp_status status, uint64_t first,
 {
     run *r = user;
     const model *truth = &r->truth;
-    size_t stream = r->stream;
+    const size_t stream = r->stream;
     require(status == ARCP_OK);
     require(first <= truth->trim[stream] || count == 0);
     require(count == READ_MAX || first + count == truth->next[stream]);
@@ -133,7 +133,7 @@ static void end_batch(run *r)
 static void add_stream_op(run *r, arcp_store_op *op, char *text, unsigned what, unsigned whom)
 {
     model *ahead = &r->ahead;
-    size_t stream = whom % STREAMS;
+    const size_t stream = whom % STREAMS;
     op->key = arcp_span_cstr(stream_names[stream]);
     if (what < 12) {
         op->kind = ARCP_STORE_APPEND;
@@ -148,7 +148,7 @@ static void add_stream_op(run *r, arcp_store_op *op, char *text, unsigned what, 
     } else if (what < 14) {
         op->kind = ARCP_STORE_TRIM;
         op->position = whom;
-        uint64_t trim = whom < ahead->next[stream] ? whom : ahead->next[stream];
+        const uint64_t trim = whom < ahead->next[stream] ? whom : ahead->next[stream];
         ahead->trim[stream] = trim > ahead->trim[stream] ? trim : ahead->trim[stream];
     } else {
         op->kind = ARCP_STORE_DROP;
@@ -179,8 +179,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(arcp_store_open_memory(&r.store, &err) == ARCP_OK);
     r.store->ops->set_callbacks(r.store, &callbacks);
     for (size_t i = 0; i + 1 < size; i += 2) {
-        unsigned what = data[i] % 20;
-        unsigned whom = data[i + 1];
+        const unsigned what = data[i] % 20;
+        const unsigned whom = data[i + 1];
         if (what >= 18 || r.count == OPS_MAX) {
             end_batch(&r);
             if (what == 19) {

@@ -59,7 +59,7 @@ static void list(arcp_client *client, arcp_list_options *options)
         }
         printf("-- a page --\n");
         for (size_t i = 0; i < arcp_job_page_count(page); i++) {
-            arcp_job_row row = arcp_job_page_row(page, i);
+            const arcp_job_row row = arcp_job_page_row(page, i);
             printf("%s %s %s\n", row.job_id.data, row.agent.data, row.status_text.data);
         }
         options->cursor = arcp_job_page_next_cursor(page); /* valid as long as the page */

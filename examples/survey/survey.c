@@ -57,14 +57,14 @@ static const char *quoted(const char *text)
 /* The next line from the runtime, indexed. False at the end. */
 static int read_line(survey *s)
 {
-    ssize_t size = getline(&s->line, &s->line_capacity, stdin);
+    const ssize_t size = getline(&s->line, &s->line_capacity, stdin);
     return size > 0 &&
            arcp_json_scan(s->json, arcp_span_make(s->line, (size_t)size), NULL, NULL) == ARCP_OK;
 }
 
 static int is_type(const survey *s, const char *type)
 {
-    arcp_json_ref ref = arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
+    const arcp_json_ref ref = arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("type"));
     return arcp_json_string_equals(s->json, ref, arcp_span_cstr(type));
 }
 
@@ -82,7 +82,7 @@ static int may_read(survey *s, const char *path)
             exit(0);
         }
         if (is_type(s, "reply")) {
-            arcp_json_ref payload =
+            const arcp_json_ref payload =
                 arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
             return arcp_json_is(s->json,
                                 arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("allow")),
@@ -212,10 +212,12 @@ static int read_start(survey *s)
         return 0;
     }
     arcp_buf scratch = arcp_buf_init();
-    arcp_json_ref payload = arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp_json_ref input = arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("input"));
-    arcp_json_ref directory = arcp_json_member(s->json, input, ARCP_SPAN_LITERAL("directory"));
-    arcp_span path = arcp_json_string(s->json, directory, &scratch);
+    const arcp_json_ref payload =
+        arcp_json_member(s->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    const arcp_json_ref input = arcp_json_member(s->json, payload, ARCP_SPAN_LITERAL("input"));
+    const arcp_json_ref directory =
+        arcp_json_member(s->json, input, ARCP_SPAN_LITERAL("directory"));
+    const arcp_span path = arcp_json_string(s->json, directory, &scratch);
     (void)snprintf(s->directory, sizeof s->directory, "%.*s", (int)path.size,
                    path.size == 0 ? "" : path.data);
     arcp_buf_fini(&scratch);
@@ -235,7 +237,7 @@ int main(void)
     say("{\"type\":\"job.event\",\"payload\":{\"kind\":\"status\",\"body\":{\"phase\":\"reading\","
         "\"message\":%s}}}",
         quoted(s.directory));
-    size_t count = list_files(&s, paths, FILES_MAX);
+    const size_t count = list_files(&s, paths, FILES_MAX);
     for (size_t i = 0; i < count; i++) {
         read_file(&s, paths[i]);
         if (i % 25 == 24 || i + 1 == count) {

@@ -55,7 +55,7 @@ void arcpd_run_start(arcpd_run *run, unsigned port, const char *const *words)
 int arcpd_run_stop(arcpd_run *run, int signal_number, int wanted)
 {
     process_signal(&run->daemon, signal_number);
-    int exit_status = process_finish(&run->daemon);
+    const int exit_status = process_finish(&run->daemon);
     if (exit_status != wanted) {
         print_error("arcpd ended with %d:\n%.*s\n", exit_status, (int)run->daemon.err.size,
                     run->daemon.err.size ? run->daemon.err.data : "");
@@ -67,6 +67,6 @@ int arcpd_run_stop(arcpd_run *run, int signal_number, int wanted)
 
 int arcpd_run_end(arcpd_run *run)
 {
-    bool well = run->daemon.pid == 0 || arcpd_run_stop(run, SIGTERM, 0) == 0;
+    const bool well = run->daemon.pid == 0 || arcpd_run_stop(run, SIGTERM, 0) == 0;
     return temp_tree_remove(run->directory) == 0 && well ? 0 : -1;
 }

@@ -26,7 +26,7 @@ static int run(const char *line, const char *path, char *errors, size_t size)
                    line);
     FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): constant arguments */
     assert_non_null(pipe);
-    size_t used = fread(errors, 1, size - 1, pipe);
+    const size_t used = fread(errors, 1, size - 1, pipe);
     errors[used] = '\0';
     return pclose(pipe) >> 8;
 }
@@ -58,7 +58,7 @@ static void each_error_is_printed_at_most_once(void **state)
     write_log(path);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         print_message("  %s\n", rows[i].name);
-        int exit_status = run(rows[i].line, path, errors, sizeof errors);
+        const int exit_status = run(rows[i].line, path, errors, sizeof errors);
         assert_string_equal(errors, rows[i].errors);
         assert_int_equal(exit_status, rows[i].exit_status);
     }

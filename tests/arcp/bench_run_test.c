@@ -31,7 +31,7 @@ static void bench_counts_jobs_events_and_sessions(void **state)
     assert_int_equal(number_of(&p, "samples"), number_of(&p, "jobs"));
     /* Each job has a status event, 20 log events, a chunk and its end; a few more jobs may be in
      * flight. */
-    double events = number_of(&p, "events");
+    const double events = number_of(&p, "events");
     assert_true(events >= 50 * 23 && events <= 57 * 23);
     assert_true(number_of(&p, "result_bytes") >= 50000);
     assert_true(number_of(&p, "jobs_per_sec") > 0);

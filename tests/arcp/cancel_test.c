@@ -49,7 +49,7 @@ static void spoil_file(const char *path)
     char text[4096];
     FILE *file = fopen(path, "r+e");
     assert_non_null(file);
-    size_t size = fread(text, 1, sizeof text - 1, file);
+    const size_t size = fread(text, 1, sizeof text - 1, file);
     text[size] = '\0';
     char *token = strstr(text, "\"resume_token\":\"");
     assert_non_null(token);

@@ -213,12 +213,12 @@ static void each_kind_of_fault_is_named_with_its_section(void **state)
     for (size_t row = 0; row < sizeof faults / sizeof faults[0]; row++) {
         const struct fault *fault = &faults[row];
         process p;
-        bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
+        const bool has_failed = strstr(fault->says[1], " 0 failed") == NULL;
         /* The case about a deadline is the only one that reaches it. */
-        bool waits = strstr(fault->says[1], "2000 ms") != NULL;
-        bool needs_long = strstr(fault->says[0], " 7.4 ") != NULL ||
-                          strstr(fault->says[0], " 7.6 ") != NULL ||
-                          strstr(fault->says[0], " 6.6 ") != NULL;
+        const bool waits = strstr(fault->says[1], "2000 ms") != NULL;
+        const bool needs_long = strstr(fault->says[0], " 7.4 ") != NULL ||
+                                strstr(fault->says[0], " 7.6 ") != NULL ||
+                                strstr(fault->says[0], " 6.6 ") != NULL;
         run_edited(f, &p, has_failed ? 1 : 0, fault->from, fault->to,
                    WORDS("--timeout", waits ? "2s" : "30s", needs_long ? "--long-agent" : "--quiet",
                          needs_long ? "wait" : NULL));

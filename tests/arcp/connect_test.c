@@ -31,7 +31,7 @@ static void keep_token(const world *w, const char *name, char path[96])
 
 static void profiles_have_url_and_token(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     process p;
     char path[128];
     char token[96];
@@ -72,7 +72,7 @@ static void profiles_have_url_and_token(void **state)
 /* Here the daemon plays a foreign runtime, named in a copied command. */
 static void the_token_of_the_file_is_not_sent_to_another_runtime(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     process p;
     char path[128];
     char token[96];
@@ -111,7 +111,7 @@ static void a_runtime_can_be_a_command(void **state)
 
 static void a_token_is_not_visible_in_the_process_list(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     process p;
     char path[96];
     char token[256] = "";
@@ -127,7 +127,7 @@ static void a_token_is_not_visible_in_the_process_list(void **state)
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p.pid);
     file = fopen(path, "re");
     assert_non_null(file);
-    size_t size = fread(line, 1, sizeof line, file);
+    const size_t size = fread(line, 1, sizeof line, file);
     fclose(file);
     assert_non_null(memmem(line, size, "--token", 7));
     assert_null(memmem(line, size, token, strlen(token)));

@@ -10,7 +10,7 @@
 /* [arcp:7.7-2] */
 static void after_a_restart_of_the_runtime_the_session_is_resumed(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     world other = {0};
     process p;
     char store[128];
@@ -37,12 +37,12 @@ static void after_a_restart_of_the_runtime_the_session_is_resumed(void **state)
 
 static void repeated_cuts_lose_and_repeat_nothing(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     cutting_proxy proxy;
     process p;
     cutting_proxy_start(&proxy, w->port, 10000, 30000);
     world_run(w, &p, 0, WORDS("submit", "count", "--json", "--quiet", "--url", proxy.tcp.url));
-    unsigned cuts = atomic_load(&proxy.cuts);
+    const unsigned cuts = atomic_load(&proxy.cuts);
     cutting_proxy_stop(&proxy);
     assert_true(cuts >= 3);
     const char *rest = p.out.data;
@@ -61,7 +61,7 @@ static void repeated_cuts_lose_and_repeat_nothing(void **state)
 
 static void a_stream_over_a_bad_network_is_complete(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     cutting_proxy proxy;
     process p;
     cutting_proxy_start(&proxy, w->port, 20000, 60000);

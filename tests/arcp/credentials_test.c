@@ -31,7 +31,7 @@ static int run_keeping(const char *streams, const char *words, char *out, size_t
                    streams);
     FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): constant arguments */
     assert_non_null(pipe);
-    size_t used = fread(out, 1, size - 1, pipe);
+    const size_t used = fread(out, 1, size - 1, pipe);
     out[used] = '\0';
     return pclose(pipe) >> 8;
 }
@@ -117,7 +117,7 @@ static void without_a_state_directory_there_is_an_error(void **state)
                        "/bin/arcp credentials --json 2>/dev/null",
                        "re");
     assert_non_null(pipe);
-    size_t used = fread(out, 1, sizeof out - 1, pipe);
+    const size_t used = fread(out, 1, sizeof out - 1, pipe);
     out[used] = '\0';
     assert_int_equal(pclose(pipe) >> 8, 1);
     assert_string_equal(out, "{\"code\":\"NOT_FOUND\",\"message\":\"no state directory is known: "

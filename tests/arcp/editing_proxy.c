@@ -28,7 +28,7 @@ static void hang_up(pair *p)
 /* The number of bytes at the end that may be the beginning of `from`. */
 static size_t may_go_on(const editing_proxy *proxy, const char *bytes, size_t size)
 {
-    size_t most = size < proxy->size - 1 ? size : proxy->size - 1;
+    const size_t most = size < proxy->size - 1 ? size : proxy->size - 1;
     for (size_t count = most; count != 0; count--) {
         if (memcmp(bytes + size - count, proxy->from, count) == 0) {
             return count;
@@ -41,11 +41,11 @@ static bool forward_edited(const editing_proxy *proxy, pair *p)
 {
     char bytes[TEXT_MAX + BYTES_MAX];
     memcpy(bytes, p->held, p->held_size);
-    ssize_t got = recv(p->server, bytes + p->held_size, BYTES_MAX, 0);
+    const ssize_t got = recv(p->server, bytes + p->held_size, BYTES_MAX, 0);
     if (got <= 0) {
         return false;
     }
-    size_t size = p->held_size + (size_t)got;
+    const size_t size = p->held_size + (size_t)got;
     for (size_t i = 0; i + proxy->size <= size; i++) {
         if (memcmp(bytes + i, proxy->from, proxy->size) == 0) {
             memcpy(bytes + i, proxy->to, proxy->size);
@@ -58,10 +58,10 @@ static bool forward_edited(const editing_proxy *proxy, pair *p)
 
 static void take_in(const editing_proxy *proxy, pair *pairs)
 {
-    int client = accept(proxy->tcp.listener, NULL, NULL);
+    const int client = accept(proxy->tcp.listener, NULL, NULL);
     for (size_t i = 0; i < PAIRS; i++) {
         if (pairs[i].client < 0) {
-            int server = tcp_proxy_dial(&proxy->tcp);
+            const int server = tcp_proxy_dial(&proxy->tcp);
             if (server < 0) {
                 break;
             }
@@ -74,7 +74,7 @@ static void take_in(const editing_proxy *proxy, pair *pairs)
 
 static void *run(void *user)
 {
-    editing_proxy *proxy = user;
+    const editing_proxy *proxy = user;
     pair pairs[PAIRS];
     struct pollfd fds[FDS_BEFORE + 2 * PAIRS];
     for (size_t i = 0; i < PAIRS; i++) {

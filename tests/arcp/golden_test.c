@@ -127,7 +127,7 @@ static void the_pipe_and_json_output_is_unchanged(void **state)
         process p;
         print_message("  %s\n", goldens[row].name);
         for (size_t i = 0; i < 8 && goldens[row].words[i] != NULL; i++) {
-            bool is_job = strcmp(goldens[row].words[i], "JOB") == 0;
+            const bool is_job = strcmp(goldens[row].words[i], "JOB") == 0;
             words[i] = is_job ? job : goldens[row].words[i];
         }
         world_run(*state, &p, goldens[row].exit_status, words);

@@ -77,7 +77,7 @@ static long fetch(const world *w, const char *url, size_t size)
     snprintf(path, sizeof path, "%s/result", w->directory);
     snprintf(input, sizeof input, "{\"result_bytes\":%zu}", size);
     world_run(w, &p, 0, WORDS("submit", "bench", "--input", input, "--output", path, "--url", url));
-    long peak = p.max_rss_kib;
+    const long peak = p.max_rss_kib;
     assert_int_equal(p.out.size, 0);
     process_fini(&p);
     check_file(path, size);
@@ -87,15 +87,15 @@ static long fetch(const world *w, const char *url, size_t size)
 
 static void a_result_of_256_mib_is_streamed_without_being_held_in_memory(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     cutting_proxy proxy;
     cutting_proxy_start(&proxy, w->port, 50000000, 90000000);
-    long small = fetch(w, proxy.tcp.url, SMALL_BYTES);
-    long daemon_small = peak_kib(w->daemon.pid);
-    unsigned cuts_before = atomic_load(&proxy.cuts);
-    long large = fetch(w, proxy.tcp.url, LARGE_BYTES);
-    long daemon_large = peak_kib(w->daemon.pid);
-    unsigned cuts = atomic_load(&proxy.cuts) - cuts_before;
+    const long small = fetch(w, proxy.tcp.url, SMALL_BYTES);
+    const long daemon_small = peak_kib(w->daemon.pid);
+    const unsigned cuts_before = atomic_load(&proxy.cuts);
+    const long large = fetch(w, proxy.tcp.url, LARGE_BYTES);
+    const long daemon_large = peak_kib(w->daemon.pid);
+    const unsigned cuts = atomic_load(&proxy.cuts) - cuts_before;
     cutting_proxy_stop(&proxy);
     print_message("peak memory: arcp %ld KiB for 32 MiB, %ld KiB for 256 MiB; arcpd %ld KiB, "
                   "then %ld KiB; the connection was cut %u times\n",

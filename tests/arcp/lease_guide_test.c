@@ -48,7 +48,7 @@ static void run(char *line, char out[TEXT_MAX])
     (void)close(saved_out);
     (void)close(saved_err);
     rewind(file);
-    size_t size = fread(out, 1, TEXT_MAX - 64, file);
+    const size_t size = fread(out, 1, TEXT_MAX - 64, file);
     (void)fclose(file);
     out[size] = '\0';
     if (status != 0) {

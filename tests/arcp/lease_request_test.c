@@ -124,7 +124,8 @@ static void leases_are_assembled_or_refused(void **state)
         set(&arguments, ARCP__OPTION_EXPIRES_AT, &r.expires_at, r.expires_at != NULL);
         set(&arguments, ARCP__OPTION_GRANT, r.grants, count_of(r.grants));
         set(&arguments, ARCP__OPTION_BUDGET, r.budgets, count_of(r.budgets));
-        arcp_status status = arcp__lease_request(&arguments, NOW_NS, &lease, &constraints, &err);
+        const arcp_status status =
+            arcp__lease_request(&arguments, NOW_NS, &lease, &constraints, &err);
         if (r.says != NULL) {
             assert_int_equal(status, ARCP_E_USAGE);
             if (strstr(err.message, r.says) == NULL) {
@@ -169,7 +170,7 @@ static void durations_are_numbers_with_a_unit(void **state)
 {
     for (size_t row = 0; row < sizeof durations / sizeof durations[0]; row++) {
         int64_t ns = 0;
-        arcp_status status = arcp__duration_parse(durations[row].text, &ns, NULL);
+        const arcp_status status = arcp__duration_parse(durations[row].text, &ns, NULL);
         print_message("  \"%s\"\n", durations[row].text);
         if (durations[row].ms < 0) {
             assert_int_equal(status, ARCP_E_USAGE);

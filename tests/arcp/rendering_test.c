@@ -153,16 +153,16 @@ static void characters_that_reverse_or_hide_text_are_escaped(void **state)
 static void print_on_terminal(const char *line, char *seen, size_t size)
 {
     arcp__program program = {.is_quiet = true};
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    int other = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    const int other = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     assert_true(other >= 0 && kept >= 0);
     assert_int_equal(fflush(stdout), 0);
-    bool printed =
+    const bool printed =
         dup2(other, STDOUT_FILENO) >= 0 && arcp__program_print_line(&program, arcp_span_cstr(line));
     assert_true(dup2(kept, STDOUT_FILENO) >= 0);
-    ssize_t got = read(terminal, seen, size - 1);
+    const ssize_t got = read(terminal, seen, size - 1);
     assert_true(printed && got > 0);
     seen[got] = '\0';
     (void)close(kept);
@@ -205,7 +205,7 @@ static void a_result_cannot_control_the_terminal(void **state)
             arcp_buf out = arcp_buf_init();
             arcp_buf held = arcp_buf_init();
             for (arcp_span left = arcp_span_cstr(rows[row].text); left.size != 0;) {
-                arcp_span piece = arcp_span_first(left, step);
+                const arcp_span piece = arcp_span_first(left, step);
                 arcp__append_shown(&out, piece, &held, false);
                 left = arcp_span_from(left, piece.size);
             }
@@ -288,7 +288,7 @@ static void several_jobs_have_a_line_each(void **state)
 
 static void read_pipe(int fd, char *out, size_t room)
 {
-    ssize_t got = read(fd, out, room - 1);
+    const ssize_t got = read(fd, out, room - 1);
     assert_true(got >= 0);
     out[got] = '\0';
 }

@@ -59,7 +59,7 @@ static unsigned count_files(const char *suffix, char *path, size_t room)
         return 0;
     }
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        size_t size = strlen(entry->d_name);
+        const size_t size = strlen(entry->d_name);
         if (size > strlen(suffix) && strcmp(entry->d_name + size - strlen(suffix), suffix) == 0) {
             count++;
             if (path != NULL) {
@@ -103,7 +103,7 @@ static void a_session_is_found_by_its_job_and_url(void **state)
 
     check_ok(arcp__session_file_find(place(), URL, ARCP_SPAN_LITERAL("job_\"2\""), &found, &err),
              &err);
-    arcp_session_state saved = arcp__session_file_state(found);
+    const arcp_session_state saved = arcp__session_file_state(found);
     check_span(saved.session_id, "sess_1");
     check_span(saved.resume_token, "rt_1");
     assert_int_equal(saved.last_event_seq, 41);
@@ -177,12 +177,12 @@ static void the_lock_keeps_other_processes_out(void **state)
     add_job(file, "job_1");
     assert_true(arcp__session_file_lock(file));
     assert_true(arcp__session_file_lock(file));
-    pid_t child = fork();
+    const pid_t child = fork();
     if (child == 0) {
         arcp__session_file *mine = NULL;
-        bool ok = arcp__session_file_find(place(), URL, ARCP_SPAN_LITERAL("job_1"), &mine, NULL) ==
-                      ARCP_OK &&
-                  !arcp__session_file_lock(mine);
+        const bool ok = arcp__session_file_find(place(), URL, ARCP_SPAN_LITERAL("job_1"), &mine,
+                                                NULL) == ARCP_OK &&
+                        !arcp__session_file_lock(mine);
         _exit(ok ? 0 : 1);
     }
     int status = 0;

@@ -57,7 +57,7 @@ static FILE *input_open(const world *w, const char *name, char option[100])
 
 static void inputs_come_from_the_line_a_file_or_standard_input(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     process p;
     char option[100];
     FILE *file = input_open(w, "input.json", option);
@@ -87,7 +87,7 @@ static void an_input_that_is_too_large_is_sent_once_and_said_to_be(void **state)
     process_fini(&p);
     process_await(&w->daemon, true, "closed: 1009 the message is too big\n");
     const char *first = memmem(w->daemon.err.data, w->daemon.err.size, "closed: 1009", 12);
-    size_t rest = w->daemon.err.size - (size_t)(first + 1 - w->daemon.err.data);
+    const size_t rest = w->daemon.err.size - (size_t)(first + 1 - w->daemon.err.data);
     assert_null(memmem(first + 1, rest, "closed: 1009", 12));
 }
 
@@ -119,7 +119,7 @@ static void streamed_results_go_straight_to_standard_output(void **state)
 
 static void results_go_to_a_file_and_replace_what_was_there(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     process p;
     char path[96];
     static char bytes[400000];

@@ -45,7 +45,7 @@ void tcp_proxy_stop(tcp_proxy *proxy)
 int tcp_proxy_dial(const tcp_proxy *proxy)
 {
     const struct sockaddr_in address = loopback(proxy->target);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) != 0) {
         (void)close(fd);
         return -1;
@@ -56,7 +56,7 @@ int tcp_proxy_dial(const tcp_proxy *proxy)
 bool tcp_proxy_send(int fd, const char *bytes, size_t size)
 {
     while (size != 0) {
-        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
+        const ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
         if (sent <= 0) {
             return false;
         }
@@ -69,6 +69,6 @@ bool tcp_proxy_send(int fd, const char *bytes, size_t size)
 bool tcp_proxy_forward(int from, int to)
 {
     char bytes[65536];
-    ssize_t got = recv(from, bytes, sizeof bytes, 0);
+    const ssize_t got = recv(from, bytes, sizeof bytes, 0);
     return got > 0 && tcp_proxy_send(to, bytes, (size_t)got);
 }

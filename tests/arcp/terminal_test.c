@@ -37,7 +37,7 @@ static void mask_row(const char *row, size_t size, arcp_buf *out)
             while (end < size && isdigit((unsigned char)row[end])) {
                 end++;
             }
-            bool is_seconds = end < size && row[end] == 's';
+            const bool is_seconds = end < size && row[end] == 's';
             arcp_buf_append(out,
                             is_seconds ? ARCP_SPAN_LITERAL("N") : arcp_span_make(row + i, end - i));
             i = end - 1;
@@ -54,7 +54,7 @@ static void mask_rows(const arcp_buf *text, arcp_buf *out)
     while (offset < text->size) {
         const char *end = memchr(text->data + offset, '\n', text->size - offset);
         assert_non_null(end);
-        size_t size = (size_t)(end - text->data) - offset;
+        const size_t size = (size_t)(end - text->data) - offset;
         mask_row(text->data + offset, size, out);
         offset += size + 1;
     }
@@ -65,7 +65,7 @@ static void compare(const char *name, const arcp_buf *got)
     char path[256];
     char bytes[16384];
     snprintf(path, sizeof path, "%s/tests/arcp/transcripts/%s.txt", ARCP_SOURCE_DIR, name);
-    bool renews = getenv("ARCP_RENEW_TRANSCRIPTS") != NULL;
+    const bool renews = getenv("ARCP_RENEW_TRANSCRIPTS") != NULL;
     FILE *file = fopen(path, renews ? "we" : "re");
     if (file == NULL) {
         fail_msg("%s cannot be opened", path);
@@ -75,7 +75,7 @@ static void compare(const char *name, const arcp_buf *got)
         assert_int_equal(fclose(file), 0);
         return;
     }
-    size_t size = fread(bytes, 1, sizeof bytes, file);
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
     assert_int_equal(fclose(file), 0);
     if (!arcp_span_equal(arcp_buf_span(got), arcp_span_make(bytes, size))) {
         fail_msg("%s is:\n%.*swant:\n%.*s", name, (int)got->size, got->data, (int)size, bytes);

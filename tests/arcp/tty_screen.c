@@ -108,7 +108,7 @@ void tty_render(arcp_span bytes, unsigned columns, arcp_buf *out)
     assert_true(columns <= COLUMNS_MAX);
     while (bytes.size != 0) {
         size_t used = 1;
-        unsigned char byte = (unsigned char)bytes.data[0];
+        const unsigned char byte = (unsigned char)bytes.data[0];
         if (byte == '\n') {
             go_down(&t);
         } else if (byte == '\r') {
@@ -125,7 +125,7 @@ void tty_render(arcp_span bytes, unsigned columns, arcp_buf *out)
         bytes = arcp_span_from(bytes, used);
     }
     for (unsigned row = 0; row < t.rows; row++) {
-        bool is_last = row + 1 == t.rows;
+        const bool is_last = row + 1 == t.rows;
         if (is_last && t.row == row && t.column == 0) {
             arcp_buf_append_cstr(out, "_\n");
         } else {

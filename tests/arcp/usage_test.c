@@ -95,7 +95,7 @@ static int run_bash(arcp_span script, const char *more)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
+    const pid_t child = fork();
     if (child == 0) {
         (void)dup2(ends[0], STDIN_FILENO);
         (void)close(ends[1]);
@@ -185,7 +185,7 @@ static arcp_span synopsis_of(const arcp_buf *page, const char *command)
     if (found == NULL) {
         fail_msg("the synopsis has no %s", command);
     }
-    size_t left = page->size - (size_t)(found - page->data);
+    const size_t left = page->size - (size_t)(found - page->data);
     const char *end = memmem(found, left, "\n\n", 2);
     assert_non_null(end);
     return arcp_span_make(found, (size_t)(end - found));
@@ -201,7 +201,7 @@ static void the_manuals_synopsis_has_every_command_and_option(void **state)
             continue;
         }
         char name[64];
-        arcp_span lines = synopsis_of(&page, arcp__commands[row->command].name);
+        const arcp_span lines = synopsis_of(&page, arcp__commands[row->command].name);
         snprintf(name, sizeof name, "*--%s*", row->name);
         if (memmem(lines.data, lines.size, name, strlen(name)) == NULL) {
             fail_msg("%s is missing in:%.*s", name, (int)lines.size, lines.data);

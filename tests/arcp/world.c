@@ -93,7 +93,7 @@ void world_start_on_terminal(const world *w, process *p, const char *const *word
 void world_run(const world *w, process *p, int exit_status, const char *const *words)
 {
     world_start(w, p, words);
-    int got = process_finish(p);
+    const int got = process_finish(p);
     if (got != exit_status) {
         fail_msg("exit status %d, want %d:\n%.*s\n%.*s", got, exit_status, (int)p->out.size,
                  p->out.size ? p->out.data : "", (int)p->err.size, p->err.size ? p->err.data : "");
@@ -159,7 +159,7 @@ void world_mask(const arcp_buf *text, arcp_buf *out)
     size_t i = 0;
     while (i < text->size) {
         const char *mask = NULL;
-        size_t size = changing(text->data + i, text->size - i, &mask);
+        const size_t size = changing(text->data + i, text->size - i, &mask);
         if (size != 0) {
             arcp_buf_append_cstr(out, mask);
             i += size;

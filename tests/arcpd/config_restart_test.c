@@ -127,7 +127,7 @@ static void what_was_started_stays_and_is_named_each_time(void **state)
     assert_string_equal(r.running.store, "memory:");
     assert_int_equal(r.running.credentials.kind, ARCP__PROVISIONER_STATIC);
     assert_int_equal(r.running.settings.shutdown_grace_sec, 7);
-    size_t size = r.changes.size;
+    const size_t size = r.changes.size;
     assert_true(size != 0);
     reload_to(&r, "store: sqlite:/a\nshutdown: {grace_sec: 8}\n");
     assert_int_equal(r.changes.size, size);
@@ -177,7 +177,7 @@ static void without_memory_it_keeps_the_same_and_says_that_it_does_not_know(void
         read_config(&r.fresh, "store: sqlite:/a\n" POOL);
         failing_alloc_arm(nth, FAILING_ALLOC_ONE);
         arcp__config_keep_started(&r.fresh, &r.running, FRAME_BYTES_MAX, &r.changes);
-        bool was_refused = failing_alloc_disarm();
+        const bool was_refused = failing_alloc_disarm();
         assert_string_equal(r.fresh.store, "memory:");
         assert_string_equal(r.running.store, "sqlite:/a");
         assert_int_equal(r.changes.failed, was_refused);

@@ -158,7 +158,7 @@ static void the_manual_names_the_keys_that_take_a_restart(void **state)
     char *manual = read_file(MANUAL);
     restarts all = {.count = 0};
     (void)state;
-    char *paragraph = strstr(manual, "These keys take effect at the next start only:");
+    const char *paragraph = strstr(manual, "These keys take effect at the next start only:");
     assert_non_null(paragraph);
     char *end = strstr(paragraph, "A warning");
     assert_non_null(end);

@@ -349,7 +349,7 @@ static void checks_of_several_keys_are_made_on_the_whole_configuration(void **st
         arcp__config config;
         arcp_error error = {0};
         check_ok(read_text(&config, rows[i].text, &error), &error);
-        arcp_status status = arcp__config_check(&config, &error);
+        const arcp_status status = arcp__config_check(&config, &error);
         if ((status == ARCP_OK) != (rows[i].message == NULL)) {
             fail_msg("%s: %s", rows[i].text, error.message);
         }

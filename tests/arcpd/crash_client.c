@@ -54,7 +54,7 @@ void crash_client_connect(crash_world *world, crash_client *client, bool from_ol
     }
     client->last_seq = 0;
     if (client->session.id[0] != '\0') {
-        uint64_t above = client->seen_count - client->acked_seq;
+        const uint64_t above = client->seen_count - client->acked_seq;
         client->last_seq = client->seen_count;
         if (from_oldest) {
             client->last_seq = client->acked_seq;
@@ -73,8 +73,8 @@ void crash_client_connect(crash_world *world, crash_client *client, bool from_ol
 
 static void take_welcome(crash_world *world, crash_client *client, arcp_span frame)
 {
-    arcp_span id = wire_text(frame, "session_id");
-    arcp_span token = wire_text(frame, "resume_token");
+    const arcp_span id = wire_text(frame, "session_id");
+    const arcp_span token = wire_text(frame, "resume_token");
     if (client->session.id[0] != '\0' && !arcp_span_equal_cstr(id, client->session.id)) {
         wrong(world, client, "another session", frame);
     }
@@ -108,8 +108,8 @@ static crash_job *job_of(crash_world *world, arcp_span id)
 static void take_accepted(crash_world *world, crash_client *client, arcp_span frame)
 {
     crash_job *job = job_of(world, wire_text(frame, "job_id"));
-    arcp_span request = wire_text(frame, "request_id");
-    arcp_span when = wire_text(frame, "accepted_at");
+    const arcp_span request = wire_text(frame, "request_id");
+    const arcp_span when = wire_text(frame, "accepted_at");
     uint64_t number = 0;
     job->observes[client->number] = true;
     if (request.size == 0) {
@@ -161,12 +161,12 @@ static uint64_t record_digest(arcp_span frame)
 
 static void take_end(crash_world *world, crash_client *client, crash_job *job, arcp_span frame)
 {
-    uint64_t seq = wire_seq(frame);
-    uint64_t digest = record_digest(frame);
+    const uint64_t seq = wire_seq(frame);
+    const uint64_t digest = record_digest(frame);
     crash_end end = CRASH_RESULT;
     if (wire_is(frame, "job.error")) {
-        bool is_lost = arcp_span_equal_cstr(wire_text(frame, "code"), "INTERNAL_ERROR") &&
-                       memmem(frame.data, frame.size, "\"retryable\":true", 16) != NULL;
+        const bool is_lost = arcp_span_equal_cstr(wire_text(frame, "code"), "INTERNAL_ERROR") &&
+                             memmem(frame.data, frame.size, "\"retryable\":true", 16) != NULL;
         end = is_lost ? CRASH_LOST : CRASH_ERROR;
     }
     if (job->end_seq[client->number] != 0 && job->end_seq[client->number] != seq) {
@@ -190,7 +190,7 @@ static void take_end(crash_world *world, crash_client *client, crash_job *job, a
 static void take_message(crash_world *world, crash_client *client, crash_job *job, arcp_span frame)
 {
     uint64_t number = 0;
-    arcp_span message = wire_text(frame, "message");
+    const arcp_span message = wire_text(frame, "message");
     if (!arcp_span_equal_cstr(wire_text(frame, "kind"), "log")) {
         return;
     }
@@ -202,7 +202,7 @@ static void take_message(crash_world *world, crash_client *client, crash_job *jo
 static void remember(crash_world *world, crash_client *client, uint64_t seq, uint64_t digest)
 {
     if (seq > client->digest_capacity) {
-        size_t capacity = client->digest_capacity * 2 + 65536;
+        const size_t capacity = client->digest_capacity * 2 + 65536;
         client->digests = realloc(client->digests, capacity * sizeof *client->digests);
         if (client->digests == NULL) {
             daemon_fail("out of memory");
@@ -218,7 +218,7 @@ static void remember(crash_world *world, crash_client *client, uint64_t seq, uin
 
 static void take_record(crash_world *world, crash_client *client, uint64_t seq, arcp_span frame)
 {
-    uint64_t digest = wire_digest(frame);
+    const uint64_t digest = wire_digest(frame);
     if (seq != client->last_seq + 1) {
         wrong(world, client, "a gap or a duplicate", frame);
     }
@@ -256,7 +256,7 @@ void crash_client_take(crash_world *world, crash_client *client)
 {
     arcp_span frame;
     while (wire_next(&client->wire, &frame)) {
-        uint64_t seq = wire_seq(frame);
+        const uint64_t seq = wire_seq(frame);
         if (seq != 0) {
             take_record(world, client, seq, frame);
         } else {
@@ -299,7 +299,7 @@ static void submit(crash_world *world, crash_client *client)
             daemon_fail("out of memory");
         }
     }
-    bool is_long = crash_random(world, 12) == 0;
+    const bool is_long = crash_random(world, 12) == 0;
     world->keys[world->key_count] =
         (crash_key){.client = client->number,
                     .life = world->life,
@@ -325,7 +325,7 @@ static const crash_key *pick(crash_world *world, const crash_client *client, siz
 void crash_client_act(crash_world *world, crash_client *client)
 {
     size_t number = 0;
-    uint64_t dice = crash_random(world, 20);
+    const uint64_t dice = crash_random(world, 20);
     if (!client->is_open || client->wire.ended) {
         return;
     }

@@ -36,7 +36,7 @@ static bool next_line(cursor *lines, arcp_span *out)
         lines->left = column(lines->rows, 1);
     }
     const char *end = memchr(lines->left.data, '\n', lines->left.size);
-    size_t size = end == NULL ? lines->left.size : (size_t)(end - lines->left.data);
+    const size_t size = end == NULL ? lines->left.size : (size_t)(end - lines->left.data);
     *out = arcp_span_first(lines->left, size);
     lines->left = end == NULL ? arcp_span_make(NULL, 0) : arcp_span_from(lines->left, size + 1);
     return true;
@@ -65,7 +65,7 @@ static uint64_t number_of(arcp_span record, const char *name)
 {
     char quoted[32];
     uint64_t value = 0;
-    int size = snprintf(quoted, sizeof quoted, "\"%s\":", name);
+    const int size = snprintf(quoted, sizeof quoted, "\"%s\":", name);
     const char *found = memmem(record.data, record.size, quoted, (size_t)size);
     if (found == NULL ||
         !wire_number(arcp_span_from(record, (size_t)(found - record.data) + (size_t)size),
@@ -102,8 +102,8 @@ static void check_session(crash_world *world, const crash_client *client, sqlite
     (void)sqlite3_bind_text(indexes, 1, key, -1, SQLITE_STATIC);
     (void)sqlite3_bind_int64(indexes, 2, 0);
     while (next_line(&index, &run)) {
-        uint64_t seq = number_of(run, "seq");
-        uint64_t count = number_of(run, "count");
+        const uint64_t seq = number_of(run, "seq");
+        const uint64_t count = number_of(run, "count");
         if (next == 0 ? seq > client->acked_seq + 1 : seq != next) {
             daemon_fail("session %s: a run begins with %llu, not %llu", client->session.id,
                         (unsigned long long)seq, (unsigned long long)next);

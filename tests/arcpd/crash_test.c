@@ -60,7 +60,8 @@ static void take_the_rest(crash_world *world)
 
 static void live(crash_world *world)
 {
-    int64_t until_ns = daemon_now_ns() + (int64_t)(crash_random(world, LIFE_MS_MAX) * 1000000);
+    const int64_t until_ns =
+        daemon_now_ns() + (int64_t)(crash_random(world, LIFE_MS_MAX) * 1000000);
     connect_all(world, false);
     /* First the keys whose response was lost. */
     size_t first = world->key_count < 200 ? 0 : world->key_count - 200;
@@ -100,7 +101,7 @@ static bool is_at_rest(const crash_world *world)
 
 static void come_to_rest(crash_world *world)
 {
-    int64_t patience_ns = daemon_now_ns() + WIRE_PATIENCE_MS * INT64_C(1000000);
+    const int64_t patience_ns = daemon_now_ns() + WIRE_PATIENCE_MS * INT64_C(1000000);
     while (!is_at_rest(world)) {
         take_all(world, 100);
         if (daemon_now_ns() > patience_ns) {
@@ -118,19 +119,20 @@ static const char *listed_as(crash_end end)
 static void check_page(crash_world *world, arcp_span frame, char cursor[256])
 {
     static const char open[] = "{\"job_id\":\"";
-    arcp_span next = wire_text(frame, "next_cursor");
+    const arcp_span next = wire_text(frame, "next_cursor");
     (void)snprintf(cursor, 256, "%.*s", (int)next.size, next.size == 0 ? "" : next.data);
     const char *found = memmem(frame.data, frame.size, open, strlen(open));
     while (found != NULL) {
-        arcp_span rest = arcp_span_from(frame, (size_t)(found - frame.data));
+        const arcp_span rest = arcp_span_from(frame, (size_t)(found - frame.data));
         const char *after = memmem(rest.data + 1, rest.size - 1, open, strlen(open));
-        arcp_span entry = after == NULL ? rest : arcp_span_first(rest, (size_t)(after - found));
-        arcp_span id = wire_text(entry, "job_id");
+        const arcp_span entry =
+            after == NULL ? rest : arcp_span_first(rest, (size_t)(after - found));
+        const arcp_span id = wire_text(entry, "job_id");
         crash_job *job = NULL;
         HASH_FIND(hh, world->jobs, id.data, id.size, job);
         if (job != NULL && job->end != CRASH_RUNS) {
             const char *status = listed_as(job->end);
-            bool runs = memmem(entry.data, entry.size, "\"running\"", 9) != NULL;
+            const bool runs = memmem(entry.data, entry.size, "\"running\"", 9) != NULL;
             if (runs || memmem(entry.data, entry.size, status, strlen(status)) == NULL) {
                 daemon_fail("life %u: an end that was seen is listed as %.*s", world->life,
                             (int)entry.size, entry.data);
@@ -160,7 +162,7 @@ static void settle(crash_world *world)
     connect_all(world, true);
     come_to_rest(world);
     for (int again = 0; again < 40 && world->key_count != 0; again++) {
-        size_t key = crash_random(world, world->key_count);
+        const size_t key = crash_random(world, world->key_count);
         if (world->keys[key].job != NULL) {
             crash_client_ask_again(world, &world->clients[world->keys[key].client], key);
         }
@@ -200,7 +202,7 @@ static void check_audit(const crash_world *world)
     arcp__audit_check_begin(&check, path);
     while (fgets(line, sizeof line, file) != NULL) {
         check_ok(arcp__audit_check_feed(&check, arcp_span_cstr(line), &err), &err);
-        bool is_allowed = strstr(line, "\"decision\":\"allowed\"") != NULL;
+        const bool is_allowed = strstr(line, "\"decision\":\"allowed\"") != NULL;
         submits += is_allowed && strstr(line, "\"event\":\"submit\"") != NULL;
         subscriptions += is_allowed && strstr(line, "\"event\":\"subscribe\"") != NULL;
     }
@@ -221,7 +223,7 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
 
 static void one_life(crash_world *world, int64_t *longest_start_ns)
 {
-    bool settles = world->life % SETTLE_EVERY == 0;
+    const bool settles = world->life % SETTLE_EVERY == 0;
     daemon_launch(&world->daemon);
     if (!settles && crash_random(world, 8) == 0) {
         /* Also while it starts. */
@@ -254,7 +256,7 @@ static void no_event_that_a_client_saw_is_lost_by_kill_9(void **state)
     int64_t longest_start_ns = 0;
     assert_int_equal(getrandom(&seed, sizeof seed, 0), sizeof seed);
     seed = from_environment("ARCP_CRASH_SEED", seed);
-    unsigned lives = (unsigned)from_environment("ARCP_CRASH_LIVES", LIVES_DEFAULT);
+    const unsigned lives = (unsigned)from_environment("ARCP_CRASH_LIVES", LIVES_DEFAULT);
     print_message("ARCP_CRASH_SEED=0x%llx ARCP_CRASH_LIVES=%u\n", (unsigned long long)seed, lives);
     world.random = seed;
     daemon_begin(&world.daemon, &(daemon_options){.config = "jobs: {cancel_grace_ms: 500}\n"});

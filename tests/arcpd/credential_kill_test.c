@@ -34,9 +34,9 @@ static int look_into(const char *path, const struct stat *facts, int kind, struc
     if (kind != FTW_F || facts->st_size == 0) {
         return 0;
     }
-    int fd = open(path, O_RDONLY);
+    const int fd = open(path, O_RDONLY);
     char *text = malloc((size_t)facts->st_size);
-    ssize_t size = fd < 0 || text == NULL ? 0 : read(fd, text, (size_t)facts->st_size);
+    const ssize_t size = fd < 0 || text == NULL ? 0 : read(fd, text, (size_t)facts->st_size);
     if (size > 0 && (memmem(text, (size_t)size, STAND_IN_PREFIX, strlen(STAND_IN_PREFIX)) != NULL ||
                      memmem(text, (size_t)size, MASTER, strlen(MASTER)) != NULL)) {
         daemon_fail("%s has a value in it", path);
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 {
     static stand_in upstream;
     static char config[2048];
-    unsigned kills = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 120;
+    const unsigned kills = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 120;
     unsigned shown = 0;
     chance = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     upstream.random = chance;
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
     size_t most_stuck = 0;
     for (unsigned round = 0; round < kills; round++) {
         wire w = {.fd = -1};
-        bool is_long = round % 10 == 9;
+        const bool is_long = round % 10 == 9;
         daemon_start(&d);
         wire_open(&w, d.port);
         say_hello(&w);
@@ -277,7 +277,7 @@ int main(int argc, char **argv)
         wire_close(&w);
         check_files(&d);
         if (round % 10 == 0 || is_long) {
-            books now = read_books(&d);
+            const books now = read_books(&d);
             most_rows = now.rows > most_rows ? now.rows : most_rows;
             most_stuck = now.stuck > most_stuck ? now.stuck : most_stuck;
         }

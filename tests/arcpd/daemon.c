@@ -59,7 +59,7 @@ static void limit(__rlimit_resource_t resource, rlim_t value)
     if (value == 0) {
         return;
     }
-    int failed = getrlimit(resource, &both);
+    const int failed = getrlimit(resource, &both);
     both.rlim_cur = value;
     if (resource == RLIMIT_NOFILE) {
         both.rlim_max = value; /* arcpd raises its limit to the hard one */
@@ -114,7 +114,7 @@ static void run(const daemon_state *d, int out)
         words[count++] = d->options.store;
     }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nothing behind */
-    int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(err, STDERR_FILENO);
     (void)unsetenv("XDG_STATE_HOME");
@@ -189,7 +189,7 @@ static bool read_line(const daemon_state *d, char line[256])
         if (poll(&one, 1, READY_MS) <= 0 || size == 255) {
             daemon_fail("arcpd did not get ready");
         }
-        ssize_t got = read(d->out, line + size, 255 - size);
+        const ssize_t got = read(d->out, line + size, 255 - size);
         if (got <= 0) {
             return false;
         }
@@ -228,7 +228,7 @@ void daemon_start(daemon_state *d)
 /* A child between fork and exec still holds the store's lock. */
 static void await_lock(const daemon_state *d)
 {
-    int store = open(d->store, O_RDONLY | O_CLOEXEC);
+    const int store = open(d->store, O_RDONLY | O_CLOEXEC);
     if (store >= 0) {
         if (flock(store, LOCK_EX) != 0) {
             daemon_fail("flock: %s", strerror(errno));
@@ -260,7 +260,7 @@ char *daemon_errors(const daemon_state *d)
     char path[96];
     struct stat about;
     (void)snprintf(path, sizeof path, "%s/errors", d->directory);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &about) != 0) {
         daemon_fail("%s: %s", path, strerror(errno));
     }

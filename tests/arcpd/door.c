@@ -28,7 +28,7 @@ void door_configure(const door *d, const char *format, ...)
     char text[4096];
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(text, sizeof text, format, arguments);
+    const int size = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     assert_true(size >= 0 && (size_t)size < sizeof text);
     FILE *file = fopen(d->config, "we");
@@ -46,7 +46,7 @@ static int spawn(door *d, const char *argument)
     assert_true(d->pid >= 0);
     if (d->pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* so that a failed test leaves no process */
-        int errors = open(d->errors, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        const int errors = open(d->errors, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         (void)dup2(out[1], STDOUT_FILENO);
         (void)dup2(errors, STDERR_FILENO);
         (void)setenv("STATE_DIRECTORY", d->directory, 1);
@@ -62,9 +62,9 @@ void door_start(door *d)
 {
     char line[512] = {0};
     size_t size = 0;
-    int out = spawn(d, NULL);
+    const int out = spawn(d, NULL);
     while (size < sizeof line - 1 && strchr(line, '\n') == NULL) {
-        ssize_t got = read(out, line + size, sizeof line - 1 - size);
+        const ssize_t got = read(out, line + size, sizeof line - 1 - size);
         if (got <= 0) {
             fail_msg("arcpd did not get ready: %s", line);
         }
@@ -80,10 +80,10 @@ int door_refused(door *d, const char *argument)
 {
     int status = 0;
     char line[512];
-    int out = spawn(d, argument);
+    const int out = spawn(d, argument);
     struct pollfd ended = {.fd = out, .events = POLLIN};
     assert_int_equal(poll(&ended, 1, PATIENCE_MS), 1);
-    ssize_t got = read(out, line, sizeof line);
+    const ssize_t got = read(out, line, sizeof line);
     if (got != 0) {
         fail_msg("arcpd did not refuse: %.*s", (int)(got > 0 ? got : 0), line);
     }
@@ -99,7 +99,7 @@ size_t door_said(const door *d, const char *word)
     static char text[262144];
     FILE *file = fopen(d->errors, "re");
     assert_non_null(file);
-    size_t size = fread(text, 1, sizeof text - 1, file);
+    const size_t size = fread(text, 1, sizeof text - 1, file);
     text[size] = '\0';
     (void)fclose(file);
     size_t count = 0;
@@ -111,7 +111,7 @@ size_t door_said(const door *d, const char *word)
 
 void door_reload(const door *d, const char *word)
 {
-    size_t before = door_said(d, word);
+    const size_t before = door_said(d, word);
     assert_int_equal(kill(d->pid, SIGHUP), 0);
     for (int left = PATIENCE_MS; door_said(d, word) == before; left -= 10) {
         assert_true(left > 0);
@@ -136,10 +136,10 @@ void door_fini(door *d)
 static size_t write_some(const visitor *w, const char *data, size_t size)
 {
     if (w->ssl != NULL) {
-        int written = SSL_write(w->ssl, data, (int)size);
+        const int written = SSL_write(w->ssl, data, (int)size);
         return written > 0 ? (size_t)written : 0;
     }
-    ssize_t written = send(w->fd, data, size, MSG_NOSIGNAL);
+    const ssize_t written = send(w->fd, data, size, MSG_NOSIGNAL);
     return written > 0 ? (size_t)written : 0;
 }
 
@@ -147,7 +147,7 @@ static void write_all(const visitor *w, const void *data, size_t size)
 {
     const char *rest = data;
     while (size > 0) {
-        size_t written = write_some(w, rest, size);
+        const size_t written = write_some(w, rest, size);
         assert_true(written > 0);
         rest += written;
         size -= written;
@@ -158,7 +158,7 @@ static bool read_all(const visitor *w, void *data, size_t size)
 {
     char *rest = data;
     while (size > 0) {
-        ssize_t got =
+        const ssize_t got =
             w->ssl != NULL ? SSL_read(w->ssl, rest, (int)size) : recv(w->fd, rest, size, 0);
         if (got <= 0) {
             return false;
@@ -200,7 +200,7 @@ long visitor_serial(const visitor *w)
 {
     X509 *certificate = SSL_get1_peer_certificate(w->ssl);
     assert_non_null(certificate);
-    long serial = ASN1_INTEGER_get(X509_get0_serialNumber(certificate));
+    const long serial = ASN1_INTEGER_get(X509_get0_serialNumber(certificate));
     X509_free(certificate);
     return serial;
 }
@@ -210,11 +210,12 @@ int visitor_upgrade(visitor *w, const char *host, const char *more)
     char request[512];
     char head[1024] = {0};
     size_t size = 0;
-    int length = snprintf(request, sizeof request,
-                          "GET /arcp HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\n"
-                          "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-                          "Sec-WebSocket-Version: 13\r\n%s\r\n",
-                          host, more);
+    const int length =
+        snprintf(request, sizeof request,
+                 "GET /arcp HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\n"
+                 "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                 "Sec-WebSocket-Version: 13\r\n%s\r\n",
+                 host, more);
     write_all(w, request, (size_t)length);
     /* The head ends with an empty line; frames may follow it at once. */
     while (size < sizeof head - 1 && (size < 4 || memcmp(head + size - 4, "\r\n\r\n", 4) != 0)) {
@@ -243,7 +244,7 @@ static const char *read_frame(visitor *w)
 
 const char *visitor_ask(visitor *w, const char *frame)
 {
-    size_t size = strlen(frame);
+    const size_t size = strlen(frame);
     const unsigned char large[8] = {0x81, 0x80 | 126, (unsigned char)(size >> 8),
                                     (unsigned char)size};
     const unsigned char small[6] = {0x81, (unsigned char)(0x80 | size)};

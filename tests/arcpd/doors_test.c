@@ -260,7 +260,7 @@ static void hosts_and_origins_are_checked_on_public_listeners(void **state)
                        rows[i].config);
         door_start(&d);
         assert_true(visitor_connect(&w, &d, NULL, 0));
-        int status = visitor_upgrade(&w, rows[i].host, rows[i].more);
+        const int status = visitor_upgrade(&w, rows[i].host, rows[i].more);
         if (status != rows[i].status) {
             fail_msg("row %zu: %d", i, status);
         }
@@ -426,7 +426,7 @@ static void a_failed_write_of_the_checked_configuration_is_an_error(void **state
         char command[256];
         (void)snprintf(command, sizeof command,
                        NO_STATE ARCP_BINARY_DIR "/bin/arcpd %s >/dev/full 2>&1", flags[i]);
-        int status = system(command); /* NOLINT(cert-env33-c): words of this file */
+        const int status = system(command); /* NOLINT(cert-env33-c): words of this file */
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 1);
     }

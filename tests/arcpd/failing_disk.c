@@ -23,7 +23,7 @@ static bool is_database(int fd)
     char link[32];
     char path[512];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t size = readlink(link, path, sizeof path - 1);
+    const ssize_t size = readlink(link, path, sizeof path - 1);
     path[size < 0 ? 0 : size] = '\0';
     return strstr(path, "/arcp.db") != NULL;
 }
@@ -37,8 +37,8 @@ static bool fails(int fd, char what)
     if (file == NULL) {
         return false;
     }
-    bool found = fgets(orders, sizeof orders, file) != NULL && orders[0] == what &&
-                 atomic_fetch_add(&calls, 1) >= strtoul(orders + 1, NULL, 10);
+    const bool found = fgets(orders, sizeof orders, file) != NULL && orders[0] == what &&
+                       atomic_fetch_add(&calls, 1) >= strtoul(orders + 1, NULL, 10);
     (void)fclose(file);
     if (found) {
         errno = EIO;

@@ -32,7 +32,7 @@ void host_configure(const host *place, const char *yaml)
     assert_non_null(file);
     for (const char *rest = yaml; *rest != '\0';) {
         const char *mark = strstr(rest, "@agents/");
-        size_t size = mark == NULL ? strlen(rest) : (size_t)(mark - rest);
+        const size_t size = mark == NULL ? strlen(rest) : (size_t)(mark - rest);
         assert_int_equal(fwrite(rest, 1, size, file), size);
         rest += size;
         if (mark != NULL) {
@@ -79,7 +79,7 @@ void host_run(const host *place, const char *token, process *p, int exit_status,
               const char *const *words)
 {
     host_begin_run(place, token, p, words);
-    int got = process_finish(p);
+    const int got = process_finish(p);
     if (got != exit_status) {
         fail_msg("exit status %d, want %d:\n%.*s\n%.*s", got, exit_status, (int)p->out.size,
                  p->out.size ? p->out.data : "", (int)p->err.size, p->err.size ? p->err.data : "");

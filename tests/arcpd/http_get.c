@@ -21,7 +21,7 @@ int http_connect(unsigned short port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
     return fd;
@@ -40,8 +40,8 @@ void http_read_all(int fd, arcp_buf *out)
 
 void http_ask(unsigned short port, const char *request, arcp_buf *out)
 {
-    int fd = http_connect(port);
-    size_t size = strlen(request);
+    const int fd = http_connect(port);
+    const size_t size = strlen(request);
     assert_int_equal(send(fd, request, size, MSG_NOSIGNAL), size);
     http_read_all(fd, out);
 }

@@ -32,7 +32,7 @@ static void text(const arcp_json *json, arcp_json_ref input, const char *name, c
                  size_t size)
 {
     arcp_buf scratch = arcp_buf_init();
-    arcp_span found =
+    const arcp_span found =
         arcp_json_string(json, arcp_json_member(json, input, arcp_span_cstr(name)), &scratch);
     (void)snprintf(to, size, "%.*s", (int)found.size, found.size == 0 ? "" : found.data);
     arcp_buf_fini(&scratch);
@@ -47,8 +47,9 @@ static int read_orders(orders *out)
         arcp_json_scan(&json, arcp_span_cstr(line), &limits, NULL) != ARCP_OK) {
         return 65;
     }
-    arcp_json_ref payload = arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp_json_ref input = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("input"));
+    const arcp_json_ref payload =
+        arcp_json_member(&json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
+    const arcp_json_ref input = arcp_json_member(&json, payload, ARCP_SPAN_LITERAL("input"));
     out->events = number(&json, input, "events");
     out->bytes = number(&json, input, "bytes");
     out->pause_us = number(&json, input, "pause_us");
@@ -63,7 +64,7 @@ int main(void)
     static char filling[BYTES_MAX + 1];
     static char block[262144];
     orders todo = {0};
-    int status = read_orders(&todo);
+    const int status = read_orders(&todo);
     if (status != 0) {
         return status;
     }

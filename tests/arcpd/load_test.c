@@ -36,7 +36,7 @@ static void subscribe(wire *w, const char *job)
 
 static void copy_id(arcp_span frame, char out[64])
 {
-    arcp_span id = wire_text(frame, "job_id");
+    const arcp_span id = wire_text(frame, "job_id");
     (void)snprintf(out, 64, "%.*s", (int)id.size, id.data);
 }
 
@@ -63,7 +63,7 @@ static void take(follower *f, arcp_span frame)
         return;
     }
     assert_int_equal(wire_seq(frame), ++f->seq);
-    arcp_span id = wire_text(frame, "job_id");
+    const arcp_span id = wire_text(frame, "job_id");
     size_t job = 0;
     while (job < JOBS && !arcp_span_equal_cstr(id, f->jobs[job])) {
         job++;
@@ -95,7 +95,7 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
         submit(&w, id, EVENTS, 60);
     }
     for (unsigned accepted = 0; accepted < JOBS;) {
-        arcp_span frame = wire_await(&w);
+        const arcp_span frame = wire_await(&w);
         if (wire_is(frame, "job.accepted")) {
             copy_id(frame, f.jobs[accepted++]);
         } else {
@@ -103,7 +103,7 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
         }
     }
     /* With 8 back_pressure statuses at most, since nothing is ever acknowledged. */
-    uint64_t all = (uint64_t)JOBS * (EVENTS + MESSAGES_BEHIND);
+    const uint64_t all = (uint64_t)JOBS * (EVENTS + MESSAGES_BEHIND);
     for (unsigned reconnect = 1; reconnect <= RECONNECTS; reconnect++) {
         while (f.seq < all * reconnect / (RECONNECTS + 1)) {
             take(&f, wire_await(&w));
@@ -126,7 +126,7 @@ static void eight_jobs_reach_a_session_through_100_reconnects_once_and_in_order(
 static int64_t query(const char *path, const char *sql)
 {
     sqlite3 *db = sql_open(path);
-    int64_t value = sql_number(db, sql);
+    const int64_t value = sql_number(db, sql);
     sql_close(db);
     return value;
 }
@@ -219,7 +219,7 @@ static void events_of_1000_subscribers_are_stored_once(void **state)
 /* Not meaningful with sanitizers, which keep freed memory. */
 static void check_memory(const daemon_state *d, uint64_t before)
 {
-    uint64_t now = daemon_resident_bytes(d);
+    const uint64_t now = daemon_resident_bytes(d);
     if (MEMORY_MAX_MB != 0 && now > before + (uint64_t)MEMORY_MAX_MB * 1000000) {
         fail_msg("arcpd has %llu bytes resident, %llu before", (unsigned long long)now,
                  (unsigned long long)before);
@@ -239,7 +239,7 @@ static void a_subscriber_that_reads_none_of_many_events_delays_no_client(void **
     daemon_start(&d);
     wire_open(&owner.wire, d.port);
     wire_hello(&owner.wire, "t-alice", &resumed);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     submit(&owner.wire, "s", MANY, 60);
     copy_id(wire_await_type(&owner.wire, "job.accepted"), job);
     wire_open(&stalled.wire, d.port);
@@ -292,7 +292,7 @@ static void an_owner_that_does_not_read_delays_itself_only(void **state)
     wire_hello(&stalled.wire, "t-alice", &session);
     wire_open(&other.wire, d.port);
     wire_hello(&other.wire, "t-alice", &session);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     submit(&stalled.wire, "s", MANY, 60);
     submit(&other.wire, "s", MANY / 4, 60);
     watch_all(&other, 1);
@@ -321,7 +321,7 @@ static void a_job_continues_without_its_owner_and_uses_no_memory(void **state)
     daemon_start(&d);
     wire_open(&owner.wire, d.port);
     wire_hello(&owner.wire, "t-alice", &away);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     submit(&owner.wire, "s", MANY, 60);
     copy_id(wire_await_type(&owner.wire, "job.accepted"), job);
     wire_close(&owner.wire);

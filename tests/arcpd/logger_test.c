@@ -15,14 +15,14 @@ static const char *log_line(arcp__log_format format, const char *text, const cha
     arcp__logger logger = {.level = ARCP_LOG_INFO, .format = format};
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    int errors = dup(STDERR_FILENO);
+    const int errors = dup(STDERR_FILENO);
     assert_true(errors >= 0);
     assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
     arcp__logger_log_fields(&logger, ARCP_LOG_INFO, text, fields);
     assert_int_equal(dup2(errors, STDERR_FILENO), STDERR_FILENO);
     (void)close(errors);
     (void)close(ends[1]);
-    ssize_t size = read(ends[0], line, sizeof line - 1);
+    const ssize_t size = read(ends[0], line, sizeof line - 1);
     (void)close(ends[0]);
     assert_true(size > 0);
     line[size] = '\0';
@@ -74,7 +74,7 @@ static void a_reader_that_does_not_read_is_not_waited_for(void **state)
     static char text[200001];
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    int errors = dup(STDERR_FILENO);
+    const int errors = dup(STDERR_FILENO);
     assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
     for (int i = 0; i < 5000; i++) { /* more than any pipe holds */
         arcp__logger_log(&logger, ARCP_LOG_INFO, "a line of some forty bytes, all of them idle");

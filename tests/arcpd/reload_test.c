@@ -82,7 +82,7 @@ static const char *submit(const char *agent, const char *more)
 
 static void open_gate(void)
 {
-    int file = open(gate, O_WRONLY | O_CLOEXEC); /* waits for a reader */
+    const int file = open(gate, O_WRONLY | O_CLOEXEC); /* waits for a reader */
     assert_true(file >= 0);
     assert_int_equal(write(file, "go\n", 3), 3);
     assert_int_equal(close(file), 0);

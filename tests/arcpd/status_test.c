@@ -167,7 +167,7 @@ static void ask_and_keep(int fd)
     size_t size = 0;
     assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
     do {
-        ssize_t got = read(fd, bytes + size, sizeof bytes - 1 - size);
+        const ssize_t got = read(fd, bytes + size, sizeof bytes - 1 - size);
         assert_true(got > 0);
         size += (size_t)got;
         bytes[size] = '\0';
@@ -347,7 +347,7 @@ static size_t check_names(const arcp_buf *text, const arcp_buf *metrics)
         }
         found += size;
         for (size_t suffix = 0; suffix < 3; suffix++) {
-            size_t length = strlen(suffixes[suffix]);
+            const size_t length = strlen(suffixes[suffix]);
             if (size > length && strcmp(name + size - length, suffixes[suffix]) == 0) {
                 name[size - length] = '\0';
             }

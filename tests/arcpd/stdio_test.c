@@ -60,7 +60,7 @@ static void what_was_asked_for_is_answered_after_the_end_of_the_input(void **sta
 {
     static const char *const scripts[] = {"cat in | $ARCPD", "$ARCPD <in",
                                           "$ARCPD <in >out; cat out"};
-    host *place = *state;
+    const host *place = *state;
     configure(place, "");
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
         process p;
@@ -74,7 +74,7 @@ static void what_was_asked_for_is_answered_after_the_end_of_the_input(void **sta
 
 static void a_job_that_takes_its_time_is_waited_for(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     run_with(place, &p, "shutdown: {grace_sec: 3600}\n",
              "cat in | $ARCPD | while read -r line; do printf '%s\\n' \"$line\"; "
@@ -88,7 +88,7 @@ static void a_job_that_takes_its_time_is_waited_for(void **state)
 
 static void a_job_may_delegate_after_the_end_of_the_input(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     run_with(place, &p, "", "cat in | $ARCPD",
              HELLO FRAME("s", "job.submit",
@@ -101,7 +101,7 @@ static void a_job_may_delegate_after_the_end_of_the_input(void **state)
 
 static void a_job_is_ended_when_the_grace_period_has_passed(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     run_with(place, &p, "shutdown: {grace_sec: 0}\n", "cat in | $ARCPD", HELLO SUBMIT("s", "wait"));
     expect(&p, "\"job.accepted\"");
@@ -112,7 +112,7 @@ static void a_job_is_ended_when_the_grace_period_has_passed(void **state)
 
 static void nothing_is_sent_when_the_output_is_broken(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     run_with(place, &p, "shutdown: {grace_sec: 3600}\n",
              "{ cat in | $ARCPD; echo $? >status; } | { head -n 2; touch go; }; "
@@ -126,7 +126,7 @@ static void nothing_is_sent_when_the_output_is_broken(void **state)
 
 static void nothing_and_nonsense_end_it_too(void **state)
 {
-    host *place = *state;
+    const host *place = *state;
     process p;
     configure(place, "");
     assert_int_equal(run(place, &p, "cat in | $ARCPD", ""), 0);
@@ -140,7 +140,7 @@ static void nothing_and_nonsense_end_it_too(void **state)
 static void a_signal_ends_the_waiting(void **state)
 {
     static const char program[] = ARCP_BINARY_DIR "/bin/arcpd";
-    host *place = *state;
+    const host *place = *state;
     char config[96];
     process p;
     configure(place, "shutdown: {grace_sec: 3600}\n");

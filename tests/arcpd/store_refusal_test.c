@@ -160,7 +160,7 @@ static int command(const daemon_state *d, const char *words, const char *last)
     char line[1024];
     (void)snprintf(line, sizeof line, "%s/bin/%s%s %s >/dev/null 2>&1", ARCP_BINARY_DIR, words,
                    d->store, last);
-    int status = system(line); /* NOLINT(cert-env33-c): words of this file */
+    const int status = system(line); /* NOLINT(cert-env33-c): words of this file */
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
 }
@@ -199,7 +199,7 @@ static void a_restored_backup_has_its_jobs_and_resumes_no_session(void **state)
     wire_open(&w, d.port);
     wire_hello(&w, "t-alice", &session);
     wire_send(&w, "{\"arcp\":\"1.1\",\"id\":\"l\",\"type\":\"session.list_jobs\",\"payload\":{}}");
-    arcp_span jobs = wire_await_type(&w, "session.jobs");
+    const arcp_span jobs = wire_await_type(&w, "session.jobs");
     const char *first = memmem(jobs.data, jobs.size, "\"job_id\"", 8);
     assert_non_null(first);
     assert_null(memmem(first + 8, (size_t)(jobs.data + jobs.size - first) - 8, "\"job_id\"", 8));

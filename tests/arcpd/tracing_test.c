@@ -40,7 +40,7 @@ static int teardown(void **state)
 {
     world *w = *state;
     void *place = w->host;
-    int result = host_teardown(&place);
+    const int result = host_teardown(&place);
     stand_in_stop_thread(w->upstream);
     if (w->collector_runs) {
         stand_in_stop_thread(w->collector);
@@ -106,7 +106,7 @@ static const collected_span *need(const collected *came, const char *name, unsig
 
 static void a_submit_is_one_trace_down_to_the_upstream(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     collected came;
     char head[sizeof w->upstream->head];
     char last_call[20] = "";
@@ -147,7 +147,7 @@ static void a_submit_is_one_trace_down_to_the_upstream(void **state)
 
 static void no_secret_comes_to_the_collector(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     start_with_upstream(w);
     submit(w, "parent");
     host_stop(w->host);
@@ -162,7 +162,7 @@ static void no_secret_comes_to_the_collector(void **state)
 
 static void the_agent_stands_below_its_job(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     process p;
     collected came;
     start(w, "");
@@ -181,7 +181,7 @@ static void the_agent_stands_below_its_job(void **state)
 
 static void a_caller_that_does_not_record_gets_no_spans(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     assert_int_equal(setenv("TRACEPARENT", "00-" TRACE "-" CALLER "-00", 1), 0);
     start(w, "");
     submit(w, "parent");
@@ -211,7 +211,7 @@ static unsigned long long metric(const arcp_buf *text, const char *name)
 
 static void check_err_has(const host *place, const char *part)
 {
-    arcp_span text = arcp_buf_span(&place->daemon.err);
+    const arcp_span text = arcp_buf_span(&place->daemon.err);
     if (memmem(text.data, text.size, part, strlen(part)) == NULL) {
         fail_msg("%s is not in\n%.*s", part, (int)text.size, text.data);
     }
@@ -220,11 +220,11 @@ static void check_err_has(const host *place, const char *part)
 /* 152 spans of more than half a KiB do not fit into 64 KiB. */
 static void a_stalled_collector_loses_spans_but_no_job(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     arcp_buf text = arcp_buf_init();
     stand_in_set_mood(w->collector, STAND_IN_STALLS);
     start(w, "    queue_bytes: 65536\n    flush_ms: 10\n");
-    unsigned short port = http_port(w->host);
+    const unsigned short port = http_port(w->host);
     submit(w, "fan");
     get_metrics(w, port, &text);
     assert_true(metric(&text, "arcp_trace_spans_dropped_total") > 0);
@@ -240,11 +240,11 @@ static void a_stalled_collector_loses_spans_but_no_job(void **state)
 
 static void a_collector_that_answers_500_is_reported(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     arcp_buf text = arcp_buf_init();
     stand_in_set_mood(w->collector, STAND_IN_FAILS);
     start(w, "    delay_ms: 0\n");
-    unsigned short port = http_port(w->host);
+    const unsigned short port = http_port(w->host);
     submit(w, "parent");
     process_await(&w->host->daemon, true, "spans cannot be exported: the collector answered 500");
     get_metrics(w, port, &text);
@@ -267,12 +267,12 @@ static void a_collector_that_is_not_there_is_reported(void **state)
 
 static void without_an_endpoint_nothing_is_loaded_or_sent(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     char path[64];
     char line[512];
     arcp_buf text = arcp_buf_init();
     host_start(w->host, AGENTS "http: {listen: '127.0.0.1:0'}\n");
-    unsigned short port = http_port(w->host);
+    const unsigned short port = http_port(w->host);
     submit(w, "parent");
     get_metrics(w, port, &text);
     assert_null(strstr(text.data, "arcp_trace_spans_exported_total"));

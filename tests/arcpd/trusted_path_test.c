@@ -25,7 +25,7 @@ static int set_up(void **state)
     (void)snprintf(inner, sizeof inner, "%s/inner", base);
     (void)snprintf(file, sizeof file, "%s/file", inner);
     assert_int_equal(mkdir(inner, 0700), 0);
-    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    const int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     assert_int_equal(close(fd), 0);
     return 0;
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 static void check(const char *path, arcp__trusted_kind kind, const char *part)
 {
     arcp_error error = {0};
-    arcp_status status = arcp__trusted_path_check("token_file", path, kind, &error);
+    const arcp_status status = arcp__trusted_path_check("token_file", path, kind, &error);
     if (part == NULL) {
         check_ok(status, &error);
         return;

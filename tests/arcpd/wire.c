@@ -22,7 +22,7 @@ static bool write_all(const wire *w, const void *data, size_t size)
 {
     const char *rest = data;
     while (size > 0) {
-        ssize_t written = send(w->fd, rest, size, MSG_NOSIGNAL);
+        const ssize_t written = send(w->fd, rest, size, MSG_NOSIGNAL);
         if (written <= 0) {
             return false;
         }
@@ -55,7 +55,7 @@ bool wire_fill(wire *w, int wait_ms)
         return false;
     }
     make_room(w);
-    ssize_t got = recv(w->fd, w->bytes + w->end, w->capacity - w->end, MSG_DONTWAIT);
+    const ssize_t got = recv(w->fd, w->bytes + w->end, w->capacity - w->end, MSG_DONTWAIT);
     if (got <= 0) {
         w->ended = true;
         return false;
@@ -84,8 +84,8 @@ bool wire_try(wire *w, unsigned short port)
                    "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                    "Sec-WebSocket-Version: 13\r\n\r\n",
                    port);
-    bool sent = connect(w->fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-                write_all(w, request, strlen(request));
+    const bool sent = connect(w->fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+                      write_all(w, request, strlen(request));
     const char *end = NULL;
     while (sent && end == NULL && wire_fill(w, WIRE_PATIENCE_MS)) {
         end = memmem(w->bytes, w->end, "\r\n\r\n", 4);
@@ -119,7 +119,7 @@ void wire_send(wire *w, const char *format, ...)
     static char frame[SENT_MAX + 8];
     va_list arguments;
     va_start(arguments, format);
-    int size = vsnprintf(frame + 8, SENT_MAX, format, arguments);
+    const int size = vsnprintf(frame + 8, SENT_MAX, format, arguments);
     va_end(arguments);
     if (size < 0 || size >= (int)SENT_MAX) {
         daemon_fail("a frame that is too long to send: %.80s...", frame + 8);
@@ -143,7 +143,7 @@ void wire_send(wire *w, const char *format, ...)
 static bool read_head(const wire *w, size_t *head, size_t *size)
 {
     const unsigned char *bytes = (const unsigned char *)w->bytes + w->start;
-    size_t have = w->end - w->start;
+    const size_t have = w->end - w->start;
     *head = 2;
     if (have < 2) {
         return false;
@@ -165,7 +165,7 @@ bool wire_next(wire *w, arcp_span *frame)
     size_t size = 0;
     while (w->fd >= 0 && read_head(w, &head, &size) && w->end - w->start - head >= size) {
         const char *bytes = w->bytes + w->start;
-        int opcode = bytes[0] & 15;
+        const int opcode = bytes[0] & 15;
         w->start += head + size;
         if (opcode == 1) {
             *frame = arcp_span_make(bytes + head, size);
@@ -232,8 +232,8 @@ void wire_take_welcome(arcp_span frame, wire_session *out)
     if (!wire_is(frame, "session.welcome")) {
         daemon_fail("no welcome: %.*s", (int)frame.size, frame.data);
     }
-    arcp_span id = wire_text(frame, "session_id");
-    arcp_span token = wire_text(frame, "resume_token");
+    const arcp_span id = wire_text(frame, "session_id");
+    const arcp_span token = wire_text(frame, "resume_token");
     if (id.size >= sizeof out->id || token.size >= sizeof out->token) {
         daemon_fail("too long: %.*s", (int)frame.size, frame.data);
     }
@@ -277,7 +277,7 @@ void wire_resume(wire *w, const char *token, wire_session *session, uint64_t las
 static const char *after(arcp_span frame, const char *name)
 {
     char quoted[64];
-    int size = snprintf(quoted, sizeof quoted, "\"%s\":", name);
+    const int size = snprintf(quoted, sizeof quoted, "\"%s\":", name);
     const char *found = memmem(frame.data, frame.size, quoted, (size_t)size);
     return found == NULL ? NULL : found + size;
 }

@@ -12,7 +12,7 @@ typedef struct findings {
 static void note(void *user, const arcp__audit_finding *finding)
 {
     findings *f = user;
-    size_t size = strlen(f->text);
+    const size_t size = strlen(f->text);
     snprintf(f->text + size, sizeof f->text - size, "%s%s:%llu:%s", size == 0 ? "" : " ",
              finding->file, (unsigned long long)finding->line,
              arcp__audit_problem_name(finding->problem));
@@ -64,7 +64,7 @@ static void check_file(arcp__audit_check *check, const char *name, const log *l,
     }
     arcp__audit_check_begin(check, name);
     for (arcp_span left = arcp_buf_span(&text); left.size != 0;) {
-        arcp_span piece = arcp_span_first(left, step);
+        const arcp_span piece = arcp_span_first(left, step);
         check_ok(arcp__audit_check_feed(check, piece, &err), &err);
         left = arcp_span_from(left, piece.size);
     }
@@ -325,7 +325,7 @@ static void a_torn_line_that_the_next_one_vouches_for_is_no_problem(void **state
     log_init(&l);
     char hash[ARCP__AUDIT_HASH_SIZE];
     arcp_buf record = arcp_buf_init();
-    arcp_span torn = ARCP_SPAN_LITERAL("{\"seq\":7,\"ts\":\"20");
+    const arcp_span torn = ARCP_SPAN_LITERAL("{\"seq\":7,\"ts\":\"20");
     arcp__audit_sha256(torn, hash);
     arcp_buf_append_format(&record,
                            "{\"event\":\"log\",\"decision\":\"torn\",\"torn_bytes\":%zu,"
@@ -353,7 +353,7 @@ static void a_line_of_another_kind_is_not_read_as_one_of_the_chain(void **state)
     arcp_buf line = arcp_buf_init();
     arcp__audit_head_init(&head);
     arcp__audit_chain_append(&head, ARCP_SPAN_LITERAL("{\"a\":1}"), &line);
-    arcp_span good = arcp_span_make(line.data, line.size - 1);
+    const arcp_span good = arcp_span_make(line.data, line.size - 1);
     assert_true(arcp__audit_line_read(good, &view));
     assert_int_equal(view.seq, 1);
     for (size_t size = 0; size < good.size; size++) {

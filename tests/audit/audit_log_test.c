@@ -55,7 +55,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    world *w = *state;
+    const world *w = *state;
     return temp_tree_remove(w->directory);
 }
 
@@ -84,7 +84,7 @@ static void records_stand_in_the_file_in_their_order_over_rotations(void **state
         }
     }
     arcp__audit_log_close(w->log, NULL);
-    uint64_t lines = log_read(w->path, &text);
+    const uint64_t lines = log_read(w->path, &text);
     assert_true(lines > 3002); /* rotations have notes of their own */
     const char *rest = text.data;
     for (unsigned number = 0; number < 3000; number++) {
@@ -162,7 +162,7 @@ static void a_full_disk_is_reported_waited_for_and_loses_only_counted_lines(void
     arcp__audit_log_close(w->log, NULL);
     arcp_buf text = arcp_buf_init();
     char wanted[64];
-    uint64_t lines = log_read(w->path, &text);
+    const uint64_t lines = log_read(w->path, &text);
     assert_int_equal(lines, taken + 3); /* opened, lost, closed */
     snprintf(wanted, sizeof wanted, "\"lost_records\":%u", 1000 - taken);
     assert_non_null(strstr(text.data, wanted));

@@ -68,7 +68,7 @@ static arcp_status three_blocks(void *user, arcp_error *err)
     void *first = arcp__alloc(1);
     void *second = first == NULL ? NULL : arcp__alloc_array(2, 3);
     void *third = second == NULL ? NULL : arcp__realloc(NULL, 10);
-    bool complete = third != NULL;
+    const bool complete = third != NULL;
     arcp__free(third);
     arcp__free(second);
     arcp__free(first);
@@ -78,7 +78,7 @@ static arcp_status three_blocks(void *user, arcp_error *err)
 static void the_sweep_reaches_every_allocation(void **state)
 {
     (void)state;
-    size_t before = failing_alloc_count();
+    const size_t before = failing_alloc_count();
     assert_int_equal(failing_alloc_sweep(three_blocks, NULL), 3);
     assert_int_equal(failing_alloc_count() - before, 2 * (1 + 2 + 3) + 3);
 }

@@ -219,7 +219,7 @@ static void a_long_message_is_cut_between_characters(void **state)
         }
         arcp_error err = {0};
         (void)arcp_error_set(&err, ARCP_E_IO, "%s", text);
-        size_t size = strlen(err.message);
+        const size_t size = strlen(err.message);
         assert_true(size <= ARCP_ERROR_MESSAGE_MAX - 1 && size > ARCP_ERROR_MESSAGE_MAX - 4);
         assert_int_equal((size - ascii) % 3, 0);
         assert_memory_equal(err.message, text, size);

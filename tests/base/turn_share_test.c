@@ -67,7 +67,7 @@ static void many_connections_have_less_each(void **state)
         unsigned taken = 0;
         arcp__turn_next(&turn);
         for (unsigned i = 0; i < MANY; i++) {
-            unsigned of_it = take_all(&turn, &shares[i], 1, 0);
+            const unsigned of_it = take_all(&turn, &shares[i], 1, 0);
             assert_int_equal(of_it, arcp__turn_of_links.frames / MANY);
             taken += of_it;
         }

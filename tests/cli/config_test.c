@@ -44,7 +44,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     return temp_tree_remove(p->home);
 }
 
@@ -88,7 +88,7 @@ static void by_default_the_local_daemon_is_used(void **state)
 
 static void the_daemons_token_is_found_in_its_state_directory(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char path[160];
     static const char *const folders[] = {".local/state/arcp", "xdg/arcp", "sys"};
     for (size_t row = 0; row < 3; row++) {
@@ -124,7 +124,7 @@ static void the_daemons_token_is_found_in_its_state_directory(void **state)
 
 static void options_override_the_environment_which_overrides_the_file(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char token[] = "from-option";
     write_text(p->config, "url: ws://file\ntoken: from-file\n");
     check_target(NULL, NULL, NULL, "ws://file", "from-file");
@@ -139,7 +139,7 @@ static void options_override_the_environment_which_overrides_the_file(void **sta
 
 static void profiles_override_the_top_level_keys(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     write_text(p->config, "url: ws://file\ntoken: top\nprofile: test\nprofiles:\n"
                           "  test: {url: ws://test, token: t}\n"
                           "  prod: {url: wss://prod}\n"
@@ -156,7 +156,7 @@ static void profiles_override_the_top_level_keys(void **state)
  */
 static void a_token_of_the_file_is_only_for_the_url_beside_it(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char token[] = "given";
     write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\nprofiles:\n"
                           "  other: {url: 'ws://127.0.0.1:9/arcp', token: theirs}\n");
@@ -175,7 +175,7 @@ static void a_token_of_the_file_is_only_for_the_url_beside_it(void **state)
 
 static void a_token_without_a_url_is_for_the_default_url(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     write_text(p->config, "token: secret\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, "secret");
     check_target("ws://evil.example/arcp", NULL, NULL, "ws://evil.example/arcp", NULL);
@@ -183,7 +183,7 @@ static void a_token_without_a_url_is_for_the_default_url(void **state)
 
 static void a_missing_token_is_explained(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     arcp__target target;
     arcp_error err = {0};
     write_text(p->config, "url: wss://own.example/arcp\ntoken: secret\n");
@@ -233,7 +233,7 @@ static void a_runtime_is_a_scheme_a_host_and_a_port(void **state)
 
 static void tokens_come_from_files_and_commands(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     char path[160];
     char text[256];
     snprintf(path, sizeof path, "%s/token", p->home);
@@ -250,7 +250,7 @@ static void tokens_come_from_files_and_commands(void **state)
 static void the_longest_token_is_accepted(void **state)
 {
     static char token[TOKEN_BYTES_MAX + 1];
-    place *p = *state;
+    const place *p = *state;
     char path[160];
     memset(token, 'x', TOKEN_BYTES_MAX);
     snprintf(path, sizeof path, "%s/token", p->home);
@@ -303,7 +303,7 @@ static const struct fault {
 
 static void errors_name_file_line_and_key(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     for (size_t row = 0; row < sizeof faults / sizeof faults[0]; row++) {
         arcp__target target;
         arcp_error err = {0};
@@ -335,7 +335,7 @@ static void a_file_that_was_named_must_exist(void **state)
 
 static void an_empty_file_sets_nothing(void **state)
 {
-    place *p = *state;
+    const place *p = *state;
     write_text(p->config, "# nothing yet\n");
     check_target(NULL, NULL, NULL, ARCP__DEFAULT_URL, NULL);
 }

@@ -82,7 +82,7 @@ static void a_stream_to_a_file_survives_cuts(void **state)
 {
     fixture f;
     char path[] = "/tmp/arcp-client-test-XXXXXX";
-    int fd = mkstemp(path);
+    const int fd = mkstemp(path);
     arcp_submit_options options = arcp_submit_options_init();
     arcp_job *job = NULL;
     const arcp_outcome *outcome = NULL;

@@ -7,7 +7,7 @@
 static arcp_span id_of(unsigned number)
 {
     static char text[24];
-    int size = snprintf(text, sizeof text, "job_%u", number);
+    const int size = snprintf(text, sizeof text, "job_%u", number);
     return arcp_span_make(text, (size_t)size);
 }
 

@@ -222,7 +222,7 @@ typedef struct reader {
 static void *read_all(void *user)
 {
     reader *r = user;
-    int fd = r->fd;
+    const int fd = r->fd;
     char bytes[4096];
     ssize_t got = read(fd, bytes, sizeof bytes);
     while (got > 0) {

@@ -8,7 +8,7 @@
 static bool is_paused(fixture *f)
 {
     uv_mutex_lock(&f->client->mutex);
-    bool paused = f->client->is_paused;
+    const bool paused = f->client->is_paused;
     uv_mutex_unlock(&f->client->mutex);
     return paused;
 }
@@ -26,7 +26,7 @@ static void unread_events_stop_the_connection_before_memory_fills(void **state)
         sched_yield();
     }
     uv_mutex_lock(&f.client->mutex);
-    size_t unread = f.client->unread_bytes;
+    const size_t unread = f.client->unread_bytes;
     uv_mutex_unlock(&f.client->mutex);
     /* The events may be received before the submit returns: until its thread has run, the call
      * counts as waiting, and while a call waits, four times as much is read. */

@@ -141,7 +141,7 @@ typedef struct worker {
 static void *run_jobs(void *user)
 {
     worker *w = user;
-    fixture *f = w->f;
+    const fixture *f = w->f;
     arcp_error err = {0};
     for (int i = 0; i < 20; i++) {
         arcp_submit_options options = arcp_submit_options_init();

@@ -81,7 +81,7 @@ static void on_submit(void *user, arcp_client *client, const arcp_reply *reply)
 static void submit(fixture *f)
 {
     char input[FLUSH_BYTES];
-    int size = snprintf(input, sizeof input, "{\"n\":1,\"x\":\"%0*d\"}", f->input_digits, 0);
+    const int size = snprintf(input, sizeof input, "{\"n\":1,\"x\":\"%0*d\"}", f->input_digits, 0);
     arcp_submit_options options = arcp_submit_options_init();
     arcp_error err = {0};
     options.agent = ARCP_SPAN_LITERAL("count");

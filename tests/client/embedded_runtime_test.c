@@ -52,7 +52,7 @@ static arcp_connection *dial(void *user, struct uv_loop_s *loop, arcp_error *err
 
 static void on_stopped(void *user)
 {
-    fixture *f = user;
+    const fixture *f = user;
     arcp_runtime_free(f->runtime);
 }
 

@@ -60,10 +60,11 @@ static void send_now(fake_runtime *runtime, const char *frame)
         return;
     }
     connection->ops->flush(connection);
-    bool may_cut = runtime->cut_every != 0 &&
-                   (runtime->cuts_max == 0 || atomic_load(&runtime->cuts) < runtime->cuts_max);
+    const bool may_cut =
+        runtime->cut_every != 0 &&
+        (runtime->cuts_max == 0 || atomic_load(&runtime->cuts) < runtime->cuts_max);
     if (may_cut && runtime->sends_left-- == 0) {
-        unsigned cuts = atomic_fetch_add(&runtime->cuts, 1);
+        const unsigned cuts = atomic_fetch_add(&runtime->cuts, 1);
         runtime->sends_left = next_random(runtime, runtime->cut_every);
         /* A cut takes what is on the way with it, which is all of this turn; so only every
          * third one does, or there would be no headway. */
@@ -92,7 +93,7 @@ static void reply(fake_runtime *runtime, const char *type, arcp_span id, const c
 /* Sends a numbered frame and keeps it for a resume. */
 static void say(fake_runtime *runtime, const char *type, const char *job, const char *payload)
 {
-    size_t size = strlen(payload) + 256;
+    const size_t size = strlen(payload) + 256;
     char *frame = malloc(size);
     if (runtime->seq == runtime->log_capacity) {
         runtime->log_capacity = runtime->log_capacity * 2 + 64;
@@ -113,13 +114,14 @@ static void say(fake_runtime *runtime, const char *type, const char *job, const 
 
 static arcp_span text_at(fake_runtime *runtime, arcp_json_ref object, const char *name)
 {
-    arcp_json_ref ref = arcp_json_member(&runtime->json, object, arcp_span_cstr(name));
+    const arcp_json_ref ref = arcp_json_member(&runtime->json, object, arcp_span_cstr(name));
     return arcp_json_string(&runtime->json, ref, &runtime->ids);
 }
 
 static void welcome(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_json_ref resume = arcp_json_member(&runtime->json, payload, ARCP_SPAN_LITERAL("resume"));
+    const arcp_json_ref resume =
+        arcp_json_member(&runtime->json, payload, ARCP_SPAN_LITERAL("resume"));
     char members[REPLY_ROOM / 2];
     uint64_t last = UINT64_MAX;
     atomic_fetch_add(&runtime->hellos, 1);
@@ -217,7 +219,8 @@ static void run_parent(fake_runtime *runtime, const char *job)
 static void run_agent(fake_runtime *runtime, arcp_span agent, const char *job,
                       arcp_json_ref payload)
 {
-    arcp_json_ref input = arcp_json_member(&runtime->json, payload, ARCP_SPAN_LITERAL("input"));
+    const arcp_json_ref input =
+        arcp_json_member(&runtime->json, payload, ARCP_SPAN_LITERAL("input"));
     uint64_t count = 0;
     (void)arcp_json_u64(&runtime->json,
                         arcp_json_member(&runtime->json, input, ARCP_SPAN_LITERAL("n")), &count);
@@ -242,8 +245,8 @@ static void run_agent(fake_runtime *runtime, arcp_span agent, const char *job,
 
 static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_span agent = text_at(runtime, payload, "agent");
-    arcp_span key = text_at(runtime, payload, "idempotency_key");
+    const arcp_span agent = text_at(runtime, payload, "agent");
+    const arcp_span key = text_at(runtime, payload, "idempotency_key");
     char members[REPLY_ROOM / 2];
     atomic_fetch_add(&runtime->submits, 1);
     snprintf(runtime->last_key, sizeof runtime->last_key, "%.*s", (int)key.size,
@@ -268,7 +271,7 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
               "\"final_status\":\"error\"");
         return;
     }
-    bool is_late = arcp_span_equal_cstr(agent, "late");
+    const bool is_late = arcp_span_equal_cstr(agent, "late");
     if ((is_late || arcp_span_equal_cstr(agent, "soon")) && runtime->flaky++ == 0) {
         reply(runtime, "job.error", id,
               is_late ? ",\"code\":\"INTERNAL_ERROR\",\"message\":\"busy\",\"retryable\":true,"
@@ -283,7 +286,7 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
             job = &runtime->jobs[i];
         }
     }
-    bool is_new = job == NULL;
+    const bool is_new = job == NULL;
     if (is_new) {
         runtime->jobs = realloc(runtime->jobs, (runtime->job_count + 1) * sizeof runtime->jobs[0]);
         if (runtime->jobs == NULL) {
@@ -313,7 +316,7 @@ static void submit(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 
 static void cancel(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_span job = text_at(runtime, payload, "job_id");
+    const arcp_span job = text_at(runtime, payload, "job_id");
     char members[256];
     char job_id[64];
     atomic_fetch_add(&runtime->cancels, 1);
@@ -335,7 +338,7 @@ static void cancel(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 
 static void subscribe(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_span job = text_at(runtime, payload, "job_id");
+    const arcp_span job = text_at(runtime, payload, "job_id");
     char members[256];
     char job_id[64];
     snprintf(job_id, sizeof job_id, "%.*s", (int)job.size, job.data);
@@ -349,7 +352,7 @@ static void subscribe(fake_runtime *runtime, arcp_span id, arcp_json_ref payload
 
 static void pong(fake_runtime *runtime, arcp_span id, arcp_json_ref payload)
 {
-    arcp_span nonce = text_at(runtime, payload, "nonce");
+    const arcp_span nonce = text_at(runtime, payload, "nonce");
     char members[256];
     snprintf(members, sizeof members, ",\"ping_nonce\":\"%.*s\"", (int)nonce.size, nonce.data);
     reply(runtime, "session.pong", id, members);
@@ -365,9 +368,9 @@ static void on_message(void *user, arcp_connection *connection, arcp_span frame)
     }
     arcp_buf_clear(&runtime->ids);
     (void)arcp_buf_reserve(&runtime->ids, 4096);
-    arcp_span type = text_at(runtime, ARCP_JSON_ROOT, "type");
-    arcp_span id = text_at(runtime, ARCP_JSON_ROOT, "id");
-    arcp_json_ref payload =
+    const arcp_span type = text_at(runtime, ARCP_JSON_ROOT, "type");
+    const arcp_span id = text_at(runtime, ARCP_JSON_ROOT, "id");
+    const arcp_json_ref payload =
         arcp_json_member(&runtime->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
     uint64_t seq = 0;
     if (arcp_span_equal_cstr(type, "session.hello")) {
@@ -420,7 +423,7 @@ arcp_connection *fake_runtime_dial(void *user, struct uv_loop_s *loop, arcp_erro
     fake_runtime *runtime = user;
     arcp_connection *mine = NULL;
     arcp_connection *theirs = NULL;
-    unsigned dials = atomic_fetch_add(&runtime->dials, 1);
+    const unsigned dials = atomic_fetch_add(&runtime->dials, 1);
     if (dials == 0) {
         runtime->sends_left = runtime->cut_every;
     }

@@ -159,7 +159,7 @@ static size_t count_jobs(fixture *f, arcp_client *client)
     list.statuses = UINT32_C(1) << ARCP_JOB_ERROR;
     list.limit = 1000;
     check_ok(arcp_client_list(client, &list, ARCP_WAIT_DEFAULT, &page, &f->err), &f->err);
-    size_t count = arcp_job_page_count(page);
+    const size_t count = arcp_job_page_count(page);
     arcp_job_page_free(page);
     return count;
 }
@@ -171,7 +171,7 @@ static void a_job_that_failed_temporarily_is_run_again(void **state)
     arcp_client *client = NULL;
     arcp_job *job = NULL;
     check_ok(arcp_client_connect(&options, &client, &f->err), &f->err);
-    size_t before = count_jobs(f, client);
+    const size_t before = count_jobs(f, client);
     check_ok(run_failing(f, client, "", &job), &f->err);
     assert_int_equal(arcp_job_outcome(job)->status, ARCP_E_INTERNAL_ERROR);
     assert_int_equal(count_jobs(f, client), before + 3);
@@ -189,7 +189,7 @@ static void a_key_of_the_program_identifies_one_job(void **state)
     arcp_job *first = NULL;
     arcp_job *second = NULL;
     check_ok(arcp_client_connect(&options, &client, &f->err), &f->err);
-    size_t before = count_jobs(f, client);
+    const size_t before = count_jobs(f, client);
     check_ok(run_failing(f, client, "weekly-report", &first), &f->err);
     assert_int_equal(arcp_job_outcome(first)->status, ARCP_E_INTERNAL_ERROR);
     assert_int_equal(count_jobs(f, client), before + 1);

@@ -61,7 +61,7 @@ typedef struct fixture {
 
 static ending ending_of(unsigned number)
 {
-    unsigned digit = number % 10;
+    const unsigned digit = number % 10;
     return digit < ENDINGS ? (ending)digit : ENDS_WELL;
 }
 
@@ -72,7 +72,7 @@ static void check_stream(arcp_span bytes)
     assert_int_equal(bytes.size, STREAM_BYTES);
     for (size_t i = 0; i < bytes.size; i += 32) {
         char record[40];
-        size_t size = bytes.size - i < 32 ? bytes.size - i : 32;
+        const size_t size = bytes.size - i < 32 ? bytes.size - i : 32;
         snprintf(record, sizeof record, "%031zu.", i);
         assert_memory_equal(bytes.data + i, record, size);
     }
@@ -175,7 +175,7 @@ static void on_job_event(crew *c, const arcp_client_event *event)
         }
     } else if (event->kind == ARCP_EVENT_LOG) {
         char *rest = NULL;
-        uint64_t number = strtoull(body->log.message.data, &rest, 10);
+        const uint64_t number = strtoull(body->log.message.data, &rest, 10);
         if (rest == body->log.message.data || number != t->next) {
             fail_msg("job %u: received event %" PRIu64 ", expected %" PRIu64, t->number, number,
                      t->next);
@@ -300,7 +300,7 @@ static int begin(void **state)
 {
     static fixture f;
     const char *given = getenv("ARCP_ROUGH_SEED");
-    uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : uv_hrtime() % 1000000;
+    const uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : uv_hrtime() % 1000000;
     print_message("ARCP_ROUGH_SEED=%" PRIu64 "\n", seed);
     assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     arcpd_run_begin(&f.run);
@@ -339,7 +339,7 @@ static void print_trouble(const fixture *f, uint64_t began_ns)
 static void a_thousand_jobs_get_all_events_and_results(void **state)
 {
     fixture *f = *state;
-    uint64_t began_ns = uv_hrtime();
+    const uint64_t began_ns = uv_hrtime();
     assert_int_equal(uv_timer_init(&f->loop, &f->deadline), 0);
     f->deadline.data = f;
     assert_int_equal(uv_timer_start(&f->deadline, on_deadline, DEADLINE_MS, 0), 0);

@@ -152,7 +152,7 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *out)
 
 static void read_on(way *w)
 {
-    bool wanted = w->pending.size < PENDING_MAX && !w->has_ended;
+    const bool wanted = w->pending.size < PENDING_MAX && !w->has_ended;
     if (wanted && !w->reads) {
         assert_int_equal(uv_read_start((uv_stream_t *)w->from, on_alloc, on_read), 0);
     } else if (!wanted && w->reads) {
@@ -236,7 +236,7 @@ static void on_written(uv_write_t *request, int status)
         close_pair(pair, true);
         return;
     }
-    size_t written = w->writing;
+    const size_t written = w->writing;
     w->writing = 0;
     w->sent += written;
     if (w->sent == w->pending.size) {
@@ -283,7 +283,7 @@ static void on_time(uv_timer_t *timer)
  * because that could move the bytes being written. */
 static void pump(way *w)
 {
-    rough_pair *pair = w->pair;
+    const rough_pair *pair = w->pair;
     rough_proxy *proxy = pair->proxy;
     if (w->writing != 0 || w->is_late) {
         return;
@@ -292,7 +292,7 @@ static void pump(way *w)
         drop_pending(w);
     }
     if (w->pending.size == 0) {
-        bool is_half_closed =
+        const bool is_half_closed =
             pair->budget == NEVER && w->swallows && !w->is_shut && pair->trouble != ROUGH_STALLED;
         if (w->has_ended || is_half_closed) {
             shut(w);

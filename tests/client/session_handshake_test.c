@@ -48,7 +48,7 @@ static void the_stored_welcome_has_no_resume_token(void **state)
 {
     story s;
     story_live(&s, DEFAULTS);
-    arcp_span welcome = arcp_buf_span(&s.session->welcome);
+    const arcp_span welcome = arcp_buf_span(&s.session->welcome);
     assert_null(memmem(welcome.data, welcome.size, "rt_1", 4));
     assert_non_null(memmem(welcome.data, welcome.size, "\"agents\"", 8));
     story_end(&s);

@@ -90,7 +90,7 @@ static void serve(run *r, arcp_span frame)
                  "\"features\":[\"ack\",\"subscribe\"],\"agents\":[]}}}",
                  id);
         receive(r, welcome);
-        uint64_t last = r->session->last_seq;
+        const uint64_t last = r->session->last_seq;
         if (r->submit_id[0] != '\0') {
             answer_submit(r); /* the runtime does not know whether it was received */
             for (uint64_t seq = last + 1; seq <= EVENTS; seq++) {
@@ -195,18 +195,18 @@ static void clean_up(run *r)
 static void one_failed_allocation_never_loses_or_repeats_anything(void **state)
 {
     run r;
-    size_t before = failing_alloc_live();
-    size_t start = failing_alloc_count();
+    const size_t before = failing_alloc_live();
+    const size_t start = failing_alloc_count();
     assert_int_equal(play(&r), ARCP_OK);
     assert_int_equal(r.seen, EVENTS);
-    size_t whole = failing_alloc_count() - start;
+    const size_t whole = failing_alloc_count() - start;
     clean_up(&r);
     assert_int_equal(failing_alloc_live(), before);
     assert_true(whole > 50);
     unsigned survived = 0;
     for (size_t nth = 1; nth <= whole; nth++) {
         failing_alloc_arm(nth, FAILING_ALLOC_ONE);
-        arcp_status status = play(&r);
+        const arcp_status status = play(&r);
         assert_true(failing_alloc_disarm());
         if (status == ARCP_OK) {
             /* No error was reported: then everything must have been delivered. */
@@ -241,7 +241,7 @@ static void one_failed_allocation_never_loses_or_repeats_anything(void **state)
 static void a_result_without_memory_for_a_chunk_has_the_chunks_before_it(void **state)
 {
     (void)state;
-    size_t before = failing_alloc_live();
+    const size_t before = failing_alloc_live();
     bool has_failed = true;
     for (size_t nth = 1; has_failed; nth++) {
         arcp_job *job = arcp__client_job_new(ARCP_SPAN_LITERAL("job_1"));
@@ -269,10 +269,10 @@ static void a_result_without_memory_for_a_chunk_has_the_chunks_before_it(void **
 static void without_any_memory_nothing_leaks(void **state)
 {
     run r;
-    size_t before = failing_alloc_live();
+    const size_t before = failing_alloc_live();
     for (size_t nth = 1; nth <= 120; nth++) {
         failing_alloc_arm(nth, FAILING_ALLOC_ALL_AFTER);
-        arcp_status status = play(&r);
+        const arcp_status status = play(&r);
         (void)status;
         clean_up(&r);
         (void)failing_alloc_disarm();
@@ -284,7 +284,7 @@ static void without_any_memory_nothing_leaks(void **state)
  * announced. */
 static void a_numbered_response_out_of_memory_does_not_use_a_freed_request(void **state)
 {
-    size_t before = failing_alloc_live();
+    const size_t before = failing_alloc_live();
     bool fired = true;
     (void)state;
     for (size_t nth = 1; fired; nth++) {

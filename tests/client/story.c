@@ -201,7 +201,7 @@ static void member_at(const char *frame, const char *path, arcp_buf *out)
     check_ok(arcp_json_scan(&json, arcp_span_cstr(frame), &limits, &err), &err);
     arcp_json_ref ref = ARCP_JSON_ROOT;
     while (*path != '\0') {
-        size_t size = strcspn(path, "/");
+        const size_t size = strcspn(path, "/");
         ref = arcp_json_member(&json, ref, arcp_span_make(path, size));
         path += size + (path[size] == '/');
     }
@@ -225,7 +225,7 @@ static bool is_type(const char *frame, const char *type)
 {
     arcp_buf got = arcp_buf_init();
     member_at(frame, "type", &got);
-    bool same = got.size == strlen(type) + 2 && memcmp(got.data + 1, type, strlen(type)) == 0;
+    const bool same = got.size == strlen(type) + 2 && memcmp(got.data + 1, type, strlen(type)) == 0;
     arcp_buf_fini(&got);
     return same;
 }
@@ -264,7 +264,7 @@ static const char *append_reference(story *s, const char *text, arcp_buf *out)
     assert_non_null(end);
     char type[64] = "";
     unsigned nth = 0;
-    size_t size = strcspn(text + 2, " )");
+    const size_t size = strcspn(text + 2, " )");
     assert_true(size < sizeof type);
     memcpy(type, text + 2, size);
     if (text[2 + size] == ' ') {
@@ -351,9 +351,9 @@ void story_wait(story *s, int64_t ms)
 
 void story_wait_deadline(story *s)
 {
-    int64_t due = arcp__client_session_deadline(s->session);
+    const int64_t due = arcp__client_session_deadline(s->session);
     assert_true(due != ARCP_TIME_NEVER);
-    int64_t ahead = due > s->now.mono_ns ? due - s->now.mono_ns : 0;
+    const int64_t ahead = due > s->now.mono_ns ? due - s->now.mono_ns : 0;
     s->now.mono_ns += ahead;
     s->now.wall_ns += ahead;
     arcp__client_session_tick(s->session, s->now);
@@ -370,7 +370,7 @@ void story_reconnect(story *s)
 arcp_status story_submit_with(story *s, const char *name, const arcp_submit_options *options,
                               arcp_error *err)
 {
-    arcp_status status = arcp__client_session_request(
+    const arcp_status status = arcp__client_session_request(
         s->session, s->now,
         &(const arcp__client_request_args){.kind = ARCP__CLIENT_REQUEST_SUBMIT,
                                            .submit = options,

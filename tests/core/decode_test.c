@@ -133,7 +133,7 @@ static void a_shape_has_its_limits(void **state)
 {
     const shape_row *row = *state;
     reading got;
-    arcp_status status = read_with(&got, &members, row->text);
+    const arcp_status status = read_with(&got, &members, row->text);
     assert_string_equal(row->error == NULL ? "" : row->error, got.error.message);
     assert_int_equal(row->error == NULL ? ARCP_OK : ARCP_E_INVALID_REQUEST, status);
     reading_fini(&got);

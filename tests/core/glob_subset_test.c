@@ -114,7 +114,7 @@ static void a_witness_is_found_when_all_letters_are_used(void **state)
     const arcp_span child = SPAN("/*");
     arcp__glob_verdict verdict = ask(ARCP__CAPABILITY_FS_READ, &child, 1, spans, count);
     assert_false(verdict.is_subset);
-    arcp_span witness = arcp_buf_span(&verdict.witness);
+    const arcp_span witness = arcp_buf_span(&verdict.witness);
     assert_true(witness.size == 1 || !model_matches_any(ARCP__TARGET_PATH, spans, count, witness));
     arcp_buf_fini(&verdict.witness);
     const arcp_span named = SPAN("/a*");

@@ -46,13 +46,13 @@ typedef struct answers {
 
 static arcp_span text_of(answers *a, arcp_json_ref object, const char *name)
 {
-    arcp_json_ref ref = arcp_json_member(&a->json, object, arcp_span_cstr(name));
+    const arcp_json_ref ref = arcp_json_member(&a->json, object, arcp_span_cstr(name));
     return arcp_json_string(&a->json, ref, &a->scratch);
 }
 
 static void append(char *text, size_t size, arcp_span word)
 {
-    size_t used = strlen(text);
+    const size_t used = strlen(text);
     assert_true(used + word.size + 2 < size);
     (void)snprintf(text + used, size - used, "%.*s ", (int)word.size, word.data);
 }
@@ -64,11 +64,11 @@ static void look(answers *a, const char *frame)
     arcp_buf_clear(&a->scratch);
     assert_true(arcp_buf_reserve(&a->scratch, 4096));
     assert_int_equal(arcp_json_scan(&a->json, arcp_span_cstr(frame), &limits, NULL), ARCP_OK);
-    arcp_json_ref payload =
+    const arcp_json_ref payload =
         arcp_json_member(&a->json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("payload"));
-    arcp_span type = text_of(a, ARCP_JSON_ROOT, "type");
-    arcp_span request = text_of(a, payload, "request_id");
-    arcp_span job = text_of(a, ARCP_JSON_ROOT, "job_id");
+    const arcp_span type = text_of(a, ARCP_JSON_ROOT, "type");
+    const arcp_span request = text_of(a, payload, "request_id");
+    const arcp_span job = text_of(a, ARCP_JSON_ROOT, "job_id");
     const bool is_opened =
         job.size != 0 && memmem(a->opened, strlen(a->opened), job.data, job.size) != NULL;
     if (is_opened && arcp_span_equal_cstr(type, "job.error")) {

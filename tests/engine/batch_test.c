@@ -109,8 +109,8 @@ static void an_engine_with_a_line_for_the_log_is_not_finished(void **state)
         (void)rig.store->ops->poll(rig.store);
         /* "The store can be written again": an engine that stops at once must have logged it. */
         arcp__effect line;
-        bool was_finished = arcp__engine_is_finished(rig.engine);
-        bool has_line = arcp__engine_next_line(rig.engine, &line);
+        const bool was_finished = arcp__engine_is_finished(rig.engine);
+        const bool has_line = arcp__engine_next_line(rig.engine, &line);
         assert_false(was_finished && has_line);
         had_line = had_line || has_line;
     }

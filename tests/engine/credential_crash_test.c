@@ -166,7 +166,7 @@ static bool die_at(const life *how, unsigned first, unsigned second, orphans wha
     start(w, how);
     w->rig.fuse = first;
     how->live(w);
-    bool died = w->rig.is_dead;
+    const bool died = w->rig.is_dead;
     if (died) {
         w->rig.fuse = second;
         restart(w, what);
@@ -189,7 +189,7 @@ static bool die_at(const life *how, unsigned first, unsigned second, orphans wha
 static void no_value_survives_a_crash_at_any_step(void **state)
 {
     (void)state;
-    unsigned stride = (unsigned)test_stride();
+    const unsigned stride = (unsigned)test_stride();
     unsigned deaths = 0;
     for (size_t i = 0; i < LIVES; i++) {
         for (int what = 0; what < ORPHANS_COUNT; what++) {
@@ -206,7 +206,7 @@ static void no_value_survives_a_second_crash_while_starting_again(void **state)
 {
     (void)state;
     static const unsigned again[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20};
-    unsigned stride = (unsigned)test_stride();
+    const unsigned stride = (unsigned)test_stride();
     unsigned deaths = 0;
     for (size_t i = 0; i < LIVES; i++) {
         for (size_t second = 0; second < sizeof again / sizeof again[0]; second++) {

@@ -10,7 +10,7 @@ static void other_principals_never_see_a_value(void **state)
     char payload[256];
     f->rig.settings.authorization_subscribe = ARCP__SUBSCRIBE_ANY;
     f->rig.settings.credentials_rotate_sec = 60;
-    rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
+    const rig_agent *agent = run_one(f, "{\"agent\":\"echo\"}");
     hello_with(f, "b", "bob", FEATURES_ALL);
     (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\",\"history\":true}", agent->job_id);
     request(f, "b", "1", "job.subscribe", payload);

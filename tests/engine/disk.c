@@ -51,7 +51,7 @@ static void learn(disk *d, const arcp_store_op *op)
     }
     if (op->kind == ARCP_STORE_APPEND && arcp_span_starts_with(op->key, ARCP_SPAN_LITERAL("x:"))) {
         disk_known *known = note(d, arcp_span_from(op->key, 2));
-        uint64_t seq = number_after(op->value, "\"seq\":");
+        const uint64_t seq = number_after(op->value, "\"seq\":");
         if (seq != known->tip + 1) {
             fail_msg("%s: its index goes from %llu to %llu", known->id,
                      (unsigned long long)known->tip, (unsigned long long)seq);
@@ -64,7 +64,7 @@ static void learn(disk *d, const arcp_store_op *op)
         if (known->is_gone) {
             fail_msg("%s: it was forgotten, and its row comes back", known->id);
         }
-        bool runs =
+        const bool runs =
             has(op->value, "\"status\":\"pending\"") || has(op->value, "\"status\":\"running\"");
         if (known->has_end && runs) {
             fail_msg("%s: its row had an end and has none any more", known->id);
@@ -98,7 +98,7 @@ static void on_inner_done(void *user, uint64_t batch_id, arcp_status status, con
 static void on_inner_read(void *user, uint64_t read_id, arcp_status status, uint64_t first,
                           const arcp_span *records, size_t count, const arcp_error *err)
 {
-    disk *d = user;
+    const disk *d = user;
     d->callbacks.read(d->callbacks.user, read_id, status, first, records, count, err);
 }
 
@@ -106,7 +106,7 @@ static void on_inner_scan(void *user, uint64_t read_id, arcp_status status,
                           const arcp_store_row *rows, size_t count, bool last,
                           const arcp_error *err)
 {
-    disk *d = user;
+    const disk *d = user;
     d->callbacks.scan(d->callbacks.user, read_id, status, rows, count, last, err);
 }
 
@@ -142,7 +142,7 @@ bool disk_write(disk *d)
 
 static disk_batch take_first(disk *d)
 {
-    disk_batch first = d->queue[0];
+    const disk_batch first = d->queue[0];
     d->queued--;
     d->written -= first.written ? 1 : 0;
     memmove(d->queue, d->queue + 1, d->queued * sizeof d->queue[0]);
@@ -155,7 +155,7 @@ bool disk_report(disk *d)
     if (d->written == 0) {
         return false;
     }
-    disk_batch first = take_first(d);
+    const disk_batch first = take_first(d);
     d->callbacks.done(d->callbacks.user, first.batch.id, ARCP_OK, NULL);
     return true;
 }
@@ -166,9 +166,9 @@ bool disk_fail(disk *d)
     (void)arcp_error_set(&error, ARCP_E_IO, "no space left on the device");
     while (disk_report(d)) {
     }
-    size_t count = d->queued;
+    const size_t count = d->queued;
     for (size_t i = 0; i < count; i++) {
-        disk_batch first = take_first(d);
+        const disk_batch first = take_first(d);
         d->failures++;
         d->callbacks.done(d->callbacks.user, first.batch.id, ARCP_E_IO, &error);
     }
@@ -187,12 +187,12 @@ bool disk_answer(disk *d, unsigned choice)
     if (count == 0) {
         return false;
     }
-    size_t index = eligible[choice % count];
-    disk_read read = d->reads[index];
+    const size_t index = eligible[choice % count];
+    const disk_read read = d->reads[index];
     d->read_count--;
     memmove(&d->reads[index], &d->reads[index + 1], (d->read_count - index) * sizeof read);
     arcp_error error = {0};
-    arcp_span key = arcp_span_make(read.key, read.key_size);
+    const arcp_span key = arcp_span_make(read.key, read.key_size);
     arcp_status status = ARCP_OK;
     if (read.is_scan) {
         status = d->inner->ops->scan(d->inner, read.id, read.table, key, &error);
@@ -287,7 +287,7 @@ static bool poll_store(arcp_store *store)
 
 static void stats(arcp_store *store, arcp_store_stats *out)
 {
-    disk *d = disk_of(store);
+    const disk *d = disk_of(store);
     d->inner->ops->stats(d->inner, out);
 }
 

@@ -241,7 +241,7 @@ static bool run(size_t failing, size_t nth)
 static void an_input_that_runs_out_of_memory_harms_no_other_client(void **state)
 {
     (void)state;
-    size_t stride = test_stride();
+    const size_t stride = test_stride();
     size_t sum = 0;
     for (size_t i = 0; i < SCENES; i++) {
         size_t nth = 1;

@@ -54,7 +54,7 @@ static const arcp_authority *authority(const play *p, size_t index)
 static size_t delegate_from(play *p, size_t parent, const char *budget)
 {
     char line[512];
-    size_t before = p->rig.agent_count;
+    const size_t before = p->rig.agent_count;
     (void)snprintf(line, sizeof line, delegate, budget);
     rig_agent_writes(&p->rig, &p->rig.agents[parent], line);
     play_look(p);
@@ -88,8 +88,8 @@ static void spends(play *p, size_t index, const char *value)
     arcp_budget_report reports[80];
     char body[128];
     (void)snprintf(body, sizeof body, "{\"name\":\"cost.x\",\"value\":%s,\"unit\":\"USD\"}", value);
-    size_t count = arcp_budget_spend(arcp_authority_budget(authority(p, index)),
-                                     ARCP_SPAN_LITERAL("USD"), amount(value), reports, 80);
+    const size_t count = arcp_budget_spend(arcp_authority_budget(authority(p, index)),
+                                           ARCP_SPAN_LITERAL("USD"), amount(value), reports, 80);
     arcp__job_message event = {.kind = ARCP_EVENT_METRIC,
                                .kind_text = ARCP_SPAN_LITERAL("metric"),
                                .body = arcp_span_cstr(body),
@@ -129,11 +129,11 @@ static void process_spends(play *p, size_t index, const char *value)
 /* All of them, in any order, until every operation is denied. */
 static size_t spend_all(play *p, spender *spenders, const char *value)
 {
-    size_t count = p->rig.agent_count;
+    const size_t count = p->rig.agent_count;
     size_t total = 0;
     for (size_t refused = 0; refused < 20 * count;) {
-        size_t index = play_pick(p, (unsigned)count);
-        bool is_process = index % 2 == 0;
+        const size_t index = play_pick(p, (unsigned)count);
+        const bool is_process = index % 2 == 0;
         if (spenders[index].may_spend) {
             spenders[index].may_spend = false;
             spenders[index].spends++;
@@ -173,7 +173,7 @@ static void a_chain_of_five_never_spends_more_than_its_root_has(void **state)
                              i + 1);
         }
         assert_int_equal(delegate_from(p, DEPTH, ""), 0);
-        size_t total = spend_all(p, spenders, "0.1");
+        const size_t total = spend_all(p, spenders, "0.1");
         check_total(p, total, 50);
         end(p);
     }
@@ -190,7 +190,7 @@ static void a_hundred_siblings_together_never_spend_more_than_their_parent_has(v
             assert_int_equal(delegate_from(p, 0, ",\"cost.budget\":[\"USD:30\"]"), i + 1);
         }
         assert_int_equal(delegate_from(p, 0, ""), 0);
-        size_t total = spend_all(p, spenders, "0.1");
+        const size_t total = spend_all(p, spenders, "0.1");
         check_total(p, total, 300);
         end(p);
     }

@@ -120,7 +120,7 @@ static void a_second_reason_leaves_a_cancelled_agent_less_time(void **state)
     rig_send(&s->rig, s->client, HELLO);
     rig_send(&s->rig, s->client,
              FRAME("s", "job.submit", "{\"agent\":\"echo\",\"max_runtime_sec\":5}"));
-    rig_agent *agent = rig_agent_last(&s->rig);
+    const rig_agent *agent = rig_agent_last(&s->rig);
     assert_non_null(agent);
     char frame[256];
     (void)snprintf(frame, sizeof frame, FRAME("c", "job.cancel", "{\"job_id\":\"%s\"}"),

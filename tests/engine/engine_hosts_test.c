@@ -42,7 +42,7 @@ static void submit(scene *s)
 
 static void registered_hosts_are_in_use(void **state)
 {
-    scene *s = *state;
+    const scene *s = *state;
     assert_true(is_needed(s));
     arcp__engine_clear_agents(s->rig.engine);
     assert_false(is_needed(s));

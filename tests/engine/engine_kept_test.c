@@ -60,7 +60,7 @@ static void run_jobs(engine_rig *rig, rig_client *client, unsigned count)
     static unsigned requests;
     char frame[160];
     for (unsigned i = 0; i < count; i++) {
-        unsigned number = requests++;
+        const unsigned number = requests++;
         (void)snprintf(
             frame, sizeof frame,
             FRAME("s%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k%u\"}"), number,
@@ -76,7 +76,7 @@ static void run_large(engine_rig *rig, rig_client *client, unsigned count)
     static unsigned requests;
     char frame[1200];
     for (unsigned i = 0; i < count; i++) {
-        unsigned number = requests++;
+        const unsigned number = requests++;
         (void)snprintf(frame, sizeof frame,
                        FRAME("b%05u", "job.submit",
                              "{\"agent\":\"echo\",\"idempotency_key\":\"b%05u\","

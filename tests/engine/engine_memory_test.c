@@ -92,7 +92,7 @@ static void a_failed_engine_closes_its_links_and_does_nothing_more(void **state)
     (void)state;
     rig_start(&rig, NULL);
     rig_client *alice = begin("a", HELLO_PLAIN);
-    rig_client *bob = begin("b", HELLO_OF("bob", ""));
+    const rig_client *bob = begin("b", HELLO_OF("bob", ""));
     failing_alloc_arm(1, FAILING_ALLOC_ONE);
     rig_send(&rig, alice, FRAME("1", "job.submit", "{\"agent\":\"echo\"}"));
     assert_true(failing_alloc_disarm());

@@ -74,7 +74,7 @@ static void agent_ends(play *p)
         ("{\"type\":\"result.chunk\",\"payload\":{\"data\":\"x\",\"encoding\":\"utf8\","
          "\"more\":false}}"),
     };
-    unsigned choice = play_pick(p, 5);
+    const unsigned choice = play_pick(p, 5);
     if (choice < 3) {
         rig_agent_writes(&p->rig, some_agent(p), words[choice]);
     } else {
@@ -186,7 +186,7 @@ static void check_ends(play *p, figures *sum)
         unsigned ends = 0;
         for (char *frame = rig_read(&p->rig, client); frame != NULL;
              frame = rig_read(&p->rig, client)) {
-            bool is_end = strstr(frame, "\"final_status\"") != NULL;
+            const bool is_end = strstr(frame, "\"final_status\"") != NULL;
             ends += is_end ? 1 : 0;
             if (is_end) {
                 count_end(frame, sum);

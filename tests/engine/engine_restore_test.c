@@ -64,7 +64,7 @@ static scene *begin(const char *url, const arcp_settings *settings)
     scene *s = arcp__alloc(sizeof *s);
     assert_non_null(s);
     s->dir = temp_dir_new();
-    bool is_file = strcmp(url, "sqlite:") == 0;
+    const bool is_file = strcmp(url, "sqlite:") == 0;
     patient_open(&s->disk, is_file ? temp_dir_join(s->dir, url, "arcp.db") : url);
     rig_begin(&s->rig, settings);
     s->rig.store = &s->disk.store;
@@ -340,7 +340,7 @@ static void an_index_that_still_has_runs_of_dropped_streams_is_taken_up(void **s
         rig_clock(&s->rig, 10 * ARCP_NS_PER_SEC); /* both jobs are removed */
         acknowledge(s, 10);
         rig_drop(&s->rig, s->client);
-        patient_stream dropped = patient_read(&s->disk, job_key);
+        const patient_stream dropped = patient_read(&s->disk, job_key);
         assert_int_equal(dropped.count, 0);
         patient_write(&s->disk, key, &index, index.count);
         patient_free_stream(&index);
@@ -472,7 +472,7 @@ static void a_job_is_kept_while_an_observer_reads_its_history(void **state)
     char *welcome = rig_take(other);
     assert_non_null(welcome);
     arcp__free(welcome);
-    rig_agent *second = rig_agent_of(&s->rig, s->job);
+    const rig_agent *second = rig_agent_of(&s->rig, s->job);
     (void)snprintf(frame, sizeof frame,
                    FRAME("s", "job.subscribe", "{\"job_id\":\"%s\",\"history\":true}"), first);
     /* The other job ends before the read is complete. */

@@ -140,7 +140,7 @@ static void a_key_that_outlives_its_job_gets_a_row_of_its_own(void **state)
     rig_clock(&rig, 1060 * ARCP_NS_PER_SEC);                   /* it is swept once a minute */
     assert_int_equal(counted.rows[ARCP_STORE_IDEMPOTENCY], 2); /* deleted */
     rig_restart(&rig);
-    size_t agents = rig.agent_count;
+    const size_t agents = rig.agent_count;
     rig_client *client = rig_connect(&rig, "e");
     rig_send(&rig, client, HELLO);
     rig_send(&rig, client, SUBMIT);
@@ -156,7 +156,7 @@ static void acknowledged_records_do_not_stay_in_memory(void **state)
     begin(&rig, false);
     run_one_job(&rig);
     arcp__engine_get_stats(rig.engine, &stats);
-    size_t of_one = stats.tail_bytes;
+    const size_t of_one = stats.tail_bytes;
     assert_true(of_one > 0); /* a session's newest run stays */
     rig_client *client = rig_find(&rig, "a");
     for (unsigned i = 0; i < 5; i++) {
@@ -270,7 +270,7 @@ static void a_grant_of_a_removed_job_is_ignored(void **state)
     arcp__engine_agent_exited(rig.engine, rig.now, first, &clean);
     rig.now.mono_ns += 2 * ARCP_NS_PER_SEC;
     arcp__engine_tick(rig.engine, rig.now); /* removed, before its agent is released */
-    size_t audits = rig.audits;
+    const size_t audits = rig.audits;
     arcp__engine_agent_message(rig.engine, rig.now, first, &grant);
     rig_run(&rig);
     assert_int_equal(rig.audits, audits);
@@ -345,7 +345,7 @@ static rig_client *begin_with_keys(engine_rig *rig, unsigned keys_max)
 static bool run_with_key(engine_rig *rig, rig_client *client, unsigned number)
 {
     static unsigned requests;
-    size_t agents = rig->agent_count;
+    const size_t agents = rig->agent_count;
     char frame[160];
     (void)snprintf(frame, sizeof frame,
                    FRAME("r%u", "job.submit", "{\"agent\":\"echo\",\"idempotency_key\":\"k%u\"}"),

@@ -92,7 +92,7 @@ static void every_promise_holds_in_random_sessions(void **state)
 {
     (void)state;
     figures sum = {0};
-    uint64_t begin_ms = now_ms();
+    const uint64_t begin_ms = now_ms();
     uint64_t played = 0;
     while (wanted.soak_sec == 0 ? played < wanted.count
                                 : now_ms() - begin_ms < wanted.soak_sec * 1000) {

@@ -69,7 +69,7 @@ static void add(const char *more)
 
 static void add_many(char c, size_t count)
 {
-    size_t size = strlen(text);
+    const size_t size = strlen(text);
     assert_true(size + count < sizeof text);
     memset(text + size, c, count);
     text[size + count] = '\0';
@@ -83,7 +83,7 @@ static void submit(rig_client *client, const char *id, size_t bytes)
     add("\",\"type\":\"job.submit\",\"payload\":{\"agent\":\"echo\",\"lease_request\":{");
     add("\"agent.delegate\":[\"**\"],\"x-vendor.t.cap\":[");
     for (size_t left = bytes; left != 0;) {
-        size_t size = left < 4000 ? left : 4000;
+        const size_t size = left < 4000 ? left : 4000;
         add(left == bytes ? "\"" : ",\"");
         add_many('p', size);
         add("\"");
@@ -202,7 +202,7 @@ static void a_lease_that_cannot_be_sent_back_is_refused(void **state)
     const size_t room = SMALL - ARCP__FRAME_HEAD_MAX - ARCP__CREDENTIALS_MAX;
     submit(client, "a", 42000);
     expect_last(client, "\"running\"", "status");
-    size_t around = strlen(rig.engine->jobs.all->accepted) - 42000;
+    const size_t around = strlen(rig.engine->jobs.all->accepted) - 42000;
     submit(client, "b", room - around);
     expect_last(client, "\"running\"", "status");
     submit(client, "c", room - around + 1);

@@ -68,7 +68,7 @@ static void answers_count_when_they_are_made(void **state)
     (void)state;
     rig_client *client = begin();
     client->slow = true;
-    unsigned taken = pipeline(client, "session.ping", long_nonce());
+    const unsigned taken = pipeline(client, "session.ping", long_nonce());
     assert_in_range(taken, 2, REQUESTS - 1);
     /* Not one byte was handed out yet. */
     assert_int_equal(client->unsent, 0);

@@ -73,7 +73,7 @@ static arcp_status scan(arcp_store *store, uint64_t id, arcp_store_table table, 
 static bool poll_store(arcp_store *store)
 {
     patient_store *patient = patient_of(store);
-    size_t answered = patient->answered;
+    const size_t answered = patient->answered;
     if (patient->asked == answered) {
         return false;
     }
@@ -87,7 +87,7 @@ static bool poll_store(arcp_store *store)
 
 static void stats(arcp_store *store, arcp_store_stats *out)
 {
-    patient_store *patient = patient_of(store);
+    const patient_store *patient = patient_of(store);
     patient->inner->ops->stats(patient->inner, out);
 }
 

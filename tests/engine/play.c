@@ -60,7 +60,7 @@ static void begin(play *p, const arcp_settings *settings)
     p->rig.batches_max = 4;
     p->rig.feeds_at = p->temper.feeds ? 1 + play_pick(p, 5) : 0;
     for (size_t i = 0; i < PLAY_CLIENTS; i++) {
-        bool is_bobs = i >= PLAY_BOB;
+        const bool is_bobs = i >= PLAY_BOB;
         (void)snprintf(p->slots[i], sizeof p->slots[i], "%c%zu", is_bobs ? 'b' : 'a',
                        is_bobs ? i - PLAY_BOB + 1 : i + 1);
         (void)rig_find(&p->rig, p->slots[i]);
@@ -190,16 +190,16 @@ void play_end(play *p)
 void play_mutate(play *p, char *text)
 {
     static const char replacements[] = "\"{}[]:,0-9eE\\\x01\x7f\xc3 tn";
-    size_t length = strlen(text);
+    const size_t length = strlen(text);
     for (unsigned times = 1 + play_pick(p, 4); times > 0 && length > 0; times--) {
-        size_t where = (play_pick(p, 256) * 256u + play_pick(p, 256)) % length;
+        const size_t where = (play_pick(p, 256) * 256u + play_pick(p, 256)) % length;
         text[where] = replacements[play_pick(p, sizeof replacements - 1)];
     }
 }
 
 void play_literal(play *p, char *text, size_t size)
 {
-    size_t length = play_pick(p, 256) % size;
+    const size_t length = play_pick(p, 256) % size;
     for (size_t i = 0; i < length; i++) {
         text[i] = (char)(play_pick(p, 255) + 1);
     }
@@ -226,14 +226,14 @@ void play_clock(play *p, int64_t forward_ns)
 static void clock_step(play *p)
 {
     static const unsigned seconds[] = {0, 1, 5, 11, 31, 61, 301, 601};
-    unsigned forward = seconds[play_pick(p, 8)];
+    const unsigned forward = seconds[play_pick(p, 8)];
     if (p->waited_sec + forward < UINT64_C(20) * 3600) { /* ended jobs are kept a day */
         p->waited_sec += forward;
         play_clock(p, (int64_t)forward * ARCP_NS_PER_SEC + play_pick(p, 3));
     }
     if (p->temper.jumps && play_one_in(p, 2)) {
         /* Up to ten minutes, either way; or the machine slept. */
-        int64_t jump = ((int64_t)play_pick(p, 1200) - 600) * ARCP_NS_PER_SEC;
+        const int64_t jump = ((int64_t)play_pick(p, 1200) - 600) * ARCP_NS_PER_SEC;
         p->rig.now.wall_ns += jump;
         if (play_one_in(p, 4)) {
             p->rig.now.mono_ns += jump < 0 ? -jump : jump;
@@ -260,7 +260,7 @@ static void store_step(play *p)
 /* A held store makes one step. */
 static void disk_step(play *p)
 {
-    unsigned choice = play_pick(p, 8);
+    const unsigned choice = play_pick(p, 8);
     if (choice < 3) {
         (void)disk_write(&p->disk);
     } else if (choice < 6) {
@@ -309,12 +309,12 @@ static void start_step(play *p)
 
 static void rare_step(play *p)
 {
-    unsigned choice = play_pick(p, 4);
+    const unsigned choice = play_pick(p, 4);
     if (p->temper.provisions && play_one_in(p, 2)) {
         play_upstream_acts(p);
         return;
     }
-    bool may_crash = p->data != NULL || p->temper.crashes;
+    const bool may_crash = p->data != NULL || p->temper.crashes;
     if (choice == 0 && (may_crash || p->is_stopping) && play_one_in(p, 2)) {
         play_restart(p);
     } else if (choice == 1 && p->temper.stops && !p->is_stopping && play_one_in(p, 2)) {
@@ -347,7 +347,7 @@ bool play_step(play *p)
         print_message("step %u\n", p->watch.step);
     }
     pace(p);
-    unsigned choice = play_pick(p, 64);
+    const unsigned choice = play_pick(p, 64);
     if (p->disk.is_held && choice % 3 == 0) {
         disk_step(p);
     } else if (choice < 28) {
@@ -399,7 +399,7 @@ static void check_job(play *p, size_t observer, const watch_job *job)
         return; /* no session waits for it any more */
     }
     play_client_subscribes(p, observer, job->id);
-    size_t session = p->clients[observer].session;
+    const size_t session = p->clients[observer].session;
     if (session == WATCH_NONE || !watch_saw_end(&p->watch, session, job->id)) {
         watch_fail(&p->watch, "the job was accepted and has no end", job->id);
     }
@@ -417,7 +417,7 @@ void play_settle(play *p)
         play_restart(p);
     }
     static const size_t observers[] = {0, PLAY_BOB};
-    size_t job_count = p->watch.job_count;
+    const size_t job_count = p->watch.job_count;
     for (size_t i = 0; i < PLAY_CLIENTS; i++) {
         rig_drop(&p->rig, play_client(p, i));
     }

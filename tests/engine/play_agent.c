@@ -95,7 +95,7 @@ static void join(play *p, const rig_agent *agent)
  * spend from it at the same time. */
 static void check_budget(play *p, const rig_agent *agent)
 {
-    unsigned spenders = of(p, agent)->tree_max;
+    const unsigned spenders = of(p, agent)->tree_max;
     char text[32];
     arcp_decimal least = ARCP_DECIMAL_ZERO;
     (void)snprintf(text, sizeof text, "%u.%u", spenders * SPEND_TENTHS / 10,
@@ -169,13 +169,13 @@ void play_agent_check_start(play *p, const arcp__effect *effect)
     /* A parent without a budget of its own passes on a part of an ancestor's: as written that is
      * more than it has, and check_budget checks the result. */
     const arcp_span budget = ARCP_SPAN_LITERAL("cost.budget");
-    bool is_handed_on = arcp_lease_names(arcp_authority_lease(below), budget) &&
-                        !arcp_lease_names(arcp_authority_lease(above), budget);
+    const bool is_handed_on = arcp_lease_names(arcp_authority_lease(below), budget) &&
+                              !arcp_lease_names(arcp_authority_lease(above), budget);
     if (is_handed_on) {
         return;
     }
-    arcp_status status = arcp_lease_is_subset(arcp_authority_lease(below),
-                                              arcp_authority_lease(above), &is_subset, &violation);
+    const arcp_status status = arcp_lease_is_subset(
+        arcp_authority_lease(below), arcp_authority_lease(above), &is_subset, &violation);
     if (status != ARCP_E_NO_MEMORY && (status != ARCP_OK || !is_subset)) {
         watch_fail(&p->watch, "a child's lease is wider than its parent's", parent->job_id);
     }
@@ -204,8 +204,8 @@ static void callback_spends(play *p, rig_agent *agent)
     }
     assert_int_equal(arcp_decimal_parse(ARCP_SPAN_LITERAL("0.3"), &amount, NULL), ARCP_OK);
     arcp_budget *budget = arcp_authority_budget(authority);
-    size_t count = budget == NULL
-                       ? 0
+    const size_t count =
+        budget == NULL ? 0
                        : arcp_budget_spend(budget, ARCP_SPAN_LITERAL("USD"), amount, reports, 80);
     arcp__job_message event = {.kind = ARCP_EVENT_METRIC,
                                .kind_text = ARCP_SPAN_LITERAL("metric"),
@@ -245,7 +245,7 @@ static void writes_a_lot(play *p, rig_agent *agent)
 static void write_anything(play *p, rig_agent *agent)
 {
     char text[1024];
-    unsigned choice = play_pick(p, 24);
+    const unsigned choice = play_pick(p, 24);
     if (choice == 0) {
         rig_agent_exits(&p->rig, agent, play_one_in(p, 2), (int)play_pick(p, 3));
     } else if (choice == 1) {
@@ -268,12 +268,12 @@ static void write_anything(play *p, rig_agent *agent)
 
 void play_agent_acts(play *p)
 {
-    size_t count = p->rig.agent_count;
+    const size_t count = p->rig.agent_count;
     if (count == 0) {
         play_client_acts(p);
         return;
     }
-    size_t back = play_pick(p, 10);
+    const size_t back = play_pick(p, 10);
     rig_agent *agent = &p->rig.agents[back < count ? count - 1 - back : count - 1];
     play_trace(p, "acts", agent->job_id);
     if (agent->starting &&

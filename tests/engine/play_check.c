@@ -34,17 +34,17 @@ static bool has(arcp_span text, const char *part)
 
 static void check_durable(play *p, arcp_span frame)
 {
-    arcp_span head = arcp_span_first(frame, 400);
+    const arcp_span head = arcp_span_first(frame, 400);
     const disk_known *session = disk_find(&p->disk, id_after(head, "\"session_id\":\""));
-    arcp_span seq = id_after(head, "\"event_seq\"");
+    const arcp_span seq = id_after(head, "\"event_seq\"");
     if (seq.data != NULL && (session == NULL || session->tip < strtoull(seq.data + 1, NULL, 10))) {
         watch_fail(&p->watch, "its event_seq is not written yet", frame.data);
     }
     if (has(head, "\"type\":\"session.welcome\"") && (session == NULL || !session->has_row)) {
         watch_fail(&p->watch, "the session is not written yet", frame.data);
     }
-    bool ends = has(head, "\"type\":\"job.result\"") ||
-                (has(head, "\"type\":\"job.error\"") && !has(frame, "\"request_id\""));
+    const bool ends = has(head, "\"type\":\"job.result\"") ||
+                      (has(head, "\"type\":\"job.error\"") && !has(frame, "\"request_id\""));
     if (ends || has(head, "\"type\":\"job.accepted\"")) {
         const disk_known *job = disk_find(&p->disk, id_after(head, "\"job_id\":\""));
         if (job == NULL || !job->has_row || (ends && !job->has_end)) {
@@ -57,7 +57,7 @@ static void check_durable(play *p, arcp_span frame)
 
 static void check_unsent(play *p, const arcp__effect *effect)
 {
-    size_t unsent = ((const rig_client *)effect->link_user)->unsent + effect->text.size;
+    const size_t unsent = ((const rig_client *)effect->link_user)->unsent + effect->text.size;
     if (unsent > p->unsent_max) {
         p->unsent_max = unsent;
     }
@@ -74,7 +74,7 @@ static void note_memory(play *p)
     p->queue_max = stats.store_queue_bytes > p->queue_max ? stats.store_queue_bytes : p->queue_max;
     /* Agents are not read at the limit, or when their owner is too far behind; each may have one
      * burst on its way. */
-    uint64_t limit = p->rig.settings.limits_store_queue_bytes;
+    const uint64_t limit = p->rig.settings.limits_store_queue_bytes;
     if (stats.store_queue_bytes > 2 * limit + 4194304) {
         watch_fail(&p->watch, "too much is waiting for the store", "");
     }
@@ -195,7 +195,7 @@ static void check_job_bytes(play *p)
 static void check_delivered(play *p)
 {
     for (size_t i = 0; i < PLAY_CLIENTS; i++) {
-        rig_client *client = play_client(p, i);
+        const rig_client *client = play_client(p, i);
         if (client->link == NULL || client->slow || p->clients[i].session == WATCH_NONE) {
             continue;
         }

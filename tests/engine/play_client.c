@@ -44,7 +44,7 @@ static int start_hello(play *p, char *frame, size_t size, const char *token)
 static void say_hello(play *p, size_t slot, const char *token)
 {
     char frame[1024];
-    int size = start_hello(p, frame, sizeof frame, token);
+    const int size = start_hello(p, frame, sizeof frame, token);
     (void)snprintf(frame + size, sizeof frame - (size_t)size, "}}");
     say(p, slot, frame);
 }
@@ -52,20 +52,20 @@ static void say_hello(play *p, size_t slot, const char *token)
 static void say_resume(play *p, size_t slot)
 {
     /* Mostly its own session, sometimes another client's. */
-    size_t from = play_one_in(p, 4) ? play_pick(p, PLAY_CLIENTS) : slot;
-    size_t which = p->away[from];
+    const size_t from = play_one_in(p, 4) ? play_pick(p, PLAY_CLIENTS) : slot;
+    const size_t which = p->away[from];
     if (which == WATCH_NONE) {
         say_hello(p, slot, principal_of(slot));
         return;
     }
     const watch_session *session = &p->watch.sessions[which];
     uint64_t last = session->last_seq;
-    unsigned choice = play_pick(p, 6);
+    const unsigned choice = play_pick(p, 6);
     if (choice == 0 && last > 0) {
         last -= 1 + play_pick(p, 5) % last;
     }
     char frame[1024];
-    int size = start_hello(p, frame, sizeof frame, principal_of(slot));
+    const int size = start_hello(p, frame, sizeof frame, principal_of(slot));
     (void)snprintf(frame + size, sizeof frame - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
@@ -78,7 +78,7 @@ static void say_resume(play *p, size_t slot)
 
 void play_client_returns(play *p, size_t slot)
 {
-    size_t which = p->away[slot];
+    const size_t which = p->away[slot];
     (void)rig_connect(&p->rig, p->slots[slot]);
     p->is_over[slot] = false;
     p->clients[slot] = (watch_client){.session = WATCH_NONE, .is_bobs = slot >= PLAY_BOB};
@@ -89,7 +89,7 @@ void play_client_returns(play *p, size_t slot)
     }
     char frame[1024];
     const watch_session *session = &p->watch.sessions[which];
-    int size = start_hello(p, frame, sizeof frame, principal_of(slot));
+    const int size = start_hello(p, frame, sizeof frame, principal_of(slot));
     (void)snprintf(frame + size, sizeof frame - (size_t)size,
                    ",\"resume\":{\"session_id\":\"%s\",\"resume_token\":\"%s\","
                    "\"last_event_seq\":%llu}}}",
@@ -144,12 +144,12 @@ static void go_silent(play *p, size_t slot)
 
 static const char *some_job(play *p)
 {
-    size_t count = p->watch.job_count;
+    const size_t count = p->watch.job_count;
     if (count == 0 || play_one_in(p, 12)) {
         return "job_nothing";
     }
     /* Prefers new ones. */
-    size_t back = play_pick(p, 8);
+    const size_t back = play_pick(p, 8);
     return p->watch.jobs[back < count ? count - 1 - back : count - 1].id;
 }
 
@@ -168,7 +168,7 @@ static const char *const agents[] = {"echo", "work", "work@2.0.0", "nobody", ""}
 /* A submit that is always the same for its key: its response is always the same job's. */
 static const char *submit_keyed(play *p, char *payload, size_t size)
 {
-    unsigned key = play_pick(p, WATCH_KEYS);
+    const unsigned key = play_pick(p, WATCH_KEYS);
     (void)snprintf(payload, size, "{\"agent\":\"echo\",\"idempotency_key\":\"same-%u\"}", key);
     (void)snprintf(p->mark, sizeof p->mark, "%c%u-", WATCH_KEY_MARK, key);
     return "job.submit";
@@ -201,7 +201,8 @@ static const char *unsubscribe(play *p, size_t session, char *payload, size_t si
 static const char *ask(play *p, size_t slot, char *payload, size_t size)
 {
     const watch_client *client = &p->clients[slot];
-    uint64_t seen = client->session == WATCH_NONE ? 0 : p->watch.sessions[client->session].last_seq;
+    const uint64_t seen =
+        client->session == WATCH_NONE ? 0 : p->watch.sessions[client->session].last_seq;
     switch (play_pick(p, 16)) {
     case 0:
     case 1:
@@ -257,7 +258,7 @@ static void request(play *p, size_t slot)
         return;
     }
     /* The id of the last one makes it a duplicate, which executes nothing. */
-    bool again = play_one_in(p, 16) && p->next_id > 0;
+    const bool again = play_one_in(p, 16) && p->next_id > 0;
     memcpy(p->mark, "m", 2);
     const char *type = ask(p, slot, payload, sizeof payload);
     (void)snprintf(frame, sizeof frame,
@@ -287,7 +288,7 @@ static void read_some(play *p, size_t slot)
 
 void play_client_acts(play *p)
 {
-    size_t slot = play_pick(p, PLAY_CLIENTS);
+    const size_t slot = play_pick(p, PLAY_CLIENTS);
     rig_client *client = play_client(p, slot);
     if (client->link == NULL) {
         connect(p, slot);

@@ -42,7 +42,7 @@ void play_upstream_acts(play *p)
         UPSTREAM_WELL,          UPSTREAM_WELL,   UPSTREAM_WELL,         UPSTREAM_FAILS,
         UPSTREAM_LOSES_ANSWERS, UPSTREAM_STALLS, UPSTREAM_HOLDS_ANSWERS};
     /* The last one makes requests that arrive late. */
-    unsigned count = sizeof issuing / sizeof issuing[0] - (may_arrive_late(p) ? 0 : 1);
+    const unsigned count = sizeof issuing / sizeof issuing[0] - (may_arrive_late(p) ? 0 : 1);
     p->upstream.issuing = issuing[play_pick(p, count)];
     p->upstream.revoking = revoking[play_pick(p, sizeof revoking / sizeof revoking[0])];
     if (play_one_in(p, 3)) {
@@ -59,7 +59,7 @@ void play_upstream_before_clock(play *p, int64_t forward_ns)
 void play_upstream_crash(play *p)
 {
     upstream_orphan_calls(&p->upstream);
-    unsigned choice = play_pick(p, may_arrive_late(p) ? 3 : 2);
+    const unsigned choice = play_pick(p, may_arrive_late(p) ? 3 : 2);
     if (choice == 0) {
         upstream_deliver_orphans(&p->upstream);
     } else if (choice == 1) {

@@ -55,7 +55,7 @@ static unsigned submit_jobs(rig_client *client, unsigned first, unsigned count)
 {
     unsigned accepted = 0;
     for (unsigned i = 0; i < count; i++) {
-        size_t before = rig.agent_count;
+        const size_t before = rig.agent_count;
         ask(client, first + i, "echo");
         if (rig.agent_count != before) {
             accepted++;
@@ -150,7 +150,7 @@ static void a_principal_that_returns_has_the_same_bucket(void **state)
 
 static void a_limited_number_of_principals_is_kept_for_their_buckets(void **state)
 {
-    arcp__principal *first = NULL;
+    const arcp__principal *first = NULL;
     (void)state;
     begin(1, 1);
     for (unsigned i = 0; i < IDLE_MAX + 1; i++) {

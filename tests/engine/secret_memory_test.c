@@ -25,10 +25,11 @@ typedef struct leaks {
 static void note(leaks *l, size_t *count, const char *block, size_t size, const char *found)
 {
     if (l->credentials + l->tokens + l->resume_tokens == 0) {
-        size_t before = (size_t)(found - block) < 80 ? (size_t)(found - block) : 80;
-        size_t behind = size - (size_t)(found - block) < 79 ? size - (size_t)(found - block) : 79;
+        const size_t before = (size_t)(found - block) < 80 ? (size_t)(found - block) : 80;
+        const size_t behind =
+            size - (size_t)(found - block) < 79 ? size - (size_t)(found - block) : 79;
         for (size_t i = 0; i < before + behind; i++) {
-            char byte = found[(ptrdiff_t)i - (ptrdiff_t)before];
+            const char byte = found[(ptrdiff_t)i - (ptrdiff_t)before];
             l->first[i] = (char)(isprint((unsigned char)byte) ? byte : '.');
         }
         l->first[before + behind] = '\0';

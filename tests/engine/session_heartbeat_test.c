@@ -31,7 +31,7 @@ static void begin(engine_rig *rig, int64_t phase_ns)
 static bool took(rig_client *client, const char *word)
 {
     char *frame = rig_take(client);
-    bool is_there = frame != NULL;
+    const bool is_there = frame != NULL;
     if (is_there && strstr(frame, word) == NULL) {
         fail_msg("want %s in %s", word, frame);
     }
@@ -59,7 +59,7 @@ static void intervals_that_end_in_one_instant_bring_one_wake_up(void **state)
     static engine_rig rig;
     (void)state;
     begin(&rig, 0);
-    int64_t instant_ns = rig.now.mono_ns;
+    const int64_t instant_ns = rig.now.mono_ns;
     char name[8];
     for (int i = 0; i < RIG_CLIENTS_MAX - 1; i++) {
         (void)snprintf(name, sizeof name, "c%d", i);
@@ -67,7 +67,7 @@ static void intervals_that_end_in_one_instant_bring_one_wake_up(void **state)
         rig_clock(&rig, INSTANT_NS / RIG_CLIENTS_MAX);
     }
     rig_clock(&rig, instant_ns + INSTANT_NS - rig.now.mono_ns);
-    rig_client *next = say_hello(&rig, "next"); /* of the next instant */
+    const rig_client *next = say_hello(&rig, "next"); /* of the next instant */
     rig_clock(&rig, instant_ns + INTERVAL_NS - 1 - rig.now.mono_ns);
     for (int i = 0; i < RIG_CLIENTS_MAX; i++) {
         assert_null(rig.clients[i].frames);

@@ -129,7 +129,7 @@ static void silence_is_no_lost_heartbeat_and_pings_go_on(void **state)
     arcp__settings_default(&settings);
     scene *s = begin_waiting(HELLO_WITH("\"heartbeat\""), &settings);
     (void)scene_takes(s, "");
-    int64_t interval_ns = (int64_t)settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
+    const int64_t interval_ns = (int64_t)settings.session_heartbeat_interval_sec * ARCP_NS_PER_SEC;
     rig_clock(&s->rig, 10 * interval_ns);
     assert_non_null(s->client->link);
     assert_in_range(scene_takes(s, "\"session.ping\""), 9, 11);

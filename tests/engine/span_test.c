@@ -17,7 +17,7 @@ typedef struct ids {
 static void copy_member(const arcp_json *json, const char *name, char *out, size_t size)
 {
     arcp_buf scratch = arcp_buf_init();
-    arcp_span text = arcp_json_string(
+    const arcp_span text = arcp_json_string(
         json, arcp_json_member(json, ARCP_JSON_ROOT, arcp_span_cstr(name)), &scratch);
     (void)snprintf(out, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
     arcp_buf_fini(&scratch);
@@ -36,7 +36,7 @@ static bool look_for(fixture *f, const char *name, unsigned index, ids *out)
         check_ok(arcp_json_scan(&json, arcp_span_make(span->text, span->size), &limits, &error),
                  &error);
         copy_member(&json, "name", named, sizeof named);
-        bool found = strcmp(named, name) == 0 && index-- == 0;
+        const bool found = strcmp(named, name) == 0 && index-- == 0;
         if (found) {
             turn = (turn + 1) % 4;
             (void)snprintf(texts[turn], sizeof texts[turn], "%.*s", (int)span->size, span->text);
@@ -154,7 +154,7 @@ static void a_job_span_has_its_lease_and_its_remaining_budget(void **state)
                      "\"cost.x\",\"value\":1.25,\"unit\":\"USD\"}}}");
     rig_clock(&f->rig, 3 * ARCP_NS_PER_SEC);
     rig_agent_writes(&f->rig, agent, "{\"type\":\"job.result\",\"payload\":{\"result\":\"hush\"}}");
-    ids job = find(f, "arcp.job", 0);
+    const ids job = find(f, "arcp.job", 0);
     check_has(job.text, "{\"key\":\"arcp.session_id\",\"value\":{\"stringValue\":\"sess_");
     check_has(job.text, "{\"key\":\"arcp.job_id\",\"value\":{\"stringValue\":\"job_");
     check_has(job.text, "{\"key\":\"arcp.agent\",\"value\":{\"stringValue\":\"work@1.0.0\"}}");
@@ -181,7 +181,7 @@ static void an_error_is_marked_without_the_agents_text(void **state)
                      "{\"type\":\"job.error\",\"payload\":{\"code\":\"PERMISSION_DENIED\","
                      "\"message\":\"the key was hush-hush\"}}");
     for (unsigned i = 0; i < 2; i++) {
-        ids span = find(f, i == 0 ? "arcp.job" : "arcp.session", 0);
+        const ids span = find(f, i == 0 ? "arcp.job" : "arcp.session", 0);
         check_has(span.text, "\"status\":{\"code\":2,\"message\":\"PERMISSION_DENIED\"}");
         check_has(span.text, "\"error.type\",\"value\":{\"stringValue\":\"PERMISSION_DENIED\"}");
         check_has_not(span.text, "hush");
@@ -198,7 +198,7 @@ static void a_cancelled_job_is_no_error(void **state)
     (void)snprintf(payload, sizeof payload, "{\"job_id\":\"%s\"}", agent->job_id);
     request(f, "a", "2", "job.cancel", payload);
     ends(f, agent);
-    ids job = find(f, "arcp.job", 0);
+    const ids job = find(f, "arcp.job", 0);
     check_has(job.text, "\"arcp.job.status\",\"value\":{\"stringValue\":\"cancelled\"}");
     check_has(job.text, "\"status\":{}");
 }

@@ -32,7 +32,8 @@ static bool fake_unseal(void *user, arcp_span alias, arcp_span sealed, arcp_buf 
 static arcp_status fake_translate(void *user, const arcp_upstream_error *error)
 {
     (void)user;
-    bool is_budget = memmem(error->text.data, error->text.size, "budget_exceeded", 15) != NULL;
+    const bool is_budget =
+        memmem(error->text.data, error->text.size, "budget_exceeded", 15) != NULL;
     return is_budget && (error->http_status == 0 || error->http_status == 400)
                ? ARCP_E_BUDGET_EXHAUSTED
                : ARCP_OK;
@@ -81,7 +82,7 @@ static void note_alias(upstream *up, const char *alias)
         }
     }
     assert_true(up->alias_count < UPSTREAM_ALIASES_MAX);
-    size_t size = strlen(alias);
+    const size_t size = strlen(alias);
     assert_true(size < sizeof up->aliases[0]);
     memcpy(up->aliases[up->alias_count++], alias, size + 1);
 }
@@ -237,7 +238,8 @@ static bool answer_one(engine_rig *rig)
     upstream *up = rig->upstream;
     for (size_t i = 0; i < up->call_count; i++) {
         upstream_call *call = &up->calls[i];
-        upstream_mood mood = call->verb == ARCP__PROVISION_REVOKE ? up->revoking : up->issuing;
+        const upstream_mood mood =
+            call->verb == ARCP__PROVISION_REVOKE ? up->revoking : up->issuing;
         if (call->is_orphan || mood == UPSTREAM_STALLS) {
             continue;
         }
@@ -290,7 +292,7 @@ void upstream_deliver_late_orphans(upstream *up, int64_t mono_ns)
             i++;
             continue;
         }
-        bool is_lost = up->rig->now.mono_ns - call->asked_mono_ns > UPSTREAM_ARRIVES_NS;
+        const bool is_lost = up->rig->now.mono_ns - call->asked_mono_ns > UPSTREAM_ARRIVES_NS;
         if (!call->is_processed && !is_lost) {
             process(up, call);
         }

@@ -13,7 +13,7 @@ void watch_init(watch *w)
 void watch_fini(watch *w)
 {
     for (size_t i = 0; i < w->session_count; i++) {
-        watch_session *session = &w->sessions[i];
+        const watch_session *session = &w->sessions[i];
         for (watch_end *end = session->ends, *next = NULL; end != NULL; end = next) {
             next = end->next;
             arcp__free(end);
@@ -64,7 +64,7 @@ static void note_hash(watch *w, watch_session *session, uint64_t seq, uint64_t h
         return;
     }
     if (seq > session->hash_capacity) {
-        size_t capacity = seq * 2 + 16;
+        const size_t capacity = seq * 2 + 16;
         uint64_t *grown = arcp__realloc_array(session->hashes, capacity, sizeof *session->hashes);
         if (grown == NULL) {
             grown = arcp__realloc_array(session->hashes, capacity, sizeof *session->hashes);
@@ -121,7 +121,7 @@ static bool is_type(const char *type, const char *wanted)
 
 static bool is_answer(watch *w, const char *type)
 {
-    arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
+    const arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
     return is_type(type, "job.error") &&
            !arcp_json_is_missing(&w->json, member(w, payload, "request_id"));
 }
@@ -129,7 +129,7 @@ static bool is_answer(watch *w, const char *type)
 /* The job of a key is no longer kept: every repeated submit gets that response. */
 static bool is_lost_end(watch *w, const char *type)
 {
-    arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
+    const arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
     return is_type(type, "job.error") && !is_answer(w, type) &&
            arcp_json_string_equals(&w->json, member(w, payload, "code"),
                                    ARCP_SPAN_LITERAL("JOB_NOT_FOUND"));
@@ -141,7 +141,8 @@ static void note_job(watch *w, watch_session *session, const char *type, uint64_
 {
     char job_id[WATCH_ID_SIZE];
     copy_string(w, member(w, ARCP_JSON_ROOT, "job_id"), job_id, sizeof job_id);
-    bool ends = is_type(type, "job.result") || (is_type(type, "job.error") && !is_answer(w, type));
+    const bool ends =
+        is_type(type, "job.result") || (is_type(type, "job.error") && !is_answer(w, type));
     if (!ends && !is_type(type, "job.event")) {
         return;
     }
@@ -152,7 +153,7 @@ static void note_job(watch *w, watch_session *session, const char *type, uint64_
         w->lost++;
         return;
     }
-    watch_end *end = end_of(session, job_id);
+    const watch_end *end = end_of(session, job_id);
     if (end != NULL && !end->is_exempt && (ends ? seq != end->seq : seq > end->seq)) {
         watch_fail(w, "it comes after the job's end", frame);
     }
@@ -165,7 +166,7 @@ static void note_job(watch *w, watch_session *session, const char *type, uint64_
 static void note_event(watch *w, watch_session *session, const char *type, const char *frame)
 {
     uint64_t seq = 0;
-    arcp_json_ref ref = member(w, ARCP_JSON_ROOT, "event_seq");
+    const arcp_json_ref ref = member(w, ARCP_JSON_ROOT, "event_seq");
     if (ref == ARCP_JSON_ABSENT) {
         if (is_type(type, "job.event") || is_type(type, "job.result")) {
             watch_fail(w, "no event_seq", frame);
@@ -178,7 +179,7 @@ static void note_event(watch *w, watch_session *session, const char *type, const
     if (strstr(frame, "\"phase\":\"credential_rotated\"") == NULL) {
         hash = hash_of(hash, arcp_json_raw(&w->json, member(w, ARCP_JSON_ROOT, "payload")));
     }
-    bool is_number = arcp_json_u64(&w->json, ref, &seq);
+    const bool is_number = arcp_json_u64(&w->json, ref, &seq);
     if (is_number && seq > 0 && seq <= session->last_seq && is_answer(w, type)) {
         /* A request whose id came twice gets its response again, with the same number. */
         note_hash(w, session, seq, hash, frame);
@@ -256,10 +257,11 @@ static void note_answer(watch *w, size_t session, const char *frame)
     char id[WATCH_ID_SIZE];
     uint64_t seq = 0;
     watch_request *request = NULL;
-    arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
+    const arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
     copy_string(w, member(w, payload, "request_id"), id, sizeof id);
-    bool is_replayed = arcp_json_u64(&w->json, member(w, ARCP_JSON_ROOT, "event_seq"), &seq) &&
-                       seq <= w->sessions[session].highest;
+    const bool is_replayed =
+        arcp_json_u64(&w->json, member(w, ARCP_JSON_ROOT, "event_seq"), &seq) &&
+        seq <= w->sessions[session].highest;
     if (id[0] == '\0' || is_replayed || !find_submit(w, session, id, &request)) {
         return;
     }
@@ -272,7 +274,7 @@ static void note_answer(watch *w, size_t session, const char *frame)
 
 static void note_welcome(watch *w, watch_client *client, const char *session_id, const char *frame)
 {
-    arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
+    const arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
     size_t i = 0;
     while (i < w->session_count && strcmp(w->sessions[i].id, session_id) != 0) {
         i++;
@@ -306,12 +308,12 @@ static void note_welcome(watch *w, watch_client *client, const char *session_id,
 static void note_key(watch *w, const watch_client *client, const char *job_id, const char *frame)
 {
     char request[WATCH_ID_SIZE];
-    arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
+    const arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
     copy_string(w, member(w, payload, "request_id"), request, sizeof request);
     if (request[0] != WATCH_KEY_MARK) {
         return;
     }
-    size_t key = (size_t)(request[1] - '0');
+    const size_t key = (size_t)(request[1] - '0');
     assert_true(key < WATCH_KEYS);
     char *known = w->keyed[client->is_bobs][key];
     if (known[0] != '\0' && w->keys_stay && strcmp(known, job_id) != 0) {
@@ -341,7 +343,7 @@ static void note_accepted(watch *w, const watch_client *client, const char *fram
 
 static void check_error(watch *w, const char *frame)
 {
-    arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
+    const arcp_json_ref payload = member(w, ARCP_JSON_ROOT, "payload");
     char code[64];
     copy_string(w, member(w, payload, "code"), code, sizeof code);
     if (!arcp_status_is_wire_code(arcp_span_cstr(code))) {
@@ -353,7 +355,7 @@ static void check_error(watch *w, const char *frame)
  * request that named it. */
 static void check_owner(watch *w, const watch_session *session, const char *type, const char *frame)
 {
-    bool is_refusal = is_answer(w, type);
+    const bool is_refusal = is_answer(w, type);
     for (size_t i = 0; i < w->job_count; i++) {
         const watch_job *job = &w->jobs[i];
         if (!is_refusal && job->is_bobs != session->is_bobs && strstr(frame, job->id) != NULL) {

@@ -100,7 +100,7 @@ static int count_listed(wire *w, const char *id)
     int count = 0;
     wire_send(w, "{\"arcp\":\"1.1\",\"id\":\"%s\",\"type\":\"session.list_jobs\",\"payload\":{}}",
               id);
-    arcp_span frame = wire_await_type(w, "session.jobs");
+    const arcp_span frame = wire_await_type(w, "session.jobs");
     const char *found = frame.data;
     while ((found = memmem(found, frame.size - (size_t)(found - frame.data), "{\"job_id\"", 9)) !=
            NULL) {

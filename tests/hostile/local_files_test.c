@@ -161,7 +161,7 @@ static void check_other_user(daemon_state *d)
     wire_hello(&w, "t-alice", &session);
     wire_send(&w, "{\"arcp\":\"1.1\",\"id\":\"1\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
                   "\"other\"}}");
-    arcp_span result = wire_await_type(&w, "job.result");
+    const arcp_span result = wire_await_type(&w, "job.result");
     static const char want[] = "user nobody works yes lists no reads no gains no";
     if (memmem(result.data, result.size, want, strlen(want)) == NULL) {
         fail_msg("want \"%s\" in %.*s", want, (int)result.size, result.data);
@@ -177,7 +177,7 @@ static char *other_user_config(void)
     char script[2048] = "";
     FILE *file = fopen(ARCP_SOURCE_DIR "/tests/hostile/agents/other_user.sh", "re");
     assert_non_null(file);
-    size_t size = fread(script, 1, sizeof script - 1, file);
+    const size_t size = fread(script, 1, sizeof script - 1, file);
     assert_true(size > 0 && size < sizeof script - 1);
     assert_int_equal(fclose(file), 0);
     size_t used =

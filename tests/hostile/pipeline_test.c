@@ -39,8 +39,8 @@ static void take_answers(wire *w, int round)
 {
     int i = 0;
     while (i < SUBMITS) {
-        arcp_span frame = wire_await(w);
-        arcp_span request = wire_text(frame, "request_id");
+        const arcp_span frame = wire_await(w);
+        const arcp_span request = wire_text(frame, "request_id");
         char wanted[32];
         if (request.size == 0) {
             continue;

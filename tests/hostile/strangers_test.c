@@ -25,7 +25,7 @@ static int connect_to(const daemon_state *d)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(d->port)};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     return fd;
@@ -157,7 +157,7 @@ static void partial_first_frames_are_bounded_together(void **state)
           0);
     enter(&d, &alice);
     run_job(&alice);
-    uint64_t before = daemon_resident_bytes(&d);
+    const uint64_t before = daemon_resident_bytes(&d);
     be_upgraded(&d, wires, PARTIAL);
     for (size_t i = 0; i < PARTIAL; i++) {
         wire_send_bytes(&wires[i], part, sizeof part);
@@ -207,7 +207,7 @@ static void a_new_connection_gets_503_when_sessions_use_all_places(void **state)
     for (size_t i = 0; i < PLACES; i++) {
         enter(&d, &sessions[i]);
     }
-    int late = connect_to(&d);
+    const int late = connect_to(&d);
     struct pollfd one = {.fd = late, .events = POLLIN};
     assert_int_equal(poll(&one, 1, WIRE_PATIENCE_MS), 1);
     assert_true(recv(late, answer, sizeof answer - 1, 0) > 12);

@@ -76,7 +76,7 @@ static void a_client_that_does_not_read_uses_little_memory(void **state)
     run_jobs();
     open_as(&greedy, "t-alice");
     ping(&bob);
-    uint64_t before = daemon_resident_bytes(&arcpd);
+    const uint64_t before = daemon_resident_bytes(&arcpd);
     for (int i = 0; i < LISTINGS; i++) {
         wire_send(&greedy,
                   "{\"arcp\":\"1.1\",\"id\":\"l%d\",\"type\":\"session.list_jobs\",\"payload\":{"
@@ -85,12 +85,12 @@ static void a_client_that_does_not_read_uses_little_memory(void **state)
     }
     ping(&bob);
     ping(&alice);
-    uint64_t after = daemon_resident_bytes(&arcpd);
+    const uint64_t after = daemon_resident_bytes(&arcpd);
     assert_true(after < before + MEMORY_MAX);
     /* A client that reads in the end gets every response, in order. */
     for (int i = 0; i < LISTINGS; i++) {
         char id[16];
-        arcp_span page = wire_await_type(&greedy, "session.jobs");
+        const arcp_span page = wire_await_type(&greedy, "session.jobs");
         (void)snprintf(id, sizeof id, "l%d", i);
         assert_true(arcp_span_equal_cstr(wire_text(page, "id"), id));
         assert_in_range(page.size, 1048576 / 2, PAGE_MAX);
@@ -120,7 +120,7 @@ static unsigned refusals_in_audit_log(void)
 static void a_client_that_is_always_refused_makes_the_logs_grow_slowly(void **state)
 {
     (void)state;
-    int64_t began_ns = daemon_now_ns();
+    const int64_t began_ns = daemon_now_ns();
     daemon_begin(&arcpd, &(daemon_options){.config = SLOWLY});
     daemon_start(&arcpd);
     open_as(&alice, "t-alice");
@@ -140,7 +140,7 @@ static void a_client_that_is_always_refused_makes_the_logs_grow_slowly(void **st
               "\"agent\":\"load\",\"input\":{\"events\":1,\"bytes\":10,\"end\":\"result\"}}}");
     (void)wire_await_type(&bob, "job.result");
     assert_int_equal(daemon_stop(&arcpd), 0);
-    unsigned tokens = (unsigned)((daemon_now_ns() - began_ns) / 1000000000) + 1;
+    const unsigned tokens = (unsigned)((daemon_now_ns() - began_ns) / 1000000000) + 1;
     assert_in_range(refusals_in_audit_log(), BURST, BURST + tokens);
     wire_close(&alice);
     wire_close(&bob);

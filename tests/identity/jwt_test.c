@@ -35,7 +35,7 @@ static const char *check_at(const arcp_jwt_options *options, arcp_span token, in
     arcp_error error = {0};
     arcp_buf principal = arcp_buf_init();
     check_ok(arcp__jwt_rules_init(&rules, options, &error), &error);
-    arcp_status status =
+    const arcp_status status =
         arcp__jwt_check(&rules, token, now_sec * ARCP_NS_PER_SEC, &principal, &error);
     if (status == ARCP_OK) {
         (void)snprintf(said, sizeof said, "%.*s", (int)principal.size, principal.data);
@@ -100,7 +100,7 @@ static void check_tampered(const arcp_jwt_options *options, char *token)
 {
     assert_string_equal(check_at(options, arcp_span_cstr(token), NOW), "alice");
     for (char *byte = token; *byte != '\0'; byte++) {
-        char was = *byte;
+        const char was = *byte;
         for (const char *other = "AQgw0-_."; *other != '\0'; other++) {
             if (*other == was) {
                 continue;

@@ -49,7 +49,7 @@ static verdict ask(arcp_token_verifier *verifier, arcp_span token)
 
 static void expect(arcp_token_verifier *verifier, const char *token, const char *principal)
 {
-    verdict got = ask(verifier, arcp_span_cstr(token));
+    const verdict got = ask(verifier, arcp_span_cstr(token));
     assert_string_equal(got.principal, principal == NULL ? "" : principal);
     assert_int_equal(got.status, principal == NULL ? ARCP_E_UNAUTHENTICATED : ARCP_OK);
     assert_true(principal != NULL || got.why[0] != '\0');
@@ -99,7 +99,7 @@ static void a_table_has_no_empty_token_and_no_odd_principal(void **state)
 static void write_file(char path[64], const char *text, mode_t mode)
 {
     (void)snprintf(path, 64, "/tmp/arcp-tokens-XXXXXX");
-    int file = mkstemp(path);
+    const int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
     assert_int_equal(fchmod(file, mode), 0);
@@ -151,8 +151,8 @@ static void every_anonymous_peer_gets_its_own_principal(void **state)
     arcp_error error = {0};
     (void)state;
     check_ok(arcp_token_verifier_new_anonymous(&verifier, &error), &error);
-    verdict first = ask(verifier, arcp_span_make(NULL, 0));
-    verdict second = ask(verifier, arcp_span_cstr("anything"));
+    const verdict first = ask(verifier, arcp_span_make(NULL, 0));
+    const verdict second = ask(verifier, arcp_span_cstr("anything"));
     assert_int_equal(first.status, ARCP_OK);
     assert_true(first.is_anonymous && second.is_anonymous);
     assert_memory_equal(first.principal, "anonymous-", 10);

@@ -12,7 +12,7 @@ static bool is_plain(unsigned byte)
 
 static void check_run(const unsigned char *bytes, size_t size, size_t want)
 {
-    size_t found = (size_t)(arcp__json_skip_plain(bytes, bytes + size) - bytes);
+    const size_t found = (size_t)(arcp__json_skip_plain(bytes, bytes + size) - bytes);
     if (found != want) {
         fail_msg("of %zu bytes %zu are plain, not %zu", size, want, found);
     }

@@ -25,7 +25,7 @@ static bool accepts(arcp_json *json, const char *text, size_t size)
     assert_non_null(copy);
     memcpy(copy, text, size);
     arcp_error err = {0};
-    arcp_status status = arcp_json_scan(json, arcp_span_make(copy, size), &limits, &err);
+    const arcp_status status = arcp_json_scan(json, arcp_span_make(copy, size), &limits, &err);
     if (status != ARCP_OK) {
         assert_int_equal(status, ARCP_E_INVALID_REQUEST);
         assert_true(err.offset <= size);
@@ -38,14 +38,14 @@ static bool accepts(arcp_json *json, const char *text, size_t size)
 static bool model_accepts(const char *text, size_t size)
 {
     slow_json *value = slow_json_read(arcp_span_make(text, size), &limits);
-    bool accepted = value != NULL;
+    const bool accepted = value != NULL;
     slow_json_free(value);
     return accepted;
 }
 
 static void check_alike(arcp_json *json, const char *text, size_t size, size_t *accepted)
 {
-    bool want = model_accepts(text, size);
+    const bool want = model_accepts(text, size);
     if (accepts(json, text, size) != want) {
         fail_msg("%s, but the model %s: %.*s", want ? "refused" : "accepted",
                  want ? "accepts" : "refuses", (int)size, text);

@@ -67,7 +67,7 @@ static void a_signal_reaches_the_whole_group(void **state)
     assert_true(read(out[0], text, sizeof text - 1) > 0);
     f->end.struct_size = sizeof f->end;
     assert_false(process->ops->take_exit(process, &f->end));
-    int watched = watch_process(number_in(text));
+    const int watched = watch_process(number_in(text));
     process->ops->signal(process, SIGTERM);
     wait_for_watched(watched);
     wait_for_exit(process);
@@ -108,7 +108,7 @@ static void the_end_of_a_process_is_seen_without_pidfd(void **state)
     struct rusage used;
     int hold[2];
     assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid == 0) {
         char byte;
         (void)close(hold[1]);

@@ -17,8 +17,8 @@
 static void a_program_has_three_descriptors_and_no_other_of_ours(void **state)
 {
     fixture *f = *state;
-    int leaky = open("/dev/null", O_RDONLY); /* neither CLOEXEC nor low */
-    int high = fcntl(leaky, F_DUPFD, 900);
+    const int leaky = open("/dev/null", O_RDONLY); /* neither CLOEXEC nor low */
+    const int high = fcntl(leaky, F_DUPFD, 900);
     fixture_run(f);
     (void)close(leaky);
     (void)close(high);
@@ -110,9 +110,9 @@ static void a_program_starts_although_our_standard_descriptors_are_closed(void *
     fixture *f = *state;
     int result[2];
     assert_int_equal(pipe2(result, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid == 0) {
-        int high = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
+        const int high = fcntl(result[1], F_DUPFD_CLOEXEC, 200);
         for (int fd = 0; fd < 100; fd++) {
             (void)close(fd);
         }
@@ -126,7 +126,7 @@ static void a_program_starts_although_our_standard_descriptors_are_closed(void *
                 (void)close(out[1]);
                 arcp_buf text = arcp_buf_init();
                 read_all(out[0], &text);
-                ssize_t written = write(high, text.data, text.size);
+                const ssize_t written = write(high, text.data, text.size);
                 (void)written;
                 arcp_buf_fini(&text);
                 process->ops->free(process);
@@ -150,14 +150,14 @@ static void a_program_is_killed_with_its_parent(void **state)
     pid_t child = 0;
     assert_int_equal(pipe2(told, O_CLOEXEC), 0);
     f->spec.argv = sleeper;
-    pid_t parent = fork();
+    const pid_t parent = fork();
     if (parent == 0) {
         arcp_process *process = NULL;
         f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = open("/dev/null", O_RDWR);
         pid_t pid = f->launcher->ops->start(f->launcher, &f->spec, &process, NULL) == ARCP_OK
                         ? process->pid
                         : 0;
-        ssize_t written = write(told[1], &pid, sizeof pid);
+        const ssize_t written = write(told[1], &pid, sizeof pid);
         (void)written;
         for (;;) {
             (void)pause();
@@ -167,7 +167,7 @@ static void a_program_is_killed_with_its_parent(void **state)
     (void)close(told[0]);
     (void)close(told[1]);
     assert_true(child > 0);
-    int watched = watch_process(child);
+    const int watched = watch_process(child);
     assert_true(watched >= 0);
     assert_int_equal(kill(parent, SIGKILL), 0);
     wait_for_watched(watched);
@@ -216,7 +216,7 @@ static void a_relative_path_starts_at_our_directory(void **state)
     assert_int_equal(chdir(f->directory), 0);
     f->spec.argv = relative;
     f->spec.cwd = "/";
-    arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
+    const arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
     assert_int_equal(chdir(here), 0);
     check_ok(status, &f->error);
     assert_string_equal(f->output.data, "/\n");
@@ -264,7 +264,8 @@ static void a_failed_start_names_the_program_and_the_reason(void **state)
         f->spec.user = rows[i].user;
         f->spec.limits = rows[i].limit;
         f->spec.limit_count = rows[i].limit == NULL ? 0 : 1;
-        arcp_status status = run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
+        const arcp_status status =
+            run_program(f->launcher, &f->spec, &f->output, &f->end, &f->error);
         if (status != rows[i].status || strstr(f->error.message, rows[i].message) == NULL) {
             fail_msg("%s: %s: \"%s\"", rows[i].name, arcp_status_name(status), f->error.message);
         }
@@ -350,12 +351,12 @@ static void without_privileges_another_user_is_refused(void **state)
         skip();
     }
     let_others_in(f);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid == 0) {
         f->spec.user = "root";
         f->spec.stdin_fd = f->spec.stdout_fd = f->spec.stderr_fd = open("/dev/null", O_RDWR);
         arcp_process *process = NULL;
-        bool refused =
+        const bool refused =
             setresuid(65534, 65534, 65534) == 0 &&
             f->launcher->ops->start(f->launcher, &f->spec, &process, &f->error) == ARCP_E_IO &&
             strstr(f->error.message, "(changing its user): Operation not permitted") != NULL;
@@ -418,10 +419,10 @@ static int run_helper_with(int orders, arcp__launch_failure *failure)
     int errors[2];
     int status = -1;
     assert_int_equal(pipe2(errors, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    const pid_t pid = fork();
     if (pid == 0) {
         (void)close(2);
-        int from = fcntl(errors[1], F_DUPFD_CLOEXEC, 10);
+        const int from = fcntl(errors[1], F_DUPFD_CLOEXEC, 10);
         if (dup2(fcntl(orders, F_DUPFD_CLOEXEC, 10), ARCP__LAUNCH_ORDERS_FD) >= 0 &&
             dup2(from, ARCP__LAUNCH_ERRORS_FD) >= 0) {
             (void)execl(HELPER, HELPER, (char *)NULL);
@@ -431,7 +432,7 @@ static int run_helper_with(int orders, arcp__launch_failure *failure)
     (void)close(errors[1]);
     (void)close(orders);
     *failure = (arcp__launch_failure){-1, 0};
-    ssize_t got = read(errors[0], failure, sizeof *failure);
+    const ssize_t got = read(errors[0], failure, sizeof *failure);
     assert_true(got == 0 || got == (ssize_t)sizeof *failure);
     (void)close(errors[0]);
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -38,7 +38,8 @@ static void a_limit_is_a_name_and_one_number_or_two(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_launch_limit limit = {0};
         arcp_error error = {0};
-        arcp_status status = arcp__launch_limit_parse(rows[i].name, rows[i].value, &limit, &error);
+        const arcp_status status =
+            arcp__launch_limit_parse(rows[i].name, rows[i].value, &limit, &error);
         if (status != rows[i].status || limit.resource != rows[i].resource ||
             limit.soft != rows[i].soft || limit.hard != rows[i].hard) {
             fail_msg("%s: %s: %s", rows[i].name, rows[i].value, error.message);

@@ -29,7 +29,7 @@ static void a_stat_line_is_parsed_whatever_the_program_is_called(void **state)
 #undef REST
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__proc_stat found = {0};
-        bool is_one = arcp__proc_stat_parse(rows[i].text, &found);
+        const bool is_one = arcp__proc_stat_parse(rows[i].text, &found);
         if (is_one != rows[i].is_one || found.group != rows[i].group ||
             (is_one && (found.pid != 17 || found.parent != 3 || found.started != 98765))) {
             fail_msg("%s: %d, pid %d group %d started %llu", rows[i].name, is_one, found.pid,

@@ -102,7 +102,7 @@ static void while_the_store_fails_the_first_batch_is_retried_after_a_pause(void 
                      ARCP__COMMIT_PENDING);
     assert_int_equal(r.log->failures, 1);
     assert_null(arcp__log_take(r.log)); /* the pause */
-    arcp__timer *timer = arcp__timer_heap_pop_due(&r.context.timers, 100 * ARCP_NS_PER_SEC);
+    const arcp__timer *timer = arcp__timer_heap_pop_due(&r.context.timers, 100 * ARCP_NS_PER_SEC);
     assert_non_null(timer);
     assert_int_equal(timer->kind, RETRY);
     assert_int_equal(take(&r)->id, first);

@@ -152,7 +152,7 @@ static void a_paused_program_blocks_at_its_full_pipe_and_no_output_is_lost(void 
     arcp__agent_process_pause(owner.process, false);
     run_until(&rig, owner.line_count != 0);
     arcp__agent_process_pause(owner.process, true);
-    size_t taken = owner.line_count;
+    const size_t taken = owner.line_count;
     process_rig_run_shell(&rig, &other, "sleep 0.1; echo done");
     run_until(&rig, other.exits != 0);
     process_owner_fini(&other);

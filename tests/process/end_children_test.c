@@ -13,7 +13,7 @@ static void ending_children_kills_all_descendants(void **state)
     (void)state;
     pid_t pids[3] = {0};
     int watched[3];
-    size_t descriptors = open_descriptors();
+    const size_t descriptors = open_descriptors();
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
     for (size_t i = 0; i < 3; i++) {
         watched[i] = start_hidden(-1, &pids[i]);

@@ -86,7 +86,7 @@ static arcp_status build(void *user, arcp_error *err)
     arcp__environment made = {0};
     arcp__environment_base(&made, NULL);
     arcp__environment_pass(&made, (const char *const[]){"PATH=/x", "B=2", "OURS", NULL});
-    bool failed = made.failed;
+    const bool failed = made.failed;
     arcp__environment_fini(&made);
     return failed ? arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory") : ARCP_OK;
 }

@@ -41,7 +41,7 @@ static void a_note_is_read_as_it_was_written(void **state)
     arcp__orphan after;
     char text[ARCP__ORPHAN_TEXT_SIZE];
     assert_true(arcp__orphan_identify(getpid(), &before));
-    size_t size = arcp__orphan_format(&before, text);
+    const size_t size = arcp__orphan_format(&before, text);
     assert_true(arcp__orphan_parse(arcp_span_make(text, size), &after));
     assert_int_equal(after.pid, before.pid);
     assert_int_equal(after.started, before.started);
@@ -126,7 +126,7 @@ static bool runs(pid_t pid)
 
 static void end_couple(couple made)
 {
-    int watched = watch_process(made.member);
+    const int watched = watch_process(made.member);
     (void)kill(made.leader, SIGKILL);
     (void)kill(made.member, SIGKILL);
     wait_for_watched(watched);
@@ -137,7 +137,7 @@ static void only_exactly_the_noted_process_is_killed(void **state)
 {
     (void)state;
     arcp__orphan orphan;
-    couple made = start_couple(NULL, NULL);
+    const couple made = start_couple(NULL, NULL);
     assert_true(arcp__orphan_identify(made.leader, &orphan));
     arcp__orphan earlier = orphan;
     arcp__orphan later = orphan;
@@ -151,7 +151,7 @@ static void only_exactly_the_noted_process_is_killed(void **state)
     assert_int_equal(arcp__orphan_kill(wrong, 4, arcp_span_make(NULL, 0)), 0);
     assert_int_equal(arcp__orphan_kill(NULL, 0, arcp_span_make(NULL, 0)), 0);
     assert_true(runs(made.leader) && runs(made.member));
-    int watched = watch_process(made.member);
+    const int watched = watch_process(made.member);
     assert_int_equal(arcp__orphan_kill(&orphan, 1, arcp_span_make(NULL, 0)), 1);
     wait_for_watched(watched); /* killed with its group */
     assert_int_equal(waitpid(made.leader, NULL, 0), made.leader);
@@ -179,13 +179,13 @@ static void members_of_a_group_without_its_first_are_killed_when_they_are_marked
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp__orphan orphan;
-        couple made = start_couple(rows[i].cwd, rows[i].variable);
+        const couple made = start_couple(rows[i].cwd, rows[i].variable);
         assert_true(arcp__orphan_identify(made.leader, &orphan));
         orphan.started += (uint64_t)rows[i].started;
         assert_int_equal(kill(made.leader, SIGKILL), 0);
         assert_int_equal(waitpid(made.leader, NULL, 0), made.leader);
-        int watched = watch_process(made.member);
-        size_t killed = arcp__orphan_kill(&orphan, 1, arcp_span_cstr(base));
+        const int watched = watch_process(made.member);
+        const size_t killed = arcp__orphan_kill(&orphan, 1, arcp_span_cstr(base));
         if (killed != (rows[i].is_killed ? 1 : 0)) {
             fail_msg("%s: %zu", rows[i].name, killed);
         }
@@ -232,7 +232,7 @@ static void runs_in_one_base_directory_do_not_touch_each_other(void **state)
     arcp_error error = {0};
     char job[256];
     size_t killed = 0;
-    couple made = start_couple(base, NULL);
+    const couple made = start_couple(base, NULL);
     check_ok(arcp__work_directory_open(base, &first, NULL, &error), &error);
     (void)snprintf(job, sizeof job, "%s/job", arcp__work_directory_path(first));
     check_ok(arcp__directory_make(job, NULL, &error), &error);
@@ -253,9 +253,9 @@ static void the_next_run_cleans_up_after_a_killed_run(void **state)
     arcp__work_directory *run = NULL;
     arcp_error error = {0};
     size_t killed = 0;
-    couple made = start_couple(NULL, NULL);
-    int watched = watch_process(made.member);
-    pid_t daemon = fork();
+    const couple made = start_couple(NULL, NULL);
+    const int watched = watch_process(made.member);
+    const pid_t daemon = fork();
     if (daemon == 0) {
         char job[256];
         if (arcp__work_directory_open(base, &run, NULL, NULL) == ARCP_OK) {

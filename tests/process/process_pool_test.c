@@ -157,7 +157,7 @@ static void a_process_that_has_just_ended_is_not_handed_out(void **state)
     options.pause_max_ms = 60000;
     fill(waits);
     run_until(&rig, arcp__process_pool_waiting(pool) == 1);
-    arcp_process *process = rig.table->processes->process;
+    const arcp_process *process = rig.table->processes->process;
     assert_int_equal(kill(process->pid, SIGKILL), 0);
     wait_for_exit(process); /* the loop has not seen it */
     assert_int_equal(arcp__process_pool_waiting(pool), 1);
@@ -171,7 +171,7 @@ static void a_failing_program_is_started_with_growing_pauses(void **state)
     static const char *const missing[] = {"/no/such/program", NULL};
     options.pause_min_ms = 10;
     options.pause_max_ms = 40;
-    uint64_t before = uv_hrtime();
+    const uint64_t before = uv_hrtime();
     fill(missing);
     run_until(&rig, errors == 5);
     /* 10 + 20 + 40 + 40 ms between five attempts; timers count whole milliseconds. */

@@ -138,7 +138,7 @@ static void no_callback_follows_a_free(void **state)
     check_ok(arcp__agent_process_start(rig.table, &rig.spec, &callbacks, &process, &rig.error),
              &rig.error);
     run_until(&rig, seen.flood != 0);
-    size_t before = seen.flood;
+    const size_t before = seen.flood;
     assert_in_range(before, 1, 2 * (size_t)arcp__turn_of_agents.taker_frames);
     arcp__agent_process_free(process);
     (void)uv_run(&rig.loop, UV_RUN_NOWAIT);

@@ -74,7 +74,7 @@ static arcp_status make(fixture *f, arcp_error *err)
     void *symbol = dlsym(f->module, ARCP__HTTP_PROVISIONER_SYMBOL);
     assert_non_null(symbol);
     memcpy(&new_fn, &symbol, sizeof new_fn);
-    arcp_status status = new_fn(&f->options, &made, err);
+    const arcp_status status = new_fn(&f->options, &made, err);
     if (status == ARCP_OK) {
         provision_rig_take(&f->rig, made);
     }
@@ -254,7 +254,7 @@ static void a_slow_upstream_delays_no_other_request(void **state)
     f->upstream.late_ms = 200;
     start(f);
     f->upstream.mood = STAND_IN_IS_LATE;
-    uint64_t slow = provision_rig_ask(
+    const uint64_t slow = provision_rig_ask(
         &f->rig, PROVISION_ISSUE, (arcp_provision_request){.alias = ARCP_SPAN_LITERAL("cred_9")});
     while (f->upstream.head[0] == '\0') {
         (void)uv_run(&f->rig.loop, UV_RUN_ONCE);
@@ -305,7 +305,7 @@ static void a_key_that_would_be_truncated_is_refused(void **state)
     char message[160];
     const char *const headers_with_file[] = {header};
     arcp_error error = {0};
-    int file = mkstemp(path);
+    const int file = mkstemp(path);
     assert_true(file >= 0);
     (void)snprintf(header, sizeof header, "X: {file:%s}", path);
     f->options.requests[ARCP__HTTP_REVOKE].headers = headers_with_file;
@@ -379,7 +379,7 @@ static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
     fixture *f = *state;
     char url[256];
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        unsigned before = f->upstream.delete_calls;
+        const unsigned before = f->upstream.delete_calls;
         (void)snprintf(url, sizeof url, "%s%s", f->remove, rows[i].url_rest);
         f->options.requests[ARCP__HTTP_REVOKE].url = url;
         f->options.requests[ARCP__HTTP_REVOKE].body = rows[i].body;
@@ -392,7 +392,7 @@ static void a_revocation_that_would_name_nothing_is_not_sent(void **state)
         if (rows[i].is_sent) {
             assert_int_equal(ask(f, PROVISION_REVOKE)->outcome, ARCP_PROVISION_ABSENT);
         } else {
-            arcp_status status =
+            const arcp_status status =
                 f->rig.provisioner->ops->revoke(f->rig.provisioner, &request, &error);
             assert_int_equal(status, ARCP_E_IO);
             assert_non_null(strstr(error.message, "revoke"));

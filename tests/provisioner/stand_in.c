@@ -72,7 +72,8 @@ static int generate(stand_in *upstream, const arcp_json *json, arcp_span body, c
 static int delete_keys(stand_in *upstream, const arcp_json *json, char *out, size_t size)
 {
     int status = 404;
-    arcp_json_ref list = arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_aliases"));
+    const arcp_json_ref list =
+        arcp_json_member(json, ARCP_JSON_ROOT, ARCP_SPAN_LITERAL("key_aliases"));
     upstream->delete_calls++;
     for (arcp_json_ref item = arcp_json_first(json, list); item != ARCP_JSON_ABSENT;
          item = arcp_json_next(json, list, item)) {
@@ -169,10 +170,11 @@ static void send_reply(connection *peer, int status, const char *body)
 {
     reply *out = malloc(sizeof *out);
     assert_non_null(out);
-    int size = snprintf(out->text, sizeof out->text,
-                        "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-                        "Retry-After: %u\r\n\r\n%s",
-                        status, strlen(body), peer->upstream->retry_after_sec, body);
+    const int size =
+        snprintf(out->text, sizeof out->text,
+                 "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+                 "Retry-After: %u\r\n\r\n%s",
+                 status, strlen(body), peer->upstream->retry_after_sec, body);
     uv_buf_t buffer = uv_buf_init(out->text, (unsigned)size);
     out->write.data = out;
     if (uv_write(&out->write, (uv_stream_t *)&peer->tcp, &buffer, 1, on_written) != 0) {
@@ -192,10 +194,11 @@ static int execute(connection *peer, char *out, size_t size)
 {
     char path[256] = "";
     const char *end = strstr(peer->text, "\r\n\r\n");
-    arcp_span body = arcp_span_make(end + 4, peer->request_size - (size_t)(end + 4 - peer->text));
+    const arcp_span body =
+        arcp_span_make(end + 4, peer->request_size - (size_t)(end + 4 - peer->text));
     (void)sscanf(peer->text, "%*s %255s", path);
     uv_mutex_lock(&peer->upstream->lock);
-    int status = handle(peer->upstream, path, body, out, size);
+    const int status = handle(peer->upstream, path, body, out, size);
     uv_mutex_unlock(&peer->upstream->lock);
     return status;
 }
@@ -204,7 +207,7 @@ static void on_late(uv_timer_t *timer)
 {
     connection *peer = timer->data;
     char body[1024];
-    int status = execute(peer, body, sizeof body);
+    const int status = execute(peer, body, sizeof body);
     send_reply(peer, status, body);
     consume(peer);
 }
@@ -263,7 +266,7 @@ static stand_in_mood next_mood(stand_in *upstream)
         return upstream->mood;
     }
     upstream->random = upstream->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    unsigned pick = (unsigned)(upstream->random >> 33) % 24;
+    const unsigned pick = (unsigned)(upstream->random >> 33) % 24;
     return pick < STAND_IN_MOODS ? (stand_in_mood)pick : STAND_IN_WELL;
 }
 
@@ -275,7 +278,7 @@ static bool has_request(connection *peer)
         return false;
     }
     const char *length = strstr(peer->text, "Content-Length: ");
-    size_t body = length != NULL && length < end ? strtoul(length + 16, NULL, 10) : 0;
+    const size_t body = length != NULL && length < end ? strtoul(length + 16, NULL, 10) : 0;
     peer->request_size = (size_t)(end + 4 - peer->text) + body;
     return peer->size >= peer->request_size;
 }
@@ -356,7 +359,7 @@ void stand_in_start(stand_in *upstream, uv_loop_t *loop)
 
 static void close_one(uv_handle_t *handle, void *user)
 {
-    stand_in *upstream = user;
+    const stand_in *upstream = user;
     if (handle == (uv_handle_t *)&upstream->listener) {
         return;
     }

@@ -218,7 +218,7 @@ static void a_changed_call_is_found(void **state)
 
 static bool damage(void *user, size_t offset, arcp_span record)
 {
-    arcp_buf *bytes = user;
+    const arcp_buf *bytes = user;
     static const size_t places[] = {0, 3, 4, 8, HEAD_SIZE};
     if (offset % 7 != 0) { /* some of them are enough */
         return true;

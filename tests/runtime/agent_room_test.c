@@ -30,7 +30,7 @@ static void go_on(arcp_agent_call *call)
 {
     while (t.said < LINES) {
         arcp_error error = {0};
-        arcp_status status = arcp_agent_log(call, "info", t.line, &error);
+        const arcp_status status = arcp_agent_log(call, "info", t.line, &error);
         if (status == ARCP_E_LIMIT) {
             t.said_at_first = t.refused == 0 ? t.said : t.said_at_first;
             t.refused++;
@@ -156,7 +156,7 @@ static void *talk(void *user)
     arcp_agent_call *call = user;
     for (unsigned said = 0; said < LINES;) {
         arcp_error error = {0};
-        arcp_status status = arcp_agent_log(call, "info", t.line, &error);
+        const arcp_status status = arcp_agent_log(call, "info", t.line, &error);
         if (status == ARCP_OK) {
             said++;
             continue;
@@ -240,7 +240,7 @@ static bool is_held_back(void *user)
     arcp_buf text = arcp_buf_init();
     assert_int_equal(arcp_runtime_write_metrics(rig->runtime, &text), ARCP_OK);
     arcp_buf_append_byte(&text, '\0');
-    bool held = strstr(text.data, "\narcp_agent_pauses_total 1\n") != NULL;
+    const bool held = strstr(text.data, "\narcp_agent_pauses_total 1\n") != NULL;
     arcp_buf_fini(&text);
     return held && t.refused == t.told + 1;
 }

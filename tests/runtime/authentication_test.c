@@ -112,7 +112,7 @@ static void on_closed(void *user, arcp_connection *connection, arcp_close_code c
 static void on_log(void *user, arcp_log_level level, const char *text, const char *fields)
 {
     rig *r = user;
-    size_t used = strlen(r->log);
+    const size_t used = strlen(r->log);
     (void)snprintf(r->log + used, sizeof r->log - used, "%d %s\n", (int)level, text);
 }
 
@@ -210,7 +210,7 @@ static void stop(rig *r)
 /* The next request that is kept comes from this peer. */
 static peer *hello_and_ask(rig *r, unsigned index, const char *token, const keeper *k)
 {
-    size_t before = k->count;
+    const size_t before = k->count;
     peer *p = say_hello(r, index, token);
     until(r, k->count == before + 1);
     return p;
@@ -332,7 +332,7 @@ static void a_peer_may_disconnect_before_the_verifier_answers(void **state)
     (void)state;
     start(&r, 0);
     verify_with(&r, keeper_new(&k), NULL);
-    peer *p = say_hello(&r, 0, "t");
+    const peer *p = say_hello(&r, 0, "t");
     until(&r, k.count == 1);
     p->connection->ops->abort(p->connection);
     until(&r, p->closed);
@@ -452,7 +452,7 @@ static void a_verification_counts_after_its_peer_has_disconnected(void **state)
     (void)state;
     start(&r, 1);
     verify_with(&r, keeper_new(&k), NULL);
-    peer *gone = hello_and_ask(&r, 0, "t", &k);
+    const peer *gone = hello_and_ask(&r, 0, "t", &k);
     gone->connection->ops->abort(gone->connection);
     until(&r, gone->closed);
     const peer *refused = say_hello(&r, 1, "t");

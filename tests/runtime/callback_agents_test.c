@@ -106,7 +106,7 @@ static void costs_of_callback_agents_are_counted_with_and_without_a_budget(void 
 static void answer_input(arcp_agent_call *call, void *user)
 {
     (void)user;
-    arcp_span input = arcp_json_raw(arcp_agent_start(call), arcp_agent_input(call));
+    const arcp_span input = arcp_json_raw(arcp_agent_start(call), arcp_agent_input(call));
     arcp_agent_succeed(call, input);
 }
 
@@ -136,7 +136,7 @@ static void forge(arcp_agent_call *call, void *user)
     (void)user;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         arcp_error error = {0};
-        arcp_status status =
+        const arcp_status status =
             arcp_agent_event(call, rows[i].kind, arcp_span_cstr(rows[i].body), &error);
         if (status != rows[i].answer) {
             print_error("%s %s: %d %s\n", rows[i].kind, rows[i].body, (int)status, error.message);
@@ -192,7 +192,7 @@ static unsigned long long commits(void)
     arcp_buf_append_byte(&text, '\0');
     const char *found = strstr(text.data, name);
     assert_non_null(found);
-    unsigned long long count = strtoull(found + strlen(name), NULL, 10);
+    const unsigned long long count = strtoull(found + strlen(name), NULL, 10);
     arcp_buf_fini(&text);
     return count;
 }
@@ -203,7 +203,7 @@ static void messages_that_an_agent_puts_at_its_start_are_written_with_it(void **
     runtime_rig_add(&rig, "mirror", ARCP_AGENT_NON_BLOCKING, answer_input, NULL);
     runtime_rig_submit(&rig, "mirror", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
-    unsigned long long before = commits();
+    const unsigned long long before = commits();
     runtime_rig_submit(&rig, "mirror", "");
     (void)runtime_rig_wait(&rig, "\"job.result\"");
     assert_int_equal(commits() - before, 1);
@@ -368,7 +368,7 @@ static void keep_audit(void *user, arcp_log_level level, const char *text, const
 {
     (void)user;
     if (level == ARCP_LOG_AUDIT && strstr(text, "\"event\":\"gate\"") != NULL) {
-        size_t used = strlen(audited);
+        const size_t used = strlen(audited);
         (void)snprintf(audited + used, sizeof audited - used, "%s\n", text);
     }
 }
@@ -391,7 +391,7 @@ static void ask_for_long_targets(arcp_agent_call *call, void *user)
 static void a_denied_target_is_recorded_with_a_thousand_bytes(void **state)
 {
     char most[LONG_TARGET_SIZE + 32] = "\"target\":\"/etc/";
-    size_t head = strlen(most);
+    const size_t head = strlen(most);
     (void)state;
     memset(most + head, 'x', LONG_TARGET_SIZE - 1 - 5);
     most[head + LONG_TARGET_SIZE - 1 - 5] = '"';

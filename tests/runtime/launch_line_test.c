@@ -128,7 +128,7 @@ static void a_job_that_is_cancelled_in_the_queue_never_starts_its_program(void *
 static void lines_for_a_queued_job_follow_its_job_start(void **state)
 {
     (void)state;
-    arcp__job *job = NULL;
+    const arcp__job *job = NULL;
     submit_all();
     HASH_FIND_STR(rig.runtime->engine->jobs.all, rig.job_id, job);
     assert_non_null(job);

@@ -21,7 +21,7 @@ static unsigned rounds, most_rounds; /* in this turn of the loop; in any */
 
 static bool poll_busily(arcp_store *store)
 {
-    bool has_more = poll_memory(store);
+    const bool has_more = poll_memory(store);
     rounds++;
     if (rounds_left == 0) {
         return has_more;
@@ -151,8 +151,8 @@ static arcp_status watch_submit(arcp_store *store, const arcp_store_batch *batch
 {
     unsigned denials = 0;
     for (size_t i = 0; i < batch->count; i++) {
-        arcp_span value = batch->ops[i].value;
-        bool is_denial =
+        const arcp_span value = batch->ops[i].value;
+        const bool is_denial =
             value.size != 0 && memmem(value.data, value.size, "PERMISSION_DENIED", 17) != NULL;
         denials += is_denial ? 1 : 0;
     }

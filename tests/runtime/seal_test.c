@@ -21,8 +21,8 @@ static arcp__seal *open_seal(const char *path)
 static bool opens(const arcp__seal *seal, const char *label, arcp_span sealed)
 {
     arcp_buf out = arcp_buf_init();
-    bool opened = arcp__seal_open_value(seal, arcp_span_cstr(label), sealed, &out) &&
-                  arcp_span_equal_cstr(arcp_buf_span(&out), VALUE);
+    const bool opened = arcp__seal_open_value(seal, arcp_span_cstr(label), sealed, &out) &&
+                        arcp_span_equal_cstr(arcp_buf_span(&out), VALUE);
     arcp_buf_fini(&out);
     return opened;
 }
@@ -45,7 +45,7 @@ static void a_sealed_value_opens_only_as_it_was_sealed(void **state)
     assert_false(opens(seal, "cred_2", arcp_buf_span(&sealed)));
     assert_false(opens(other, "cred_1", arcp_buf_span(&sealed)));
     for (size_t i = 0; i < sealed.size; i++) {
-        char kept = sealed.data[i];
+        const char kept = sealed.data[i];
         sealed.data[i] = kept == 'A' ? 'B' : 'A';
         assert_false(opens(seal, "cred_1", arcp_buf_span(&sealed)) && i + 1 < sealed.size);
         sealed.data[i] = kept;

@@ -29,7 +29,7 @@ static arcp_status answer_with(const char *lease, const char *constraints, const
                                arcp_error *err)
 {
     arcp_lease *parsed = NULL;
-    arcp_status status =
+    const arcp_status status =
         arcp_lease_parse(arcp_span_cstr(lease), arcp_span_cstr(constraints), NULL, &parsed, err);
     *out = parsed;
     return status;
@@ -81,7 +81,7 @@ static void delegate_once(arcp_agent_call *call, void *user)
 {
     arcp_buf reply = arcp_buf_init();
     (void)user;
-    arcp_status status = arcp_agent_delegate(
+    const arcp_status status = arcp_agent_delegate(
         call,
         ARCP_SPAN_LITERAL("{\"agent\":\"mirror\",\"input\":\"deep\",\"delegate_id\":\"D\",\"wait\":"
                           "true,\"lease_request\":{\"fs.read\":[\"/srv/**\"]}}"),

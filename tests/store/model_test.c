@@ -64,7 +64,7 @@ static arcp_status model_apply_stream(model *to, const arcp_store_op *op, uint32
     if (op->kind == ARCP_STORE_DROP) {
         *stream = (model_stream){{0}, 0, 0};
     } else if (op->kind == ARCP_STORE_TRIM) {
-        uint64_t trim = op->position < stream->next ? op->position : stream->next;
+        const uint64_t trim = op->position < stream->next ? op->position : stream->next;
         stream->trim = trim > stream->trim ? trim : stream->trim;
     } else if (op->position != stream->next) {
         return ARCP_E_CORRUPT;
@@ -77,7 +77,7 @@ static arcp_status model_apply_stream(model *to, const arcp_store_op *op, uint32
 /* All or nothing. */
 static arcp_status model_apply(model *to, const random_batch *batch)
 {
-    model before = *to;
+    const model before = *to;
     for (size_t i = 0; i < batch->count; i++) {
         const arcp_store_op *op = &batch->ops[i];
         if (op->kind == ARCP_STORE_PUT || op->kind == ARCP_STORE_DELETE) {
@@ -95,17 +95,17 @@ static arcp_status model_apply(model *to, const random_batch *batch)
 static void draw_op(uint64_t *state, model *ahead, random_batch *batch)
 {
     static uint32_t serial;
-    size_t index = batch->count++;
+    const size_t index = batch->count++;
     batch->values[index] = ++serial;
     snprintf(batch->texts[index], sizeof batch->texts[index], "v%u", serial);
     const char *key = key_names[draw(state, KEYS)];
     const char *name = stream_names[draw(state, STREAMS)];
-    arcp_store_table table = tables[draw(state, 2)];
+    const arcp_store_table table = tables[draw(state, 2)];
     model_stream *stream = &ahead->streams[index_of(stream_names, name)];
-    uint32_t what = draw(state, 100);
-    bool may_fail = index < OPS_FEW;
+    const uint32_t what = draw(state, 100);
+    const bool may_fail = index < OPS_FEW;
     if (what < 60 && stream->next < RECORDS_MAX) {
-        uint64_t position = stream->next + (draw(state, 100) == 0 && may_fail);
+        const uint64_t position = stream->next + (draw(state, 100) == 0 && may_fail);
         batch->ops[index] = op_append(name, position, batch->texts[index]);
         stream->next++;
     } else if (what < 68) {
@@ -160,13 +160,13 @@ static void check_state(store_rig *rig, const model *want)
 static void run_round(store_rig *rig, uint64_t *state, model *truth)
 {
     static random_batch batches[BATCHES_MAX];
-    size_t count = 1 + draw(state, BATCHES_MAX);
+    const size_t count = 1 + draw(state, BATCHES_MAX);
     model ahead = *truth;
     arcp_status failed = ARCP_OK;
     for (size_t i = 0; i < count; i++) {
         random_batch *batch = &batches[i];
         batch->count = 0;
-        uint32_t most = draw(state, 20) == 0 ? OPS_MAX : OPS_FEW;
+        const uint32_t most = draw(state, 20) == 0 ? OPS_MAX : OPS_FEW;
         for (size_t ops = 1 + draw(state, most); ops != 0; ops--) {
             draw_op(state, &ahead, batch);
         }
@@ -178,7 +178,7 @@ static void run_round(store_rig *rig, uint64_t *state, model *truth)
         batches[i].id = rig_submit(rig, batches[i].ops, batches[i].count);
     }
     for (size_t i = 0; i < count; i++) {
-        arcp_status got = rig_wait(rig, batches[i].id)->status;
+        const arcp_status got = rig_wait(rig, batches[i].id)->status;
         assert_string_equal(arcp_status_name(got), arcp_status_name(batches[i].want));
     }
 }

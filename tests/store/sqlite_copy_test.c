@@ -287,7 +287,7 @@ static void leave_damaged_log(fixture *f)
     unsigned char byte = 0;
     snprintf(log, sizeof log, "%s", temp_dir_join(f->dir, "", "s.db-wal"));
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         store_rig *rig = make_store(f);
@@ -300,7 +300,7 @@ static void leave_damaged_log(fixture *f)
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
-    int fd = open(log, O_RDWR | O_CLOEXEC);
+    const int fd = open(log, O_RDWR | O_CLOEXEC);
     const off_t frame = 24 + 4096;
     const off_t offset = 32 + (size_of(log) - 32) / frame * 3 / 4 * frame + 100;
     assert_int_equal(pread(fd, &byte, 1, offset), 1);
@@ -327,7 +327,7 @@ static void a_backup_does_not_leave_out_what_a_damaged_log_hides(void **state)
     arcp_error err = {0};
     arcp__sqlite_found found;
     leave_damaged_log(f);
-    off_t log_bytes = size_of(temp_dir_join(f->dir, "", "s.db-wal"));
+    const off_t log_bytes = size_of(temp_dir_join(f->dir, "", "s.db-wal"));
     assert_int_equal(arcp__sqlite_backup(f->path, f->backup, &found, &err), ARCP_E_CORRUPT);
     assert_non_null(strstr(err.message, "s.db-wal: damaged"));
     assert_int_equal(size_of(f->backup), -1);

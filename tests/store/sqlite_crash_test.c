@@ -83,7 +83,7 @@ static size_t fill_batch(child_batch *batch, uint64_t *tips, uint64_t *random, u
     size_t count = 0;
     batch->stream = draw(random, STREAMS);
     for (uint32_t left = 1 + draw(random, RECORDS_MAX); left != 0; left--) {
-        uint64_t position = tips[batch->stream]++;
+        const uint64_t position = tips[batch->stream]++;
         make_text(batch->stream, position, batch->texts[count]);
         batch->ops[count] = op_append(names[batch->stream], position, batch->texts[count]);
         count++;
@@ -170,7 +170,7 @@ static void check_records(const answer *got, uint32_t stream)
 
 static void check_stream(store_rig *rig, uint32_t stream, uint64_t told)
 {
-    uint64_t tip = rig_read(rig, names[stream], UINT64_MAX)->first;
+    const uint64_t tip = rig_read(rig, names[stream], UINT64_MAX)->first;
     assert_true(tip >= told);
     uint64_t next = tip > KEPT ? tip - KEPT : 0;
     while (next < tip) {
@@ -195,7 +195,7 @@ static void kill_one(uint64_t *random, uint64_t *told)
     int notes[2];
     assert_int_equal(pipe(notes), 0);
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         close(notes[0]);
@@ -204,7 +204,7 @@ static void kill_one(uint64_t *random, uint64_t *told)
     }
     close(notes[1]);
     /* Now and then while it opens; mostly somewhere in the middle. */
-    uint32_t enough = draw(random, 8) == 0 ? 0 : draw(random, 300);
+    const uint32_t enough = draw(random, 8) == 0 ? 0 : draw(random, 300);
     read_notes(notes[0], enough, draw(random, 3000), told);
     assert_int_equal(kill(child, SIGKILL), 0);
     int status = 0;
@@ -251,7 +251,7 @@ static void copy_file(const char *from, const char *to, off_t size)
     assert_non_null(in);
     assert_non_null(out);
     for (off_t i = 0; i < size; i++) {
-        int byte = fgetc(in);
+        const int byte = fgetc(in);
         if (byte == EOF) {
             break;
         }

@@ -189,7 +189,7 @@ static void run_file(sqlite3 *db, const char *path)
     static char text[65536];
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    size_t size = fread(text, 1, sizeof text - 1, file);
+    const size_t size = fread(text, 1, sizeof text - 1, file);
     assert_true(feof(file) != 0);
     assert_int_equal(fclose(file), 0);
     text[size] = '\0';

@@ -39,7 +39,7 @@ static void a_completion_comes_after_the_log_is_on_disk(void **state)
     open_fixture(&f);
     for (uint64_t i = 0; i < 200; i++) {
         arcp_store_op op = op_append("s", i, "record");
-        uint64_t id = rig_submit(f.rig, &op, 1);
+        const uint64_t id = rig_submit(f.rig, &op, 1);
         assert_int_equal(rig_wait(f.rig, id)->status, ARCP_OK);
         /* Nothing else is under way: all that was written for this batch was synced. */
         assert_false(fault_vfs_log_is_dirty());
@@ -98,8 +98,8 @@ static int run_steps(store_rig *rig, const char *big, arcp_status want)
     int failed = 0;
     for (size_t step = 0; step < STEPS; step++) {
         arcp_store_op ops[16];
-        size_t count = make_step(step, ops, big);
-        arcp_status got = rig_commit(rig, ops, count);
+        const size_t count = make_step(step, ops, big);
+        const arcp_status got = rig_commit(rig, ops, count);
         if (got == ARCP_OK) {
             continue;
         }
@@ -124,7 +124,7 @@ static bool run_with_fault(const char *url, const char *big, fault_kind kind, in
     arcp_error err = {0};
     arcp_store *store = NULL;
     fault_vfs_arm(FAULT_ANY_FILE, kind, after, count);
-    arcp_status status = arcp_store_open(url, &store, &err);
+    const arcp_status status = arcp_store_open(url, &store, &err);
     if (status != ARCP_OK) {
         assert_string_equal(arcp_status_name(status), arcp_status_name(want));
         assert_true(err.message[0] != '\0');
@@ -133,8 +133,8 @@ static bool run_with_fault(const char *url, const char *big, fault_kind kind, in
         check_ok(arcp_store_open(url, &store, &err), &err);
     }
     store_rig *rig = rig_new(store);
-    int failed = run_steps(rig, big, want);
-    bool was_met = fault_vfs_heal() > 0 || failed != 0 || status != ARCP_OK;
+    const int failed = run_steps(rig, big, want);
+    const bool was_met = fault_vfs_heal() > 0 || failed != 0 || status != ARCP_OK;
     *told += failed;
     rig_close(rig);
     rig = rig_open(url);
@@ -151,7 +151,7 @@ static void sweep(fault_kind kind, int count, int stride, arcp_status want)
     big[9000] = '\0';
     int after = 0;
     int told = 0;
-    int longer = (int)test_stride();
+    const int longer = (int)test_stride();
     for (bool is_met = true; is_met; after += stride * longer) {
         temp_dir *dir = temp_dir_new();
         char url[700];
@@ -266,8 +266,8 @@ static void a_read_error_fails_the_read_and_no_other(void **state)
     int failed = 0;
     for (int after = 0; after < 6; after++) {
         fault_vfs_arm(FAULT_ANY_FILE, FAULT_READ, after, 1);
-        arcp_status read = rig_read(f.rig, "s", 0)->status;
-        arcp_status scan = rig_wait(f.rig, rig_ask_scan(f.rig, ARCP_STORE_JOBS, ""))->status;
+        const arcp_status read = rig_read(f.rig, "s", 0)->status;
+        const arcp_status scan = rig_wait(f.rig, rig_ask_scan(f.rig, ARCP_STORE_JOBS, ""))->status;
         failed += fault_vfs_heal();
         assert_true(read == ARCP_OK || read == ARCP_E_IO);
         assert_true(scan == ARCP_OK || scan == ARCP_E_IO);
@@ -402,7 +402,7 @@ static void a_short_lock_of_another_program_is_waited_for(void **state)
     sqlite3 *other = sql_open(temp_dir_join(f.dir, "", "s.db"));
     sql_run(other, "BEGIN IMMEDIATE");
     arcp_store_op op = op_append("s", 0, "a");
-    uint64_t id = rig_submit(f.rig, &op, 1);
+    const uint64_t id = rig_submit(f.rig, &op, 1);
     sql_run(other, "COMMIT");
     assert_int_equal(rig_wait(f.rig, id)->status, ARCP_OK);
     sql_close(other);
@@ -498,7 +498,7 @@ static void a_full_file_system_fails_writes_until_it_has_room(void **state)
 {
     temp_dir *dir = temp_dir_new();
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||

@@ -114,7 +114,7 @@ static void a_run_of_appends_is_one_row_with_line_feeds_between(void **state)
 /* The writer waits for a lock meanwhile, so all but what it took first gathers. */
 static void batches_that_waited_together_share_a_commit_and_a_row(void **state)
 {
-    fixture *f = *state;
+    const fixture *f = *state;
     enum { COUNT = 50 };
     arcp_store_op ops[COUNT];
     uint64_t last = 0;
@@ -137,7 +137,7 @@ static void batches_that_waited_together_share_a_commit_and_a_row(void **state)
 
 static void a_row_holds_at_most_64_kib_unless_one_record_is_bigger(void **state)
 {
-    fixture *f = *state;
+    const fixture *f = *state;
     static char text[70001];
     memset(text, 'x', sizeof text - 1);
     static const struct {
@@ -190,7 +190,7 @@ static void commit_some(fixture *f, int count)
 
 static void trimming_deletes_only_rows_that_lie_entirely_below(void **state)
 {
-    fixture *f = *state;
+    const fixture *f = *state;
     check_commit(f->rig, ARCP_OK, op_append("s", 0, "0"), op_append("s", 1, "1"));
     check_commit(f->rig, ARCP_OK, op_append("s", 2, "2"), op_append("s", 3, "3"));
     check_commit(f->rig, ARCP_OK, op_append("s", 4, "4"));
@@ -320,7 +320,7 @@ static void damaged_runs_are_reported_and_do_not_spread(void **state)
                      got->message);
         }
         arcp_store_op op = op_append("s", 6, "6");
-        arcp_status status = rig_commit(f->rig, &op, 1);
+        const arcp_status status = rig_commit(f->rig, &op, 1);
         if (status != cases[i].append) {
             fail_msg("%s: append says %s", cases[i].name, arcp_status_name(status));
         }
@@ -384,7 +384,7 @@ static void the_log_stays_small_however_much_is_written_and_read(void **state)
     uint64_t ids[IN_FLIGHT] = {0};
     off_t largest = 0;
     for (uint64_t i = 0; i < COUNT; i++) {
-        size_t slot = i % IN_FLIGHT;
+        const size_t slot = i % IN_FLIGHT;
         if (ids[slot] != 0) {
             assert_int_equal(rig_wait(f->rig, ids[slot])->status, ARCP_OK);
         }
@@ -475,7 +475,7 @@ static void closing_leaves_one_intact_file(void **state)
 
 static void agents_inherit_no_file_of_the_store(void **state)
 {
-    fixture *f = *state;
+    const fixture *f = *state;
     check_commit(f->rig, ARCP_OK, op_append("s", 0, "a"));
     check_read(f->rig, "s", 0, 0, "a");
     int of_the_store = 0;
@@ -483,7 +483,7 @@ static void agents_inherit_no_file_of_the_store(void **state)
         char link_name[64];
         char target[600];
         snprintf(link_name, sizeof link_name, "/proc/self/fd/%d", fd);
-        ssize_t size = readlink(link_name, target, sizeof target - 1);
+        const ssize_t size = readlink(link_name, target, sizeof target - 1);
         if (size > 0) {
             target[size] = '\0';
             if (strstr(target, "/s.db") != NULL) {
@@ -497,7 +497,7 @@ static void agents_inherit_no_file_of_the_store(void **state)
 
 static void threads_of_the_store_block_signals(void **state)
 {
-    fixture *f = *state;
+    const fixture *f = *state;
     sigset_t usr1;
     sigset_t before;
     sigset_t pending;

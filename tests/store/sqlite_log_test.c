@@ -38,7 +38,7 @@ static int set_up(void **state)
     fflush(NULL);
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         store_rig *rig = rig_open(f->url);
@@ -69,7 +69,7 @@ static int tear_down(void **state)
 
 static void write_at(const char *path, off_t offset, const void *bytes, size_t size)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(pwrite(fd, bytes, size, offset), size);
     close(fd);
@@ -78,7 +78,7 @@ static void write_at(const char *path, off_t offset, const void *bytes, size_t s
 static void flip(const char *path, off_t offset)
 {
     unsigned char byte = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(pread(fd, &byte, 1, offset), 1);
     close(fd);
@@ -90,7 +90,7 @@ static void check_refused(fixture *f, const char *want)
 {
     arcp_store *store = NULL;
     arcp_error err = {0};
-    off_t size = size_of(f->log);
+    const off_t size = size_of(f->log);
     assert_int_equal(arcp_store_open(f->url, &store, &err), ARCP_E_CORRUPT);
     if (strstr(err.message, "s.db-wal: damaged: ") == NULL || strstr(err.message, want) == NULL) {
         fail_msg("%s", err.message);
@@ -137,7 +137,7 @@ static void damage_in_the_middle_is_refused_by_its_offset(void **state)
         }
         static const char zeros[512];
         char before[512];
-        int fd = open(f->log, O_RDONLY | O_CLOEXEC);
+        const int fd = open(f->log, O_RDONLY | O_CLOEXEC);
         assert_true(fd >= 0);
         assert_int_equal(pread(fd, before, sizeof before, offset), sizeof before);
         close(fd);
@@ -154,15 +154,15 @@ static void a_torn_last_commit_is_cut(void **state)
 {
     fixture *f = *state;
     static const char zeros[512];
-    int fd = open(f->log, O_RDONLY | O_CLOEXEC);
+    const int fd = open(f->log, O_RDONLY | O_CLOEXEC);
     static char before[FRAME_BYTES * 16];
-    off_t begin = f->ends[COMMITS - 2];
-    size_t size = (size_t)(f->ends[COMMITS - 1] - begin);
+    const off_t begin = f->ends[COMMITS - 2];
+    const size_t size = (size_t)(f->ends[COMMITS - 1] - begin);
     assert_true(fd >= 0 && size <= sizeof before);
     assert_int_equal(pread(fd, before, size, begin), size);
     close(fd);
     for (off_t i = begin; i < f->ends[COMMITS - 1]; i += 512) {
-        size_t left = (size_t)(f->ends[COMMITS - 1] - i);
+        const size_t left = (size_t)(f->ends[COMMITS - 1] - i);
         write_at(f->log, i, zeros, left < 512 ? left : 512);
         /* A look that changes nothing: the store that opens it would write. */
         char copy[700];
@@ -183,7 +183,7 @@ static void a_header_that_was_never_synced_is_no_damage(void **state)
     store_rig *rig = rig_open(f->url);
     rig_close(rig); /* all is in the database now */
     static const char zeros[8192];
-    int fd = open(f->log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    const int fd = open(f->log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, zeros, sizeof zeros), sizeof zeros);
     close(fd);
@@ -204,7 +204,7 @@ static void a_log_without_its_database_is_refused(void **state)
         assert_int_equal(arcp_store_open(f->url, &store, &err), ARCP_E_CORRUPT);
         assert_non_null(strstr(err.message, "s.db-wal: belongs to a database that does not exist"));
         assert_int_equal(access(database, F_OK), is_empty - 1);
-        int fd = open(database, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        const int fd = open(database, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         close(fd);
     }

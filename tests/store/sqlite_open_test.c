@@ -29,7 +29,7 @@ static void check_refused(const char *url, arcp_status want, const char *want_te
 {
     arcp_error err = {0};
     arcp_store *store = NULL;
-    arcp_status got = arcp_store_open(url, &store, &err);
+    const arcp_status got = arcp_store_open(url, &store, &err);
     assert_null(store);
     assert_string_equal(arcp_status_name(got), arcp_status_name(want));
     assert_int_equal(err.status, want);
@@ -80,7 +80,7 @@ static mode_t mode_of(const char *path)
 static void makes_directories_and_files_for_the_owner_only(void **state)
 {
     const temp_dir *dir = *state;
-    mode_t before = umask(0);
+    const mode_t before = umask(0);
     store_rig *rig = rig_open(temp_dir_join(dir, "sqlite:", "new/deep/s.db"));
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
     umask(before);
@@ -177,7 +177,7 @@ static void another_process_is_refused_until_the_owner_is_killed(void **state)
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         arcp_store *store = NULL;
@@ -283,7 +283,7 @@ static void a_damaged_schema_is_an_error(void **state)
     const temp_dir *dir = *state;
     const char *url = temp_dir_join(dir, "sqlite:", "s.db");
     rig_close(rig_open(url));
-    int fd = open(temp_dir_join(dir, "", "s.db"), O_RDWR | O_CLOEXEC);
+    const int fd = open(temp_dir_join(dir, "", "s.db"), O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     static const char garbage[1000] = "\xff\xff\xff\xff garbage";
     assert_int_equal(pwrite(fd, garbage, sizeof garbage, 100), sizeof garbage);
@@ -335,7 +335,7 @@ static void special_names_are_files(void **state)
 static int open_as_nobody(const char *url)
 {
     fflush(NULL);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         if (geteuid() == 0 &&
@@ -344,8 +344,8 @@ static int open_as_nobody(const char *url)
         }
         arcp_store *store = NULL;
         arcp_error err = {0};
-        arcp_status status = arcp_store_open(url, &store, &err);
-        bool names_cause = strstr(err.message, "Permission denied") != NULL;
+        const arcp_status status = arcp_store_open(url, &store, &err);
+        const bool names_cause = strstr(err.message, "Permission denied") != NULL;
         _exit(status == ARCP_E_IO && names_cause ? 0 : 1);
     }
     int status = 0;
@@ -362,7 +362,7 @@ static void directories_and_files_that_cannot_be_written_are_io_errors(void **st
     assert_int_equal(mkdir(temp_dir_join(dir, "", "ro"), 0755), 0);
     assert_int_equal(chmod(dir->path, 0755), 0);
     assert_int_equal(chmod(temp_dir_join(dir, "", "ro"), 0555), 0);
-    int code = open_as_nobody(url);
+    const int code = open_as_nobody(url);
     if (code == 77) {
         skip();
     }
@@ -406,12 +406,12 @@ static void opening_a_store_with_10000_rows_in_each_table_reads_little_of_it(voi
     rig_close(rig);
     struct stat about;
     assert_int_equal(stat(temp_dir_join(dir, "", "s.db"), &about), 0);
-    uint64_t before = bytes_read();
+    const uint64_t before = bytes_read();
     if (before == 0) {
         skip();
     }
     rig = rig_open(url);
-    uint64_t bytes = bytes_read() - before;
+    const uint64_t bytes = bytes_read() - before;
     print_message("%llu bytes of %lld were read\n", (unsigned long long)bytes,
                   (long long)about.st_size);
     assert_true(bytes < (uint64_t)about.st_size / 10);

@@ -25,7 +25,7 @@ static int set_up(void **state)
     check_ok(arcp__sqlite_run_insert(sqlite, 1, 7, 1, arcp_span_make(text, 1), &err), &err);
     check_ok(arcp__sqlite_run_insert(sqlite, 3, 0, 1, arcp_span_make(text, 1), &err), &err);
     for (uint64_t i = 0; i < 5; i++) {
-        arcp_span data = arcp_span_make(text, (i + 1) * 100);
+        const arcp_span data = arcp_span_make(text, (i + 1) * 100);
         check_ok(arcp__sqlite_run_insert(sqlite, 2, i, 1, data, &err), &err);
     }
     *state = f;
@@ -48,7 +48,8 @@ static const arcp_span no_key = {NULL, 0};
 static int64_t count_runs(fixture *f)
 {
     arcp_error err = {0};
-    int64_t count = arcp__sqlite_integer(&f->writer.sqlite, "SELECT count(*) FROM runs", &err);
+    const int64_t count =
+        arcp__sqlite_integer(&f->writer.sqlite, "SELECT count(*) FROM runs", &err);
     check_ok(err.status, &err);
     return count - 2; /* the neighbours' are always there */
 }

@@ -36,7 +36,7 @@ static int tear_down(void **state)
 static int64_t number(fixture *f, const char *sql)
 {
     arcp_error err = {0};
-    int64_t value = arcp__sqlite_integer(&f->sqlite, sql, &err);
+    const int64_t value = arcp__sqlite_integer(&f->sqlite, sql, &err);
     check_ok(err.status, &err);
     return value;
 }

@@ -183,7 +183,7 @@ uint64_t rig_ask_read(store_rig *rig, const char *stream, uint64_t from, size_t 
                       size_t bytes_max)
 {
     arcp_error err = {0};
-    uint64_t id = ++rig->next_id;
+    const uint64_t id = ++rig->next_id;
     rig->inside_call = true;
     check_ok(rig->store->ops->read(rig->store, id, arcp_span_cstr(stream), from, count_max,
                                    bytes_max, &err),
@@ -195,7 +195,7 @@ uint64_t rig_ask_read(store_rig *rig, const char *stream, uint64_t from, size_t 
 uint64_t rig_ask_scan(store_rig *rig, arcp_store_table table, const char *prefix)
 {
     arcp_error err = {0};
-    uint64_t id = ++rig->next_id;
+    const uint64_t id = ++rig->next_id;
     rig->inside_call = true;
     check_ok(rig->store->ops->scan(rig->store, id, table, arcp_span_cstr(prefix), &err), &err);
     rig->inside_call = false;
@@ -265,7 +265,7 @@ const answer *rig_read(store_rig *rig, const char *stream, uint64_t from)
 
 char *rig_scan(store_rig *rig, arcp_store_table table, const char *prefix)
 {
-    uint64_t id = rig_ask_scan(rig, table, prefix);
+    const uint64_t id = rig_ask_scan(rig, table, prefix);
     (void)rig_wait(rig, id);
     size_t size = 1;
     for (size_t i = 0; i < rig->count; i++) {

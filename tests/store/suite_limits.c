@@ -5,7 +5,7 @@ static arcp_status submit_one(store_rig *rig, arcp_store_op op)
 {
     arcp_error err = {0};
     arcp_store_batch batch = {++rig->next_id, &op, 1};
-    arcp_status status = rig->store->ops->submit(rig->store, &batch, &err);
+    const arcp_status status = rig->store->ops->submit(rig->store, &batch, &err);
     if (status == ARCP_OK) {
         return rig_wait(rig, batch.id)->status;
     }
@@ -20,15 +20,15 @@ static void operations_are_checked(store_rig *rig)
 {
     static char key[TOO_LONG + 1];
     memset(key, 'k', TOO_LONG);
-    arcp_span longest = arcp_span_make(key, ARCP_STORE_KEY_BYTES_MAX);
-    arcp_span too_long = arcp_span_make(key, TOO_LONG);
-    arcp_span empty = arcp_span_make(NULL, 0);
-    arcp_span k = ARCP_SPAN_LITERAL("k");
-    arcp_span v = ARCP_SPAN_LITERAL("v");
-    arcp_span line_feed = ARCP_SPAN_LITERAL("a\nb");
-    arcp_span too_big = arcp_span_make(key, ARCP_STORE_VALUE_BYTES_MAX + 1); /* never read */
-    arcp_store_table last_table = (arcp_store_table)(ARCP_STORE_TABLE_COUNT - 1);
-    arcp_store_table no_table = ARCP_STORE_TABLE_COUNT;
+    const arcp_span longest = arcp_span_make(key, ARCP_STORE_KEY_BYTES_MAX);
+    const arcp_span too_long = arcp_span_make(key, TOO_LONG);
+    const arcp_span empty = arcp_span_make(NULL, 0);
+    const arcp_span k = ARCP_SPAN_LITERAL("k");
+    const arcp_span v = ARCP_SPAN_LITERAL("v");
+    const arcp_span line_feed = ARCP_SPAN_LITERAL("a\nb");
+    const arcp_span too_big = arcp_span_make(key, ARCP_STORE_VALUE_BYTES_MAX + 1); /* never read */
+    const arcp_store_table last_table = (arcp_store_table)(ARCP_STORE_TABLE_COUNT - 1);
+    const arcp_store_table no_table = ARCP_STORE_TABLE_COUNT;
     const struct {
         const char *name;
         arcp_store_op op;
@@ -73,7 +73,7 @@ static void operations_are_checked(store_rig *rig)
          ARCP_OK},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        arcp_status got = submit_one(rig, cases[i].op);
+        const arcp_status got = submit_one(rig, cases[i].op);
         if (got != cases[i].want) {
             fail_msg("%s: got %s", cases[i].name, arcp_status_name(got));
         }
@@ -98,8 +98,8 @@ static void reads_and_scans_are_checked(store_rig *rig)
 {
     static char key[TOO_LONG + 1];
     memset(key, 'k', TOO_LONG);
-    arcp_span longest = arcp_span_make(key, ARCP_STORE_KEY_BYTES_MAX);
-    arcp_span too_long = arcp_span_make(key, TOO_LONG);
+    const arcp_span longest = arcp_span_make(key, ARCP_STORE_KEY_BYTES_MAX);
+    const arcp_span too_long = arcp_span_make(key, TOO_LONG);
     const arcp_store_ops *ops = rig->store->ops;
     arcp_error err = {0};
     assert_int_equal(ops->read(rig->store, 1, longest, 0, 1, 1, &err), ARCP_OK);

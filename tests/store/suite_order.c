@@ -8,7 +8,7 @@ static void batches_complete_in_the_order_they_were_submitted(store_rig *rig)
     enum { COUNT = 500 };
     static char keys[COUNT][32];
     arcp_store_op ops[COUNT];
-    uint64_t first_id = rig->next_id + 1;
+    const uint64_t first_id = rig->next_id + 1;
     for (size_t i = 0; i < COUNT; i++) {
         snprintf(keys[i], sizeof keys[i], "k%zu", i % 7);
         ops[i] = op_put(ARCP_STORE_JOBS, keys[i], "v");
@@ -25,8 +25,8 @@ static void batches_complete_in_the_order_they_were_submitted(store_rig *rig)
 static void a_batch_without_operations_completes_in_its_turn(store_rig *rig)
 {
     arcp_store_op op = op_append("s", 0, "a");
-    uint64_t first = rig_submit(rig, &op, 1);
-    uint64_t second = rig_submit(rig, NULL, 0);
+    const uint64_t first = rig_submit(rig, &op, 1);
+    const uint64_t second = rig_submit(rig, NULL, 0);
     (void)rig_wait(rig, second);
     assert_int_equal(rig->count, 2);
     assert_int_equal(rig->answers[0].id, first);
@@ -44,7 +44,7 @@ static void reads_and_scans_see_every_batch_submitted_before_them(store_rig *rig
         (void)rig_submit(rig, ops[i], 2);
         reads[i] = rig_ask_read(rig, "s", i, 1, 100);
     }
-    uint64_t scan = rig_ask_scan(rig, ARCP_STORE_JOBS, "");
+    const uint64_t scan = rig_ask_scan(rig, ARCP_STORE_JOBS, "");
     (void)rig_wait(rig, scan);
     for (size_t i = 0; i < COUNT; i++) {
         const answer *got = rig_wait(rig, reads[i]);
@@ -81,9 +81,9 @@ static void callbacks_come_only_from_poll(store_rig *rig)
 {
     /* The rig fails the test when one comes from inside submit, read or scan. */
     arcp_store_op op = op_append("s", 0, "a");
-    uint64_t batch = rig_submit(rig, &op, 1);
-    uint64_t read = rig_ask_read(rig, "s", 0, 1, 1);
-    uint64_t scan = rig_ask_scan(rig, ARCP_STORE_META, "");
+    const uint64_t batch = rig_submit(rig, &op, 1);
+    const uint64_t read = rig_ask_read(rig, "s", 0, 1, 1);
+    const uint64_t scan = rig_ask_scan(rig, ARCP_STORE_META, "");
     assert_int_equal(rig->count, 0);
     (void)rig_wait(rig, scan);
     assert_int_equal(rig->count, 3);
@@ -110,7 +110,7 @@ static void a_callback_may_submit_and_read(store_rig *rig)
     unsigned left = 10;
     rig->on_done = submit_another;
     rig->on_done_user = &left;
-    uint64_t id = rig_submit(rig, &chained_op, 1);
+    const uint64_t id = rig_submit(rig, &chained_op, 1);
     (void)rig_wait(rig, id + 20);
     assert_int_equal(left, 0);
     assert_int_equal(rig->count, 21);
@@ -119,11 +119,11 @@ static void a_callback_may_submit_and_read(store_rig *rig)
 static void the_owner_is_woken_when_there_is_something_to_deliver(store_rig *rig)
 {
     for (unsigned round = 0; round < 20; round++) {
-        unsigned before = rig->wakes;
+        const unsigned before = rig->wakes;
         arcp_store_op op = op_put(ARCP_STORE_JOBS, "k", "v");
         (void)rig_wait(rig, rig_submit(rig, &op, 1));
         pthread_mutex_lock(&rig->mutex);
-        unsigned wakes = rig->wakes - before;
+        const unsigned wakes = rig->wakes - before;
         pthread_mutex_unlock(&rig->mutex);
         assert_true(wakes >= 1 && wakes <= 2);
     }
@@ -146,7 +146,7 @@ static void the_owner_is_woken_once_for_all_that_gathers(store_rig *rig)
         } while (rig->store->ops->durable && after.batches - before.batches != i + 1);
     }
     pthread_mutex_lock(&rig->mutex);
-    unsigned wakes = rig->wakes;
+    const unsigned wakes = rig->wakes;
     pthread_mutex_unlock(&rig->mutex);
     assert_int_equal(wakes, 1);
     rig_drain(rig);
@@ -214,7 +214,7 @@ static void a_read_does_not_fail_because_a_batch_did(store_rig *rig)
     check_commit(rig, ARCP_OK, op_append("s", 0, "a"));
     arcp_store_op wrong = op_append("s", 7, "x");
     (void)rig_submit(rig, &wrong, 1);
-    uint64_t read = rig_ask_read(rig, "s", 0, 10, 100);
+    const uint64_t read = rig_ask_read(rig, "s", 0, 10, 100);
     assert_string_equal(rig_wait(rig, read)->text, "a");
     rig_drain(rig);
 }

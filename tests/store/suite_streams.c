@@ -240,7 +240,7 @@ static void one_batch_may_touch_many_streams(store_rig *rig)
     }
     for (size_t i = 0; i < MANY_STREAMS; i++) {
         const answer *got = rig_read(rig, names[i], 2 * MANY_ROUNDS - 2);
-        arcp_span text = arcp_span_cstr(got->text);
+        const arcp_span text = arcp_span_cstr(got->text);
         assert_true(arcp_span_starts_with(text, arcp_span_cstr(names[i])));
         check_span(arcp_span_from(text, strlen(names[i])), "|second");
     }
@@ -253,7 +253,7 @@ static void a_long_stream_is_read_in_pieces_without_a_gap(store_rig *rig)
     arcp_store_op ops[PER_BATCH];
     for (size_t batch = 0; batch < BATCHES; batch++) {
         for (size_t i = 0; i < PER_BATCH; i++) {
-            size_t position = batch * PER_BATCH + i;
+            const size_t position = batch * PER_BATCH + i;
             snprintf(records[position], sizeof records[0], "r%zu", position);
             ops[i] = op_append("s", position, records[position]);
         }

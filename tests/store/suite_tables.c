@@ -86,7 +86,7 @@ static void a_scan_comes_in_pages_and_its_last_one_says_so(store_rig *rig)
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         put_rows(rig, counts[i]);
         rig_forget(rig);
-        uint64_t id = rig_ask_scan(rig, ARCP_STORE_SESSIONS, "row-");
+        const uint64_t id = rig_ask_scan(rig, ARCP_STORE_SESSIONS, "row-");
         (void)rig_wait(rig, id);
         size_t rows = 0;
         size_t position = 0;

@@ -63,7 +63,7 @@ peer *peer_of_job(arcpd_peers *all, const char *job_id)
         if (poll(&poll_one, 1, WIRE_PATIENCE_MS) <= 0) {
             fail_msg("job %s has no agent", job_id);
         }
-        int fd = accept4(all->listener, NULL, NULL, SOCK_CLOEXEC);
+        const int fd = accept4(all->listener, NULL, NULL, SOCK_CLOEXEC);
         assert_true(fd >= 0);
         while (size < sizeof name - 1 && read(fd, name + size, 1) == 1 && name[size] != '\n') {
             size++;

@@ -112,7 +112,7 @@ static void an_owner_that_reads_slowly_pauses_only_its_own_agent(void **state)
     rig_agent *free_agent = submit(fast);
     slow->slow = true;
     drain_to(slow, 0);
-    unsigned written = write_until_paused(held);
+    const unsigned written = write_until_paused(held);
     assert_true(held->paused);
     assert_true(written > 45 && written < 66); /* LIMIT / (LINE_BYTES and its envelope) */
     /* Another session and its agent are not affected. */
@@ -205,7 +205,7 @@ static void one_principal_fills_a_sixty_fourth_of_the_store_queue(void **state)
     rig_agent *other = submit(bob);
     forget_frames(alice);
     rig.hold_store = true;
-    unsigned sent = write_until_paused(first);
+    const unsigned sent = write_until_paused(first);
     assert_true(sent > 45 && sent < 66); /* LIMIT / (LINE_BYTES and its envelope) */
     /* Events that are not durable are not sent. */
     assert_null(alice->frames);
@@ -233,7 +233,7 @@ static void a_principal_that_is_alone_may_fill_the_store_queue(void **state)
     (void)state;
     start(PLENTY, LIMIT);
     rig_agent *first = submit(hello("a"));
-    rig_agent *second = submit(hello("a, again"));
+    const rig_agent *second = submit(hello("a, again"));
     rig.hold_store = true;
     size_t before = 0;
     while (!first->paused && before <= LIMIT) {
@@ -273,7 +273,7 @@ static void a_full_store_queue_pauses_all_agents(void **state)
     (void)state;
     start(PLENTY, LIMIT);
     rig_agent *agents[15];
-    rig_agent *idle = submit(hello_as("idle", "idle"));
+    const rig_agent *idle = submit(hello_as("idle", "idle"));
     for (unsigned i = 0; i < 15; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "p%u", i);
@@ -327,7 +327,7 @@ static void a_job_submitted_while_the_owner_is_behind_starts_paused(void **state
     rig_send(&rig, client,
              "{\"arcp\":\"1.1\",\"id\":\"s2\",\"type\":\"job.submit\",\"payload\":{\"agent\":"
              "\"echo\",\"max_runtime_sec\":5}}");
-    rig_agent *second = rig_agent_last(&rig);
+    const rig_agent *second = rig_agent_last(&rig);
     assert_ptr_not_equal(first, second);
     assert_true(second->paused); /* before its first line */
     /* When the job has ended, its agent is read again, so that it can exit. */

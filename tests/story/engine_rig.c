@@ -30,7 +30,7 @@ static void on_done(void *user, uint64_t batch_id, arcp_status status, const arc
 static void on_read(void *user, uint64_t read_id, arcp_status status, uint64_t first,
                     const arcp_span *records, size_t count, const arcp_error *err)
 {
-    engine_rig *rig = user;
+    const engine_rig *rig = user;
     (void)err;
     arcp__engine_read_done(rig->engine, rig->now, read_id, status, first, records, count);
 }
@@ -43,8 +43,8 @@ static void on_scan(void *user, uint64_t read_id, arcp_status status, const arcp
     (void)err;
     assert_true(status == ARCP_OK || status == ARCP_E_NO_MEMORY);
     for (size_t i = 0; i < count && !rig->has_no_memory; i++) {
-        arcp_status row = arcp__engine_restore_row(rig->engine, (arcp_store_table)read_id,
-                                                   rows[i].key, rows[i].value, &error);
+        const arcp_status row = arcp__engine_restore_row(rig->engine, (arcp_store_table)read_id,
+                                                         rows[i].key, rows[i].value, &error);
         rig->has_no_memory = row == ARCP_E_NO_MEMORY;
         if (!rig->has_no_memory) {
             check_ok(row, &error);
@@ -88,7 +88,7 @@ static void add_profile(engine_rig *rig, size_t index)
 void rig_profile(engine_rig *rig, const char *client, const char *principal, const char *name)
 {
     assert_true(rig->profile_count < 8);
-    size_t index = rig->profile_count++;
+    const size_t index = rig->profile_count++;
     (void)snprintf(rig->profiles[index].client, sizeof rig->profiles[index].client, "%s", client);
     (void)snprintf(rig->profiles[index].principal, sizeof rig->profiles[index].principal, "%s",
                    principal);
@@ -116,12 +116,12 @@ static void add_policy(engine_rig *rig, const char *row)
     arcp_span *const globs[] = {&policy.principal_glob, &policy.agent_glob};
     for (int i = 0; i < 2; i++) {
         if (names[i] != ARCP_JSON_ABSENT) {
-            arcp_span text = arcp_json_raw(&json, names[i]);
+            const arcp_span text = arcp_json_raw(&json, names[i]);
             *globs[i] = arcp_span_make(text.data + 1, text.size - 2);
         }
     }
     /* The ceiling is one lease: max_lease without its closing brace, and the budget. */
-    arcp_span patterns =
+    const arcp_span patterns =
         names[2] == ARCP_JSON_ABSENT ? ARCP_SPAN_LITERAL("{}") : arcp_json_raw(&json, names[2]);
     arcp_buf_append(&lease, arcp_span_first(patterns, patterns.size - 1));
     if (names[3] != ARCP_JSON_ABSENT) {
@@ -174,7 +174,7 @@ static bool try_engine(engine_rig *rig)
     if (rig->prepare != NULL) {
         rig->prepare(rig->prepare_user, &options);
     }
-    arcp_status status = arcp__engine_new(&options, &rig->engine, &error);
+    const arcp_status status = arcp__engine_new(&options, &rig->engine, &error);
     if (status == ARCP_E_NO_MEMORY) {
         return false;
     }
@@ -195,7 +195,7 @@ static bool try_engine(engine_rig *rig)
     if (!rig->has_no_memory) {
         arcp__engine_restore_done(rig->engine, rig->now);
         rig_run(rig);
-        arcp_status restored = arcp__engine_restore_status(rig->engine, &error);
+        const arcp_status restored = arcp__engine_restore_status(rig->engine, &error);
         rig->has_no_memory = restored == ARCP_E_NO_MEMORY || restored == ARCP_E_IO;
         if (!rig->has_no_memory && restored != ARCP_OK && rig->refusal != NULL) {
             *rig->refusal = error;

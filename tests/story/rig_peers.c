@@ -95,7 +95,7 @@ char *rig_take(rig_client *client)
 void rig_drained(engine_rig *rig, rig_client *client, const char *frame)
 {
     if (client->slow && client->link != NULL) {
-        size_t size = strlen(frame);
+        const size_t size = strlen(frame);
         client->unsent -= size < client->unsent ? size : client->unsent;
         arcp__engine_drained(rig->engine, rig->now, client->link, client->unsent);
         rig_run(rig);

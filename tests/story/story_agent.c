@@ -11,9 +11,9 @@
 static int copy(int from, int to)
 {
     char bytes[65536];
-    ssize_t size = read(from, bytes, sizeof bytes);
+    const ssize_t size = read(from, bytes, sizeof bytes);
     for (ssize_t offset = 0; offset < size;) {
-        ssize_t written = write(to, bytes + offset, (size_t)(size - offset));
+        const ssize_t written = write(to, bytes + offset, (size_t)(size - offset));
         if (written <= 0) {
             return 0;
         }
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *job_id = getenv("ARCP_JOB_ID");
-    int test = socket(AF_UNIX, SOCK_STREAM, 0);
+    const int test = socket(AF_UNIX, SOCK_STREAM, 0);
     if (argc < 2 || job_id == NULL || test < 0) {
         return 64;
     }

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     }
     is_volatile = argc == 2 && strcmp(argv[1], "--volatile") == 0;
     const char *only = argc > 3 ? argv[3] : "";
-    int found = scandir(ARCP_SOURCE_DIR "/tests/scripts", &entries, NULL, alphasort);
+    const int found = scandir(ARCP_SOURCE_DIR "/tests/scripts", &entries, NULL, alphasort);
     for (int i = 0; i < found && count < 512; i++) {
         const char *name = entries[i]->d_name;
         const char *dot = strrchr(name, '.');
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "no stories found\n");
         return 1;
     }
-    int failed = _cmocka_run_group_tests("stories", tests, count, NULL, NULL);
+    const int failed = _cmocka_run_group_tests("stories", tests, count, NULL, NULL);
     for (size_t i = 0; i < count; i++) {
         free(tests[i].initial_state);
     }

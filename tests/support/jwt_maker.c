@@ -45,7 +45,7 @@ EVP_PKEY *jwt_ec_key(const char *curve)
 static char *take_bio(BIO *bio)
 {
     char *data = NULL;
-    long size = BIO_get_mem_data(bio, &data);
+    const long size = BIO_get_mem_data(bio, &data);
     char *text = calloc((size_t)size + 1, 1);
     assert_non_null(text);
     memcpy(text, data, (size_t)size);
@@ -114,7 +114,7 @@ char *jwt_sign_es256(const char *text, EVP_PKEY *key, bool as_der)
 {
     unsigned char der[256];
     unsigned char raw[64];
-    size_t size = sign(text, key, der, sizeof der);
+    const size_t size = sign(text, key, der, sizeof der);
     if (as_der) {
         return jwt_base64url(der, size);
     }

@@ -13,7 +13,7 @@ static void copy(const arcp_json *json, arcp_json_ref object, const char *name, 
                  size_t size)
 {
     arcp_buf scratch = arcp_buf_init();
-    arcp_span text = arcp_json_string(json, member(json, object, name), &scratch);
+    const arcp_span text = arcp_json_string(json, member(json, object, name), &scratch);
     assert_true(text.size < size);
     (void)snprintf(out, size, "%.*s", (int)text.size, text.size == 0 ? "" : text.data);
     arcp_buf_fini(&scratch);
@@ -27,7 +27,7 @@ static void read_span(collected *out, const arcp_json *json, arcp_json_ref ref)
     copy(json, ref, "spanId", span->id, sizeof span->id);
     copy(json, ref, "parentSpanId", span->parent, sizeof span->parent);
     copy(json, ref, "name", span->name, sizeof span->name);
-    arcp_span text = arcp_json_raw(json, ref);
+    const arcp_span text = arcp_json_raw(json, ref);
     assert_true(text.size < sizeof span->text);
     (void)snprintf(span->text, sizeof span->text, "%.*s", (int)text.size, text.data);
 }
@@ -38,11 +38,11 @@ static void read_request(collected *out, arcp_span text)
     arcp_json json = ARCP__JSON_INIT;
     arcp_error error = {0};
     check_ok(arcp_json_scan(&json, text, &limits, &error), &error);
-    arcp_json_ref resources = member(&json, ARCP_JSON_ROOT, "resourceSpans");
+    const arcp_json_ref resources = member(&json, ARCP_JSON_ROOT, "resourceSpans");
     assert_int_equal(arcp_json_count(&json, resources), 1);
-    arcp_json_ref scopes = member(&json, arcp_json_first(&json, resources), "scopeSpans");
+    const arcp_json_ref scopes = member(&json, arcp_json_first(&json, resources), "scopeSpans");
     assert_int_equal(arcp_json_count(&json, scopes), 1);
-    arcp_json_ref spans = member(&json, arcp_json_first(&json, scopes), "spans");
+    const arcp_json_ref spans = member(&json, arcp_json_first(&json, scopes), "spans");
     assert_true(arcp_json_count(&json, spans) != 0);
     for (arcp_json_ref item = arcp_json_first(&json, spans); item != ARCP_JSON_ABSENT;
          item = arcp_json_next(&json, spans, item)) {
@@ -58,7 +58,7 @@ void collected_read(stand_in *from, collected *out)
     uv_mutex_lock(&from->lock);
     for (size_t offset = 0; offset < from->traces_size;) {
         const char *feed = memchr(from->traces + offset, '\n', from->traces_size - offset);
-        size_t size = (size_t)(feed - from->traces) - offset;
+        const size_t size = (size_t)(feed - from->traces) - offset;
         read_request(out, arcp_span_make(from->traces + offset, size));
         offset += size + 1;
     }

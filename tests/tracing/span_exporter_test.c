@@ -155,7 +155,7 @@ static void spans_come_once_and_in_order_in_batches(void **state)
     for (unsigned i = 0; i < 200; i++) {
         assert_true(add(f));
     }
-    arcp__span_exporter_stats last = stop(f, LONG);
+    const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported, 200);
     assert_int_equal(last.dropped, 0);
     assert_int_equal(last.queued_bytes, 0);
@@ -242,7 +242,7 @@ static void a_busy_collector_gets_the_same_batch_again(void **state)
     assert_string_equal(f->why, "the collector answered 503");
     stand_in_set_mood(f->collector, STAND_IN_WELL);
     wait_for_recovery(f);
-    arcp__span_exporter_stats last = stop(f, LONG);
+    const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported, 10);
     assert_int_equal(last.dropped, 0);
     assert_false(last.is_failing);
@@ -264,7 +264,7 @@ static void a_pause_that_the_collector_asks_for_is_kept(void **state)
     assert_int_equal(stats.exported, 0);
     assert_true(stats.is_failing);
     stand_in_set_mood(f->collector, STAND_IN_IS_BUSY);
-    arcp__span_exporter_stats last = stop(f, 10000);
+    const arcp__span_exporter_stats last = stop(f, 10000);
     assert_int_equal(last.exported, 0);
     assert_int_equal(last.dropped, 1);
     assert_int_equal(f->collector->requests, 2); /* the first, and one at the end */
@@ -284,7 +284,7 @@ static void what_is_refused_is_dropped_and_not_sent_again(void **state)
         assert_true(add(f));
         wait_for_failure(f);
         assert_string_equal(f->why, reasons[row]);
-        arcp__span_exporter_stats last = stop(f, LONG);
+        const arcp__span_exporter_stats last = stop(f, LONG);
         assert_int_equal(last.exported, 0);
         assert_int_equal(last.dropped, 1);
         assert_int_equal(f->collector->requests, 1);
@@ -300,7 +300,7 @@ static void spans_that_are_refused_out_of_a_batch_are_counted(void **state)
     for (unsigned i = 0; i < 3; i++) {
         assert_true(add(f));
     }
-    arcp__span_exporter_stats last = stop(f, LONG);
+    const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported, 2);
     assert_int_equal(last.dropped, 1);
     assert_string_equal(f->why, "the collector refused some spans");
@@ -320,7 +320,7 @@ static void a_collector_that_stalls_blocks_no_job_and_the_queue_is_bounded(void 
     }
     assert_true(refused > 4000);
     assert_int_equal(stats.dropped, refused);
-    arcp__span_exporter_stats last = stop(f, 1); /* the deadline ends it, not the collector */
+    const arcp__span_exporter_stats last = stop(f, 1); /* the deadline ends it, not the collector */
     assert_int_equal(last.exported, 0);
     assert_int_equal(last.dropped, 5000);
     assert_int_equal(last.queued_bytes, 0);
@@ -363,7 +363,7 @@ static void a_collector_that_is_not_there_costs_its_spans_only(void **state)
     wait_for_failure(f);
     assert_string_equal(f->why, "the collector cannot be reached");
     /* The next pause would end after the deadline: it is not waited for. */
-    arcp__span_exporter_stats last = stop(f, 10000);
+    const arcp__span_exporter_stats last = stop(f, 10000);
     assert_int_equal(last.dropped, 1);
     assert_int_equal(last.exported, 0);
 }
@@ -372,7 +372,7 @@ static void an_exporter_without_spans_sends_nothing(void **state)
 {
     fixture *f = *state;
     start(f);
-    arcp__span_exporter_stats last = stop(f, LONG);
+    const arcp__span_exporter_stats last = stop(f, LONG);
     assert_int_equal(last.exported + last.dropped, 0);
     assert_int_equal(f->collector->requests, 0);
 }

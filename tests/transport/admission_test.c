@@ -336,7 +336,7 @@ static void the_duration_of_the_handshake_is_reported(void **state)
     crowd c;
     crowd_open(&c, (arcp_admission_limits){0});
     raw_peer *peer = join(&c);
-    uint64_t since = uv_now(&c.s.test.loop);
+    const uint64_t since = uv_now(&c.s.test.loop);
     while (uv_now(&c.s.test.loop) < since + 20) {
         uv_update_time(&c.s.test.loop);
     }

@@ -41,7 +41,7 @@ static void child_close(child *c)
 static pid_t logged_pid(child *c)
 {
     arcp_buf_append_byte(&c->owner.log, '\0');
-    pid_t pid = (pid_t)strtol(c->owner.log.data, NULL, 10);
+    const pid_t pid = (pid_t)strtol(c->owner.log.data, NULL, 10);
     assert_true(pid > 1);
     return pid;
 }
@@ -173,7 +173,7 @@ static void a_program_that_does_not_end_is_killed_with_its_children(void **state
 {
     child c;
     child_open(&c, "sh -c 'trap \"\" TERM HUP; sleep 1000 & echo $!; wait'", 50);
-    pid_t grandchild = first_line_as_pid(&c);
+    const pid_t grandchild = first_line_as_pid(&c);
     owner_close(&c.owner, ARCP_CLOSE_NORMAL, "");
     run_until(&c.test, c.owner.closed);
     assert_int_equal(c.owner.code, ARCP_CLOSE_ABNORMAL);
@@ -185,7 +185,7 @@ static void release_kills_at_once(void **state)
 {
     child c;
     child_open(&c, "sh -c 'sleep 1000 & echo $!; wait'", LONG);
-    pid_t grandchild = first_line_as_pid(&c);
+    const pid_t grandchild = first_line_as_pid(&c);
     owner_release(&c.owner);
     wait_until_gone(&c, grandchild);
     child_close(&c);
@@ -195,7 +195,7 @@ static void abort_kills_at_once(void **state)
 {
     child c;
     child_open(&c, "sh -c 'sleep 1000 & echo $!; wait'", LONG);
-    pid_t grandchild = first_line_as_pid(&c);
+    const pid_t grandchild = first_line_as_pid(&c);
     owner_abort(&c.owner);
     run_until(&c.test, c.owner.closed);
     assert_int_equal(c.owner.code, ARCP_CLOSE_ABNORMAL);

@@ -136,7 +136,7 @@ static void commands_are_split_as_a_shell_does(void **state)
         const words_row *row = &words_rows[i];
         char **words = NULL;
         arcp_error err = {0};
-        arcp_status status = arcp__command_words(arcp_span_cstr(row->text), &words, &err);
+        const arcp_status status = arcp__command_words(arcp_span_cstr(row->text), &words, &err);
         if (row->want == NULL) {
             assert_int_equal(status, ARCP_E_USAGE);
             assert_null(words);

@@ -121,8 +121,8 @@ static void begin_stdio(story *s)
 
 static void begin_files(story *s)
 {
-    int input = open_temporary("one\ntwo\n");
-    int output = open_temporary("");
+    const int input = open_temporary("one\ntwo\n");
+    const int output = open_temporary("");
     arcp_error err = {0};
     arcp_connection *connection = NULL;
     if (worked(s, arcp_open_stdio(&s->test.loop, input, output, NULL, &connection, &err), &err)) {
@@ -176,8 +176,8 @@ static size_t send_some(owner *from)
 static void middle(story *s)
 {
     owner_pause(&s->b);
-    size_t to_b = send_some(&s->a);
-    size_t to_a = send_some(&s->b);
+    const size_t to_b = send_some(&s->a);
+    const size_t to_a = send_some(&s->b);
     test_loop_settle(&s->test);
     owner_resume(&s->b);
     run_until(&s->test,
@@ -205,7 +205,7 @@ static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
     story s;
     memset(&s, 0, sizeof s);
     test_loop_init(&s.test);
-    size_t before = failing_alloc_count();
+    const size_t before = failing_alloc_count();
     if (fail_at != 0) {
         failing_alloc_arm(fail_at, all ? FAILING_ALLOC_ALL_AFTER : FAILING_ALLOC_ONE);
     }
@@ -213,7 +213,7 @@ static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
     if (!s.over) {
         middle(&s);
     }
-    size_t count = failing_alloc_count() - before;
+    const size_t count = failing_alloc_count() - before;
     (void)failing_alloc_disarm();
     finish(&s);
     return count;
@@ -222,7 +222,7 @@ static size_t tell(void (*begin)(story *s), size_t fail_at, bool all)
 /* Runs once with each single allocation failing, and once with all failing from there on. */
 static void sweep(void (*begin)(story *s))
 {
-    size_t count = tell(begin, 0, false);
+    const size_t count = tell(begin, 0, false);
     assert_true(count > 3);
     for (size_t n = 1; n <= count; n++) {
         tell(begin, n, false);

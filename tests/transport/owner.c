@@ -88,7 +88,7 @@ void owner_fini(owner *o)
 arcp_status owner_send(owner *o, arcp_span frame)
 {
     o->in_call = true;
-    arcp_status status = o->connection->ops->send(o->connection, frame);
+    const arcp_status status = o->connection->ops->send(o->connection, frame);
     o->in_call = false;
     if (status == ARCP_OK) {
         o->accepted += frame.size;

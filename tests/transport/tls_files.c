@@ -31,7 +31,7 @@ static void extend(X509 *certificate, X509 *issuer, int nid, const char *value)
 static identity identity_new(const char *name, const identity *signer, const char *names,
                              long serial, long valid_from, long valid_to)
 {
-    identity id = {EVP_EC_gen("P-256"), X509_new()};
+    const identity id = {EVP_EC_gen("P-256"), X509_new()};
     assert_non_null(id.key);
     assert_non_null(id.certificate);
     X509_set_version(id.certificate, 2);

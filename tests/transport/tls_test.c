@@ -146,7 +146,7 @@ static int handshake_as(server *s, int highest, const char *ciphers, char *versi
     SSL_set_fd(ssl, peer.fd);
     int result = 0;
     while ((result = SSL_connect(ssl)) != 1) {
-        int reason = SSL_get_error(ssl, result);
+        const int reason = SSL_get_error(ssl, result);
         if (reason != SSL_ERROR_WANT_READ && reason != SSL_ERROR_WANT_WRITE) {
             break;
         }
@@ -185,7 +185,8 @@ static void tls_1_2_has_modern_cipher_suites_only(void **state)
     server_open(&s, "wss://127.0.0.1:0/arcp",
                 serving(test_tls_files.certificate, test_tls_files.key));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        int result = handshake_as(&s, TLS1_2_VERSION, rows[i].ciphers, version, sizeof version);
+        const int result =
+            handshake_as(&s, TLS1_2_VERSION, rows[i].ciphers, version, sizeof version);
         if ((result == 1) != rows[i].is_taken) {
             fail_msg("%s: %d", rows[i].ciphers, result);
         }
@@ -266,7 +267,7 @@ static long serial_of_peer(server *s)
     }
     X509 *certificate = SSL_get1_peer_certificate(ssl);
     assert_non_null(certificate);
-    long serial = ASN1_INTEGER_get(X509_get_serialNumber(certificate));
+    const long serial = ASN1_INTEGER_get(X509_get_serialNumber(certificate));
     X509_free(certificate);
     SSL_free(ssl);
     SSL_CTX_free(context);
@@ -281,7 +282,7 @@ static void a_reload_applies_to_new_connections_and_keeps_old_ones(void **state)
     arcp_error err = {0};
     server_open(&s, "wss://127.0.0.1:0/arcp",
                 serving(test_tls_files.certificate, test_tls_files.key));
-    long before = serial_of_peer(&s);
+    const long before = serial_of_peer(&s);
     arcp_connect_options options = trusting(test_tls_files.ca);
     dial_begin(&d, &s.test, s.url, &options);
     dial_wait(&d, &s.test);
@@ -303,8 +304,8 @@ static void a_failed_reload_keeps_the_old_certificate(void **state)
     arcp_error err = {0};
     server_open(&s, "wss://127.0.0.1:0/arcp",
                 serving(test_tls_files.certificate, test_tls_files.key));
-    long before = serial_of_peer(&s);
-    int fd = open(test_tls_files.certificate, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    const long before = serial_of_peer(&s);
+    const int fd = open(test_tls_files.certificate, O_WRONLY | O_TRUNC | O_CLOEXEC);
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(s.listener->ops->reload(s.listener, &err), ARCP_E_USAGE);

@@ -76,10 +76,10 @@ static void frames_of_every_size_around_the_borders_arrive(pair *p)
     static const size_t sizes[] = {1,    2,    125,   126,   127,   128,   4085,  4086,  4090,
                                    4096, 4097, 16383, 16384, 16385, 65534, 65535, 65536, CAP};
     uint32_t sum = 0;
-    size_t count = sizeof sizes / sizeof sizes[0];
+    const size_t count = sizeof sizes / sizeof sizes[0];
     for (size_t i = 0; i < count; i++) {
         char *data = filled(sizes[i], (char)('a' + i));
-        arcp_span frame = arcp_span_make(data, sizes[i]);
+        const arcp_span frame = arcp_span_make(data, sizes[i]);
         assert_int_equal(owner_send(&p->a, frame), ARCP_OK);
         sum = frame_sum(sum, frame);
         free(data);
@@ -128,7 +128,7 @@ static void count_down(owner *o, arcp_span frame)
     char digits[16] = "";
     assert_true(frame.size < sizeof digits);
     memcpy(digits, frame.data, frame.size);
-    long left = strtol(digits, NULL, 10);
+    const long left = strtol(digits, NULL, 10);
     if (left > 0) {
         char text[32];
         snprintf(text, sizeof text, "%ld ", left - 1);
@@ -180,7 +180,7 @@ static void a_reader_that_stops_holds_the_sender_back(pair *p)
     free(data);
     test_loop_settle(&p->test);
     assert_int_equal(p->b.messages, 0);
-    size_t held = owner_unsent(&p->a);
+    const size_t held = owner_unsent(&p->a);
     assert_true(held > 0);
     test_loop_settle(&p->test);
     assert_int_equal(owner_unsent(&p->a), held); /* nothing moves */
@@ -349,12 +349,12 @@ int main(void)
 {
     static struct CMUnitTest conformance_tests[512];
     static run runs[512];
-    size_t frames = sizeof frame_cases / sizeof frame_cases[0];
+    const size_t frames = sizeof frame_cases / sizeof frame_cases[0];
     assert_true((frames + close_case_count) * PAIR_KIND_COUNT <= 512);
     size_t count = add(conformance_tests, runs, 0, frame_cases, frames);
     count = add(conformance_tests, runs, count, close_cases, close_case_count);
-    int failed = _cmocka_run_group_tests("transport_conformance", conformance_tests, count,
-                                         tls_files_setup, tls_files_teardown);
+    const int failed = _cmocka_run_group_tests("transport_conformance", conformance_tests, count,
+                                               tls_files_setup, tls_files_teardown);
     for (size_t i = 0; i < count; i++) {
         free((char *)conformance_tests[i].name);
     }

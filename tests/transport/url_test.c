@@ -83,7 +83,7 @@ static void hosts_are_normalised(void **state)
     for (size_t i = 0; i < sizeof authorities / sizeof authorities[0]; i++) {
         const authority_row *row = &authorities[i];
         arcp__authority authority;
-        bool valid = arcp__authority_parse(arcp_span_cstr(row->text), false, &authority);
+        const bool valid = arcp__authority_parse(arcp_span_cstr(row->text), false, &authority);
         if (valid != (row->want != NULL)) {
             fail_msg("\"%s\" is %s", row->text, valid ? "accepted" : "refused");
         }
@@ -166,7 +166,7 @@ static void urls_are_parsed_and_formatted(void **state)
         const url_row *row = &urls[i];
         arcp__url url;
         arcp_error err = {0};
-        arcp_status status = arcp__url_parse(arcp_span_cstr(row->text), &url, &err);
+        const arcp_status status = arcp__url_parse(arcp_span_cstr(row->text), &url, &err);
         if ((status == ARCP_OK) != (row->want != NULL)) {
             fail_msg("\"%s\" is %s", row->text, status == ARCP_OK ? "accepted" : "refused");
         }
@@ -192,7 +192,7 @@ static void credentials_in_a_url_are_refused_and_not_repeated(void **state)
 {
     arcp__url url;
     arcp_error err = {0};
-    arcp_span text = ARCP_SPAN_LITERAL("ws://user:hunter2@localhost/");
+    const arcp_span text = ARCP_SPAN_LITERAL("ws://user:hunter2@localhost/");
     assert_int_equal(arcp__url_parse(text, &url, &err), ARCP_E_USAGE);
     assert_non_null(strstr(err.message, "credentials"));
     assert_null(strstr(err.message, "hunter2"));

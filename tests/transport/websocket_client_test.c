@@ -39,7 +39,7 @@ static void an_unusable_url_is_reported_at_once(void **state)
         arcp_connector *connector = NULL;
         arcp_connect_callbacks callbacks = {0};
         arcp_error err = {0};
-        arcp_status status =
+        const arcp_status status =
             arcp_connect(&test.loop, rows[i].url, NULL, &callbacks, &connector, &err);
         if (status != ARCP_E_USAGE || strstr(err.message, rows[i].message) == NULL) {
             fail_msg("%s: %s: %s", rows[i].url, arcp_status_name(status), err.message);
@@ -180,7 +180,7 @@ static void a_long_path_is_cut_before_the_reason(void **state)
         arcp_connect_options options = patient();
         test_loop_init(&f.test);
         f.listener = raw_listen(url);
-        size_t begin = strlen(url) - strlen("/arcp");
+        const size_t begin = strlen(url) - strlen("/arcp");
         (void)snprintf(asked, sizeof asked, "%.*s/%0*d", (int)begin, url, (int)size - 1, 0);
         (void)snprintf(shown, sizeof shown, "/%0*d: ", PATH_SHOWN_MAX - 1, 0);
         dial_begin(&f.d, &f.test, asked, &options);
@@ -235,7 +235,7 @@ static void a_cancelled_connector_makes_no_callback(void **state)
         char url[64];
         dial d;
         test_loop_init(&test);
-        int listener = raw_listen(url);
+        const int listener = raw_listen(url);
         arcp_connect_options options = patient();
         dial_begin(&d, &test, url, &options);
         if (stage > 0) {

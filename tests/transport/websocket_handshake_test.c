@@ -82,7 +82,7 @@ static void hosts_are_allowed_by_name(void **state)
         arcp__web_names names;
         bool valid = false;
         make_names(&names, &host_rows[i]);
-        bool allowed =
+        const bool allowed =
             arcp__web_names_allow_host(&names, arcp_span_cstr(host_rows[i].value), &valid);
         if (allowed != host_rows[i].allowed || !valid) {
             fail_msg("row %zu: Host %s at %s", i, host_rows[i].value, host_rows[i].bound);
@@ -126,7 +126,8 @@ static void origins_are_allowed_by_name(void **state)
     for (size_t i = 0; i < sizeof origin_rows / sizeof origin_rows[0]; i++) {
         arcp__web_names names;
         make_names(&names, &origin_rows[i]);
-        bool allowed = arcp__web_names_allow_origin(&names, arcp_span_cstr(origin_rows[i].value));
+        const bool allowed =
+            arcp__web_names_allow_origin(&names, arcp_span_cstr(origin_rows[i].value));
         if (allowed != origin_rows[i].allowed) {
             fail_msg("row %zu: Origin \"%s\" at %s", i, origin_rows[i].value, origin_rows[i].bound);
         }
@@ -452,10 +453,12 @@ static void responses_are_accepted_or_refused_with_a_reason(void **state)
             ARCP__WEB_COMPLETE) {
             fail_msg("%s: not complete", responses[i].name);
         }
-        arcp_status status = arcp__upgrade_check_response(&head, "dGhlIHNhbXBsZSBub25jZQ==", &err);
-        bool as_wanted = responses[i].message == NULL
-                             ? status == ARCP_OK
-                             : status == ARCP_E_IO && strstr(err.message, responses[i].message);
+        const arcp_status status =
+            arcp__upgrade_check_response(&head, "dGhlIHNhbXBsZSBub25jZQ==", &err);
+        const bool as_wanted =
+            responses[i].message == NULL
+                ? status == ARCP_OK
+                : status == ARCP_E_IO && strstr(err.message, responses[i].message);
         if (!as_wanted) {
             fail_msg("%s: %s", responses[i].name, err.message);
         }

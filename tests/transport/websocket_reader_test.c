@@ -75,8 +75,9 @@ static void put_row(arcp__websocket_role role, const row *this_row, arcp_buf *ou
     for (const frame *f = this_row->frames; f->text != NULL || f->xs > 0; f++) {
         static char xs[CAP + 1];
         memset(xs, 'x', sizeof xs);
-        arcp_span payload = f->text != NULL ? arcp_span_cstr(f->text) : arcp_span_make(xs, f->xs);
-        bool masked = (role == ARCP__WEBSOCKET_SERVER) != f->other_mask;
+        const arcp_span payload =
+            f->text != NULL ? arcp_span_cstr(f->text) : arcp_span_make(xs, f->xs);
+        const bool masked = (role == ARCP__WEBSOCKET_SERVER) != f->other_mask;
         put_frame(out, f->first, masked, payload);
     }
 }
@@ -304,11 +305,11 @@ static void messages_are_read_one_at_a_time(void **state)
     put_text(&bytes, FIN | TEXT, true, "a");
     put_text(&bytes, FIN | TEXT, true, "b");
     arcp_span input = arcp_buf_span(&bytes);
-    arcp__websocket_event first = arcp__websocket_reader_next(&reader, &input);
+    const arcp__websocket_event first = arcp__websocket_reader_next(&reader, &input);
     assert_int_equal(first.type, ARCP__WEBSOCKET_MESSAGE);
     check_span(first.data, "a");
     arcp_span no_more = {NULL, 0};
-    arcp__websocket_event second =
+    const arcp__websocket_event second =
         arcp__websocket_reader_next(&reader, input.size == 0 ? &no_more : &input);
     assert_int_equal(second.type, ARCP__WEBSOCKET_MESSAGE);
     check_span(second.data, "b");
@@ -355,7 +356,7 @@ static void an_encoded_frame_matches_the_examples_of_the_rfc(void **state)
         memset(text, 'e', sizes[i] + 1);
         arcp_buf got = arcp_buf_init();
         arcp_buf want = arcp_buf_init();
-        arcp_span payload = arcp_span_make(text, sizes[i]);
+        const arcp_span payload = arcp_span_make(text, sizes[i]);
         assert_true(arcp__websocket_frame_append(pool, ARCP__WEBSOCKET_TEXT, payload, &got));
         put_frame(&want, FIN | TEXT, false, payload);
         assert_true(arcp_span_equal(arcp_buf_span(&got), arcp_buf_span(&want)));

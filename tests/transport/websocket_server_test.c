@@ -60,7 +60,7 @@ static void expect_close(session *t, unsigned code)
     assert_true(t->peer.received.size >= 4);
     const unsigned char *bytes = (const unsigned char *)t->peer.received.data;
     assert_int_equal(bytes[0], FIN | CLOSE);
-    size_t size = bytes[1];
+    const size_t size = bytes[1];
     assert_int_equal(bytes[2] << 8 | bytes[3], code);
     raw_peer_receive(&t->peer, size + 2);
     arcp_buf_consume(&t->peer.received, size + 2);
@@ -234,7 +234,7 @@ static void pongs_do_not_accumulate_for_a_peer_that_does_not_read(void **state)
         owner_flush(t.owner);
         test_loop_settle(&t.s.test);
     }
-    size_t unsent = owner_unsent(t.owner);
+    const size_t unsent = owner_unsent(t.owner);
     for (int i = 0; i < 2000; i++) {
         char text[16];
         snprintf(text, sizeof text, "%d", i);

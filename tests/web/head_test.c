@@ -54,7 +54,7 @@ static void input_other_than_http_is_invalid(void **state)
 static void a_head_may_have_the_maximum_size(void **state)
 {
     const char *text = REQUEST;
-    size_t size = strlen(text);
+    const size_t size = strlen(text);
     for (size_t i = 0; i < 3; i++) {
         arcp__web_head head;
         arcp_span rest;
@@ -80,7 +80,7 @@ static arcp__web_result feed_headers(int count)
     }
     arcp_buf_append_cstr(&text, "\r\n");
     arcp__web_head_init(&head, ARCP__WEB_REQUEST, 16384);
-    arcp__web_result result = web_feed_head(&head, arcp_buf_span(&text), 7, &rest);
+    const arcp__web_result result = web_feed_head(&head, arcp_buf_span(&text), 7, &rest);
     arcp__web_head_fini(&head);
     arcp_buf_fini(&text);
     return result;

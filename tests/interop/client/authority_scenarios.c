@@ -29,7 +29,7 @@ static bool expiry(world *w)
     (void)clock_gettime(CLOCK_REALTIME, &now);
     time_t soon = now.tv_sec + 1;
     (void)gmtime_r(&soon, &utc);
-    size_t size =
+    const size_t size =
         strftime(constraints, sizeof constraints, "{\"expires_at\":\"%Y-%m-%dT%H:%M:%S.", &utc);
     (void)snprintf(constraints + size, sizeof constraints - size, "%03ldZ\"}",
                    now.tv_nsec / 1000000);
@@ -74,7 +74,7 @@ static bool credentials(world *w)
     if (job == NULL) {
         return false;
     }
-    size_t count = arcp_job_take_credentials(job, note_credential, &whole);
+    const size_t count = arcp_job_take_credentials(job, note_credential, &whole);
     return (count == 1 && whole) || world_gap(w, "%zu credentials came", count);
 }
 

@@ -45,7 +45,7 @@ static void play(const char *url, const char *token, const char *name)
     }
     world w;
     world_begin(&w, url, token, name);
-    bool works = named->play(&w);
+    const bool works = named->play(&w);
     report(name, works, w.why);
     world_end(&w);
 }

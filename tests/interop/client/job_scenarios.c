@@ -48,7 +48,7 @@ static bool events(world *w)
             bodies = bodies && strtod(body->metric.value.data, NULL) == 12.0;
         }
     }
-    bool works = bodies && arcp_span_equal_cstr(arcp_buf_span(&kinds), wanted);
+    const bool works = bodies && arcp_span_equal_cstr(arcp_buf_span(&kinds), wanted);
     if (!works) {
         (void)world_gap(w, "the events were%.*s", TEXT(arcp_buf_span(&kinds)));
     }
@@ -175,8 +175,8 @@ static bool trace(world *w)
     static const char traceparent[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     arcp_submit_options options = world_ask("echo");
     options.traceparent = arcp_span_cstr(traceparent);
-    arcp_job *job = world_submit(w, world_join(w), &options);
-    arcp_span wanted = arcp_span_first(arcp_span_from(options.traceparent, 3), 32);
+    const arcp_job *job = world_submit(w, world_join(w), &options);
+    const arcp_span wanted = arcp_span_first(arcp_span_from(options.traceparent, 3), 32);
     return job != NULL && (arcp_span_equal(arcp_job_trace_id(job), wanted) ||
                            world_gap(w, "the trace became %.*s", TEXT(arcp_job_trace_id(job))));
 }

@@ -21,7 +21,7 @@ static bool list(world *w)
             return false;
         }
         for (size_t i = 0; i < arcp_job_page_count(page); i++) {
-            arcp_job_row row = arcp_job_page_row(page, i);
+            const arcp_job_row row = arcp_job_page_row(page, i);
             for (size_t job = 0; job < 3; job++) {
                 seen[job] += row.status == ARCP_JOB_SUCCESS &&
                              arcp_span_equal(row.job_id, arcp_job_id(w->jobs[job]));
@@ -38,7 +38,7 @@ static bool list(world *w)
 
 static bool observe(world *w, bool history)
 {
-    arcp_job *job = world_start_gated(w, world_join(w));
+    const arcp_job *job = world_start_gated(w, world_join(w));
     arcp_client *observer = job == NULL ? NULL : world_join(w);
     if (observer == NULL) {
         return false;
@@ -80,7 +80,8 @@ static bool asks_for_unknown(world *w, arcp_client *client)
     arcp_subscribe_options options = arcp_subscribe_options_init();
     options.job_id = ARCP_SPAN_LITERAL("job_01ARZ3NDEKTSV4RRFFQ69G5FAV");
     arcp_job *seen = NULL;
-    arcp_status status = arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &seen, &w->err);
+    const arcp_status status =
+        arcp_client_subscribe(client, &options, ARCP_WAIT_DEFAULT, &seen, &w->err);
     arcp_job_unref(seen);
     return status == ARCP_E_JOB_NOT_FOUND ||
            world_gap(w, "a subscription to an unknown job gave %s", arcp_status_text(status));
@@ -124,7 +125,7 @@ static bool reads_numbers(world *w, arcp_client *client, uint64_t from, uint64_t
 static bool come_back(world *w, bool from_start)
 {
     arcp_client *client = world_join(w);
-    arcp_job *job = world_start_gated(w, client);
+    const arcp_job *job = world_start_gated(w, client);
     arcp_buf storage = arcp_buf_init();
     arcp_client_options options = world_options(w);
     options.observe_all = true;
@@ -133,7 +134,7 @@ static bool come_back(world *w, bool from_start)
         arcp_buf_fini(&storage);
         return world_gap(w, "there is no session to come back to");
     }
-    uint64_t seen = options.resume.last_event_seq;
+    const uint64_t seen = options.resume.last_event_seq;
     if (from_start) {
         options.resume.last_event_seq = 0;
     }

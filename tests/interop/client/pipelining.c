@@ -131,7 +131,7 @@ static bool play_run(world *w)
 static bool pipelining(world *w)
 {
     const char *wanted = getenv("INTEROP_RUNS");
-    long runs = wanted == NULL ? 1 : strtol(wanted, NULL, 10);
+    const long runs = wanted == NULL ? 1 : strtol(wanted, NULL, 10);
     bool works = true;
     for (long run = 0; works && run < runs; run++) {
         works = play_run(w);

@@ -28,7 +28,7 @@ static bool hello(world *w)
     }
     options.token = ARCP_SPAN_LITERAL("wrong");
     arcp_client *stranger = NULL;
-    arcp_status status = arcp_client_connect(&options, &stranger, &w->err);
+    const arcp_status status = arcp_client_connect(&options, &stranger, &w->err);
     arcp_client_free(stranger);
     return status == ARCP_E_UNAUTHENTICATED ||
            world_gap(w, "a wrong token gave %s", w->err.message);
@@ -90,7 +90,7 @@ static bool close_session(world *w)
 {
     arcp_client *client = world_join(w);
     arcp_client *other = client == NULL ? NULL : world_join(w);
-    arcp_job *job = other == NULL ? NULL : world_start_gated(w, client);
+    const arcp_job *job = other == NULL ? NULL : world_start_gated(w, client);
     if (job == NULL) {
         return false;
     }

@@ -148,7 +148,8 @@ bool world_is_refused(world *w, arcp_client *client, const arcp_submit_options *
         return false;
     }
     arcp_job *job = NULL;
-    arcp_status status = arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->err);
+    const arcp_status status =
+        arcp_client_submit(client, options, ARCP_WAIT_DEFAULT, &job, &w->err);
     arcp_job_unref(job);
     return status == code || world_gap(w, "a submit gave %s, not %s", arcp_status_text(status),
                                        arcp_status_wire_code(code));
@@ -204,8 +205,8 @@ const arcp_outcome *world_outcome(world *w, arcp_job *job)
 static bool canonical(arcp_span text, arcp_buf *out)
 {
     arcp_json *json = arcp_json_new();
-    bool is_json = json != NULL && arcp_json_scan(json, text, NULL, NULL) == ARCP_OK &&
-                   arcp_json_canonical(json, ARCP_JSON_ROOT, out, NULL) == ARCP_OK;
+    const bool is_json = json != NULL && arcp_json_scan(json, text, NULL, NULL) == ARCP_OK &&
+                         arcp_json_canonical(json, ARCP_JSON_ROOT, out, NULL) == ARCP_OK;
     arcp_json_free(json);
     return is_json;
 }
@@ -218,9 +219,9 @@ bool world_results_in(world *w, arcp_job *job, const char *result)
     }
     arcp_buf wanted = arcp_buf_init();
     arcp_buf got = arcp_buf_init();
-    bool same = outcome->status == ARCP_OK && canonical(arcp_span_cstr(result), &wanted) &&
-                canonical(outcome->result, &got) &&
-                arcp_span_equal(arcp_buf_span(&wanted), arcp_buf_span(&got));
+    const bool same = outcome->status == ARCP_OK && canonical(arcp_span_cstr(result), &wanted) &&
+                      canonical(outcome->result, &got) &&
+                      arcp_span_equal(arcp_buf_span(&wanted), arcp_buf_span(&got));
     arcp_buf_fini(&wanted);
     arcp_buf_fini(&got);
     return same || world_gap(w, "the job ended with %.*s", TEXT(outcome->payload));

@@ -37,7 +37,7 @@ static void say_signals(void)
 static void say_user(void)
 {
     gid_t groups[256];
-    int count = getgroups(256, groups);
+    const int count = getgroups(256, groups);
     uid_t real, effective, saved;
     (void)getresuid(&real, &effective, &saved);
     (void)printf("uids %d %d %d\n", (int)real, (int)effective, (int)saved);
