@@ -13,13 +13,13 @@ void must(arcp_status status, const arcp_error *error)
     }
 }
 
-static void let_in(void *user, arcp_token_question *question)
+static void let_in(void *user, arcp_token_request *request)
 {
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     (void)user;
-    answer.status = ARCP_OK;
-    answer.principal = ARCP_SPAN_LITERAL("bench");
-    arcp_token_question_answer(question, &answer);
+    response.status = ARCP_OK;
+    response.principal = ARCP_SPAN_LITERAL("bench");
+    arcp_token_request_respond(request, &response);
 }
 
 arcp_runtime *runtime_open(uv_loop_t *loop, const char *store_url, arcp_runtime_options *options)

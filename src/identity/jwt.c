@@ -303,23 +303,24 @@ typedef struct jwt_verifier {
     arcp__jwt_rules rules;
 } jwt_verifier;
 
-static void ask(arcp_token_verifier *base, arcp_token_question *question)
+static void verify(arcp_token_verifier *base, arcp_token_request *request)
 {
     const jwt_verifier *verifier = (const jwt_verifier *)base;
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     arcp_error why = {0};
     arcp_buf principal = arcp_buf_init();
     const arcp_status status =
-        arcp__jwt_check(&verifier->rules, arcp_token_question_token(question),
-                        arcp_token_question_wall_ns(question), &principal, &why);
+        arcp__jwt_check(&verifier->rules, arcp_token_request_token(request),
+                        arcp_token_request_wall_ns(request), &principal, &why);
     if (status == ARCP_OK) {
-        answer.status = ARCP_OK;
-        answer.principal = arcp_buf_span(&principal);
+        response.status = ARCP_OK;
+        response.principal = arcp_buf_span(&principal);
     } else {
-        answer.status = status == ARCP_E_NO_MEMORY ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
-        answer.why = why.message;
+        response.status =
+            status == ARCP_E_NO_MEMORY ? ARCP_E_INTERNAL_ERROR : ARCP_E_UNAUTHENTICATED;
+        response.why = why.message;
     }
-    arcp_token_question_answer(question, &answer);
+    arcp_token_request_respond(request, &response);
     arcp_buf_fini(&principal);
 }
 
@@ -340,7 +341,7 @@ arcp_status arcp_token_verifier_new_jwt(const arcp_jwt_options *given, arcp_toke
         return status;
     }
     static const arcp_token_verifier_ops ops = {
-        .struct_size = sizeof ops, .name = "jwt", .ask = ask, .free = free_jwt};
+        .struct_size = sizeof ops, .name = "jwt", .verify = verify, .free = free_jwt};
     jwt_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");

@@ -31,11 +31,11 @@ typedef struct table_verifier {
 
 /* ---- the table ---- */
 
-static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
+static void verify_table(arcp_token_verifier *base, arcp_token_request *request)
 {
     const table_verifier *table = (const table_verifier *)base;
-    arcp_token_answer answer = arcp_token_answer_init();
-    const arcp_span token = arcp_token_question_token(question);
+    arcp_token_response response = arcp_token_response_init();
+    const arcp_span token = arcp_token_request_token(request);
     unsigned char hash[SHA256_DIGEST_LENGTH];
     const table_row *found = NULL;
     (void)SHA256((const unsigned char *)token.data, token.size, hash);
@@ -47,14 +47,14 @@ static void ask_table(arcp_token_verifier *base, arcp_token_question *question)
         }
     }
     if (token.size == 0) {
-        answer.why = "the token is empty";
+        response.why = "the token is empty";
     } else if (found == NULL) {
-        answer.why = "it is not in the table";
+        response.why = "it is not in the table";
     } else {
-        answer.status = ARCP_OK;
-        answer.principal = arcp_span_cstr(found->principal);
+        response.status = ARCP_OK;
+        response.principal = arcp_span_cstr(found->principal);
     }
-    arcp_token_question_answer(question, &answer);
+    arcp_token_request_respond(request, &response);
 }
 
 static void free_table(arcp_token_verifier *base)
@@ -69,7 +69,7 @@ static void free_table(arcp_token_verifier *base)
 
 static const arcp_token_verifier_ops table_ops = {.struct_size = sizeof(arcp_token_verifier_ops),
                                                   .name = "tokens",
-                                                  .ask = ask_table,
+                                                  .verify = verify_table,
                                                   .free = free_table};
 
 static table_verifier *table_new(void)
@@ -222,9 +222,9 @@ arcp_status arcp_token_verifier_new_file(const char *path, arcp_token_verifier *
 /* ---- anonymous access ---- */
 
 /* Each anonymous session gets its own principal, so that they see nothing of each other. */
-static void ask_anonymous(arcp_token_verifier *base, arcp_token_question *question)
+static void verify_anonymous(arcp_token_verifier *base, arcp_token_request *request)
 {
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     arcp_buf name = arcp_buf_init();
     unsigned char bytes[16];
     (void)base;
@@ -232,14 +232,14 @@ static void ask_anonymous(arcp_token_verifier *base, arcp_token_question *questi
     arcp_buf_append_cstr(&name, "anonymous-");
     arcp__base64_encode(arcp_span_make((const char *)bytes, sizeof bytes), ARCP__BASE64_URL, &name);
     if (!name.failed) {
-        answer.status = ARCP_OK;
-        answer.principal = arcp_buf_span(&name);
-        answer.is_anonymous = true;
+        response.status = ARCP_OK;
+        response.principal = arcp_buf_span(&name);
+        response.is_anonymous = true;
     } else {
-        answer.status = ARCP_E_INTERNAL_ERROR;
-        answer.why = "no name could be made";
+        response.status = ARCP_E_INTERNAL_ERROR;
+        response.why = "no name could be made";
     }
-    arcp_token_question_answer(question, &answer);
+    arcp_token_request_respond(request, &response);
     arcp_buf_fini(&name);
 }
 
@@ -252,7 +252,7 @@ arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_er
 {
     static const arcp_token_verifier_ops ops = {.struct_size = sizeof ops,
                                                 .name = "anonymous",
-                                                .ask = ask_anonymous,
+                                                .verify = verify_anonymous,
                                                 .free = free_anonymous};
     arcp_token_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
@@ -267,15 +267,15 @@ arcp_status arcp_token_verifier_new_anonymous(arcp_token_verifier **out, arcp_er
 
 typedef struct callback_verifier {
     arcp_token_verifier base;
-    void (*ask)(void *user, arcp_token_question *question);
+    void (*verify)(void *user, arcp_token_request *request);
     void (*free_user)(void *user);
     void *user;
 } callback_verifier;
 
-static void ask_callback(arcp_token_verifier *base, arcp_token_question *question)
+static void verify_callback(arcp_token_verifier *base, arcp_token_request *request)
 {
     const callback_verifier *verifier = (const callback_verifier *)base;
-    verifier->ask(verifier->user, question);
+    verifier->verify(verifier->user, request);
 }
 
 static void free_callback(arcp_token_verifier *base)
@@ -287,19 +287,21 @@ static void free_callback(arcp_token_verifier *base)
     arcp__free(verifier);
 }
 
-arcp_status arcp_token_verifier_new_callback(void (*ask_fn)(void *user,
-                                                            arcp_token_question *question),
+arcp_status arcp_token_verifier_new_callback(void (*verify_fn)(void *user,
+                                                               arcp_token_request *request),
                                              void (*free_user)(void *user), void *user,
                                              arcp_token_verifier **out, arcp_error *err)
 {
-    static const arcp_token_verifier_ops ops = {
-        .struct_size = sizeof ops, .name = "callback", .ask = ask_callback, .free = free_callback};
+    static const arcp_token_verifier_ops ops = {.struct_size = sizeof ops,
+                                                .name = "callback",
+                                                .verify = verify_callback,
+                                                .free = free_callback};
     callback_verifier *verifier = arcp__alloc(sizeof *verifier);
     if (verifier == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
     }
-    *verifier =
-        (callback_verifier){.base = {&ops}, .ask = ask_fn, .free_user = free_user, .user = user};
+    *verifier = (callback_verifier){
+        .base = {&ops}, .verify = verify_fn, .free_user = free_user, .user = user};
     *out = &verifier->base;
     return ARCP_OK;
 }

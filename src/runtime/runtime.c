@@ -174,9 +174,9 @@ static arcp_status make_parts(arcp_runtime *runtime, const arcp_runtime_options 
     inbox->threads = arcp__alloc_array(inbox->threads_max, sizeof *inbox->threads);
     runtime->name = copy_or(options->name, "arcpd");
     runtime->version = copy_or(options->version, ARCP_VERSION_STRING);
-    runtime->authenticator = arcp__authenticator_new(&owner, options->token_questions_max == 0
+    runtime->authenticator = arcp__authenticator_new(&owner, options->token_requests_max == 0
                                                                  ? TOKEN_QUESTIONS_DEFAULT
-                                                                 : options->token_questions_max);
+                                                                 : options->token_requests_max);
     if (inbox->threads == NULL || runtime->name == NULL || runtime->version == NULL ||
         runtime->authenticator == NULL) {
         return arcp_error_set(err, ARCP_E_NO_MEMORY, "out of memory");
@@ -422,9 +422,9 @@ arcp_status arcp_runtime_add_policy(arcp_runtime *runtime, const arcp_policy *gi
     return status == ARCP_OK ? arcp__engine_add_policy(runtime->engine, &row, err) : status;
 }
 
-void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn ask, void *user)
+void arcp_runtime_set_submit_policy(arcp_runtime *runtime, arcp_submit_policy_fn decide, void *user)
 {
-    arcp__engine_set_submit_policy(runtime->engine, ask, user);
+    arcp__engine_set_submit_policy(runtime->engine, decide, user);
 }
 
 void arcp_runtime_clear_peer_profiles(arcp_runtime *runtime)

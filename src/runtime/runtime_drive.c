@@ -60,9 +60,9 @@ static void perform(arcp_runtime *runtime, const arcp__effect *effect)
         break;
     case ARCP__EFFECT_AUTHENTICATE:
         link->connection->ops->info(link->connection, &info);
-        arcp__authenticator_ask(runtime->authenticator, effect->id, effect->text,
-                                info.peer == NULL ? "a peer" : info.peer,
-                                arcp__clock_now().wall_ns);
+        arcp__authenticator_verify(runtime->authenticator, effect->id, effect->text,
+                                   info.peer == NULL ? "a peer" : info.peer,
+                                   arcp__clock_now().wall_ns);
         break;
     case ARCP__EFFECT_START_AGENT:
     case ARCP__EFFECT_AGENT_LINE:

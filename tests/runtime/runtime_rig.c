@@ -5,13 +5,13 @@
 #include "support/check.h"
 #include "support/remove_tree.h"
 
-static void let_in(void *user, arcp_token_question *question)
+static void let_in(void *user, arcp_token_request *request)
 {
-    arcp_token_answer answer = arcp_token_answer_init();
+    arcp_token_response response = arcp_token_response_init();
     (void)user;
-    answer.status = ARCP_OK;
-    answer.principal = arcp_token_question_token(question);
-    arcp_token_question_answer(question, &answer);
+    response.status = ARCP_OK;
+    response.principal = arcp_token_request_token(request);
+    arcp_token_request_respond(request, &response);
 }
 
 static void on_message(void *user, arcp_connection *connection, arcp_span frame)
