@@ -1,5 +1,5 @@
 /* The exact output of the commands in a pipe, plain and with --json. */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #define STATUS_LINE "{\"kind\":\"status\",\"ts\":\"TIME\",\"body\":{\"phase\":\"running\"}}\n"
 #define LOG_LINE                                                                                   \
@@ -130,7 +130,7 @@ static void the_pipe_and_json_output_is_unchanged(void **state)
             const bool is_job = strcmp(goldens[row].words[i], "JOB") == 0;
             words[i] = is_job ? job : goldens[row].words[i];
         }
-        world_run(*state, &p, goldens[row].exit_status, words);
+        fixture_run(*state, &p, goldens[row].exit_status, words);
         check_output(&p, goldens[row].out);
         check_errors(&p, goldens[row].err);
         note_job(&p, job);
@@ -143,5 +143,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_pipe_and_json_output_is_unchanged),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

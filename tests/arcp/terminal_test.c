@@ -3,7 +3,7 @@
  *
  *   ARCP_RENEW_TRANSCRIPTS=1    writes the transcripts instead of comparing; check them afterwards
  */
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <ctype.h>
 #include <unistd.h>
@@ -89,7 +89,7 @@ static void check_screen_at(const process *p, size_t size, const char *name)
     arcp_buf masked = arcp_buf_init();
     arcp_buf text = arcp_buf_init();
     tty_render(arcp_span_make(p->out.data, size), COLUMNS, &rows);
-    world_mask(&rows, &masked);
+    fixture_mask(&rows, &masked);
     mask_rows(&masked, &text);
     compare(name, &text);
     arcp_buf_fini(&rows);
@@ -129,17 +129,17 @@ static void await_area(process *p, const char *text, unsigned rows, const char *
     arcp_buf_fini(&area);
 }
 
-static void start(const world *w, process *p, const char *const *environment,
+static void start(const fixture *f, process *p, const char *const *environment,
                   const char *const *words)
 {
-    world_start_on_terminal(w, p, words, environment, COLUMNS);
+    fixture_start_on_terminal(f, p, words, environment, COLUMNS);
 }
 
-static void run(const world *w, const char *const *environment, int exit_status, const char *name,
+static void run(const fixture *f, const char *const *environment, int exit_status, const char *name,
                 const char *const *words)
 {
     process p;
-    start(w, &p, environment, words);
+    start(f, &p, environment, words);
     assert_int_equal(process_finish(&p), exit_status);
     check_screen(&p, name);
     process_fini(&p);
@@ -270,9 +270,9 @@ static void jobs_are_a_table(void **state)
 {
     process p;
     char cancelled[64];
-    world_run(*state, &p, 0, WORDS("submit", "echo", "--quiet"));
+    fixture_run(*state, &p, 0, WORDS("submit", "echo", "--quiet"));
     process_fini(&p);
-    world_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
+    fixture_run(*state, &p, 0, WORDS("submit", "wait", "--detach", "--quiet"));
     assert_int_equal(sscanf(p.out.data, "%63s", cancelled), 1);
     process_fini(&p);
     run(*state, plain, 0, "cancel", WORDS("cancel", cancelled, "--reason", "enough"));
@@ -322,5 +322,5 @@ int main(void)
         cmocka_unit_test(a_cancel_in_another_process_is_seen_by_the_submit),
         cmocka_unit_test(usage_errors_have_two_lines),
     };
-    return cmocka_run_group_tests(tests, world_begin, world_end);
+    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
 }

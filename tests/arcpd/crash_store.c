@@ -1,6 +1,6 @@
 /* Reads the database without the runtime: the index of each session names runs of records in
  * streams, and the frames that clients received must be exactly these records. */
-#include "arcpd/crash_world.h"
+#include "arcpd/crash_fixture.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static uint64_t number_of(arcp_span record, const char *name)
     return value;
 }
 
-static void compare(crash_world *world, const crash_client *client, uint64_t seq, arcp_span record)
+static void compare(crash_fixture *f, const crash_client *client, uint64_t seq, arcp_span record)
 {
     arcp_buf frame = arcp_buf_init();
     arcp_buf_append_format(&frame, "{\"arcp\":\"1.1\",\"session_id\":\"%s\",\"event_seq\":%llu,",
@@ -86,11 +86,11 @@ static void compare(crash_world *world, const crash_client *client, uint64_t seq
         daemon_fail("session %s was shown something else as %llu than is stored: %.*s",
                     client->session.id, (unsigned long long)seq, (int)frame.size, frame.data);
     }
-    world->checked++;
+    f->checked++;
     arcp_buf_fini(&frame);
 }
 
-static void check_session(crash_world *world, const crash_client *client, sqlite3_stmt *indexes,
+static void check_session(crash_fixture *f, const crash_client *client, sqlite3_stmt *indexes,
                           cursor *records)
 {
     cursor index = {indexes, {NULL, 0}};
@@ -117,7 +117,7 @@ static void check_session(crash_world *world, const crash_client *client, sqlite
                 daemon_fail("session %s: %llu is not stored", client->session.id,
                             (unsigned long long)next);
             }
-            compare(world, client, next, record);
+            compare(f, client, next, record);
         }
     }
     if (next <= client->seen_count) {
@@ -126,7 +126,7 @@ static void check_session(crash_world *world, const crash_client *client, sqlite
     }
 }
 
-void crash_store_check(crash_world *world)
+void crash_store_check(crash_fixture *f)
 {
     static const char sql[] =
         "SELECT runs.id & 274877906943, data FROM runs JOIN streams ON runs.id BETWEEN "
@@ -134,8 +134,8 @@ void crash_store_check(crash_world *world)
         "(streams.id << 38) + ?2), streams.id << 38) AND (streams.id << 38) + 274877906943 "
         "WHERE streams.key = ?1 AND runs.bytes >= 0 ORDER BY runs.id" /* less: it was trimmed */;
     sqlite3 *db = NULL;
-    if (sqlite3_open_v2(world->daemon.store, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
-        daemon_fail("%s: %s", world->daemon.store, sqlite3_errmsg(db));
+    if (sqlite3_open_v2(f->daemon.store, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+        daemon_fail("%s: %s", f->daemon.store, sqlite3_errmsg(db));
     }
     sqlite3_stmt *whole = prepare(db, "PRAGMA integrity_check");
     if (sqlite3_step(whole) != SQLITE_ROW || !arcp_span_equal_cstr(column(whole, 0), "ok")) {
@@ -145,8 +145,8 @@ void crash_store_check(crash_world *world)
     sqlite3_stmt *indexes = prepare(db, sql);
     cursor records = {prepare(db, sql), {NULL, 0}};
     for (unsigned i = 0; i < CRASH_CLIENTS; i++) {
-        if (world->clients[i].session.id[0] != '\0') {
-            check_session(world, &world->clients[i], indexes, &records);
+        if (f->clients[i].session.id[0] != '\0') {
+            check_session(f, &f->clients[i], indexes, &records);
         }
     }
     (void)sqlite3_finalize(indexes);

@@ -1,4 +1,4 @@
-#include "arcp/world.h"
+#include "arcp/fixture.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -12,7 +12,7 @@ static const char *const agents[] = {"hello", "events",   "count",  "stream",   
 /* No test waits half a minute for an agent to end. */
 static const char config[] = "jobs: {cancel_grace_ms: 2000}\nshutdown: {grace_sec: 3}\n";
 
-void world_start_daemon(world *w, const char *store, unsigned port)
+void fixture_start_daemon(fixture *f, const char *store, unsigned port)
 {
     char options[AGENT_COUNT][512];
     const char *words[5 + 2 * AGENT_COUNT] = {"--store", store};
@@ -26,34 +26,34 @@ void world_start_daemon(world *w, const char *store, unsigned port)
     words[count++] = "--agent";
     words[count++] = "bench=" ARCP_BINARY_DIR "/bin/arcp-bench-agent";
     words[count] = NULL;
-    arcpd_run_configure(w, config);
-    arcpd_run_start(w, port, words);
-    assert_int_equal(setenv("ARCP_URL", w->url, 1), 0);
+    arcpd_run_configure(f, config);
+    arcpd_run_start(f, port, words);
+    assert_int_equal(setenv("ARCP_URL", f->url, 1), 0);
 }
 
 static void begin(void **state, bool is_durable)
 {
-    static world w;
+    static fixture f;
     char store[96];
-    arcpd_run_begin(&w);
-    snprintf(store, sizeof store, "sqlite:%s/arcp.db", w.directory);
-    world_start_daemon(&w, is_durable ? store : "memory:", 0);
-    *state = &w;
+    arcpd_run_begin(&f);
+    snprintf(store, sizeof store, "sqlite:%s/arcp.db", f.directory);
+    fixture_start_daemon(&f, is_durable ? store : "memory:", 0);
+    *state = &f;
 }
 
-int world_begin(void **state)
+int fixture_begin(void **state)
 {
     begin(state, false);
     return 0;
 }
 
-int world_begin_durable(void **state)
+int fixture_begin_durable(void **state)
 {
     begin(state, true);
     return 0;
 }
 
-int world_end(void **state)
+int fixture_end(void **state)
 {
     return arcpd_run_end(*state);
 }
@@ -69,30 +69,30 @@ static void put_program_first(const char *const *words, const char *out[17])
     out[count + 1] = NULL;
 }
 
-void world_start_with(const world *w, process *p, const char *const *words,
-                      const char *const *environment, const char *input)
+void fixture_start_with(const fixture *f, process *p, const char *const *words,
+                        const char *const *environment, const char *input)
 {
     const char *all[17];
     put_program_first(words, all);
     process_start(p, all, environment, input);
 }
 
-void world_start(const world *w, process *p, const char *const *words)
+void fixture_start(const fixture *f, process *p, const char *const *words)
 {
-    world_start_with(w, p, words, NULL, NULL);
+    fixture_start_with(f, p, words, NULL, NULL);
 }
 
-void world_start_on_terminal(const world *w, process *p, const char *const *words,
-                             const char *const *environment, unsigned columns)
+void fixture_start_on_terminal(const fixture *f, process *p, const char *const *words,
+                               const char *const *environment, unsigned columns)
 {
     const char *all[17];
     put_program_first(words, all);
     process_start_on_terminal(p, all, environment, columns);
 }
 
-void world_run(const world *w, process *p, int exit_status, const char *const *words)
+void fixture_run(const fixture *f, process *p, int exit_status, const char *const *words)
 {
-    world_start(w, p, words);
+    fixture_start(f, p, words);
     const int got = process_finish(p);
     if (got != exit_status) {
         fail_msg("exit status %d, want %d:\n%.*s\n%.*s", got, exit_status, (int)p->out.size,
@@ -154,7 +154,7 @@ static size_t changing(const char *text, size_t size, const char **mask)
     return is_hex(text, size, 32) ? 32 : 0;
 }
 
-void world_mask(const arcp_buf *text, arcp_buf *out)
+void fixture_mask(const arcp_buf *text, arcp_buf *out)
 {
     size_t i = 0;
     while (i < text->size) {
@@ -172,7 +172,7 @@ void world_mask(const arcp_buf *text, arcp_buf *out)
 static void check_masked(const arcp_buf *got, const char *text)
 {
     arcp_buf masked = arcp_buf_init();
-    world_mask(got, &masked);
+    fixture_mask(got, &masked);
     if (!arcp_span_equal_cstr(arcp_buf_span(&masked), text)) {
         fail_msg("got:\n%.*swant:\n%s", (int)masked.size, masked.size ? masked.data : "", text);
     }

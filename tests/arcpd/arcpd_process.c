@@ -1,4 +1,4 @@
-#include "arcpd/door.h"
+#include "arcpd/arcpd_process.h"
 
 #include "support/check.h"
 #include "support/remove_tree.h"
@@ -15,15 +15,15 @@
 
 #define PATIENCE_MS 20000
 
-void door_init(door *d)
+void arcpd_init(arcpd_process *d)
 {
-    *d = (door){.directory = "/tmp/arcp-door-XXXXXX"};
+    *d = (arcpd_process){.directory = "/tmp/arcpd-process-XXXXXX"};
     assert_non_null(mkdtemp(d->directory));
     (void)snprintf(d->config, sizeof d->config, "%s/arcpd.yaml", d->directory);
     (void)snprintf(d->errors, sizeof d->errors, "%s/errors", d->directory);
 }
 
-void door_configure(const door *d, const char *format, ...)
+void arcpd_configure(const arcpd_process *d, const char *format, ...)
 {
     char text[4096];
     va_list arguments;
@@ -38,7 +38,7 @@ void door_configure(const door *d, const char *format, ...)
 }
 
 /* The read end of its standard output. */
-static int spawn(door *d, const char *argument)
+static int spawn(arcpd_process *d, const char *argument)
 {
     int out[2];
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
@@ -58,7 +58,7 @@ static int spawn(door *d, const char *argument)
     return out[0];
 }
 
-void door_start(door *d)
+void arcpd_start(arcpd_process *d)
 {
     char line[512] = {0};
     size_t size = 0;
@@ -76,7 +76,7 @@ void door_start(door *d)
     d->port = (int)strtol(port + 1, NULL, 10);
 }
 
-int door_refused(door *d, const char *argument)
+int arcpd_start_refused(arcpd_process *d, const char *argument)
 {
     int status = 0;
     char line[512];
@@ -94,7 +94,7 @@ int door_refused(door *d, const char *argument)
     return WEXITSTATUS(status);
 }
 
-size_t door_said(const door *d, const char *word)
+size_t arcpd_log_count(const arcpd_process *d, const char *word)
 {
     static char text[262144];
     FILE *file = fopen(d->errors, "re");
@@ -109,17 +109,17 @@ size_t door_said(const door *d, const char *word)
     return count;
 }
 
-void door_reload(const door *d, const char *word)
+void arcpd_reload(const arcpd_process *d, const char *word)
 {
-    const size_t before = door_said(d, word);
+    const size_t before = arcpd_log_count(d, word);
     assert_int_equal(kill(d->pid, SIGHUP), 0);
-    for (int left = PATIENCE_MS; door_said(d, word) == before; left -= 10) {
+    for (int left = PATIENCE_MS; arcpd_log_count(d, word) == before; left -= 10) {
         assert_true(left > 0);
         (void)poll(NULL, 0, 10);
     }
 }
 
-void door_fini(door *d)
+void arcpd_fini(arcpd_process *d)
 {
     if (d->pid > 0) {
         int status = 0;
@@ -133,33 +133,33 @@ void door_fini(door *d)
 
 /* ---- clients ---- */
 
-static size_t write_some(const visitor *w, const char *data, size_t size)
+static size_t write_some(const blocking_client *c, const char *data, size_t size)
 {
-    if (w->ssl != NULL) {
-        const int written = SSL_write(w->ssl, data, (int)size);
+    if (c->ssl != NULL) {
+        const int written = SSL_write(c->ssl, data, (int)size);
         return written > 0 ? (size_t)written : 0;
     }
-    const ssize_t written = send(w->fd, data, size, MSG_NOSIGNAL);
+    const ssize_t written = send(c->fd, data, size, MSG_NOSIGNAL);
     return written > 0 ? (size_t)written : 0;
 }
 
-static void write_all(const visitor *w, const void *data, size_t size)
+static void write_all(const blocking_client *c, const void *data, size_t size)
 {
     const char *rest = data;
     while (size > 0) {
-        const size_t written = write_some(w, rest, size);
+        const size_t written = write_some(c, rest, size);
         assert_true(written > 0);
         rest += written;
         size -= written;
     }
 }
 
-static bool read_all(const visitor *w, void *data, size_t size)
+static bool read_all(const blocking_client *c, void *data, size_t size)
 {
     char *rest = data;
     while (size > 0) {
         const ssize_t got =
-            w->ssl != NULL ? SSL_read(w->ssl, rest, (int)size) : recv(w->fd, rest, size, 0);
+            c->ssl != NULL ? SSL_read(c->ssl, rest, (int)size) : recv(c->fd, rest, size, 0);
         if (got <= 0) {
             return false;
         }
@@ -169,43 +169,43 @@ static bool read_all(const visitor *w, void *data, size_t size)
     return true;
 }
 
-bool visitor_connect(visitor *w, const door *d, const char *ca, int max_version)
+bool client_connect(blocking_client *c, const arcpd_process *d, const char *ca, int max_version)
 {
     const struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)d->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    *w = (visitor){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    assert_true(w->fd >= 0);
-    assert_int_equal(setsockopt(w->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-    assert_int_equal(connect(w->fd, (struct sockaddr *)&address, sizeof address), 0);
+    *c = (blocking_client){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    assert_true(c->fd >= 0);
+    assert_int_equal(setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    assert_int_equal(connect(c->fd, (struct sockaddr *)&address, sizeof address), 0);
     if (ca == NULL) {
         return true;
     }
-    w->context = SSL_CTX_new(TLS_client_method());
-    assert_non_null(w->context);
+    c->context = SSL_CTX_new(TLS_client_method());
+    assert_non_null(c->context);
     /* So that the client offers an old version, and arcpd has to refuse it. */
-    SSL_CTX_set_security_level(w->context, 0);
-    assert_int_equal(SSL_CTX_set_min_proto_version(w->context, TLS1_VERSION), 1);
-    assert_int_equal(SSL_CTX_set_max_proto_version(w->context, max_version), 1);
-    assert_int_equal(SSL_CTX_load_verify_file(w->context, ca), 1);
-    SSL_CTX_set_verify(w->context, SSL_VERIFY_PEER, NULL);
-    w->ssl = SSL_new(w->context);
-    assert_non_null(w->ssl);
-    assert_int_equal(SSL_set_fd(w->ssl, w->fd), 1);
-    return SSL_connect(w->ssl) == 1;
+    SSL_CTX_set_security_level(c->context, 0);
+    assert_int_equal(SSL_CTX_set_min_proto_version(c->context, TLS1_VERSION), 1);
+    assert_int_equal(SSL_CTX_set_max_proto_version(c->context, max_version), 1);
+    assert_int_equal(SSL_CTX_load_verify_file(c->context, ca), 1);
+    SSL_CTX_set_verify(c->context, SSL_VERIFY_PEER, NULL);
+    c->ssl = SSL_new(c->context);
+    assert_non_null(c->ssl);
+    assert_int_equal(SSL_set_fd(c->ssl, c->fd), 1);
+    return SSL_connect(c->ssl) == 1;
 }
 
-long visitor_serial(const visitor *w)
+long client_serial(const blocking_client *c)
 {
-    X509 *certificate = SSL_get1_peer_certificate(w->ssl);
+    X509 *certificate = SSL_get1_peer_certificate(c->ssl);
     assert_non_null(certificate);
     const long serial = ASN1_INTEGER_get(X509_get0_serialNumber(certificate));
     X509_free(certificate);
     return serial;
 }
 
-int visitor_upgrade(visitor *w, const char *host, const char *more)
+int client_upgrade(blocking_client *c, const char *host, const char *more)
 {
     char request[512];
     char head[1024] = {0};
@@ -216,10 +216,10 @@ int visitor_upgrade(visitor *w, const char *host, const char *more)
                  "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                  "Sec-WebSocket-Version: 13\r\n%s\r\n",
                  host, more);
-    write_all(w, request, (size_t)length);
+    write_all(c, request, (size_t)length);
     /* The head ends with an empty line; frames may follow it at once. */
     while (size < sizeof head - 1 && (size < 4 || memcmp(head + size - 4, "\r\n\r\n", 4) != 0)) {
-        assert_true(read_all(w, head + size, 1));
+        assert_true(read_all(c, head + size, 1));
         size++;
     }
     assert_true(size > 12);
@@ -227,22 +227,22 @@ int visitor_upgrade(visitor *w, const char *host, const char *more)
 }
 
 /* The next text frame; fails when a close comes instead. */
-static const char *read_frame(visitor *w)
+static const char *read_frame(blocking_client *c)
 {
     unsigned char head[4];
-    assert_true(read_all(w, head, 2));
+    assert_true(read_all(c, head, 2));
     size_t size = head[1];
     if (size == 126) {
-        assert_true(read_all(w, head + 2, 2));
+        assert_true(read_all(c, head + 2, 2));
         size = (size_t)head[2] << 8 | head[3];
     }
-    assert_true(size < sizeof w->text && head[0] == 0x81);
-    assert_true(read_all(w, w->text, size));
-    w->text[size] = '\0';
-    return w->text;
+    assert_true(size < sizeof c->text && head[0] == 0x81);
+    assert_true(read_all(c, c->text, size));
+    c->text[size] = '\0';
+    return c->text;
 }
 
-const char *visitor_ask(visitor *w, const char *frame)
+const char *client_request(blocking_client *c, const char *frame)
 {
     const size_t size = strlen(frame);
     const unsigned char large[8] = {0x81, 0x80 | 126, (unsigned char)(size >> 8),
@@ -250,33 +250,33 @@ const char *visitor_ask(visitor *w, const char *frame)
     const unsigned char small[6] = {0x81, (unsigned char)(0x80 | size)};
     assert_true(size < 65536);
     /* The mask is four zeros. */
-    write_all(w, size > 125 ? large : small, size > 125 ? sizeof large : sizeof small);
-    write_all(w, frame, size);
-    return read_frame(w);
+    write_all(c, size > 125 ? large : small, size > 125 ? sizeof large : sizeof small);
+    write_all(c, frame, size);
+    return read_frame(c);
 }
 
-const char *visitor_hello(visitor *w, const char *token)
+const char *client_hello(blocking_client *c, const char *token)
 {
     char frame[4096];
     (void)snprintf(frame, sizeof frame,
                    "{\"arcp\":\"1.1\",\"id\":\"h\",\"type\":\"session.hello\",\"payload\":{"
-                   "\"client\":{\"name\":\"visitor\",\"version\":\"1\"},\"auth\":{\"scheme\":"
+                   "\"client\":{\"name\":\"test\",\"version\":\"1\"},\"auth\":{\"scheme\":"
                    "\"bearer\",\"token\":\"%s\"},\"capabilities\":{\"features\":[]}}}",
                    token);
-    return visitor_ask(w, frame);
+    return client_request(c, frame);
 }
 
-const char *visitor_next(visitor *w)
+const char *client_next(blocking_client *c)
 {
-    return read_frame(w);
+    return read_frame(c);
 }
 
-void visitor_close(visitor *w)
+void client_close(blocking_client *c)
 {
-    SSL_free(w->ssl);
-    SSL_CTX_free(w->context);
-    if (w->fd >= 0) {
-        (void)close(w->fd);
+    SSL_free(c->ssl);
+    SSL_CTX_free(c->context);
+    if (c->fd >= 0) {
+        (void)close(c->fd);
     }
-    *w = (visitor){.fd = -1};
+    *c = (blocking_client){.fd = -1};
 }
