@@ -43,11 +43,11 @@ static void play(const char *url, const char *token, const char *name)
         report(name, false, "there is no such scenario");
         return;
     }
-    world w;
-    world_begin(&w, url, token, name);
-    const bool works = named->play(&w);
-    report(name, works, w.why);
-    world_end(&w);
+    fixture f;
+    fixture_begin(&f, url, token, name);
+    const bool works = named->play(&f);
+    report(name, works, f.why);
+    fixture_end(&f);
 }
 
 int main(int argc, char **argv)
